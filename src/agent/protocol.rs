@@ -1,0 +1,284 @@
+//! What goes into the agent and what comes out: one job, read once; then only events, outward.
+//!
+//! An event travels as one line of text, `SEQUENCE CRC32 JSON\n`: a running number from 0, the CRC-32 (IEEE) of the JSON
+//! in eight hex digits, and the event. A gap or a wrong sum voids the trial.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::filesystems::{Argv, Check, Mount};
+use crate::units::Bytes;
+use crate::workloads::{Phase, Until};
+
+/// Counted up with every change of [`Job`] or [`Event`] that an older agent would misread.
+pub const PROTOCOL: u32 = 1;
+
+/// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    pub protocol: u32,
+    /// `r03/postmark-quick/ext4`
+    pub trial: String,
+    pub attempt: u32,
+    pub role: Role,
+    pub device: Dev,
+    /// The window given to mkfs.
+    pub size: Bytes,
+    /// Page cache and workload together; absent = the machine's.
+    pub memory: Option<Bytes>,
+    pub steps: Vec<Step>,
+    pub work: WorkSpec,
+    pub workload_seed: u64,
+    /// Between two [`Event::Tick`]s; `None` in virtual time.
+    pub progress_every_ms: Option<u64>,
+    /// The trial fails when its work takes longer.
+    pub limit_seconds: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Counts.
+    Measure,
+    /// Proves once per cell that what is read back is what was written; never in the statistics.
+    Proof,
+}
+
+/// The device in the agent's world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dev {
+    /// A fresh image of ours in this folder, behind a loop device.
+    Image { folder: String, state: ImageState },
+    /// No device: an existing folder, in which a site is made and removed.
+    Folder { path: String },
+}
+
+/// In which state each trial finds its image; it shifts results up to 1.6 times, so it is stated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageState {
+    /// Nothing allocated on the host.
+    Sparse,
+    /// All of it reserved on the host, nothing written: a full host cannot pass for a full filesystem.
+    #[default]
+    Allocated,
+    /// All of it written once.
+    Written,
+}
+
+/// The workload: an engine's name and its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkSpec {
+    pub engine: String,
+    pub parameters: toml::Table,
+}
+
+/// One thing the agent does. The list of a job is what is executed, what `--dry-run` prints and what the order test reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// A fresh ground.
+    Reset,
+    /// mkfs, or one command of a conversion.
+    Make {
+        argv: Argv,
+    },
+    Mount {
+        mount: Mount,
+    },
+    Space {
+        at: At,
+    },
+    /// Sync, drop caches, wait until the device is idle. With `cold`, a witness shows that the caches were empty.
+    Settle {
+        cold: bool,
+    },
+    ProbesOn,
+    Work {
+        until: Until,
+    },
+    Sync,
+    ProbesOff,
+    /// Hash what is there; with the engine's own list beside it after a run until its files live.
+    Verify {
+        at: At,
+    },
+    /// Delete everything in the site.
+    Empty,
+    Unmount,
+    Check {
+        check: Check,
+        at: At,
+    },
+    /// One command of the way back from a conversion.
+    Revert {
+        argv: Argv,
+    },
+}
+
+impl Step {
+    /// The name under which records, reports and messages show it.
+    pub fn name(&self) -> String {
+        match self {
+            Step::Reset => "reset".into(),
+            Step::Make { .. } => "make".into(),
+            Step::Mount { .. } => "mount".into(),
+            Step::Space { at } => format!("space-{}", at.name()),
+            Step::Settle { .. } => "settle".into(),
+            Step::ProbesOn => "probes-on".into(),
+            Step::Work { .. } => "work".into(),
+            Step::Sync => "sync".into(),
+            Step::ProbesOff => "probes-off".into(),
+            Step::Verify { at } => format!("verify-{}", at.name()),
+            Step::Empty => "empty".into(),
+            Step::Unmount => "unmount".into(),
+            Step::Check { at, .. } => format!("check-{}", at.name()),
+            Step::Revert { .. } => "revert".into(),
+        }
+    }
+}
+
+/// The moment in a filesystem's life at which something is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum At {
+    /// Just made.
+    Fresh,
+    /// With the workload's files in it.
+    Filled,
+    /// The same, after unmount and mount.
+    Remounted,
+    /// After everything was deleted.
+    Emptied,
+}
+
+impl At {
+    pub fn name(self) -> &'static str {
+        match self {
+            At::Fresh => "fresh",
+            At::Filled => "filled",
+            At::Remounted => "remounted",
+            At::Emptied => "emptied",
+        }
+    }
+}
+
+/// What the agent says. `clock_ns` is the agent's monotonic clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    Hello {
+        protocol: u32,
+        build: String,
+        kernel: String,
+        clock_ns: u64,
+    },
+    Trial {
+        trial: String,
+        attempt: u32,
+        clock_ns: u64,
+    },
+    Step {
+        step: String,
+        clock_ns: u64,
+    },
+    /// A step has ended well.
+    Stepped(Stepped),
+    /// The device that a reset brought.
+    Device {
+        path: String,
+        bytes: Bytes,
+        direct: bool,
+    },
+    Mounted(crate::filesystems::Mounted),
+    Space(Space),
+    /// Progress and heartbeat; none in virtual time.
+    Tick {
+        done: u64,
+        total: u64,
+        clock_ns: u64,
+    },
+    Phase(Phase),
+    Histogram(Buckets),
+    Probe {
+        name: String,
+        raw: BTreeMap<String, u64>,
+    },
+    NotAvailable {
+        name: String,
+        reason: String,
+    },
+    /// What was seen of a control; the host judges it.
+    Seen {
+        control: String,
+        raw: BTreeMap<String, u64>,
+    },
+    Tree(Tree),
+    /// A step has failed, and with it the trial; what follows is cleaning up.
+    Failed {
+        step: String,
+        operation: String,
+        path: String,
+        errno: i32,
+        text: String,
+    },
+    Done {
+        trial: String,
+        clock_ns: u64,
+    },
+    Bye {
+        events: u64,
+        clock_ns: u64,
+    },
+}
+
+/// A finished step with what it cost. CPU and faults are those of the command it ran, by wait4; 0 for a system call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stepped {
+    pub step: String,
+    pub ns: u64,
+    pub user_ns: u64,
+    pub sys_ns: u64,
+    pub minflt: u64,
+    pub majflt: u64,
+    /// Exit code of the command, 0 for a system call.
+    pub status: i32,
+}
+
+/// statvfs at a moment, in bytes and inodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    pub at: At,
+    pub total: Bytes,
+    pub free: Bytes,
+    /// What an ordinary user may fill.
+    pub usable: Bytes,
+    /// 0 where inodes are made as they are needed.
+    pub inodes: u64,
+}
+
+/// A latency histogram at full resolution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buckets {
+    pub phase: String,
+    pub operation: String,
+    pub unit: String,
+    /// (highest value that the bucket stands for, how many), rising.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// The hash of a live tree, and how it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    pub at: At,
+    pub files: u64,
+    pub bytes: u64,
+    /// Bytes of the blocks that the filesystem says the files occupy.
+    pub stored: u64,
+    /// BLAKE3 over the sorted list of paths, sizes and checksums as they are on the filesystem.
+    pub hash: String,
+    /// The same over what the engine says must be there, where it says so.
+    pub expected: Option<String>,
+}

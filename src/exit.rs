@@ -1,0 +1,47 @@
+//! How a command ends. These numbers are stable: scripts rely on them.
+
+/// All went well.
+pub const OK: u8 = 0;
+/// The condition given with `--fail-if` holds.
+pub const FAIL_IF: u8 = 1;
+/// A wrong option, a wrong experiment, a wrong parameter.
+pub const USAGE: u8 = 2;
+/// The ground, a tool or a right is missing.
+pub const MISSING: u8 = 3;
+/// The run ended, but some trials failed or are void.
+pub const TRIALS: u8 = 4;
+/// Records are damaged.
+pub const DAMAGED: u8 = 5;
+/// What was read back is not what was written.
+pub const INTEGRITY: u8 = 6;
+/// The same fingerprint gave another hash.
+pub const HASH: u8 = 7;
+/// Stopped by Ctrl-C; what was measured is kept.
+pub const INTERRUPTED: u8 = 130;
+
+/// An error that decides the exit code. Anything else ends with [`USAGE`].
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    pub code: u8,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(code: u8, message: impl Into<String>) -> Self {
+        Failure { code, message: message.into() }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Failure::new(USAGE, message)
+    }
+
+    pub fn missing(message: impl Into<String>) -> Self {
+        Failure::new(MISSING, message)
+    }
+}
+
+/// The exit code of an error: that of the first [`Failure`] in its chain.
+pub fn code(error: &anyhow::Error) -> u8 {
+    error.chain().find_map(|e| e.downcast_ref::<Failure>()).map_or(USAGE, |f| f.code)
+}

@@ -1,0 +1,113 @@
+//! Where the work is done: one trait, one table.
+//!
+//! A ground supplies a device in the agent's world, a way to launch the agent, and its death. Nothing else.
+
+use std::time::Duration;
+
+use crate::agent::protocol::{Dev, Event, Job};
+use crate::filesystems::KernelNeed;
+use crate::store::record::{ClockKind, Fidelity};
+use crate::story::Story;
+use crate::units::Bytes;
+
+/// Every kind of ground.
+pub static TABLE: &[&dyn GroundKind] = &[];
+
+/// A kind of ground, as an experiment names it: `loop`, `directory:PATH`.
+pub trait GroundKind: Sync {
+    fn name(&self) -> &'static str;
+    /// How it is written, with its argument.
+    fn usage(&self) -> &'static str;
+    fn story(&self) -> Story;
+    /// The ground with its argument, the text after the colon. The error says what to write.
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Ground>, String>;
+}
+
+pub trait Ground: Sync {
+    /// As the record names it, argument included.
+    fn name(&self) -> String;
+    fn traits(&self) -> GroundTraits;
+    /// Whether this ground can be used at all on this machine, for windows of this size.
+    fn ready(&self, need: &Need) -> Result<(), Missing>;
+    /// Whether one kind can be raced here. Asked once per filesystem; a refusal skips that filesystem alone.
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
+    /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
+    fn tool(&self, program: &str) -> Result<(), Missing>;
+    fn device(&self) -> Dev;
+    /// Starts an agent with these jobs. A launch that is lost loses only its running trial.
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>>;
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct GroundTraits {
+    pub clock: ClockKind,
+    pub fidelity: Fidelity,
+    /// Whether a filesystem is made here, or one is taken as it is.
+    pub makes_filesystem: bool,
+    /// Whether the experiment's memory limit can be kept.
+    pub limits_memory: bool,
+    /// How many jobs one launch may take.
+    pub trials_per_launch: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    pub size: Bytes,
+    pub memory: Option<Bytes>,
+}
+
+/// Something that is not here, and what brings it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}\n  try: {try_this}")]
+pub struct Missing {
+    pub what: String,
+    pub try_this: String,
+}
+
+/// A running agent.
+pub trait Launched {
+    /// Waits for the next event; `None` when there will be no more.
+    fn next(&mut self, wait: Duration) -> Next;
+    /// Asks the agent to stop what it does, clean up and end.
+    fn stop(&mut self);
+    /// Waits for its end and says how it ended.
+    fn end(self: Box<Self>) -> Ended;
+}
+
+#[derive(Debug)]
+pub enum Next {
+    Event(Stamped),
+    /// A line that was damaged or out of order: the trial is void.
+    Damaged(String),
+    /// Nothing yet.
+    Quiet,
+    Ended,
+}
+
+/// An event with the moment of its arrival on the host's monotonic clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stamped {
+    pub host_ns: u64,
+    pub event: Event,
+}
+
+/// How an agent ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// `exit code 3`, `signal 9`; empty for a good end.
+    pub fault: String,
+    /// The last lines it wrote to its standard error or console.
+    pub console: Vec<String>,
+}
+
+/// A ground from the experiment's text: `directory:/mnt/test`.
+pub fn parse(text: &str) -> Result<Box<dyn Ground>, String> {
+    let (name, argument) = match text.split_once(':') {
+        Some((name, argument)) => (name, Some(argument)),
+        None => (text, None),
+    };
+    match TABLE.iter().find(|g| g.name() == name) {
+        Some(kind) => kind.with(argument),
+        None => Err(crate::names::unknown("ground", name, TABLE.iter().map(|g| g.name()))),
+    }
+}

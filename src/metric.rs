@@ -1,0 +1,52 @@
+//! One measured quantity, with all that a reader needs to read it rightly.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A value derived from raw records by a pure, versioned function; stored, and recomputed by `fsderby verify`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Dotted, from the general to the particular: `transactions.rate`, `mkfs.time`.
+    pub name: String,
+    /// What else tells this value from another of the same name: `phase`, `file_bytes`, `record_bytes`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dimensions: BTreeMap<String, String>,
+    pub value: f64,
+    /// As it is printed behind the value: `1/s`, `MiB/s`, `s`, `bytes`, `%`.
+    pub unit: String,
+    pub of: Of,
+    pub better: Better,
+    /// The workload's declared one or two figures that a verdict may be about.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub headline: bool,
+}
+
+/// What kind of quantity it is: on an emulated CPU nothing is said about `Time`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Of {
+    Time,
+    Count,
+    Bytes,
+    Share,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    Higher,
+    Lower,
+    Neither,
+}
+
+impl Metric {
+    pub fn new(name: &str, value: f64, unit: &str, of: Of, better: Better) -> Self {
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        Metric { name, dimensions: BTreeMap::new(), value, unit, of, better, headline: false }
+    }
+
+    pub fn headline(self) -> Self {
+        Metric { headline: true, ..self }
+    }
+}

@@ -1,0 +1,175 @@
+//! A stored trial: one line of `trials.jsonl`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::protocol::{Dev, Role, Space, Stepped, Tree, WorkSpec};
+use crate::filesystems::{Mounted, Variant};
+use crate::metric::Metric;
+use crate::units::Bytes;
+use crate::workloads::{Phase, Volume};
+
+/// The shape of a record. Counted up when a reader of the old shape would misread the new one.
+pub const SCHEMA: u32 = 1;
+
+/// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
+///
+/// What is measured and what is circumstance stand apart: in virtual time everything but `circumstances` is the same
+/// from run to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub schema: u32,
+    /// `r03/postmark-quick/ext4, no atime`: round, workload, label.
+    pub trial: String,
+    /// 1, 2 or 3; with `trial` the key of a record.
+    pub attempt: u32,
+    pub role: Role,
+    /// 0 for a proof, else from 1.
+    pub round: u32,
+    /// The place in the round's random order of filesystems, from 1.
+    pub order: u32,
+    /// The label.
+    pub filesystem: String,
+    pub kind: String,
+    pub variant: Variant,
+    /// The workload's label: the set's name, unless the experiment gives another.
+    pub workload: String,
+    pub work: WorkSpec,
+    /// BLAKE3 of the engine's name and parameters.
+    pub params_hash: String,
+    /// What the parameters say about the work's size.
+    pub volume: Volume,
+    pub ground: String,
+    pub device: Dev,
+    pub size: Bytes,
+    pub memory: Option<Bytes>,
+    pub workload_seed: u64,
+    pub clock: ClockKind,
+    /// How far a figure may be believed on this ground.
+    pub fidelity: Fidelity,
+    pub outcome: Outcome,
+    /// Why it is not `done`; one sentence or two, with what to try.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mounted: Option<Mounted>,
+    /// In the order in which they ended.
+    pub steps: Vec<Stepped>,
+    pub space: Vec<Space>,
+    pub phases: Vec<Phase>,
+    /// Counter differences by probe and counter, from the start of the work to the end of the sync.
+    pub probes: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Probes that could not be opened, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_available: BTreeMap<String, String>,
+    pub controls: Vec<Control>,
+    pub trees: Vec<Tree>,
+    pub histograms: Vec<FileRef>,
+    pub metrics: Vec<Metric>,
+    pub metrics_version: u32,
+    pub circumstances: Circumstances,
+    /// The checksum of the line before this one; empty in the first.
+    pub previous: String,
+    // `crc32`, over all bytes of the line before it, is put in as the last key when the line is written.
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Done,
+    /// The filesystem, a tool or the workload failed. Not repeated.
+    Failed,
+    /// Absent on this machine, or unable to do this work.
+    Skipped,
+    /// A control failed or the trial was interrupted: the figures say nothing. Repeated, twice at most.
+    Void,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Failed => "failed",
+            Outcome::Skipped => "skipped",
+            Outcome::Void => "void",
+        }
+    }
+}
+
+/// Whose clock the nanoseconds are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockKind {
+    Host,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fidelity {
+    /// This machine's own CPU and kernel; the disk is a file on the host's filesystem.
+    Loop,
+    /// This machine's own CPU, kernel and disk, with whatever else uses them.
+    Directory,
+}
+
+/// A condition of the trial, checked by its effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Control {
+    /// `mount`, `memory`, `flush`, `cold`, `clock`, `stored`, `read-back`.
+    pub name: String,
+    pub asked: String,
+    pub seen: String,
+    pub held: Held,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Held {
+    Yes,
+    /// Voids the trial.
+    No,
+    /// Does not void it, but every report says it: compressed, packed, only in the page cache.
+    Label,
+}
+
+/// A file of the run's folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRef {
+    pub path: String,
+    pub blake3: String,
+    /// What is in it: `work/create`.
+    pub what: String,
+}
+
+/// What the machine was doing meanwhile. Never compared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// RFC 3339, UTC.
+    pub started: String,
+    /// Host nanoseconds over the whole launch.
+    pub host_ns: u64,
+    /// Load average over one minute when it started.
+    pub load: f64,
+    /// CPU time that a hypervisor took away, in nanoseconds.
+    pub steal_ns: u64,
+    /// Guest minus host nanoseconds over the launch.
+    pub clock_drift_ns: i64,
+}
+
+impl Record {
+    /// The nanoseconds of a step, over all commands of that name.
+    pub fn step_ns(&self, step: &str) -> Option<u64> {
+        let mut all = self.steps.iter().filter(|s| s.step == step).map(|s| s.ns).peekable();
+        all.peek()?;
+        Some(all.sum())
+    }
+
+    pub fn probe(&self, probe: &str, counter: &str) -> Option<u64> {
+        self.probes.get(probe)?.get(counter).copied()
+    }
+
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|m| m.name == name)
+    }
+}

@@ -1,0 +1,179 @@
+//! The work that is done inside one folder: one trait, one table.
+//!
+//! A workload knows neither its filesystem nor its ground. It is described by parameters (a TOML table); ready sets of
+//! them are data beside the code and are entered into experiments by name.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use crate::metric::Metric;
+use crate::story::Story;
+use crate::units::{Bytes, Scale};
+
+/// Every workload engine.
+pub static TABLE: &[&dyn Workload] = &[];
+
+pub type Histogram = hdrhistogram::Histogram<u64>;
+
+pub trait Workload: Sync {
+    /// The engine's name: `postmark`. Its parameter sets have names of their own.
+    fn name(&self) -> &'static str;
+    fn story(&self) -> Story;
+    /// Ready parameters, by name. Names are unique over all engines.
+    fn sets(&self) -> &'static [ParamSet];
+    /// Parameters to work. The error names the key, the nearest right one, or the limit that was passed.
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
+    /// The same work, smaller or larger.
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String>;
+}
+
+/// A ready set of parameters: a TOML file with `story`, `source` and a `parameters` table.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamSet {
+    pub name: &'static str,
+    /// The file's text, checked by a test.
+    pub toml: &'static str,
+}
+
+/// Parameters understood. Says what it needs and how much it moves before anything is run.
+pub trait Work: Send {
+    fn needs(&self) -> Needs;
+    /// How much the work is, as exactly as it can be told from parameters and seed, without any I/O.
+    fn volume(&self, seed: u64) -> Volume;
+    /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
+    fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String>;
+    /// Pure: raw phases to metrics. `fsderby verify` calls it again.
+    fn metrics(&self, phases: &[Phase]) -> Vec<Metric>;
+    /// Counted up whenever [`Work::metrics`] gives another value for the same phases.
+    fn metrics_version(&self) -> u32;
+}
+
+/// What a filesystem must be able to do for this work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    pub hard_links: bool,
+    pub symlinks: bool,
+    pub largest_file: Bytes,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Volume {
+    pub files_peak: u64,
+    pub bytes_read: u64,
+    pub bytes_written: u64,
+    /// Most that is live at one time: what must fit into the filesystem, and what is compared with the memory.
+    pub bytes_peak: u64,
+}
+
+/// How far the work goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Until {
+    /// To its end.
+    End,
+    /// Only until its files are there, for a proof that they are what was written.
+    Live,
+}
+
+/// Work with everything at hand: what follows is timed.
+pub trait Ready {
+    /// Works in the current folder. Stops at the first operation that fails.
+    fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError>;
+    /// After a run until [`Until::Live`]: the files that must now be there, in any order.
+    fn live(&self) -> Vec<LiveFile>;
+}
+
+/// A file as the engine knows it to be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LiveFile {
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// CRC-32 (IEEE) of the content.
+    pub crc32: u32,
+}
+
+/// An operation that failed: which one, on what, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation} of '{}' failed: {error}", path.display())]
+pub struct OpError {
+    pub operation: &'static str,
+    pub path: PathBuf,
+    #[source]
+    pub error: io::Error,
+}
+
+/// Nanoseconds from some fixed moment; never steps back.
+pub trait Clock {
+    fn now_ns(&self) -> u64;
+}
+
+/// Where a running workload tells what it did. None of this does I/O; only ends of phases allocate.
+pub trait Log {
+    /// A phase has ended.
+    fn phase(&mut self, phase: Phase);
+    /// The latencies of one kind of operation in that phase, in nanoseconds.
+    fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
+    fn progress(&self) -> &Progress;
+}
+
+/// One part of a workload, in raw whole numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    pub name: String,
+    pub ns: u64,
+    /// Operations and bytes by name: `created`, `read`, `bytes_written`, `fsyncs`.
+    pub counts: std::collections::BTreeMap<String, u64>,
+}
+
+impl Phase {
+    pub fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
+}
+
+/// How far a workload is, shared between the process that works and the one that reports.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Progress {
+    pub done: AtomicU64,
+    pub total: AtomicU64,
+}
+
+impl Progress {
+    pub fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The engine and the parameters behind a set's name.
+pub fn find(set: &str) -> Option<(&'static dyn Workload, &'static ParamSet)> {
+    TABLE.iter().find_map(|w| w.sets().iter().find(|s| s.name == set).map(|s| (*w, s)))
+}
+
+/// The engine of that name.
+pub fn engine(name: &str) -> Option<&'static dyn Workload> {
+    TABLE.iter().copied().find(|w| w.name() == name)
+}
+
+/// The `parameters` table and texts of a ready set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetFile {
+    /// What it is for, in a sentence or two.
+    pub story: String,
+    /// Where the parameters come from.
+    pub source: String,
+    pub parameters: Table,
+}
+
+impl ParamSet {
+    /// Panics on a set that does not parse: they are part of the program, and a test reads them all.
+    pub fn file(&self) -> SetFile {
+        toml::from_str(self.toml)
+            .unwrap_or_else(|e| panic!("the shipped set {} does not parse: {e}", self.name))
+    }
+}
