@@ -7,6 +7,7 @@ pub mod cli;
 pub mod exit;
 pub mod filesystems;
 pub mod grounds;
+pub mod lab;
 pub mod metric;
 pub mod names;
 pub mod probes;

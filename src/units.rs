@@ -38,7 +38,7 @@ impl fmt::Display for Bytes {
         const STEPS: [(u64, &str); 4] = [(GIB << 10, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
         match STEPS.iter().find(|(step, _)| self.0 >= *step) {
             None => write!(f, "{} bytes", self.0),
-            Some((step, unit)) if self.0 % step == 0 => write!(f, "{} {unit}", self.0 / step),
+            Some((step, unit)) if self.0.is_multiple_of(*step) => write!(f, "{} {unit}", self.0 / step),
             Some((step, unit)) => write!(f, "{:.1} {unit}", self.0 as f64 / *step as f64),
         }
     }
