@@ -18,6 +18,8 @@ pub const PROTOCOL: u32 = 1;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     pub protocol: u32,
+    /// Names all that the agent makes on the host (memory group, site folder), so that it can be found and removed.
+    pub token: String,
     /// `r03/postmark-quick/ext4`
     pub trial: String,
     pub attempt: u32,

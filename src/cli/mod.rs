@@ -21,12 +21,20 @@ enum Command {
         /// The script; `.pmrc` where absent
         script: Vec<OsString>,
     },
+    /// Carry out one trial for another fsderby
+    #[command(hide = true)]
+    Agent,
+    /// Do the work of one trial for an agent
+    #[command(hide = true)]
+    Worker,
 }
 
 impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
+            Command::Agent => Ok(ExitCode::from(crate::agent::keeper_main()?)),
+            Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
         }
     }
 }

@@ -2,16 +2,21 @@
 //!
 //! A ground supplies a device in the agent's world, a way to launch the agent, and its death. Nothing else.
 
+mod directory;
+mod local;
+mod loop_image;
+
+use std::path::Path;
 use std::time::Duration;
 
-use crate::agent::protocol::{Dev, Event, Job};
+use crate::agent::protocol::{Dev, Event, ImageState, Job};
 use crate::filesystems::KernelNeed;
 use crate::store::record::{ClockKind, Fidelity};
 use crate::story::Story;
 use crate::units::Bytes;
 
 /// Every kind of ground.
-pub static TABLE: &[&dyn GroundKind] = &[];
+pub static TABLE: &[&dyn GroundKind] = &[&loop_image::LoopKind, &directory::DirectoryKind];
 
 /// A kind of ground, as an experiment names it: `loop`, `directory:PATH`.
 pub trait GroundKind: Sync {
@@ -33,7 +38,9 @@ pub trait Ground: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
-    fn device(&self) -> Dev;
+    fn device(&self, state: ImageState) -> Dev;
+    /// The host's folder whose disk stands below everything.
+    fn folder(&self) -> &Path;
     /// Starts an agent with these jobs. A launch that is lost loses only its running trial.
     fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>>;
 }

@@ -2,12 +2,17 @@
 //!
 //! Probes run in the agent, from just before the work to just after the sync, and give differences of counters.
 
+pub mod block_io;
+mod cpu;
+mod faults;
+mod memory;
+
 use std::collections::BTreeMap;
 
 use crate::story::Story;
 
 /// Every probe.
-pub static TABLE: &[&dyn Probe] = &[];
+pub static TABLE: &[&dyn Probe] = &[&cpu::Cpu, &faults::Faults, &block_io::BlockIo, &memory::Memory];
 
 pub type Raw = BTreeMap<String, u64>;
 

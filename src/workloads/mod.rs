@@ -5,7 +5,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -13,6 +12,8 @@ use toml::Table;
 use crate::metric::Metric;
 use crate::story::Story;
 use crate::units::{Bytes, Scale};
+
+pub use fsderby_sys::shared::Progress;
 
 /// Every workload engine.
 pub static TABLE: &[&dyn Workload] = &[];
@@ -132,20 +133,6 @@ pub struct Phase {
 impl Phase {
     pub fn count(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or(0)
-    }
-}
-
-/// How far a workload is, shared between the process that works and the one that reports.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct Progress {
-    pub done: AtomicU64,
-    pub total: AtomicU64,
-}
-
-impl Progress {
-    pub fn step(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
     }
 }
 

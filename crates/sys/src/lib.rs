@@ -1,1 +1,8 @@
-//! sys
+//! All of fsderby's `unsafe`, behind a small safe API: loop devices, child processes with what they cost, forks into
+//! namespaces of their own, memory shared between processes.
+//!
+//! Whatever `rustix` offers safely is called by its users directly and is not wrapped again here.
+
+pub mod loop_device;
+pub mod process;
+pub mod shared;

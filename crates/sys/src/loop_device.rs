@@ -1,0 +1,152 @@
+//! Loop devices that go away with their last user.
+//!
+//! A device is attached with AUTOCLEAR: once nobody holds it open or mounted, the kernel detaches it, whatever became of
+//! the process that attached it. The queue's settings are never touched: some of them outlive the device.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// `include/uapi/linux/loop.h`
+const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
+const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+/// Somebody else may take the free device between asking and attaching; udev may hold it for a moment.
+const TRIES: u32 = 50;
+
+/// `struct loop_info64`
+#[repr(C)]
+struct Info {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    sizelimit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`
+#[repr(C)]
+struct Config {
+    fd: u32,
+    block_size: u32,
+    info: Info,
+    reserved: [u64; 8],
+}
+
+/// An attached device. It stays as long as this, or a mount of it, does.
+#[derive(Debug)]
+pub struct LoopDevice {
+    device: File,
+    path: PathBuf,
+    direct: bool,
+}
+
+impl LoopDevice {
+    /// Attaches `image`, past the host's page cache where the image's filesystem allows it.
+    ///
+    /// # Errors
+    /// Without the right to use loop devices, or when none is free after about a second.
+    pub fn attach(image: &File) -> io::Result<Self> {
+        match Self::attach_with(image, LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO) {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => Self::attach_with(image, LO_FLAGS_AUTOCLEAR),
+            other => other,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the device reads and writes past the host's page cache.
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    fn attach_with(image: &File, flags: u32) -> io::Result<Self> {
+        let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
+        let mut tries = 0;
+        loop {
+            match Self::attach_free(&control, image, flags) {
+                Err(e) if e.raw_os_error() == Some(libc::EBUSY) && tries < TRIES => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn attach_free(control: &File, image: &File, flags: u32) -> io::Result<Self> {
+        // SAFETY: this ioctl takes no argument and returns a number.
+        let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let path = PathBuf::from(format!("/dev/loop{number}"));
+        let device = open_or_make_node(&path, number.unsigned_abs())?;
+        // SAFETY: both structures are plain integers, for which all zeros is a value.
+        let mut config: Config = unsafe { std::mem::zeroed() };
+        config.fd = image.as_raw_fd().unsigned_abs();
+        config.info.flags = flags;
+        // SAFETY: the kernel reads one `struct loop_config`, which lives until the call returns.
+        let done = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let shown = std::fs::read_to_string(format!("/sys/block/loop{number}/loop/dio")).unwrap_or_default();
+        Ok(LoopDevice { device, path, direct: shown.trim() == "1" })
+    }
+}
+
+impl AsFd for LoopDevice {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+/// The kernel has made the device; a static /dev may lack its node.
+fn open_or_make_node(path: &Path, number: u32) -> io::Result<File> {
+    let open = || OpenOptions::new().read(true).write(true).custom_flags(libc::O_CLOEXEC).open(path);
+    match open() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+            const LOOP_MAJOR: u32 = 7;
+            match mknodat(
+                CWD,
+                path,
+                FileType::BlockDevice,
+                Mode::RUSR | Mode::WUSR,
+                makedev(LOOP_MAJOR, number),
+            ) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => open(),
+                Err(e) => Err(e.into()),
+            }
+        }
+        other => other,
+    }
+}
+
+/// Writes back and forgets what the kernel has cached of a block device.
+///
+/// # Errors
+/// On anything but a block device, or without the right to do so.
+pub fn forget_cached(device: impl AsFd) -> io::Result<()> {
+    const BLKFLSBUF: libc::Ioctl = 0x1261;
+    // SAFETY: this ioctl takes no argument.
+    match unsafe { libc::ioctl(device.as_fd().as_raw_fd(), BLKFLSBUF, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,168 @@
+//! Child processes with what they cost, and forks into namespaces of their own.
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use rustix::process::Signal;
+
+/// What a process has used, its waited-for descendants included where the kernel says so. Times in nanoseconds
+/// (of microsecond resolution), faults as counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub user_ns: u64,
+    pub sys_ns: u64,
+    pub minflt: u64,
+    pub majflt: u64,
+}
+
+impl Usage {
+    pub fn since(self, earlier: Usage) -> Usage {
+        Usage {
+            user_ns: self.user_ns - earlier.user_ns,
+            sys_ns: self.sys_ns - earlier.sys_ns,
+            minflt: self.minflt - earlier.minflt,
+            majflt: self.majflt - earlier.majflt,
+        }
+    }
+
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
+            user_ns: self.user_ns + other.user_ns,
+            sys_ns: self.sys_ns + other.sys_ns,
+            minflt: self.minflt + other.minflt,
+            majflt: self.majflt + other.majflt,
+        }
+    }
+}
+
+impl From<libc::rusage> for Usage {
+    fn from(usage: libc::rusage) -> Self {
+        let ns = |t: libc::timeval| t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_usec.unsigned_abs() * 1000;
+        Usage {
+            user_ns: ns(usage.ru_utime),
+            sys_ns: ns(usage.ru_stime),
+            minflt: usage.ru_minflt.unsigned_abs(),
+            majflt: usage.ru_majflt.unsigned_abs(),
+        }
+    }
+}
+
+/// What this process has used so far.
+pub fn own_usage() -> Usage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel fills one `struct rusage`; all zeros is a value of it, should it fail, which it does not for SELF.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usage.into()
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Exit(i32),
+    Signal(i32),
+}
+
+/// A child that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Reaped {
+    pub pid: i32,
+    pub end: End,
+    pub usage: Usage,
+}
+
+/// Waits for any child to end; `None` when `block` is not asked for and none has, or when there are no children.
+///
+/// # Errors
+/// None but for mistakes of the caller: interruptions are waited out.
+pub fn reap(block: bool) -> io::Result<Option<Reaped>> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    let flags = if block { 0 } else { libc::WNOHANG };
+    loop {
+        // SAFETY: both pointers are to live memory of the right types, which the kernel fills.
+        let pid = unsafe { libc::wait4(-1, &raw mut status, flags, usage.as_mut_ptr()) };
+        if pid == 0 {
+            return Ok(None);
+        }
+        if pid < 0 {
+            match io::Error::last_os_error() {
+                e if e.raw_os_error() == Some(libc::EINTR) => continue,
+                e if e.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+                e => return Err(e),
+            }
+        }
+        let end = if libc::WIFSIGNALED(status) {
+            End::Signal(libc::WTERMSIG(status))
+        } else {
+            End::Exit(libc::WEXITSTATUS(status))
+        };
+        // SAFETY: wait4 returned a child, so it has filled the structure.
+        let usage = unsafe { usage.assume_init() };
+        return Ok(Some(Reaped { pid, end, usage: usage.into() }));
+    }
+}
+
+/// Which of the two processes one is in after [`fork`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fork {
+    Parent(i32),
+    Child,
+}
+
+/// Splits this process in two.
+///
+/// # Errors
+/// When the kernel refuses, and always in a process with more than one thread, where the child could inherit a lock that
+/// nobody is left to open.
+pub fn fork() -> io::Result<Fork> {
+    let threads = std::fs::read_dir("/proc/self/task")?.count();
+    if threads != 1 {
+        return Err(io::Error::other(format!("cannot fork a process of {threads} threads")));
+    }
+    // SAFETY: there is no other thread, so no lock is held and no invariant is half-way.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Fork::Child),
+        pid => Ok(Fork::Parent(pid)),
+    }
+}
+
+/// Moves this process into a mount namespace of its own, in which nothing it mounts is seen by others, and its next child
+/// into a process namespace of its own, whose init that child is.
+///
+/// # Errors
+/// Without the right to do so.
+pub fn isolate() -> io::Result<()> {
+    use rustix::mount::{MountPropagationFlags, mount_change};
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    // SAFETY: neither flag takes away anything that this process shares with another thread's memory or descriptors.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::NEWPID)? };
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    Ok(())
+}
+
+/// Has the kernel kill this process when the parent *thread* ends.
+///
+/// # Errors
+/// Never on a Linux of this century.
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// A command whose process the kernel kills when the calling thread ends: start it from a thread that lasts.
+pub fn tied_command(program: impl AsRef<std::ffi::OsStr>) -> std::process::Command {
+    use std::os::unix::process::CommandExt;
+    let mut command = std::process::Command::new(program);
+    // SAFETY: the closure makes one system call and neither allocates nor takes a lock.
+    unsafe { command.pre_exec(die_with_parent) };
+    command
+}
+
+/// Ends this process at once, without running anything that was to be run at its end.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: always sound; what is skipped (flushing, exit handlers) is meant to be skipped.
+    unsafe { libc::_exit(code) }
+}

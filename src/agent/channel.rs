@@ -1,0 +1,75 @@
+//! Events as lines of text: `SEQUENCE CRC32 JSON\n`.
+
+use std::io::{self, Write};
+
+use super::protocol::Event;
+
+/// Writes events, numbered from 0.
+pub struct Sender<W> {
+    out: W,
+    next: u64,
+}
+
+impl<W: Write> Sender<W> {
+    pub fn new(out: W) -> Self {
+        Sender { out, next: 0 }
+    }
+
+    /// One event, one write.
+    ///
+    /// # Errors
+    /// When the host is gone.
+    pub fn send(&mut self, event: &Event) -> io::Result<()> {
+        let json = serde_json::to_string(event)?;
+        let line = format!("{} {:08x} {json}\n", self.next, crc32fast::hash(json.as_bytes()));
+        self.next += 1;
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// How many were sent.
+    pub fn sent(&self) -> u64 {
+        self.next
+    }
+}
+
+/// Reads one line, without its end, that must carry the number `expected`. The error says what is wrong with it.
+pub fn decode(line: &str, expected: u64) -> Result<Event, String> {
+    let mut parts = line.splitn(3, ' ');
+    let (number, sum, json) = (parts.next(), parts.next(), parts.next());
+    let (Some(number), Some(sum), Some(json)) = (number, sum, json) else {
+        return Err(format!("event {expected} is not a whole line"));
+    };
+    if number.parse() != Ok(expected) {
+        return Err(format!("event {expected} was due, {number} came"));
+    }
+    if sum != format!("{:08x}", crc32fast::hash(json.as_bytes())) {
+        return Err(format!("event {expected} was damaged on its way"));
+    }
+    serde_json::from_str(json).map_err(|e| format!("event {expected} is not understood: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(event: &Event) -> String {
+        let mut sender = Sender::new(Vec::new());
+        sender.send(event).unwrap();
+        String::from_utf8(sender.out).unwrap().trim_end().to_owned()
+    }
+
+    #[test]
+    fn what_is_sent_is_read() {
+        let event = Event::Done { trial: "r01/a/b".into(), clock_ns: 7 };
+        assert_eq!(decode(&line(&event), 0), Ok(event));
+    }
+
+    #[test]
+    fn a_gap_and_a_flipped_bit_are_noticed() {
+        let sent = line(&Event::Bye { events: 3, clock_ns: 1 });
+        assert!(decode(&sent, 1).unwrap_err().contains("1 was due"));
+        assert!(decode(&sent.replace('3', "4"), 0).unwrap_err().contains("damaged"));
+        assert!(decode(&sent[..5], 0).unwrap_err().contains("not a whole line"));
+    }
+}

@@ -1,0 +1,113 @@
+//! Runs mkfs, fsck and the like, with what they cost.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use fsderby_sys::process::{End, Reaped, Usage, reap, tied_command};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+use super::StepError;
+
+/// Where tools are looked for, in this order. The caller's PATH is not asked: it often lacks the sbin folders.
+const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/// How much of a tool's output is kept for a message.
+const LAST_LINES: usize = 5;
+
+/// The file of a program.
+pub fn find(program: &str) -> Option<PathBuf> {
+    FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
+}
+
+/// A program that has ended.
+pub struct Ran {
+    pub ns: u64,
+    pub usage: Usage,
+    pub status: i32,
+    /// The last lines it printed, to either stream.
+    pub last: String,
+}
+
+/// Runs it to its end, but not longer than `limit`. Another child that ends meanwhile is told to `bystander`.
+///
+/// # Errors
+/// When it is not there, dies of a signal or takes too long. A bad exit code is the caller's to judge.
+pub fn run(argv: &[String], limit: Duration, bystander: &mut dyn FnMut(Reaped)) -> Result<Ran, StepError> {
+    let [program, arguments @ ..] = argv else {
+        return Err(StepError::new("start", "", "an empty command line"));
+    };
+    let path =
+        find(program).ok_or_else(|| StepError::new("start", program, "there is no such program here"))?;
+    let fault = |e: std::io::Error| StepError::io("start", program, e);
+    let output =
+        File::from(memfd_create("fsderby-output", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
+    let mut command = tied_command(path);
+    command
+        .args(arguments)
+        .env_clear()
+        .env("PATH", FOLDERS.join(":"))
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null());
+    command.stdout(output.try_clone().map_err(fault)?).stderr(output.try_clone().map_err(fault)?);
+    let begin = Instant::now();
+    let child = command.spawn().map_err(fault)?;
+    let ended =
+        wait(child.id(), begin, limit, bystander).map_err(|e| StepError { path: program.clone(), ..e })?;
+    let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let last = last_lines(output);
+    match ended.end {
+        End::Exit(status) => Ok(Ran { ns, usage: ended.usage, status, last }),
+        End::Signal(signal) => {
+            Err(StepError::new("run", program, format!("ended by signal {signal}: {last}")))
+        }
+    }
+}
+
+/// Waits for this child; kills it when the time is over.
+pub fn wait(
+    pid: u32,
+    begin: Instant,
+    limit: Duration,
+    bystander: &mut dyn FnMut(Reaped),
+) -> Result<Reaped, StepError> {
+    let fault = |e: std::io::Error| StepError::io("wait", "", e);
+    let raw = pid.cast_signed();
+    let child = Pid::from_raw(raw).ok_or_else(|| StepError::new("wait", "", "a process without a number"))?;
+    let descriptor = pidfd_open(child, PidfdFlags::empty()).map_err(|e| fault(e.into()))?;
+    let left = limit.saturating_sub(begin.elapsed());
+    let seconds = left.as_secs().cast_signed();
+    let timeout = rustix::time::Timespec { tv_sec: seconds, tv_nsec: i64::from(left.subsec_nanos()) };
+    let mut watched = [PollFd::new(&descriptor, PollFlags::IN)];
+    let in_time = poll(&mut watched, Some(&timeout)) != Ok(0);
+    if !in_time {
+        let _ = kill_process(child, Signal::KILL);
+    }
+    let reaped = reap_this(raw, bystander).map_err(fault)?;
+    if in_time {
+        Ok(reaped)
+    } else {
+        Err(StepError::new("run", "", format!("took longer than {} s", limit.as_secs())))
+    }
+}
+
+fn reap_this(pid: i32, bystander: &mut dyn FnMut(Reaped)) -> std::io::Result<Reaped> {
+    loop {
+        match reap(true)? {
+            Some(reaped) if reaped.pid == pid => return Ok(reaped),
+            Some(other) => bystander(other),
+            None => return Err(std::io::Error::other("the child is gone")),
+        }
+    }
+}
+
+fn last_lines(mut output: File) -> String {
+    let mut bytes = Vec::new();
+    let _ = output.rewind().and_then(|()| output.read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ")
+}

@@ -1,0 +1,91 @@
+//! What is really there: paths, sizes and checksums of a live tree, read back.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::StepError;
+use super::protocol::{At, Tree};
+use crate::units::MIB;
+use crate::workloads::LiveFile;
+
+/// `st_blocks` counts these, whatever the filesystem's own blocks are.
+const STAT_BLOCK: u64 = 512;
+
+/// Reads every file below `place`. `expected` is the engine's own list, where it gave one.
+pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<Tree, StepError> {
+    let mut found = Vec::new();
+    let mut stored = 0;
+    let mut folders = vec![place.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let fault = |e: io::Error| StepError::io("read back", &folder, e);
+        for entry in fs::read_dir(&folder).map_err(fault)? {
+            let path = entry.map_err(fault)?.path();
+            let fault = |e: io::Error| StepError::io("read back", &path, e);
+            let about = fs::symlink_metadata(&path).map_err(fault)?;
+            if about.is_dir() {
+                folders.push(path);
+            } else if about.is_file() {
+                stored += about.blocks() * STAT_BLOCK;
+                found.push(live_file(place, &path).map_err(fault)?);
+            }
+        }
+    }
+    let bytes = found.iter().map(|f| f.bytes).sum();
+    let files = found.len() as u64;
+    Ok(Tree {
+        at,
+        files,
+        bytes,
+        stored,
+        hash: hash(found),
+        expected: expected.map(|list| hash(list.to_vec())),
+    })
+}
+
+fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; MIB as usize];
+    let mut sum = crc32fast::Hasher::new();
+    let mut bytes = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            n => {
+                sum.update(&buffer[..n]);
+                bytes += n as u64;
+            }
+        }
+    }
+    let inside = path.strip_prefix(place).map(PathBuf::from).unwrap_or_else(|_| path.to_owned());
+    Ok(LiveFile { path: inside, bytes, crc32: sum.finalize() })
+}
+
+/// BLAKE3 over the sorted list, a line a file.
+fn hash(mut files: Vec<LiveFile>) -> String {
+    files.sort();
+    let mut hash = blake3::Hasher::new();
+    for file in files {
+        hash.update(format!("{} {} {:08x}\n", file.path.display(), file.bytes, file.crc32).as_bytes());
+    }
+    hash.finalize().to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_flipped_byte_changes_the_hash() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("s0")).unwrap();
+        fs::write(place.path().join("s0/1"), b"abc").unwrap();
+        let known = [LiveFile { path: "s0/1".into(), bytes: 3, crc32: crc32fast::hash(b"abc") }];
+        let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
+        assert_eq!((tree.files, tree.bytes, Some(&tree.hash)), (1, 3, tree.expected.as_ref()));
+        fs::write(place.path().join("s0/1"), b"abd").unwrap();
+        let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
+        assert_ne!(Some(&tree.hash), tree.expected.as_ref());
+    }
+}

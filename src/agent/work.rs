@@ -1,0 +1,133 @@
+//! Starts the worker, tells it when, watches it, and hears what it did.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use fsderby_sys::process::{End, Reaped, tied_command};
+use fsderby_sys::shared::{Progress, SharedProgress};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::worker::{GO, Orders, READY, Told};
+use super::{StepError, tools};
+use crate::agent::protocol::WorkSpec;
+use crate::workloads::Until;
+
+/// A worker that is ready and waits for its signal.
+pub struct Worker {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    errors: File,
+    progress: SharedProgress,
+}
+
+/// How to start one.
+pub struct Start<'a> {
+    pub place: &'a Path,
+    pub work: &'a WorkSpec,
+    pub seed: u64,
+    pub until: Until,
+    pub memory_group: Option<PathBuf>,
+}
+
+impl Worker {
+    /// Returns when it has prepared everything that is not to be timed.
+    pub fn start(start: Start<'_>) -> Result<Self, StepError> {
+        let fault = |e: io::Error| StepError::io("start", "the workload", e);
+        let progress = SharedProgress::new().map_err(fault)?;
+        let errors =
+            File::from(memfd_create("fsderby-errors", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
+        let mut command = tied_command("/proc/self/exe");
+        command.arg("worker").current_dir(start.place);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone().map_err(fault)?);
+        let mut child = command.spawn().map_err(fault)?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (Some(input), Some(output)) = (input, output) else {
+            return Err(StepError::new("start", "the workload", "its pipes are missing"));
+        };
+        let mut worker = Worker { child, input, output: BufReader::new(output), errors, progress };
+        let orders = Orders {
+            work: start.work.clone(),
+            seed: start.seed,
+            until: start.until,
+            memory_group: start.memory_group,
+            progress: format!("/proc/self/fd/{}", worker.progress.descriptor().as_raw_fd()).into(),
+        };
+        worker.say(&serde_json::to_string(&orders).map_err(|e| fault(e.into()))?).map_err(fault)?;
+        let word = worker.hear().map_err(fault)?;
+        if word.trim_end() == READY { Ok(worker) } else { Err(worker.died("prepare")) }
+    }
+
+    /// Lets it work to its end. `tick` is called about every `every`, and never when that is absent.
+    pub fn go(
+        mut self,
+        limit: Duration,
+        every: Option<Duration>,
+        tick: &mut dyn FnMut(&Progress),
+        bystander: &mut dyn FnMut(Reaped),
+    ) -> Result<Told, StepError> {
+        let fault = |e: io::Error| StepError::io("run", "the workload", e);
+        let begin = Instant::now();
+        self.say(GO).map_err(fault)?;
+        while !self
+            .has_spoken(every.unwrap_or(limit).min(limit.saturating_sub(begin.elapsed())))
+            .map_err(fault)?
+        {
+            if begin.elapsed() >= limit {
+                let _ = self.child.kill();
+                let text = format!("took longer than {} s", limit.as_secs());
+                return Err(StepError::new("run", "the workload", text));
+            }
+            if every.is_some() {
+                tick(&self.progress);
+            }
+        }
+        let line = self.hear().map_err(fault)?;
+        let Ok(told) = serde_json::from_str(&line) else { return Err(self.died("run")) };
+        tools::wait(self.child.id(), begin, limit.max(begin.elapsed() + Duration::from_secs(5)), bystander)?;
+        Ok(told)
+    }
+
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        self.input.write_all(format!("{line}\n").as_bytes())
+    }
+
+    fn hear(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line)?;
+        Ok(line)
+    }
+
+    fn has_spoken(&self, wait: Duration) -> io::Result<bool> {
+        let timeout =
+            Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
+        match poll(
+            &mut [PollFd::from_borrowed_fd(self.output.get_ref().as_fd(), PollFlags::IN)],
+            Some(&timeout),
+        ) {
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            other => Ok(other? > 0),
+        }
+    }
+
+    /// Its last words, and how it ended.
+    fn died(&mut self, operation: &str) -> StepError {
+        let ended = tools::wait(self.child.id(), Instant::now(), Duration::from_secs(5), &mut |_| {});
+        let mut words = String::new();
+        let _ = self.errors.rewind().and_then(|()| self.errors.read_to_string(&mut words));
+        let how = match ended.map(|r| r.end) {
+            Ok(End::Signal(9)) => "it was killed; most likely it ran out of memory".to_owned(),
+            Ok(End::Signal(signal)) => format!("it was ended by signal {signal}"),
+            Ok(End::Exit(code)) => format!("it ended with exit code {code}"),
+            Err(e) => e.text,
+        };
+        let words = words.trim();
+        let text = if words.is_empty() { how } else { format!("{words} ({how})") };
+        StepError::new(operation, "the workload", text)
+    }
+}

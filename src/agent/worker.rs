@@ -1,0 +1,128 @@
+//! The process that does the work: our own binary in a hidden role, so that running out of memory or a crash ends the
+//! trial and not the agent.
+//!
+//! It reads its orders, prepares, says `ready`, waits for `go`, works, and then says what it did. Between `go` and the
+//! end of the work it writes nothing but the workload's own files.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use fsderby_sys::process::{die_with_parent, own_usage};
+use fsderby_sys::shared::SharedProgress;
+use serde::{Deserialize, Serialize};
+
+use super::protocol::{Buckets, Stepped, WorkSpec};
+use super::{memory_group, monotonic_ns};
+use crate::workloads::{self, Clock, Histogram, LiveFile, Log, OpError, Phase, Progress, Until};
+
+/// What the worker is told, one line.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Orders {
+    pub work: WorkSpec,
+    pub seed: u64,
+    pub until: Until,
+    pub memory_group: Option<PathBuf>,
+    /// The counters that agent and worker share.
+    pub progress: PathBuf,
+}
+
+/// What it says after `ready` and the work, one line.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Told {
+    Done { cost: Stepped, phases: Vec<Phase>, histograms: Vec<Buckets>, live: Vec<LiveFile> },
+    Failed { operation: String, path: String, errno: i32, text: String },
+}
+
+/// The first word of a worker that can start.
+pub const READY: &str = "ready";
+/// What it then waits for.
+pub const GO: &str = "go";
+
+/// The hidden role `worker`; standard input and output are the agent's.
+pub fn main() -> anyhow::Result<u8> {
+    die_with_parent()?;
+    let mut lines = io::stdin().lock().lines();
+    let orders = lines.next().context("the agent gave no orders")??;
+    let orders: Orders = serde_json::from_str(&orders).context("could not understand the orders")?;
+    if let Some(group) = &orders.memory_group {
+        memory_group::join(group)
+            .with_context(|| format!("could not join the memory group {}", group.display()))?;
+    }
+    let progress = OpenOptions::new().read(true).write(true).open(&orders.progress);
+    let progress = progress.and_then(SharedProgress::inherited).context("could not share progress")?;
+    let engine = workloads::engine(&orders.work.engine).context("this build has no such workload")?;
+    let work = engine.parse(&orders.work.parameters).map_err(anyhow::Error::msg)?;
+    let mut ready = work.prepare(orders.seed, orders.until).map_err(anyhow::Error::msg)?;
+    println!("{READY}");
+    anyhow::ensure!(
+        lines.next().context("the agent never said go")?? == GO,
+        "the agent said something else than go"
+    );
+    let mut log = Notes { progress: &progress, phases: Vec::new(), histograms: Vec::new() };
+    let (before, begin) = (own_usage(), monotonic_ns());
+    let outcome = ready.run(&Monotonic, &mut log);
+    let (end, used) = (monotonic_ns(), own_usage().since(before));
+    let told = match outcome {
+        Err(e) => failed(&e),
+        Ok(()) => Told::Done {
+            cost: Stepped {
+                step: "work".into(),
+                ns: end - begin,
+                user_ns: used.user_ns,
+                sys_ns: used.sys_ns,
+                minflt: used.minflt,
+                majflt: used.majflt,
+                status: 0,
+            },
+            phases: log.phases,
+            histograms: log.histograms,
+            live: if orders.until == Until::Live { ready.live() } else { Vec::new() },
+        },
+    };
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, &told)?;
+    writeln!(out)?;
+    Ok(0)
+}
+
+fn failed(error: &OpError) -> Told {
+    Told::Failed {
+        operation: error.operation.to_owned(),
+        path: error.path.display().to_string(),
+        errno: error.error.raw_os_error().unwrap_or(0),
+        text: error.error.to_string(),
+    }
+}
+
+struct Monotonic;
+
+impl Clock for Monotonic {
+    fn now_ns(&self) -> u64 {
+        monotonic_ns()
+    }
+}
+
+struct Notes<'a> {
+    progress: &'a Progress,
+    phases: Vec<Phase>,
+    histograms: Vec<Buckets>,
+}
+
+impl Log for Notes<'_> {
+    fn phase(&mut self, phase: Phase) {
+        self.phases.push(phase);
+    }
+
+    fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram) {
+        let buckets =
+            latencies.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
+        let (phase, operation, unit) = (phase.to_owned(), operation.to_owned(), "ns".to_owned());
+        self.histograms.push(Buckets { phase, operation, unit, buckets });
+    }
+
+    fn progress(&self) -> &Progress {
+        self.progress
+    }
+}
