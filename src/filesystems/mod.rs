@@ -3,8 +3,20 @@
 //! A kind *returns* command lines, options and facts and runs nothing, so it is tested without root. No other part
 //! of fsderby knows a kind by its name.
 
+mod btrfs;
 mod capabilities;
 mod confirm;
+mod exfat;
+mod ext;
+mod f2fs;
+mod fat;
+mod jfs;
+mod nilfs;
+mod ntfs;
+mod reiserfs;
+#[cfg(test)]
+mod tests;
+mod xfs;
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +29,24 @@ pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::confirm_type_and_options;
 
 /// Every kind, in the order in which `fsderby list filesystems` shows them.
-pub static TABLE: &[&dyn Filesystem] = &[];
+pub static TABLE: &[&dyn Filesystem] = &[
+    &fat::FAT16,
+    &fat::FAT32,
+    &exfat::ExFat,
+    &ntfs::NTFS,
+    &ntfs::NTFS_3G,
+    &ext::EXT2,
+    &ext::EXT3_JOURNAL,
+    &ext::EXT3_ORDERED,
+    &ext::EXT3_WRITEBACK,
+    &ext::EXT4,
+    &reiserfs::ReiserFs,
+    &jfs::Jfs,
+    &xfs::Xfs,
+    &btrfs::Btrfs,
+    &f2fs::F2fs,
+    &nilfs::Nilfs2,
+];
 
 /// In a command line: the device, which the agent knows only when the ground is there.
 pub const DEVICE: &str = "{device}";
