@@ -2,6 +2,8 @@
 //!
 //! What is missing on this machine is skipped, and stderr says so.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
+
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, full_check, repair_first, replay_on_mount, syscall};
 use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Fixed, Journal, KernelNeed, Mount, Mounted,
-    Recovery, Resize, Variant, argv, confirm_type_and_options, full_check, repair_first, replay_on_mount,
-    syscall,
+    Recovery, Resize, Variant, confirm_type_and_options,
 };
 use crate::story::Story;
 use crate::units::{Bytes, MIB};

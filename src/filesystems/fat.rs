@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::capabilities::{fact, linux, no};
+use super::lines::{argv, full_check, mkfs, repair_first, syscall};
 use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Fixed, Journal, KernelNeed, Mount, Recovery,
-    Resize, Variant, argv, full_check, mkfs, repair_first, syscall,
+    Resize, Variant,
 };
 use crate::story::Story;
 use crate::units::{Bytes, GIB};

@@ -3,10 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::capabilities::{fact, linux, no, yes};
-use super::{
-    Argv, Capabilities, Check, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize, Variant, argv, mkfs,
-    replay_on_mount, syscall,
-};
+use super::lines::{argv, mkfs, replay_on_mount, syscall};
+use super::{Argv, Capabilities, Check, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize, Variant};
 use crate::story::Story;
 use crate::units::Bytes;
 

@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, mkfs, options, syscall};
 use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, MOUNTPOINT, Mount, Recovery,
-    Resize, Variant, argv, mkfs, options, syscall,
+    Resize, Variant,
 };
 use crate::story::Story;
 use crate::units::Bytes;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::lines::options;
 use super::*;
 
 /// As a user would read them: the one place where all command lines stand together.

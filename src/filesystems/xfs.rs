@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 
 use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
-    Variant, argv, full_check, mkfs, replay_on_mount, syscall,
+    Variant,
 };
 use crate::story::Story;
 use crate::units::{Bytes, MIB};
