@@ -3,6 +3,22 @@
 //! A kind *returns* command lines, options and facts and runs nothing, so it is tested without root. No other part
 //! of fsderby knows a kind by its name.
 
+mod btrfs;
+mod capabilities;
+mod confirm;
+mod exfat;
+mod ext;
+mod f2fs;
+mod fat;
+mod jfs;
+mod lines;
+mod nilfs;
+mod ntfs;
+mod reiserfs;
+#[cfg(test)]
+mod tests;
+mod xfs;
+
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
@@ -10,8 +26,28 @@ use serde::{Deserialize, Serialize};
 use crate::story::Story;
 use crate::units::Bytes;
 
+pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
+pub use confirm::confirm_type_and_options;
+
 /// Every kind, in the order in which `fsderby list filesystems` shows them.
-pub static TABLE: &[&dyn Filesystem] = &[];
+pub static TABLE: &[&dyn Filesystem] = &[
+    &fat::FAT16,
+    &fat::FAT32,
+    &exfat::ExFat,
+    &ntfs::NTFS,
+    &ntfs::NTFS_3G,
+    &ext::EXT2,
+    &ext::EXT3_JOURNAL,
+    &ext::EXT3_ORDERED,
+    &ext::EXT3_WRITEBACK,
+    &ext::EXT4,
+    &reiserfs::ReiserFs,
+    &jfs::Jfs,
+    &xfs::Xfs,
+    &btrfs::Btrfs,
+    &f2fs::F2fs,
+    &nilfs::Nilfs2,
+];
 
 /// In a command line: the device, which the agent knows only when the ground is there.
 pub const DEVICE: &str = "{device}";
@@ -31,6 +67,10 @@ pub trait Filesystem: Sync {
     /// The windows that mkfs accepts, smallest and largest.
     fn size(&self) -> RangeInclusive<Bytes>;
     fn can(&self) -> Capabilities;
+    /// What makes it this kind and no other, so that a user's variant may not replace it: see [`accept`].
+    fn fixed(&self) -> Fixed {
+        Fixed::default()
+    }
     /// What makes it, in order: mkfs, and where `variant.conversion` asks for it, what converts it into this kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;
     /// What turns a converted one back; empty where nothing was converted.
@@ -41,7 +81,7 @@ pub trait Filesystem: Sync {
     fn check(&self) -> Option<Check>;
     /// What an administrator runs after the power was cut.
     fn recover(&self) -> Recovery;
-    /// Prints the tools' version.
+    /// Prints the tools' version, on whichever of its two outputs; some tools end it with an exit code that is not 0.
     fn version(&self) -> Argv;
     fn mount(&self, variant: &Variant) -> Mount;
     /// Whether what is mounted is what was asked for. The error says what differs.
@@ -67,12 +107,23 @@ pub struct Variant {
     pub conversion: bool,
 }
 
-/// What the running kernel must bring: one of `types` in /proc/filesystems, from one of `modules`.
+/// What of mkfs and mount belongs to the kind itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fixed {
+    /// Beginnings of mkfs arguments: `-t`.
+    pub mkfs: &'static [&'static str],
+    /// Keys of mount options: `data`.
+    pub mount: &'static [&'static str],
+}
+
+/// What the running kernel must bring: one of `types` in /proc/filesystems, from `modules`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct KernelNeed {
     /// Any one of them serves.
     pub types: &'static [&'static str],
-    /// All are loaded, in this order, where the type is not there yet.
+    /// Names or aliases as modprobe takes them. All are loaded, in this order, where the type is not there yet; what a kernel
+    /// does not have as a module is built in. Beside the driver they are what it asks for by alias at run time, which
+    /// modules.dep does not list and a guest without modprobe would miss.
     pub modules: &'static [&'static str],
 }
 
@@ -139,92 +190,57 @@ pub struct Recovery {
     pub replays_on_mount: bool,
 }
 
-/// What a kind can do. Each fact names its source: a kernel document, a manual page, a header.
-#[derive(Clone, Debug, Serialize)]
-pub struct Capabilities {
-    pub journal: Fact<Journal>,
-    pub data_checksums: Fact<bool>,
-    pub metadata_checksums: Fact<bool>,
-    pub snapshots: Fact<bool>,
-    pub compression: Fact<bool>,
-    pub hard_links: Fact<bool>,
-    pub symlinks: Fact<bool>,
-    /// Owners and permission bits.
-    pub modes: Fact<bool>,
-    pub acl: Fact<bool>,
-    pub xattr: Fact<bool>,
-    pub sparse_files: Fact<bool>,
-    pub case_sensitive: Fact<bool>,
-    pub grow: Fact<Resize>,
-    pub shrink: Fact<Resize>,
-    /// `None`: a kind of check exists only in name; see [`Filesystem::check`].
-    pub check: Fact<Option<Depth>>,
-    pub largest_file: Fact<Bytes>,
-    /// Most entries in the root folder, where there is a limit.
-    pub root_entries: Fact<Option<u64>>,
-    /// Can come about by converting another kind.
-    pub conversion: Fact<bool>,
-    /// In Linux since this version, and until that one.
-    pub linux: Fact<Linux>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Fact<T> {
-    pub value: T,
-    pub source: &'static str,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Journal {
-    None,
-    Metadata,
-    MetadataAndData,
-    /// Never overwrites in place: copy on write or a log.
-    CopyOnWrite,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Resize {
-    No,
-    Unmounted,
-    Mounted,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Linux {
-    /// First version with this filesystem (or, where `driver` differs, with the driver that serves it).
-    pub since: &'static str,
-    /// First version without it.
-    pub until: Option<&'static str>,
-    /// The driver that serves it today.
-    pub driver: &'static str,
-}
-
 /// The kind of that name.
 pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
     TABLE.iter().copied().find(|kind| kind.name() == name)
 }
 
-/// Type and options compared by name; options that the kernel does not show pass.
-pub fn confirm_type_and_options(asked: &Mount, seen: &Mounted) -> Result<(), String> {
-    if asked.fstype() != seen.fstype {
-        return Err(format!("asked for type {}, mounted is {}", asked.fstype(), seen.fstype));
+/// Whether the kind can be entered like that. The error says what to write instead.
+pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
+    if variant.conversion && !kind.can().conversion.value {
+        let others: Vec<_> = TABLE.iter().filter(|k| k.can().conversion.value).map(|k| k.name()).collect();
+        return Err(format!(
+            "{} cannot be made by conversion; remove 'conversion' or take one of {}",
+            kind.name(),
+            others.join(", ")
+        ));
     }
-    for option in asked.options() {
-        let Some((key, value)) = option.split_once('=') else { continue };
-        let shown = seen.options.iter().find_map(|o| o.strip_prefix(key)?.strip_prefix('='));
-        if let Some(shown) = shown
-            && shown != value
-        {
-            return Err(format!("asked for {option}, mounted is {key}={shown}"));
-        }
+    let fixed = kind.fixed();
+    let flag = variant.mkfs.iter().find(|word| fixed.mkfs.iter().any(|flag| word.starts_with(flag)));
+    let option = variant.mount.iter().flat_map(|option| option.split(','));
+    let option = option.into_iter().find(|option| fixed.mount.contains(&confirm::key(option)));
+    match flag.map(String::as_str).or(option) {
+        None => Ok(()),
+        Some(word) => Err(format!(
+            "'{word}' would make another kind of {}; remove it, or take the other kind (see: fsderby list filesystems)",
+            kind.name()
+        )),
     }
-    Ok(())
 }
 
-/// A command line from words; the kinds' files read better with it.
-fn argv<const N: usize>(words: [&str; N]) -> Argv {
-    words.map(str::to_owned).to_vec()
+/// The programs that a kind needs, from its own command lines: what `doctor` looks for and a guest must hold.
+pub fn tools(kind: &dyn Filesystem) -> Vec<String> {
+    let plain = Variant::default();
+    let converted = Variant { conversion: true, ..Variant::default() };
+    let mut lines = Vec::new();
+    for variant in [plain, converted] {
+        if accept(kind, &variant).is_err() {
+            continue;
+        }
+        lines.extend(kind.make(&variant));
+        lines.extend(kind.revert(&variant));
+        if let Mount::Command { argv, .. } = kind.mount(&variant) {
+            lines.push(argv);
+        }
+    }
+    lines.extend(kind.check().map(|check| check.argv));
+    lines.extend(kind.recover().repair.into_iter().map(|repair| repair.argv));
+    lines.push(kind.version());
+    let mut names: Vec<String> = Vec::new();
+    for name in lines.into_iter().filter_map(|line| line.into_iter().next()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }

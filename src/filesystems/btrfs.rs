@@ -1,0 +1,143 @@
+//! Btrfs.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Mounted, Recovery,
+    Resize, Variant, confirm_type_and_options,
+};
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+pub struct Btrfs;
+
+/// mkfs.btrfs 6.2: "minimum size for each btrfs device is 114294784", which is 109 MiB.
+const SMALLEST: u64 = 109 * MIB;
+/// The format has 16 EiB, Linux's files and block devices 8 EiB.
+const LARGEST: u64 = i64::MAX as u64;
+
+impl Filesystem for Btrfs {
+    fn name(&self) -> &'static str {
+        "btrfs"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Copy-on-write B-trees with checksums of data and metadata, snapshots and compression.",
+            origin: "Chris Mason and Oracle, in Linux since 2.6.29 of 2009 (BTRFS: The Linux B-Tree Filesystem, ACM TOS 2013); \
+                btrfs(5).",
+            limits: "It checksums all data and keeps metadata twice (profile DUP), which most others here do not: a slower figure \
+                buys more. It is mounted with nodiscard, which out of the box it is not. A check reads all metadata but does \
+                not compare the data with their checksums.",
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        "btrfs-progs"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed {
+            types: &["btrfs"],
+            modules: &["crypto-crc32c", "xxhash64", "sha256", "blake2b-256", "btrfs"],
+        }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        const MAN: &str = "btrfs(5)";
+        Capabilities {
+            journal: fact(Journal::CopyOnWrite, "btrfs(5); fsyncs go to a log tree"),
+            data_checksums: yes("btrfs(5): checksum algorithms"),
+            metadata_checksums: yes("btrfs(5): checksum algorithms"),
+            snapshots: yes("btrfs-subvolume(8)"),
+            compression: yes("btrfs(5): compress"),
+            hard_links: yes("btrfs(5): filesystem limits"),
+            symlinks: yes("btrfs(5): filesystem limits"),
+            modes: yes(MAN),
+            acl: yes("btrfs(5): acl"),
+            xattr: yes("fs/btrfs/xattr.c"),
+            sparse_files: yes("btrfs(5): no-holes"),
+            case_sensitive: yes(MAN),
+            grow: fact(Resize::Mounted, "btrfs-filesystem(8): resize"),
+            shrink: fact(Resize::Mounted, "btrfs-filesystem(8): resize"),
+            check: fact(Some(Depth::Full), "btrfs-check(8)"),
+            largest_file: fact(
+                Bytes(LARGEST),
+                "btrfs(5): filesystem limits; measured with ftruncate on Linux 6.18",
+            ),
+            root_entries: fact(None, MAN),
+            conversion: no("btrfs-convert(8) could convert ext4, but fsderby does not"),
+            linux: linux("2.6.29", "btrfs", "fs/btrfs"),
+        }
+    }
+
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkfs.btrfs", "-q", "-f", "-K"], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        full_check(["btrfs", "check", "--readonly", DEVICE])
+    }
+
+    fn recover(&self) -> Recovery {
+        replay_on_mount()
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mkfs.btrfs", "-V"])
+    }
+
+    /// Since Linux 6.2 it discards what is freed (`discard=async`) wherever the device can, a loop device included. The others do
+    /// not, and it would change the image under later trials, so it is off; a user's `discard` brings it back.
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("btrfs", &["nodiscard"], variant)
+    }
+
+    /// The kernel shows a compression's level where none was asked for: `zstd` as `zstd:3`.
+    fn confirm(&self, asked: &Mount, seen: &Mounted) -> Result<(), String> {
+        let plain = |option: &String| match option.split_once(':') {
+            Some((compression, _)) if asked.options().iter().any(|asked| asked == compression) => {
+                compression.to_owned()
+            }
+            _ => option.clone(),
+        };
+        let seen = Mounted { options: seen.options.iter().map(plain).collect(), ..seen.clone() };
+        confirm_type_and_options(asked, &seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::confirm::tests::mounted;
+    use super::*;
+
+    fn confirm(options: &[&str], seen: &str) -> Result<(), String> {
+        let mount = options.iter().map(|option| (*option).to_owned()).collect();
+        let line = format!(
+            "43 27 0:39 / /m rw,relatime - btrfs /dev/loop0 rw,{seen}space_cache=v2,subvolid=5,subvol=/"
+        );
+        Btrfs.confirm(&Btrfs.mount(&Variant { mount, ..Variant::default() }), &mounted(&line))
+    }
+
+    #[test]
+    fn a_level_that_was_not_asked_for_is_not_a_difference() {
+        assert_eq!(confirm(&["compress=zstd"], "compress=zstd:3,"), Ok(()));
+        assert_eq!(confirm(&["compress=zstd:5"], "compress=zstd:5,"), Ok(()));
+        assert!(confirm(&["compress=zstd:5"], "compress=zstd:3,").is_err());
+        assert!(confirm(&["compress=zstd"], "compress=lzo,").is_err());
+    }
+
+    #[test]
+    fn discarding_by_default_is_seen_and_a_users_discard_wins() {
+        assert_eq!(confirm(&[], ""), Ok(()));
+        assert!(confirm(&[], "discard=async,").unwrap_err().contains("discard=async"));
+        assert_eq!(confirm(&["discard=async"], "discard=async,"), Ok(()));
+        assert_eq!(confirm(&["nodatacow"], "nodatasum,nodatacow,"), Ok(()));
+    }
+}

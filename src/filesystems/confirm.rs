@@ -1,0 +1,140 @@
+//! Whether what is mounted is what was asked for.
+
+use super::{Mount, Mounted};
+use crate::units::Bytes;
+
+/// What the kernel keeps of every mount, and so always shows.
+const ALWAYS_SHOWN: [&str; 9] =
+    ["ro", "noatime", "relatime", "nosuid", "nodev", "noexec", "sync", "dirsync", "lazytime"];
+
+/// Type and options compared by name. Options of the filesystem that mountinfo does not show pass, because the kernel hides
+/// defaults.
+pub fn confirm_type_and_options(asked: &Mount, seen: &Mounted) -> Result<(), String> {
+    if asked.fstype() != seen.fstype {
+        return Err(format!("asked for type {}, mounted is {}", asked.fstype(), seen.fstype));
+    }
+    let options = asked.options();
+    let read_only = "ro".to_owned();
+    if seen.options.contains(&read_only) && !options.contains(&read_only) {
+        return Err("asked for reading and writing, mounted is read-only".into());
+    }
+    for (place, option) in options.iter().enumerate() {
+        let overridden = options[place + 1..].iter().any(|later| key(later) == key(option));
+        if !overridden {
+            confirm_option(option, &seen.options)?;
+        }
+    }
+    Ok(())
+}
+
+fn confirm_option(asked: &str, shown: &[String]) -> Result<(), String> {
+    if ALWAYS_SHOWN.contains(&asked) && !shown.iter().any(|option| option == asked) {
+        return Err(format!("asked for {asked}, mounted is without it"));
+    }
+    if asked == "strictatime"
+        && let Some(lazier) = shown.iter().find(|option| ["noatime", "relatime"].contains(&option.as_str()))
+    {
+        return Err(format!("asked for strictatime, mounted is {lazier}"));
+    }
+    match shown.iter().find(|option| key(option) == key(asked) && !agree(asked, option)) {
+        Some(other) => Err(format!("asked for {asked}, mounted is {other}")),
+        None => Ok(()),
+    }
+}
+
+/// The name under which an option and its opposite are one: `discard` for `nodiscard` and for `discard=async`.
+pub(super) fn key(option: &str) -> &str {
+    match option.split_once('=') {
+        Some((key, _)) => key,
+        None => option.strip_prefix("no").unwrap_or(option),
+    }
+}
+
+/// Of two options with the same key, whether they say the same.
+fn agree(asked: &str, shown: &str) -> bool {
+    if is_off(asked) != is_off(shown) {
+        return false;
+    }
+    match (asked.split_once('='), shown.split_once('=')) {
+        (Some((_, asked)), Some((_, shown))) => asked == shown || same_number(asked, shown),
+        _ => true,
+    }
+}
+
+/// `nobarrier` and `barrier=0` are one.
+fn is_off(option: &str) -> bool {
+    match option.split_once('=') {
+        Some((_, value)) => value == "0",
+        None => option.starts_with("no"),
+    }
+}
+
+/// The kernel shows `262144` as `256k` and `22` as `0022`.
+fn same_number(asked: &str, shown: &str) -> bool {
+    matches!((asked.parse::<Bytes>(), shown.parse::<Bytes>()), (Ok(asked), Ok(shown)) if asked == shown)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A line of /proc/self/mountinfo, as the agent reads it.
+    pub fn mounted(line: &str) -> Mounted {
+        let (mount, filesystem) = line.split_once(" - ").unwrap();
+        let [fstype, source, options] = filesystem.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let options = mount.split(' ').nth(5).unwrap().split(',').chain(options.split(','));
+        Mounted {
+            source: source.into(),
+            fstype: fstype.into(),
+            driver: fstype.into(),
+            options: options.map(str::to_owned).collect(),
+        }
+    }
+
+    pub fn asked(fstype: &str, options: &[&str]) -> Mount {
+        Mount::Syscall {
+            fstype: fstype.into(),
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+        }
+    }
+
+    const XFS: &str =
+        "42 27 7:0 / /mnt rw,relatime - xfs /dev/loop0 rw,inode64,logbufs=8,logbsize=32k,noquota";
+
+    fn xfs(options: &[&str]) -> Result<(), String> {
+        confirm_type_and_options(&asked("xfs", options), &mounted(XFS))
+    }
+
+    #[test]
+    fn hidden_and_rewritten_options_pass() {
+        assert_eq!(xfs(&[]), Ok(()));
+        assert_eq!(xfs(&["noquota", "wsync", "logbsize=32768", "relatime"]), Ok(()));
+        assert_eq!(xfs(&["logbufs=2", "logbufs=8"]), Ok(()), "the last one counts");
+    }
+
+    #[test]
+    fn what_differs_is_named() {
+        assert_eq!(xfs(&["logbufs=2"]).unwrap_err(), "asked for logbufs=2, mounted is logbufs=8");
+        assert_eq!(xfs(&["noatime"]).unwrap_err(), "asked for noatime, mounted is without it");
+        assert_eq!(xfs(&["strictatime"]).unwrap_err(), "asked for strictatime, mounted is relatime");
+        assert_eq!(xfs(&["quota"]).unwrap_err(), "asked for quota, mounted is noquota");
+        let other = confirm_type_and_options(&asked("ext4", &[]), &mounted(XFS));
+        assert_eq!(other.unwrap_err(), "asked for type ext4, mounted is xfs");
+    }
+
+    #[test]
+    fn a_filesystem_that_fell_back_to_read_only_is_not_what_was_asked() {
+        let seen = mounted("42 27 7:0 / /mnt rw,relatime - jfs /dev/loop0 ro");
+        assert!(confirm_type_and_options(&asked("jfs", &[]), &seen).unwrap_err().contains("read-only"));
+        assert_eq!(confirm_type_and_options(&asked("jfs", &["ro"]), &seen), Ok(()));
+    }
+
+    #[test]
+    fn off_has_two_spellings() {
+        let seen = mounted("42 27 7:0 / /mnt rw,relatime - ext4 /dev/loop0 rw,nobarrier");
+        assert_eq!(confirm_type_and_options(&asked("ext4", &["barrier=0"]), &seen), Ok(()));
+        assert!(confirm_type_and_options(&asked("ext4", &["barrier=1"]), &seen).is_err());
+    }
+}

@@ -1,0 +1,98 @@
+//! exFAT, as Linux's own driver serves it.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no};
+use super::lines::{argv, full_check, mkfs, repair_first, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
+    Variant,
+};
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+pub struct ExFat;
+
+/// mkfs.exfat 1.2.0 ends well from 2101248 bytes on, but fsck.exfat calls the root folder wrong below 2113536.
+const SMALLEST: u64 = 2_113_536;
+/// 2^32 - 11 clusters of 32 MiB, the largest that the specification has.
+const LARGEST: u64 = ((1 << 32) - 11) * 32 * MIB;
+
+impl Filesystem for ExFat {
+    fn name(&self) -> &'static str {
+        "exfat"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "The extended File Allocation Table, with a bitmap of clusters and files beyond 4 GiB, made for memory cards.",
+            origin: "Microsoft, 2006, published in 2019 (exFAT file system specification); Linux's driver is Samsung's.",
+            limits: "The driver is Linux's own, so a figure says nothing about Windows or a camera.",
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        "exfatprogs"
+    }
+
+    /// Its default character set is utf8, which the driver has built in.
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: &["exfat"], modules: &["exfat"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        const FORMAT: &str = "exFAT file system specification: no place for it";
+        Capabilities {
+            journal: fact(Journal::None, "exFAT file system specification: TexFAT is not part of it"),
+            data_checksums: no(FORMAT),
+            metadata_checksums: no(
+                "exFAT file system specification: only the boot region and the sets of folder entries have one",
+            ),
+            snapshots: no(FORMAT),
+            compression: no(FORMAT),
+            hard_links: no("fs/exfat/namei.c has no link operation"),
+            symlinks: no("fs/exfat/namei.c has no symlink operation"),
+            modes: no("fs/exfat/super.c: uid=, gid=, umask= of the mount hold for all files"),
+            acl: no(FORMAT),
+            xattr: no(FORMAT),
+            sparse_files: no("exFAT file system specification: ValidDataLength knows a hole at the end only"),
+            case_sensitive: no("exFAT file system specification: names are compared by the up-case table"),
+            grow: fact(Resize::No, "exfatprogs brings no program for it"),
+            shrink: fact(Resize::No, "exfatprogs brings no program for it"),
+            check: fact(Some(Depth::Full), "fsck.exfat(8)"),
+            largest_file: fact(Bytes(LARGEST), "fs/exfat/super.c: as large as the volume"),
+            root_entries: fact(
+                None,
+                "exFAT file system specification: the root folder is a chain of clusters",
+            ),
+            conversion: no("mkfs.exfat(8)"),
+            linux: linux("5.7", "exfat", "fs/exfat; a staging driver in 5.4 to 5.6"),
+        }
+    }
+
+    /// It has no option for quiet and none for force, and never discards.
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkfs.exfat"], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        full_check(["fsck.exfat", "-n", DEVICE])
+    }
+
+    fn recover(&self) -> Recovery {
+        repair_first(["fsck.exfat", "-y", DEVICE])
+    }
+
+    /// mkfs.exfat 1.2.0 ends it with exit code 1.
+    fn version(&self) -> Argv {
+        argv(["mkfs.exfat", "-V"])
+    }
+
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("exfat", &[], variant)
+    }
+}

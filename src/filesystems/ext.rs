@@ -1,0 +1,332 @@
+//! ext2, ext3 in its three ways to keep a journal, and ext4. One program makes them and one driver, ext4, serves them.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, full_check, repair_first, replay_on_mount, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Fixed, Journal, KernelNeed, Mount, Mounted,
+    Recovery, Resize, Variant, confirm_type_and_options,
+};
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+pub struct Ext {
+    name: &'static str,
+    /// Its `-t` for mke2fs and its type for mount: exactly one.
+    types: &'static [&'static str],
+    /// Its own mount option.
+    data: &'static [&'static str],
+    fixed: Fixed,
+    can: fn(&Ext) -> Capabilities,
+    /// In bytes: smallest and largest window, largest file.
+    smallest: u64,
+    largest: u64,
+    largest_file: u64,
+    story: Story,
+}
+
+/// Inode tables and journal are written at mkfs, not by a kernel thread under the workload; discarding is the reset's business.
+const EXTENDED: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+
+/// With fewer than 2048 blocks (of 1 KiB at this size) mke2fs 1.47.0 says "too small for a journal", ends with 0 and leaves it out.
+const SMALLEST_WITH_JOURNAL: u64 = 2 * MIB;
+/// 32-bit block numbers: (2^32 - 1) blocks of 4 KiB.
+const LARGEST_32_BIT: u64 = ((1 << 32) - 1) * 4096;
+/// By ftruncate on Linux 6.18 with 4 KiB blocks: a file's own count of 512-byte sectors has 32 bits, its map included.
+const LARGEST_FILE_MAPPED: u64 = 2_196_873_666_560;
+
+const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal in 1998 (Journaling the Linux ext2fs Filesystem, LinuxExpo) \
+    and Linux has it since 2.4.15 of 2001.";
+const EXT3_LIMITS: &str = "Linux serves ext3 with the ext4 driver since 4.3, so a figure says nothing about the ext3 code of \
+    that time. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs, and below 512 MiB the blocks have 1 KiB.";
+
+pub static EXT2: Ext = Ext {
+    name: "ext2",
+    types: &["ext2"],
+    data: &[],
+    // -j and -J give it a journal, and with it another name.
+    fixed: Fixed { mkfs: &["-t", "-j", "-J"], mount: &["data"] },
+    can: ext2,
+    // mke2fs 1.47.0 makes 106496 bytes and fails at 102400.
+    smallest: 106_496,
+    largest: LARGEST_32_BIT,
+    largest_file: LARGEST_FILE_MAPPED,
+    story: Story {
+        what: "The second extended filesystem: block groups, bitmaps and block maps, without a journal.",
+        origin: "Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
+            Filesystem); Documentation/filesystems/ext2.rst describes it.",
+        limits: "The ext4 driver serves it on most kernels, so a figure says little about the older ext2 driver. It promises \
+            nothing about order after a power cut, and its speed is not to be set beside a journal without saying so. Defaults \
+            come from /etc/mke2fs.conf of the machine that runs mke2fs, and below 512 MiB the blocks have 1 KiB.",
+    },
+};
+
+pub static EXT3_JOURNAL: Ext = Ext {
+    name: "ext3-journal",
+    types: &["ext3"],
+    data: &["data=journal"],
+    fixed: Fixed { mkfs: &["-t"], mount: &["data"] },
+    can: ext3,
+    smallest: SMALLEST_WITH_JOURNAL,
+    largest: LARGEST_32_BIT,
+    largest_file: LARGEST_FILE_MAPPED,
+    story: Story {
+        what: "ext2 with a journal through which data and metadata pass before they reach their place.",
+        origin: EXT3_ORIGIN,
+        limits: EXT3_LIMITS,
+    },
+};
+
+pub static EXT3_ORDERED: Ext = Ext {
+    name: "ext3-ordered",
+    data: &["data=ordered"],
+    story: Story {
+        what: "ext2 with a journal of metadata, where data reach their place before the metadata that names them is committed.",
+        origin: EXT3_ORIGIN,
+        limits: EXT3_LIMITS,
+    },
+    ..EXT3_JOURNAL
+};
+
+pub static EXT3_WRITEBACK: Ext = Ext {
+    name: "ext3-writeback",
+    data: &["data=writeback"],
+    story: Story {
+        what: "ext2 with a journal of metadata and no order between data and metadata.",
+        origin: EXT3_ORIGIN,
+        limits: EXT3_LIMITS,
+    },
+    ..EXT3_JOURNAL
+};
+
+pub static EXT4: Ext = Ext {
+    name: "ext4",
+    types: &["ext4"],
+    data: &[],
+    fixed: Fixed { mkfs: &["-t"], mount: &[] },
+    can: ext4,
+    smallest: SMALLEST_WITH_JOURNAL,
+    // 48-bit block numbers in extents: 2^48 blocks of 4 KiB.
+    largest: 1 << 60,
+    // 2^32 - 1 logical blocks of 4 KiB, as measured by ftruncate on Linux 6.18.
+    largest_file: 17_592_186_040_320,
+    story: Story {
+        what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
+        origin: "Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
+            Documentation/filesystems/ext4 describes it.",
+        limits: "Inode tables and journal are written at mkfs here, where mke2fs by default leaves them to a kernel thread: \
+            mkfs looks slower and the first minutes faster than out of the box. Defaults come from /etc/mke2fs.conf of the \
+            machine that runs mke2fs, and below 512 MiB the blocks have 1 KiB.",
+    },
+};
+
+impl Filesystem for Ext {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn story(&self) -> Story {
+        self.story.clone()
+    }
+
+    fn package(&self) -> &'static str {
+        "e2fsprogs"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: self.types, modules: &["crypto-crc32c", "ext4"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(self.smallest)..=Bytes(self.largest)
+    }
+
+    fn can(&self) -> Capabilities {
+        (self.can)(self)
+    }
+
+    fn fixed(&self) -> Fixed {
+        self.fixed
+    }
+
+    /// Of the user's `-O` and other options given twice mke2fs takes the last; only `-E` needs care.
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        if variant.conversion {
+            return vec![mke2fs("ext2", variant), argv(["tune2fs", "-j", DEVICE])];
+        }
+        vec![mke2fs(self.types[0], variant)]
+    }
+
+    fn revert(&self, variant: &Variant) -> Vec<Argv> {
+        if !variant.conversion {
+            return Vec::new();
+        }
+        vec![argv(["tune2fs", "-O", "^has_journal", DEVICE]), argv(["e2fsck", "-f", "-y", DEVICE])]
+    }
+
+    fn check(&self) -> Option<Check> {
+        full_check(["e2fsck", "-f", "-n", DEVICE])
+    }
+
+    fn recover(&self) -> Recovery {
+        match self.can().journal.value {
+            Journal::None => repair_first(["e2fsck", "-y", DEVICE]),
+            _ => replay_on_mount(),
+        }
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mke2fs", "-V"])
+    }
+
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall(self.types[0], self.data, variant)
+    }
+
+    /// The kernel hides `data=` where it is the default, which is `ordered`; any other must be shown.
+    fn confirm(&self, asked: &Mount, seen: &Mounted) -> Result<(), String> {
+        confirm_type_and_options(asked, seen)?;
+        let data = asked.options().iter().rev().find(|option| option.starts_with("data="));
+        match data {
+            Some(data) if data != "data=ordered" && !seen.options.contains(data) => {
+                Err(format!("asked for {data}, mounted is the default, data=ordered"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn mke2fs(generation: &str, variant: &Variant) -> Argv {
+    let (extended, others) = with_one_extended(&variant.mkfs);
+    let mut line = argv(["mke2fs", "-q", "-F", "-t", generation, "-E", &extended]);
+    line.extend(others);
+    line.push(DEVICE.into());
+    line
+}
+
+/// mke2fs forgets the first of two `-E` altogether, so the user's is appended to ours; within one list the later word wins.
+fn with_one_extended(users: &[String]) -> (String, Vec<String>) {
+    let mut extended = EXTENDED.to_owned();
+    let mut others = Vec::new();
+    let mut words = users.iter();
+    while let Some(word) = words.next() {
+        let more = match word.strip_prefix("-E") {
+            Some("") => words.next().map_or("", String::as_str),
+            Some(more) => more,
+            None => {
+                others.push(word.clone());
+                continue;
+            }
+        };
+        extended.extend([",", more]);
+    }
+    (extended, others)
+}
+
+const MAN: &str = "ext4(5)";
+const MKE2FS: &str = "mke2fs.conf(5) of e2fsprogs 1.47.0: not among the features of this kind";
+
+fn ext2(kind: &Ext) -> Capabilities {
+    Capabilities {
+        journal: fact(Journal::None, "Documentation/filesystems/ext2.rst"),
+        data_checksums: no(MKE2FS),
+        metadata_checksums: no(MKE2FS),
+        snapshots: no(MAN),
+        compression: no("Documentation/filesystems/ext2.rst: compression was never merged"),
+        hard_links: yes("Documentation/filesystems/ext2.rst"),
+        symlinks: yes("Documentation/filesystems/ext2.rst"),
+        modes: yes("Documentation/filesystems/ext2.rst"),
+        acl: yes("ext4(5): acl"),
+        xattr: yes("ext4(5): user_xattr"),
+        sparse_files: yes("Documentation/filesystems/ext2.rst"),
+        case_sensitive: yes("ext4(5): casefold is a feature of ext4, off unless asked for"),
+        grow: fact(Resize::Unmounted, "resize2fs(8): mounted for ext3 and ext4"),
+        shrink: fact(Resize::Unmounted, "resize2fs(8)"),
+        check: fact(Some(Depth::Full), "e2fsck(8)"),
+        largest_file: fact(Bytes(kind.largest_file), "measured with ftruncate on Linux 6.18, 4 KiB blocks"),
+        root_entries: fact(None, "Documentation/filesystems/ext2.rst"),
+        conversion: no("it is what the conversion of ext3 starts from"),
+        linux: linux("0.99.7", "ext4", "CONFIG_EXT4_USE_FOR_EXT2 in fs/ext4/Kconfig"),
+    }
+}
+
+fn ext3(kind: &Ext) -> Capabilities {
+    let all = kind.data == ["data=journal"];
+    Capabilities {
+        journal: fact(
+            if all { Journal::MetadataAndData } else { Journal::Metadata },
+            "ext4(5): data={journal|ordered|writeback}",
+        ),
+        grow: fact(Resize::Mounted, "resize2fs(8): with the feature resize_inode, a default of mke2fs"),
+        conversion: yes("tune2fs(8): -j, and -O ^has_journal for the way back"),
+        linux: linux(
+            "2.4.15",
+            "ext4",
+            "fs/ext4/super.c registers ext3; its own driver was removed in Linux 4.3",
+        ),
+        ..ext2(kind)
+    }
+}
+
+fn ext4(kind: &Ext) -> Capabilities {
+    Capabilities {
+        journal: fact(Journal::Metadata, "ext4(5): data=ordered is the default"),
+        metadata_checksums: yes("ext4(5): metadata_csum, a default of e2fsprogs 1.47.0"),
+        compression: no("ext4(5)"),
+        grow: fact(Resize::Mounted, "resize2fs(8)"),
+        conversion: no("tune2fs(8) could add features to ext3, but fsderby does not"),
+        linux: linux("2.6.28", "ext4", "fs/ext4; ext4dev from 2.6.19 to 2.6.27"),
+        ..ext2(kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::confirm::tests::mounted;
+    use super::*;
+
+    fn variant(mkfs: &[&str], mount: &[&str]) -> Variant {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Variant { mkfs: owned(mkfs), mount: owned(mount), conversion: false }
+    }
+
+    #[test]
+    fn a_second_list_of_extended_options_joins_the_first() {
+        let line =
+            EXT4.make(&variant(&["-b", "1024", "-E", "stride=16", "-Eresize=4g", "-O", "^has_journal"], &[]));
+        let line = line[0].join(" ");
+        assert!(line.contains(" -E nodiscard,lazy_itable_init=0,lazy_journal_init=0,stride=16,resize=4g -b 1024 -O ^has_journal "));
+        assert_eq!(line.matches("-E").count(), 1);
+    }
+
+    #[test]
+    fn a_data_mode_that_is_not_the_default_must_be_seen() {
+        let journal =
+            mounted("42 27 7:0 / /m rw,relatime - ext3 /dev/loop0 rw,nodioread_nolock,data=journal");
+        let ordered = mounted("42 27 7:0 / /m rw,relatime - ext3 /dev/loop0 rw,data=ordered");
+        let hidden = mounted("42 27 7:0 / /m rw,relatime - ext3 /dev/loop0 rw");
+        let confirm = |kind: &Ext, seen| kind.confirm(&kind.mount(&Variant::default()), seen);
+        assert_eq!(confirm(&EXT3_JOURNAL, &journal), Ok(()));
+        assert_eq!(confirm(&EXT3_ORDERED, &ordered), Ok(()));
+        assert_eq!(confirm(&EXT3_ORDERED, &hidden), Ok(()), "older kernels hide the default");
+        assert!(confirm(&EXT3_ORDERED, &journal).unwrap_err().contains("data=journal"));
+        assert!(confirm(&EXT3_JOURNAL, &hidden).unwrap_err().contains("data=ordered"));
+        assert!(confirm(&EXT3_WRITEBACK, &ordered).is_err());
+    }
+
+    #[test]
+    fn ext2_is_shown_as_ext2_whichever_driver_serves_it() {
+        let seen = mounted("42 27 7:0 / /m rw,relatime - ext2 /dev/loop0 rw");
+        assert_eq!(EXT2.confirm(&EXT2.mount(&Variant::default()), &seen), Ok(()));
+    }
+
+    #[test]
+    fn ext4_may_change_its_data_mode_and_ext3_may_not() {
+        let other = variant(&[], &["noatime,data=journal"]);
+        assert_eq!(super::super::accept(&EXT4, &other), Ok(()));
+        assert!(super::super::accept(&EXT3_ORDERED, &other).unwrap_err().contains("'data=journal'"));
+        let hidden = mounted("42 27 7:0 / /m rw,noatime - ext4 /dev/loop0 rw");
+        assert!(EXT4.confirm(&EXT4.mount(&other), &hidden).is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! F2FS, the flash-friendly filesystem.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
+    Variant,
+};
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+pub struct F2fs;
+
+/// mkfs.f2fs 1.15.0 makes 52 MiB and fails with one page less.
+const SMALLEST: u64 = 52 * MIB;
+/// 32-bit block numbers: (2^32 - 1) blocks of 4 KiB.
+const LARGEST: u64 = ((1 << 32) - 1) * 4096;
+/// An inode's nodes, of 1018 addresses each: two direct, two indirect, one double indirect, in blocks of 4 KiB. About 3.94 TiB.
+const LARGEST_FILE: u64 = (2 * 1018 + 2 * 1018 * 1018 + 1018 * 1018 * 1018) * 4096;
+
+impl Filesystem for F2fs {
+    fn name(&self) -> &'static str {
+        "f2fs"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "A log-structured filesystem for flash memory: several logs for hot and cold data, cleaned in the background.",
+            origin: "Jaegeuk Kim and Samsung, in Linux since 3.8 of 2013 (F2FS: A New File System for Flash Storage, FAST 2015); \
+                Documentation/filesystems/f2fs.rst.",
+            limits: "It is made for flash: on a modelled or real disk with seeks it is out of its element. It is mounted with \
+                nodiscard, which out of the box it is not. Its cleaning goes on while it is idle.",
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        "f2fs-tools"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: &["f2fs"], modules: &["crypto-crc32", "f2fs"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        const DOC: &str = "Documentation/filesystems/f2fs.rst";
+        const DRIVER: &str = "fs/f2fs/namei.c";
+        Capabilities {
+            journal: fact(Journal::CopyOnWrite, DOC),
+            data_checksums: no(DOC),
+            metadata_checksums: no(
+                "mkfs.f2fs(8): only the checkpoint; inode_checksum is a feature to ask for",
+            ),
+            snapshots: no(DOC),
+            compression: no(
+                "mkfs.f2fs(8): compression is a feature to ask for, with -O extra_attr,compression",
+            ),
+            hard_links: yes(DRIVER),
+            symlinks: yes(DRIVER),
+            modes: yes(DRIVER),
+            acl: yes("CONFIG_F2FS_FS_POSIX_ACL"),
+            xattr: yes("CONFIG_F2FS_FS_XATTR"),
+            sparse_files: yes("fs/f2fs/file.c"),
+            case_sensitive: yes("mkfs.f2fs(8): casefold is a feature to ask for"),
+            grow: fact(Resize::Unmounted, "resize.f2fs(8)"),
+            shrink: fact(Resize::No, "resize.f2fs(8): only supports expanding"),
+            check: fact(Some(Depth::Full), "fsck.f2fs(8)"),
+            largest_file: fact(Bytes(LARGEST_FILE), "fs/f2fs/super.c: max_file_blocks"),
+            root_entries: fact(None, DOC),
+            conversion: no("mkfs.f2fs(8)"),
+            linux: linux("3.8", "f2fs", "fs/f2fs"),
+        }
+    }
+
+    /// `-t 0` is its way not to discard.
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkfs.f2fs", "-q", "-f", "-t", "0"], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        full_check(["fsck.f2fs", "--dry-run", DEVICE])
+    }
+
+    fn recover(&self) -> Recovery {
+        replay_on_mount()
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mkfs.f2fs", "-V"])
+    }
+
+    /// By default it discards what is freed wherever the device can. The others do not, and it would change the image under later
+    /// trials, so it is off; a user's `discard` brings it back.
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("f2fs", &["nodiscard"], variant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::confirm::tests::mounted;
+    use super::*;
+
+    #[test]
+    fn discarding_is_seen() {
+        let asked = F2fs.mount(&Variant::default());
+        let with = |option| {
+            mounted(&format!("42 27 7:0 / /m rw,relatime - f2fs /dev/loop0 rw,lazytime,{option},acl"))
+        };
+        assert_eq!(F2fs.confirm(&asked, &with("nodiscard")), Ok(()));
+        assert!(F2fs.confirm(&asked, &with("discard")).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! FAT16 and FAT32 with long names, as Linux's vfat driver serves them.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no};
+use super::lines::{argv, full_check, mkfs, repair_first, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Fixed, Journal, KernelNeed, Mount, Recovery,
+    Resize, Variant,
+};
+use crate::story::Story;
+use crate::units::{Bytes, GIB};
+
+pub struct Fat {
+    name: &'static str,
+    bits: &'static str,
+    /// In bytes.
+    smallest: u64,
+    largest: u64,
+    root_entries: Option<u64>,
+    since: &'static str,
+    story: Story,
+}
+
+pub static FAT16: Fat = Fat {
+    name: "fat16",
+    bits: "16",
+    // mkfs.fat 4.2 makes 8404992 bytes and calls 8400896 "too small".
+    smallest: 8_404_992,
+    // About 65524 clusters of 64 KiB, the most that mkfs.fat 4.2 takes: it makes 4294660096 bytes and calls 4294664192 "too large".
+    largest: 4_294_660_096,
+    // mkfs.fat rounds them up to a whole cluster: 1024 above 1 GiB, 2048 above 2 GiB.
+    root_entries: Some(512),
+    since: "1.3.60",
+    story: Story {
+        what: "The File Allocation Table with 16-bit cluster numbers, and long names.",
+        origin: "Microsoft and Compaq, 1984 to 1987; long names came with Windows 95; ECMA-107 and Microsoft's fatgen103 \
+            describe it.",
+        limits: "The vfat driver is Linux's own, so a figure says nothing about DOS or Windows. A window of more than \
+            2147474944 bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; up to there they have at most \
+            32 KiB. The root folder holds 512 entries or little more, and a long name takes several.",
+    },
+};
+
+pub static FAT32: Fat = Fat {
+    name: "fat32",
+    bits: "32",
+    // 65525 clusters of 512 bytes are the fewest that readers take for FAT32: mkfs.fat 4.2 makes 34095104 bytes silently and
+    // warns of "less than suggested minimum" below.
+    smallest: 34_095_104,
+    // 2^32 - 1 sectors of 512 bytes; mkfs.fat leaves what is beyond unused.
+    largest: 2048 * GIB - 512,
+    root_entries: None,
+    since: "2.0.34",
+    story: Story {
+        what: "The File Allocation Table with 28-bit cluster numbers, and long names.",
+        origin: "Microsoft, 1996, with Windows 95 OSR2; Microsoft's fatgen103 describes it.",
+        limits: "The vfat driver is Linux's own, so a figure says nothing about Windows. A file ends at 4 GiB.",
+    },
+};
+
+impl Filesystem for Fat {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn story(&self) -> Story {
+        self.story.clone()
+    }
+
+    fn package(&self) -> &'static str {
+        "dosfstools"
+    }
+
+    /// The default code page (437) and character set (`ascii` in Debian, `iso8859-1` upstream) are modules of their own.
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: &["vfat"], modules: &["nls_cp437", "nls_ascii", "nls_iso8859-1", "vfat"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(self.smallest)..=Bytes(self.largest)
+    }
+
+    fn can(&self) -> Capabilities {
+        const FORMAT: &str = "fatgen103: no place for it in a folder's entry";
+        const DRIVER: &str = "Documentation/filesystems/vfat.rst";
+        Capabilities {
+            journal: fact(Journal::None, "fatgen103"),
+            data_checksums: no(FORMAT),
+            metadata_checksums: no(FORMAT),
+            snapshots: no("fatgen103"),
+            compression: no(FORMAT),
+            hard_links: no("link(2): EPERM"),
+            symlinks: no("symlink(2): EPERM"),
+            modes: no(
+                "Documentation/filesystems/vfat.rst: uid=, gid=, umask= of the mount hold for all files",
+            ),
+            acl: no(FORMAT),
+            xattr: no(FORMAT),
+            sparse_files: no("fatgen103: a chain of clusters has no holes"),
+            case_sensitive: no("Documentation/filesystems/vfat.rst: check="),
+            grow: fact(Resize::No, "dosfstools brings no program for it; fatresize is a package of its own"),
+            shrink: fact(
+                Resize::No,
+                "dosfstools brings no program for it; fatresize is a package of its own",
+            ),
+            check: fact(Some(Depth::Full), "fsck.fat(8)"),
+            largest_file: fact(Bytes(4 * GIB - 1), "fatgen103: DIR_FileSize has 32 bits"),
+            root_entries: fact(self.root_entries, "mkfs.fat(8): -r"),
+            conversion: no("mkfs.fat(8)"),
+            linux: linux(self.since, "vfat", DRIVER),
+        }
+    }
+
+    fn fixed(&self) -> Fixed {
+        Fixed { mkfs: &["-F"], mount: &[] }
+    }
+
+    /// `-I` allows whole disks and mapped devices (a mounted one is still refused), and `--mbr=n` keeps mkfs.fat from writing a
+    /// partition table there that it would not write on a partition.
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkfs.fat", "-I", "--mbr=n", "-F", self.bits], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        full_check(["fsck.fat", "-n", DEVICE])
+    }
+
+    fn recover(&self) -> Recovery {
+        repair_first(["fsck.fat", "-a", DEVICE])
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mkfs.fat", "--help"])
+    }
+
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("vfat", &[], variant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::confirm::tests::mounted;
+    use super::*;
+
+    #[test]
+    fn the_option_that_makes_it_fat16_is_not_the_users() {
+        let variant = Variant { mkfs: vec!["-F32".into()], ..Variant::default() };
+        assert!(super::super::accept(&FAT16, &variant).is_err());
+    }
+
+    #[test]
+    fn masks_are_compared_as_numbers() {
+        let seen = mounted(
+            "42 27 7:0 / /m rw,relatime - vfat /dev/loop0 \
+             rw,fmask=0022,dmask=0022,codepage=437,iocharset=ascii,shortname=mixed,utf8,errors=remount-ro",
+        );
+        let confirm = |option: &str| {
+            let variant = Variant { mount: vec![option.into()], ..Variant::default() };
+            FAT32.confirm(&FAT32.mount(&variant), &seen)
+        };
+        assert_eq!(confirm("fmask=022"), Ok(()));
+        assert!(confirm("fmask=077").is_err());
+        assert!(confirm("errors=continue").is_err());
+    }
+}

@@ -1,0 +1,94 @@
+//! JFS, IBM's journaled filesystem.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, full_check, mkfs, repair_first, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
+    Variant,
+};
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+pub struct Jfs;
+
+/// mkfs.jfs 1.1.15: "Partition must be at least 16 megabytes."
+const SMALLEST: u64 = 16 * MIB;
+/// 40-bit block numbers, blocks of 4 KiB: 4 PiB, for a volume and for a file.
+const LARGEST: u64 = 4096 << 40;
+
+impl Filesystem for Jfs {
+    fn name(&self) -> &'static str {
+        "jfs"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "IBM's journaled filesystem: extents in B+ trees, inodes made as they are needed, a journal of metadata.",
+            origin: "IBM, from OS/2 Warp Server of 1999, in Linux since 2.5.6 of 2002; Documentation/admin-guide/jfs.rst.",
+            limits: "The driver does not replay its log: after a power cut fsck.jfs must run before the mount, and its time \
+                belongs to the return to service.",
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        "jfsutils"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: &["jfs"], modules: &["jfs"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        const FORMAT: &str = "fs/jfs/jfs_superblock.h: no feature for it";
+        const DRIVER: &str = "fs/jfs/namei.c";
+        Capabilities {
+            journal: fact(Journal::Metadata, "Documentation/admin-guide/jfs.rst"),
+            data_checksums: no(FORMAT),
+            metadata_checksums: no(FORMAT),
+            snapshots: no(FORMAT),
+            compression: no(FORMAT),
+            hard_links: yes(DRIVER),
+            symlinks: yes(DRIVER),
+            modes: yes(DRIVER),
+            acl: yes("CONFIG_JFS_POSIX_ACL"),
+            xattr: yes("fs/jfs/xattr.c"),
+            sparse_files: yes("fs/jfs/inode.c"),
+            case_sensitive: yes("mkfs.jfs(8): unless made with -O"),
+            grow: fact(Resize::Mounted, "Documentation/admin-guide/jfs.rst: remount with resize"),
+            shrink: fact(Resize::No, "Documentation/admin-guide/jfs.rst"),
+            check: fact(Some(Depth::Full), "jfs_fsck(8)"),
+            largest_file: fact(Bytes(LARGEST), "fs/jfs/super.c: logical blocks have 40 bits"),
+            root_entries: fact(None, DRIVER),
+            conversion: no("mkfs.jfs(8)"),
+            linux: linux("2.5.6", "jfs", "fs/jfs; 2.4.20 in the older series"),
+        }
+    }
+
+    /// Quiet it asks no question; it never discards.
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkfs.jfs", "-q"], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        full_check(["fsck.jfs", "-n", "-f", DEVICE])
+    }
+
+    /// The driver mounts a dirty volume read-only at best, so fsck.jfs replays the log first.
+    fn recover(&self) -> Recovery {
+        repair_first(["fsck.jfs", "-a", DEVICE])
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mkfs.jfs", "-V"])
+    }
+
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("jfs", &[], variant)
+    }
+}

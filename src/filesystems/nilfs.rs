@@ -1,0 +1,95 @@
+//! NILFS2, the log-structured filesystem with continuous snapshots.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, mkfs, replay_on_mount, syscall};
+use super::{Argv, Capabilities, Check, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize, Variant};
+use crate::story::Story;
+use crate::units::Bytes;
+
+pub struct Nilfs2;
+
+/// mkfs.nilfs2 2.2.9: "required size=134221824 bytes", which is 128 MiB and a block.
+const SMALLEST: u64 = 134_221_824;
+/// The largest block device and file that Linux can address; the format has 64-bit block numbers.
+const LARGEST: u64 = i64::MAX as u64;
+
+impl Filesystem for Nilfs2 {
+    fn name(&self) -> &'static str {
+        "nilfs2"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "One log that is never overwritten, with a checkpoint at every few seconds that can be kept as a snapshot.",
+            origin: "Ryusuke Konishi and NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a Log-Structured File \
+                System, 2006); Documentation/filesystems/nilfs2.rst.",
+            limits: "It is mounted by the kernel's call alone, so nilfs_cleanerd does not run: nothing frees old segments, and a \
+                workload that writes more than the window fails with a full disk. No check exists. It keeps no access times.",
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        "nilfs-tools"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: &["nilfs2"], modules: &["nilfs2"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        const DOC: &str = "Documentation/filesystems/nilfs2.rst";
+        const MISSING: &str = "Documentation/filesystems/nilfs2.rst: not supported yet";
+        const LOG: &str =
+            "include/uapi/linux/nilfs2_ondisk.h: those of the log are compared at recovery only";
+        const DRIVER: &str = "fs/nilfs2/namei.c";
+        Capabilities {
+            journal: fact(Journal::CopyOnWrite, DOC),
+            data_checksums: no(LOG),
+            metadata_checksums: no(LOG),
+            snapshots: yes(DOC),
+            compression: no("include/uapi/linux/nilfs2_ondisk.h"),
+            hard_links: yes(DRIVER),
+            symlinks: yes(DRIVER),
+            modes: yes(DRIVER),
+            acl: no(MISSING),
+            xattr: no(MISSING),
+            sparse_files: yes("fs/nilfs2/inode.c"),
+            case_sensitive: yes(DRIVER),
+            grow: fact(Resize::Mounted, "nilfs-resize(8)"),
+            shrink: fact(Resize::Mounted, "nilfs-resize(8)"),
+            check: fact(None, MISSING),
+            largest_file: fact(Bytes(LARGEST), "fs/nilfs2/super.c: MAX_LFS_FILESIZE"),
+            root_entries: fact(None, DOC),
+            conversion: no("mkfs.nilfs2(8)"),
+            linux: linux("2.6.30", "nilfs2", "fs/nilfs2"),
+        }
+    }
+
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkfs.nilfs2", "-q", "-f", "-K"], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        None
+    }
+
+    fn recover(&self) -> Recovery {
+        replay_on_mount()
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mkfs.nilfs2", "-V"])
+    }
+
+    /// mount.nilfs2 would start the cleaner, which holds the mount open until umount.nilfs2 stops it; and its wake-ups would fall
+    /// into the measurement at random.
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("nilfs2", &[], variant)
+    }
+}

@@ -1,0 +1,180 @@
+//! NTFS twice: by the kernel's ntfs3 driver and by the FUSE program ntfs-3g. Both are made and checked by ntfs-3g's tools.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, mkfs, options, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, MOUNTPOINT, Mount, Recovery,
+    Resize, Variant,
+};
+use crate::story::Story;
+use crate::units::Bytes;
+
+pub struct Ntfs {
+    name: &'static str,
+    fuse: bool,
+    story: Story,
+}
+
+pub static NTFS: Ntfs = Ntfs {
+    name: "ntfs",
+    fuse: false,
+    story: Story {
+        what: "The filesystem of Windows NT, served by the Linux driver ntfs3.",
+        origin: "Microsoft, 1993; the driver is Paragon's, in Linux since 5.15 of 2021; Documentation/filesystems/ntfs3.rst.",
+        limits: "It is Linux's driver, so a figure says nothing about Windows; it replays the log but writes none of its own. The \
+            check is shallow: ntfsfix looks at a few structures, and a clean answer says little.",
+    },
+};
+
+pub static NTFS_3G: Ntfs = Ntfs {
+    name: "ntfs-3g",
+    fuse: true,
+    story: Story {
+        what: "The filesystem of Windows NT, served outside the kernel by the FUSE program ntfs-3g.",
+        origin: "Szabolcs Szakacsits and Jean-Pierre André, 2006, on the Linux-NTFS project; ntfs-3g(8).",
+        limits: "Each operation passes through FUSE to a process: that is measured, not the format. Its CPU is the process's, \
+            not the kernel's. It runs with its defaults, without big_writes and permissions, and takes options that it does not \
+            know without a word. The check is shallow: ntfsfix looks at a few structures, and a clean answer says little.",
+    },
+};
+
+/// mkntfs 2022.10.3 makes 1052672 bytes and fails at 1048576.
+const SMALLEST: u64 = 1_052_672;
+/// 2^32 - 1 clusters of 4 KiB, made by mkntfs 2022.10.3; beyond it the clusters grow and figures would not compare.
+const LARGEST: u64 = ((1 << 32) - 1) * 4096;
+
+impl Filesystem for Ntfs {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn story(&self) -> Story {
+        self.story.clone()
+    }
+
+    fn package(&self) -> &'static str {
+        "ntfs-3g"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        if self.fuse {
+            KernelNeed { types: &["fuseblk"], modules: &["fuse"] }
+        } else {
+            KernelNeed { types: &["ntfs3"], modules: &["ntfs3"] }
+        }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        if self.fuse { ntfs_3g() } else { ntfs3() }
+    }
+
+    /// `-Q` leaves the data area alone. `-F` takes whole disks and files, but a mounted device too: of all these mkfs only mkntfs
+    /// then overwrites it, so the ground must have the device for itself before.
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkntfs", "-Q", "-F", "-q"], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        Some(Check { argv: argv(["ntfsfix", "-n", DEVICE]), clean: vec![0], depth: Depth::Shallow })
+    }
+
+    /// ntfs3 refuses a volume that was left dirty, and ntfs-3g clears the log without reading it; so a user clears both mark and
+    /// log first. Windows's chkdsk would be the real repair.
+    fn recover(&self) -> Recovery {
+        let clear = Check { argv: argv(["ntfsfix", "-d", DEVICE]), clean: vec![0], depth: Depth::Shallow };
+        Recovery { repair: vec![clear], replays_on_mount: false }
+    }
+
+    fn version(&self) -> Argv {
+        argv([if self.fuse { "ntfs-3g" } else { "mkntfs" }, "--version"])
+    }
+
+    /// The kernel shows type `fuseblk` and none of ntfs-3g's own options.
+    fn mount(&self, variant: &Variant) -> Mount {
+        if !self.fuse {
+            return syscall("ntfs3", &[], variant);
+        }
+        let options = options(&[], variant);
+        let mut argv = argv(["ntfs-3g", DEVICE, MOUNTPOINT]);
+        if !options.is_empty() {
+            argv.extend(["-o".to_owned(), options.join(",")]);
+        }
+        Mount::Command { argv, fstype: "fuseblk".into(), options }
+    }
+}
+
+fn ntfs3() -> Capabilities {
+    const DOC: &str = "Documentation/filesystems/ntfs3.rst";
+    Capabilities {
+        journal: fact(Journal::None, "Documentation/filesystems/ntfs3.rst: only replaying is supported"),
+        data_checksums: no("fs/ntfs3/ntfs.h: no structure holds one"),
+        metadata_checksums: no("fs/ntfs3/ntfs.h: update sequences find torn records, not changed ones"),
+        snapshots: no(DOC),
+        compression: yes(DOC),
+        hard_links: yes("fs/ntfs3/namei.c: ntfs_link"),
+        symlinks: yes("fs/ntfs3/namei.c: ntfs_symlink"),
+        modes: yes("fs/ntfs3/xattr.c: ntfs_save_wsl_perm"),
+        acl: no(
+            "needs CONFIG_NTFS3_FS_POSIX_ACL, which Debian 12's kernels leave out, and the mount option acl",
+        ),
+        xattr: yes(DOC),
+        sparse_files: yes(DOC),
+        case_sensitive: yes("fs/ntfs3/super.c: unless mounted with nocase"),
+        grow: fact(Resize::Unmounted, "ntfsresize(8)"),
+        shrink: fact(Resize::Unmounted, "ntfsresize(8)"),
+        check: fact(Some(Depth::Shallow), "ntfsfix(8): not a Linux version of chkdsk"),
+        largest_file: fact(Bytes(LARGEST), "fs/ntfs3/super.c: 2^32 - 1 clusters, of 4 KiB"),
+        root_entries: fact(None, "fs/ntfs3/index.c: folders are B-trees"),
+        conversion: no("mkntfs(8)"),
+        linux: linux("5.15", "ntfs3", "fs/ntfs3"),
+    }
+}
+
+fn ntfs_3g() -> Capabilities {
+    Capabilities {
+        journal: fact(Journal::None, "ntfs-3g(8): recover: the logfile is cleared"),
+        snapshots: no("ntfs-3g(8)"),
+        compression: yes("ntfs-3g(8): compression"),
+        hard_links: yes("ntfs-3g(8), and measured"),
+        symlinks: yes("measured with ntfs-3g 2022.10.3"),
+        modes: no("ntfs-3g(8): only with permissions; measured: chmod has no effect without"),
+        acl: no("ntfs-3g(8): only with acl"),
+        xattr: yes("measured with ntfs-3g 2022.10.3"),
+        sparse_files: yes("ntfs-3g(8)"),
+        case_sensitive: yes("ntfs-3g(8): ignore_case is lowntfs-3g's"),
+        largest_file: fact(Bytes(LARGEST), "as large as the volume: 2^32 - 1 clusters of 4 KiB"),
+        linux: linux("2.6.20", "fuse", "fuseblk in fs/fuse/inode.c"),
+        ..ntfs3()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::confirm::tests::mounted;
+    use super::*;
+
+    const SEEN: &str =
+        "42 27 7:0 / /m rw,noatime - fuseblk /dev/loop0 rw,user_id=0,group_id=0,allow_other,blksize=4096";
+
+    #[test]
+    fn ntfs_3g_shows_as_fuseblk_and_hides_its_own_options() {
+        let variant = Variant { mount: vec!["noatime,compression".into()], ..Variant::default() };
+        let asked = NTFS_3G.mount(&variant);
+        let Mount::Command { argv, .. } = &asked else { panic!("{asked:?}") };
+        assert_eq!(argv.join(" "), "ntfs-3g {device} {mountpoint} -o noatime,compression");
+        assert_eq!(NTFS_3G.confirm(&asked, &mounted(SEEN)), Ok(()));
+    }
+
+    #[test]
+    fn the_kernels_driver_is_not_the_program() {
+        assert!(
+            NTFS.confirm(&NTFS.mount(&Variant::default()), &mounted(SEEN)).unwrap_err().contains("ntfs3")
+        );
+    }
+}

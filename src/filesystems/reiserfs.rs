@@ -1,0 +1,97 @@
+//! ReiserFS 3.6, which left Linux with 6.13.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, no, yes};
+use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Linux, Mount, Recovery,
+    Resize, Variant,
+};
+use crate::story::Story;
+use crate::units::Bytes;
+
+pub struct ReiserFs;
+
+/// mkreiserfs 3.6.27 makes 33636352 bytes (the journal alone has 8193 blocks of 4 KiB) and fails at 33632256.
+const SMALLEST: u64 = 33_636_352;
+/// "Up to 4294967295 blocks", says mkreiserfs 3.6.27, of 4 KiB.
+const LARGEST: u64 = ((1 << 32) - 1) * 4096;
+
+impl Filesystem for ReiserFs {
+    fn name(&self) -> &'static str {
+        "reiserfs"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "One balanced tree for everything, with small files packed into its leaves and a journal of metadata.",
+            origin: "Hans Reiser and Namesys, in Linux from 2.4.1 of 2001 until 6.12; mkreiserfs(8).",
+            limits: "Linux 6.13 removed it, so it runs only on an older kernel. A mount was seen to read some \
+                8200 blocks one by one, so its time depends on the read-ahead of the disk.",
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        "reiserfsprogs"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: &["reiserfs"], modules: &["reiserfs"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        const FORMAT: &str = "fs/reiserfs/reiserfs.h: no structure for it";
+        const DRIVER: &str = "fs/reiserfs/namei.c";
+        Capabilities {
+            journal: fact(Journal::Metadata, "fs/reiserfs/super.c: data=ordered is the default"),
+            data_checksums: no(FORMAT),
+            metadata_checksums: no(FORMAT),
+            snapshots: no(FORMAT),
+            compression: no(FORMAT),
+            hard_links: yes(DRIVER),
+            symlinks: yes(DRIVER),
+            modes: yes(DRIVER),
+            acl: yes("CONFIG_REISERFS_FS_POSIX_ACL, and the mount option acl"),
+            xattr: yes("CONFIG_REISERFS_FS_XATTR, and the mount option user_xattr"),
+            sparse_files: yes("fs/reiserfs/inode.c"),
+            case_sensitive: yes(DRIVER),
+            grow: fact(Resize::Mounted, "resize_reiserfs(8)"),
+            shrink: fact(Resize::Unmounted, "resize_reiserfs(8)"),
+            check: fact(Some(Depth::Full), "reiserfsck(8)"),
+            largest_file: fact(Bytes((512 << 32) - 4096), "fs/reiserfs/super.c: 2^32 sectors less one block"),
+            root_entries: fact(None, DRIVER),
+            conversion: no("mkreiserfs(8)"),
+            linux: fact(
+                Linux { since: "2.4.1", until: Some("6.13"), driver: "reiserfs" },
+                "fs/reiserfs was removed in Linux 6.13",
+            ),
+        }
+    }
+
+    /// Forced twice it asks no question; it never discards.
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkreiserfs", "-q", "-f", "-f"], variant)]
+    }
+
+    /// `-y` answers its one question, whether to begin.
+    fn check(&self) -> Option<Check> {
+        full_check(["reiserfsck", "--check", "-q", "-y", DEVICE])
+    }
+
+    fn recover(&self) -> Recovery {
+        replay_on_mount()
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mkreiserfs", "-V"])
+    }
+
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("reiserfs", &[], variant)
+    }
+}

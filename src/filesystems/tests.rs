@@ -1,0 +1,181 @@
+//! Over the whole table: what each kind's file cannot test alone.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::lines::options;
+use super::*;
+
+/// As a user would read them: the one place where all command lines stand together.
+#[test]
+fn every_command_line_of_every_kind() {
+    let mut all = String::new();
+    for kind in TABLE {
+        writeln!(all, "{}", kind.name()).unwrap();
+        for (what, variant) in variants(*kind) {
+            for line in kind.make(&variant) {
+                show(&mut all, &format!("make{what}"), &line.join(" "));
+            }
+            for line in kind.revert(&variant) {
+                show(&mut all, &format!("revert{what}"), &line.join(" "));
+            }
+        }
+        show(&mut all, "mount", &mount_line(&kind.mount(&Variant::default())));
+        let check = kind.check().map_or("none exists".into(), |check| check_line(&check));
+        show(&mut all, "check", &check);
+        for repair in kind.recover().repair {
+            show(&mut all, "recover", &check_line(&repair));
+        }
+        show(
+            &mut all,
+            "recover",
+            if kind.recover().replays_on_mount { "replays on mount" } else { "then mount" },
+        );
+        show(&mut all, "version", &kind.version().join(" "));
+        show(&mut all, "tools", &tools(*kind).join(" "));
+        show(&mut all, "size", &format!("{} to {} bytes", kind.size().start().0, kind.size().end().0));
+        let kernel = kind.kernel();
+        show(&mut all, "kernel", &format!("{} from {}", kernel.types.join(" or "), kernel.modules.join(" ")));
+    }
+    insta::assert_snapshot!("command_lines", all);
+}
+
+fn show(all: &mut String, what: &str, line: &str) {
+    writeln!(all, "  {what:18} {line}").unwrap();
+}
+
+fn variants(kind: &dyn Filesystem) -> Vec<(&'static str, Variant)> {
+    let converted = Variant { conversion: true, ..Variant::default() };
+    let mut all = vec![("", Variant::default())];
+    if accept(kind, &converted).is_ok() {
+        all.push((", converted", converted));
+    }
+    all
+}
+
+fn mount_line(mount: &Mount) -> String {
+    match mount {
+        Mount::Syscall { fstype, options } => format!("{fstype} with '{}'", options.join(",")),
+        Mount::Command { argv, fstype, .. } => format!("{} as {fstype}", argv.join(" ")),
+    }
+}
+
+fn check_line(check: &Check) -> String {
+    format!("{}  # {:?}, clean: {:?}", check.argv.join(" "), check.depth, check.clean)
+}
+
+#[test]
+fn names_are_unique_and_typed_without_quotes() {
+    let names: BTreeSet<_> = TABLE.iter().map(|kind| kind.name()).collect();
+    assert_eq!(names.len(), TABLE.len());
+    assert!(
+        names
+            .iter()
+            .all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'))
+    );
+    assert!(find("ext3-journal").is_some() && find("ext5").is_none());
+}
+
+#[test]
+fn every_command_names_the_device_once() {
+    for kind in TABLE {
+        let mut lines = Vec::new();
+        for (_, variant) in variants(*kind) {
+            lines.extend(kind.make(&variant));
+            lines.extend(kind.revert(&variant));
+            if let Mount::Command { argv, .. } = kind.mount(&variant) {
+                assert_eq!(argv.iter().filter(|word| *word == MOUNTPOINT).count(), 1, "{argv:?}");
+                lines.push(argv);
+            }
+        }
+        lines.extend(kind.check().map(|check| check.argv));
+        lines.extend(kind.recover().repair.into_iter().map(|repair| repair.argv));
+        for line in lines {
+            assert_eq!(line.iter().filter(|word| *word == DEVICE).count(), 1, "{line:?}");
+        }
+        assert!(!kind.version().iter().any(|word| word == DEVICE), "{}", kind.name());
+    }
+}
+
+#[test]
+fn the_users_arguments_come_after_the_kinds_own_and_before_the_device() {
+    let variant = Variant { mkfs: vec!["--users".into()], mount: vec!["users".into()], conversion: false };
+    for kind in TABLE {
+        let line = kind.make(&variant).remove(0);
+        assert_eq!(line[line.len() - 2..], ["--users", DEVICE], "{}", kind.name());
+        assert_eq!(
+            kind.mount(&variant).options().last().map(String::as_str),
+            Some("users"),
+            "{}",
+            kind.name()
+        );
+    }
+}
+
+#[test]
+fn every_fact_has_a_source() {
+    for kind in TABLE {
+        let facts = serde_json::to_value(kind.can()).unwrap();
+        for (name, fact) in facts.as_object().unwrap() {
+            let source = fact["source"].as_str().unwrap();
+            assert!(source.len() >= 6, "{}: {name} has the source '{source}'", kind.name());
+        }
+    }
+}
+
+#[test]
+fn capabilities_agree_with_the_command_lines() {
+    for kind in TABLE {
+        let can = kind.can();
+        assert_eq!(can.check.value, kind.check().map(|check| check.depth), "{}", kind.name());
+        for (_, variant) in variants(*kind) {
+            assert_eq!(variant.conversion, !kind.revert(&variant).is_empty(), "{}", kind.name());
+        }
+        assert!(kind.size().start() < kind.size().end(), "{}", kind.name());
+        let recovers = kind.recover();
+        assert!(!recovers.repair.is_empty() || recovers.replays_on_mount, "{}", kind.name());
+        assert!(!recovers.replays_on_mount || can.journal.value != Journal::None, "{}", kind.name());
+    }
+}
+
+#[test]
+fn stories_are_sentences() {
+    for kind in TABLE {
+        let story = kind.story();
+        for text in [story.what, story.origin, story.limits] {
+            assert!(
+                text.ends_with('.') && text.starts_with(char::is_uppercase) || text.starts_with("ext"),
+                "{text}"
+            );
+            assert!(!text.contains("  ") && !text.contains('\n'), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_conversion_that_a_kind_cannot_do_is_refused_with_the_kinds_that_can() {
+    let converted = Variant { conversion: true, ..Variant::default() };
+    let error = accept(find("xfs").unwrap(), &converted).unwrap_err();
+    assert_eq!(
+        error,
+        "xfs cannot be made by conversion; remove 'conversion' or take one of ext3-journal, ext3-ordered, ext3-writeback"
+    );
+    assert_eq!(accept(find("ext3-ordered").unwrap(), &converted), Ok(()));
+}
+
+#[test]
+fn a_users_option_replaces_the_kinds_own() {
+    let with = |mount: &[&str]| {
+        let mount = mount.iter().map(|option| (*option).to_owned()).collect();
+        options(&["nodiscard"], &Variant { mount, ..Variant::default() })
+    };
+    assert_eq!(with(&[]), ["nodiscard"]);
+    assert_eq!(with(&["noatime,compress=zstd"]), ["nodiscard", "noatime", "compress=zstd"]);
+    assert_eq!(with(&["discard=async"]), ["discard=async"]);
+}
+
+#[test]
+fn tools_follow_from_the_command_lines() {
+    assert_eq!(tools(find("ext3-journal").unwrap()), ["mke2fs", "tune2fs", "e2fsck"]);
+    assert_eq!(tools(find("ntfs-3g").unwrap()), ["mkntfs", "ntfs-3g", "ntfsfix"]);
+}

@@ -1,0 +1,92 @@
+//! XFS.
+
+use std::ops::RangeInclusive;
+
+use super::capabilities::{fact, linux, no, yes};
+use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
+use super::{
+    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
+    Variant,
+};
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+pub struct Xfs;
+
+/// mkfs.xfs 6.1.0: "Filesystem must be larger than 300MB", and exactly 300 MiB are taken; older ones took less.
+const SMALLEST: u64 = 300 * MIB;
+/// The largest block device and file that Linux can address.
+const LARGEST: u64 = i64::MAX as u64;
+
+impl Filesystem for Xfs {
+    fn name(&self) -> &'static str {
+        "xfs"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Allocation groups with B+ trees of extents, delayed allocation and a log of metadata.",
+            origin: "Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 of 2002; \
+                xfs(5).",
+            limits: "Its log takes 64 MiB of a window of 1 GiB (xfsprogs 6.1.0), and the allocation groups are as \
+                many as mkfs.xfs chooses for one device: small windows show it at its worst.",
+        }
+    }
+
+    fn package(&self) -> &'static str {
+        "xfsprogs"
+    }
+
+    fn kernel(&self) -> KernelNeed {
+        KernelNeed { types: &["xfs"], modules: &["crypto-crc32c", "xfs"] }
+    }
+
+    fn size(&self) -> RangeInclusive<Bytes> {
+        Bytes(SMALLEST)..=Bytes(LARGEST)
+    }
+
+    fn can(&self) -> Capabilities {
+        const DRIVER: &str = "fs/xfs/xfs_iops.c";
+        Capabilities {
+            journal: fact(Journal::Metadata, "Documentation/filesystems/xfs/xfs-delayed-logging-design.rst"),
+            data_checksums: no("mkfs.xfs(8): crc covers metadata"),
+            metadata_checksums: yes("mkfs.xfs(8): crc=1 is the default"),
+            snapshots: no("mkfs.xfs(8): reflink shares extents of files, not of a tree"),
+            compression: no("xfs(5)"),
+            hard_links: yes(DRIVER),
+            symlinks: yes(DRIVER),
+            modes: yes(DRIVER),
+            acl: yes("CONFIG_XFS_POSIX_ACL"),
+            xattr: yes("attr(1)"),
+            sparse_files: yes("xfs_io(8): fpunch"),
+            case_sensitive: yes("mkfs.xfs(8): unless made with -n version=ci"),
+            grow: fact(Resize::Mounted, "xfs_growfs(8)"),
+            shrink: fact(Resize::No, "xfs_growfs(8): only an empty end, and experimental"),
+            check: fact(Some(Depth::Full), "xfs_repair(8): -n"),
+            largest_file: fact(Bytes(LARGEST), "measured with ftruncate on Linux 6.18"),
+            root_entries: fact(None, "Documentation/filesystems/xfs: folders are B+ trees"),
+            conversion: no("mkfs.xfs(8)"),
+            linux: linux("2.5.36", "xfs", "fs/xfs; 2.4.25 in the older series"),
+        }
+    }
+
+    fn make(&self, variant: &Variant) -> Vec<Argv> {
+        vec![mkfs(["mkfs.xfs", "-q", "-f", "-K"], variant)]
+    }
+
+    fn check(&self) -> Option<Check> {
+        full_check(["xfs_repair", "-n", DEVICE])
+    }
+
+    fn recover(&self) -> Recovery {
+        replay_on_mount()
+    }
+
+    fn version(&self) -> Argv {
+        argv(["mkfs.xfs", "-V"])
+    }
+
+    fn mount(&self, variant: &Variant) -> Mount {
+        syscall("xfs", &[], variant)
+    }
+}
