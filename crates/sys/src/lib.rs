@@ -1,1 +1,3 @@
 //! sys
+
+pub mod file;
