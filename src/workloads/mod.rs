@@ -13,10 +13,12 @@ use crate::metric::Metric;
 use crate::story::Story;
 use crate::units::{Bytes, Scale};
 
+pub mod postmark;
+
 pub use fsderby_sys::shared::Progress;
 
 /// Every workload engine.
-pub static TABLE: &[&dyn Workload] = &[];
+pub static TABLE: &[&dyn Workload] = &[&postmark::PostMark];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
 

@@ -1,8 +1,9 @@
 //! All of fsderby's `unsafe`, behind a small safe API: loop devices, child processes with what they cost, forks into
-//! namespaces of their own, memory shared between processes.
+//! namespaces of their own, memory shared between processes, and a file's close that says how it went.
 //!
 //! Whatever `rustix` offers safely is called by its users directly and is not wrapped again here.
 
+pub mod file;
 pub mod loop_device;
 pub mod process;
 pub mod shared;

@@ -1,0 +1,27 @@
+//! What the standard library does not say about a file.
+
+use std::io;
+use std::os::fd::{IntoRawFd, OwnedFd};
+
+/// Closes a file and says how that went; dropping it does not. Some filesystems report lost writes only here.
+pub fn close(file: OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor was owned, and `into_raw_fd` gave the ownership up, so nothing uses or closes it again.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_closed_file_is_closed() {
+        let (reader, mut writer) = io::pipe().expect("a pipe");
+        close(reader.into()).expect("closing works");
+        let broken = writer.write_all(b"x").expect_err("nobody reads");
+        assert_eq!(broken.kind(), io::ErrorKind::BrokenPipe);
+    }
+}

@@ -1,0 +1,223 @@
+//! The original's commands, prompts, reports and errors around the engine.
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::Command as Process;
+
+pub mod console;
+mod files;
+pub mod report;
+mod run;
+mod settings;
+mod text;
+
+use console::Console;
+use settings::{Complaint, Settings};
+
+/// The script where none or more than one is given.
+const DEFAULT_SCRIPT: &str = ".pmrc";
+
+/// So deep may scripts load each other. The original goes on until it runs out of descriptors, 1024 by default.
+pub const DEEPEST_LOAD: usize = 1000;
+
+/// Whether the session goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Next,
+    Quit,
+}
+
+/// A run that the original would have died from was refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused(pub bool);
+
+pub struct Session<'c> {
+    console: Console<'c>,
+    settings: Settings,
+    depth: usize,
+    refused: Refused,
+}
+
+struct Command {
+    name: &'static str,
+    help: &'static str,
+    act: Act,
+}
+
+enum Act {
+    Set(fn(&mut Settings, Option<&[u8]>) -> Result<(), Complaint>),
+    Do(fn(&mut Session<'_>, Option<&[u8]>) -> io::Result<Flow>),
+}
+
+/// In the order in which they are tried and helped with.
+const COMMANDS: &[Command] = &[
+    command("set size", "Sets low and high bounds of files", Act::Set(Settings::size)),
+    command("set number", "Sets number of simultaneous files", Act::Set(Settings::number)),
+    command("set seed", "Sets seed for random number generator", Act::Set(Settings::seed)),
+    command("set transactions", "Sets number of transactions", Act::Set(Settings::transactions)),
+    command("set location", "Sets location of working files", Act::Set(Settings::location)),
+    command("set subdirectories", "Sets number of subdirectories", Act::Set(Settings::subdirectories)),
+    command("set read", "Sets read block size", Act::Set(Settings::read)),
+    command("set write", "Sets write block size", Act::Set(Settings::write)),
+    command("set buffering", "Sets usage of buffered I/O", Act::Set(Settings::buffering)),
+    command("set bias read", "Sets the chance of choosing read over append", Act::Set(Settings::bias_read)),
+    command(
+        "set bias create",
+        "Sets the chance of choosing create over delete",
+        Act::Set(Settings::bias_create),
+    ),
+    command("set report", "Choose verbose or terse report format", Act::Set(Settings::report)),
+    command(
+        "run",
+        "Runs one iteration of benchmark",
+        Act::Do(|session, parameter| session.run_once(parameter)),
+    ),
+    command("load", "Read configuration file", Act::Do(|session, parameter| session.load(parameter))),
+    command("show", "Displays current configuration", Act::Do(|session, parameter| session.show(parameter))),
+    command("help", "Prints out available commands", Act::Do(|session, parameter| session.help(parameter))),
+    command("quit", "Exit program", Act::Do(|session, parameter| session.quit(parameter))),
+];
+
+const fn command(name: &'static str, help: &'static str, act: Act) -> Command {
+    Command { name, help, act }
+}
+
+impl<'c> Session<'c> {
+    pub fn new(console: Console<'c>) -> Self {
+        Session { console, settings: Settings::default(), depth: 0, refused: Refused::default() }
+    }
+
+    /// The whole program: its script, and then what is typed.
+    pub fn start(mut self, script: Option<&OsStr>) -> io::Result<Refused> {
+        self.console.print("PostMark v1.51 : 8/14/01\n")?;
+        let script = script.unwrap_or(OsStr::new(DEFAULT_SCRIPT));
+        if self.read_script(script.as_bytes())? != Some(Flow::Quit) {
+            self.ask()?;
+        }
+        self.console.out.flush()?;
+        Ok(self.refused)
+    }
+
+    fn ask(&mut self) -> io::Result<()> {
+        loop {
+            self.console.print("pm>")?;
+            self.console.out.flush()?;
+            let Some(line) = text::next_line(self.console.input) else { return Ok(()) };
+            let flow = match line.as_slice() {
+                b"?" => self.help(None)?,
+                b"exit" => Flow::Quit,
+                line => self.obey(line)?,
+            };
+            if flow == Flow::Quit {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How the script ended; `None` where it cannot be read.
+    fn read_script(&mut self, name: &[u8]) -> io::Result<Option<Flow>> {
+        let path = Path::new(OsStr::from_bytes(name));
+        let Some(file) = fs::File::open(path).ok().filter(|_| self.depth < DEEPEST_LOAD) else {
+            return Ok(None);
+        };
+        self.console.print([b"Reading configuration from file '", name, b"'\n"].concat())?;
+        self.depth += 1;
+        let flow = self.obey_all(&mut BufReader::new(file));
+        self.depth -= 1;
+        flow.map(Some)
+    }
+
+    fn obey_all(&mut self, script: &mut dyn BufRead) -> io::Result<Flow> {
+        while let Some(line) = text::next_line(script) {
+            if self.obey(&line)? == Flow::Quit {
+                return Ok(Flow::Quit);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn obey(&mut self, line: &[u8]) -> io::Result<Flow> {
+        if let Some(command) = line.strip_prefix(b"!") {
+            return self.shell(command);
+        }
+        let known = COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest)));
+        let Some((command, rest)) = known else {
+            self.console.print("Eh?\n")?;
+            return Ok(Flow::Next);
+        };
+        // One byte, whatever it is, parts the command from its parameter.
+        let parameter = rest.get(1..);
+        match command.act {
+            Act::Do(act) => act(self, parameter),
+            Act::Set(set) => {
+                if let Err(complaint) = set(&mut self.settings, parameter) {
+                    self.console.error(&complaint)?;
+                }
+                Ok(Flow::Next)
+            }
+        }
+    }
+
+    fn shell(&mut self, command: &[u8]) -> io::Result<Flow> {
+        self.console.out.flush()?;
+        let shell = std::env::var_os("SHELL").unwrap_or_default();
+        let command = if command.is_empty() { shell.as_os_str() } else { OsStr::from_bytes(command) };
+        // Whatever becomes of it is the shell's to tell.
+        let _ = Process::new("/bin/sh").arg("-c").arg(command).status();
+        Ok(Flow::Next)
+    }
+
+    fn load(&mut self, name: Option<&[u8]>) -> io::Result<Flow> {
+        match name {
+            None => self.console.error(b"no configuration file specified")?,
+            Some(name) => {
+                if self.read_script(name)?.is_none() {
+                    let text = [b"cannot read configuration file '", name, b"'"].concat();
+                    self.console.error(&text)?;
+                }
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn help(&mut self, prefix: Option<&[u8]>) -> io::Result<Flow> {
+        let prefix = prefix.unwrap_or_default();
+        let known = COMMANDS.iter().any(|c| c.name.as_bytes().starts_with(prefix));
+        for Command { name, help, .. } in COMMANDS {
+            if !known || name.as_bytes().starts_with(prefix) {
+                self.console.print(format!("{name} - {help}\n"))?;
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn quit(&mut self, _parameter: Option<&[u8]>) -> io::Result<Flow> {
+        Ok(Flow::Quit)
+    }
+
+    fn show(&mut self, name: Option<&[u8]>) -> io::Result<Flow> {
+        let folder = std::env::current_dir().unwrap_or_default().into_os_string().into_vec();
+        let [head, locations, rest] = self.settings.show(&folder);
+        match self.output(name)? {
+            Some(mut file) => {
+                file.write_all(&[head, rest].concat())?;
+                self.console.print(locations)?;
+            }
+            None => self.console.print([head, locations, rest].concat())?,
+        }
+        Ok(Flow::Next)
+    }
+
+    /// The file to append to; standard output where none is named or it cannot be opened.
+    fn output(&mut self, name: Option<&[u8]>) -> io::Result<Option<fs::File>> {
+        let Some(name) = name else { return Ok(None) };
+        let file = OpenOptions::new().append(true).create(true).open(OsStr::from_bytes(name)).ok();
+        if file.is_none() {
+            self.console.error(&[b"Cannot direct output to file '", name, b"'"].concat())?;
+        }
+        Ok(file)
+    }
+}

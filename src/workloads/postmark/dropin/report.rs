@@ -1,0 +1,131 @@
+//! The original's reports: whole seconds, 32-bit sums of bytes, C's divisions.
+
+use std::fmt;
+
+const KILO: f32 = 1024.0;
+const MEGA: f32 = 1024.0 * 1024.0;
+
+/// What a run has counted. Bytes are summed up file by file in 32-bit floats, whose rounding is in the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    pub created: u32,
+    pub read: u32,
+    pub appended: u32,
+    pub deleted: u32,
+    pub bytes_read: f32,
+    pub bytes_written: f32,
+}
+
+/// The whole seconds of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seconds {
+    total: u32,
+    creation: u32,
+    transactions: u32,
+    deletion: u32,
+}
+
+impl Seconds {
+    /// From the clock at the start, before and after the transactions, and at the end. No difference is below 1.
+    pub fn between([start, before, after, end]: [i64; 4]) -> Self {
+        let difference = |from: i64, to: i64| to.saturating_sub(from).clamp(1, i64::from(i32::MAX)) as u32;
+        Seconds {
+            total: difference(start, end),
+            creation: difference(start, before),
+            transactions: difference(before, after),
+            deletion: difference(after, end),
+        }
+    }
+}
+
+/// A complete run, as its report needs it.
+pub struct Report {
+    pub number: u32,
+    pub transactions: u32,
+    /// Files that were deleted after the transactions.
+    pub deleted_alone: u32,
+    pub counters: Counters,
+    pub seconds: Seconds,
+}
+
+/// `N bytes`, or kilobytes and megabytes with two digits.
+pub fn size(bytes: u32) -> String {
+    match bytes as f32 {
+        _ if bytes < 1024 => format!("{bytes} bytes"),
+        value if bytes < 1024 * 1024 => format!("{:.2} kilobytes", value / KILO),
+        value => format!("{:.2} megabytes", value / MEGA),
+    }
+}
+
+/// The same for sums and rates, where all but nothing has at least kilobytes.
+fn sum(bytes: f32) -> String {
+    if bytes > MEGA {
+        format!("{:.2} megabytes", bytes / MEGA)
+    } else if bytes != 0.0 {
+        format!("{:.2} kilobytes", bytes / KILO)
+    } else {
+        "0.000000 bytes".to_owned()
+    }
+}
+
+impl Report {
+    fn created_mixed(&self) -> u32 {
+        self.counters.created - self.number
+    }
+
+    fn deleted_mixed(&self) -> u32 {
+        self.counters.deleted - self.deleted_alone
+    }
+
+    /// The 13 numbers of one line.
+    pub fn terse(&self) -> String {
+        let Report { counters, seconds, .. } = self;
+        let per = |count: u32, seconds: u32| count as f32 / seconds as f32;
+        let rates = [
+            per(self.transactions, seconds.transactions),
+            per(counters.created, seconds.total),
+            per(self.number, seconds.creation),
+            per(self.created_mixed(), seconds.transactions),
+            per(counters.read, seconds.transactions),
+            per(counters.appended, seconds.transactions),
+            per(counters.deleted, seconds.total),
+            per(self.deleted_alone, seconds.deletion),
+            per(self.deleted_mixed(), seconds.transactions),
+            counters.bytes_read / seconds.total as f32,
+            counters.bytes_written / seconds.total as f32,
+        ];
+        let rates: String = rates.iter().map(|rate| format!(" {rate:.2}")).collect();
+        format!("{} {}{rates}\n", seconds.total, seconds.transactions)
+    }
+}
+
+/// The verbose report.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { number, transactions, deleted_alone, counters, seconds } = self;
+        let Counters { created, read, appended, deleted, bytes_read, bytes_written } = counters;
+        let Seconds { total, creation, transactions: working, deletion } = seconds;
+        let (created_mixed, deleted_mixed) = (self.created_mixed(), self.deleted_mixed());
+        writeln!(f, "Time:")?;
+        writeln!(f, "\t{total} seconds total")?;
+        writeln!(f, "\t{working} seconds of transactions ({} per second)\n", transactions / working)?;
+        writeln!(f, "Files:")?;
+        writeln!(f, "\t{created} created ({} per second)", created / total)?;
+        writeln!(f, "\t\tCreation alone: {number} files ({} per second)", number / creation)?;
+        mixed(f, created_mixed, created_mixed / working)?;
+        writeln!(f, "\t{read} read ({} per second)", read / working)?;
+        writeln!(f, "\t{appended} appended ({} per second)", appended / working)?;
+        writeln!(f, "\t{deleted} deleted ({} per second)", deleted / total)?;
+        writeln!(f, "\t\tDeletion alone: {deleted_alone} files ({} per second)", deleted_alone / deletion)?;
+        mixed(f, deleted_mixed, deleted_mixed / working)?;
+        writeln!(f, "\nData:")?;
+        for (bytes, done) in [(bytes_read, "read"), (bytes_written, "written")] {
+            writeln!(f, "\t{} {done} ({} per second)", sum(*bytes), sum(bytes / *total as f32))?;
+        }
+        Ok(())
+    }
+}
+
+fn mixed(f: &mut fmt::Formatter<'_>, files: u32, rate: u32) -> fmt::Result {
+    writeln!(f, "\t\tMixed with transactions: {files} files ({rate} per second)")
+}

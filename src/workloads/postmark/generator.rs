@@ -1,0 +1,242 @@
+//! The operations of a run, one after the other: a pure function of the parameters and the seed.
+//!
+//! What is drawn next depends on whether an operation succeeded (a file that cannot be opened takes no appended size), so
+//! the caller asks, acts, and only then tells: [`Generator::grow`] after an open, [`Generator::free`] after an unlink.
+
+use super::rules::Rules;
+use super::twister::Twister;
+
+/// First of the 95 printable characters that files are made of.
+const FIRST_CHARACTER: u8 = b' ';
+const CHARACTERS: u32 = 95;
+
+/// A file's name in numbers; [`super::names::Namer`] writes it out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Name {
+    pub number: u32,
+    pub location: u32,
+    pub subdirectory: u32,
+}
+
+/// A file of the pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// Its place in the table; another file may have it after this one's deletion.
+    pub slot: u32,
+    pub name: Name,
+    pub bytes: u32,
+}
+
+/// The first half of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read(File),
+    Append(File),
+}
+
+/// The second half of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turnover {
+    Create(File),
+    Delete(File),
+}
+
+pub struct Generator {
+    rules: Rules,
+    draws: Twister,
+    /// Twice as many as files at the start. `bytes` is 0 where the slot is free.
+    slots: Vec<Slot>,
+    cursor: u32,
+    /// No free slot lies below this one: the lowest is then found without looking at all of them.
+    lowest: u32,
+    used: u32,
+    created: u32,
+    /// Sums of the locations' weights up to and with each.
+    shares: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    name: Name,
+    bytes: u32,
+}
+
+impl Generator {
+    /// The generator, and what all files are prefixes of. `rules` have passed [`Rules::check`].
+    pub fn new(rules: &Rules) -> (Self, Vec<u8>) {
+        let mut generator = Self::unseeded(rules);
+        // The original draws twice the largest size and uses at most the first half.
+        let source = generator.characters(rules.high);
+        generator.draws.skip(u64::from(rules.high));
+        (generator, source)
+    }
+
+    /// The generator alone, for a run without I/O.
+    pub fn without_source(rules: &Rules) -> Self {
+        let mut generator = Self::unseeded(rules);
+        generator.draws.skip(2 * u64::from(rules.high));
+        generator
+    }
+
+    fn unseeded(rules: &Rules) -> Self {
+        let shares = rules.locations.iter().scan(0, |sum, location| {
+            *sum += location.weight;
+            Some(*sum)
+        });
+        Generator {
+            draws: Twister::new(rules.seed),
+            slots: vec![Slot::default(); 2 * rules.number as usize],
+            cursor: 0,
+            lowest: 0,
+            used: 0,
+            created: 0,
+            shares: shares.collect(),
+            rules: rules.clone(),
+        }
+    }
+
+    fn characters(&mut self, count: u32) -> Vec<u8> {
+        (0..count).map(|_| FIRST_CHARACTER + self.draws.below(CHARACTERS) as u8).collect()
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub fn is_out_of_files(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Takes a slot for a new file and draws its name and size; `None`, and nothing drawn, where all are taken.
+    pub fn create(&mut self) -> Option<File> {
+        let slot = self.free_slot()?;
+        self.created += 1;
+        let name = Name {
+            number: self.created,
+            location: self.location(),
+            subdirectory: self.draws.below(self.rules.split()),
+        };
+        let bytes = self.rules.low + self.draws.below(self.rules.high - self.rules.low);
+        self.slots[slot as usize] = Slot { name, bytes };
+        self.used += 1;
+        Some(File { slot, name, bytes })
+    }
+
+    /// What the transaction does with one file first. An append is still to be asked [`Generator::can_grow`].
+    pub fn access(&mut self) -> Option<Access> {
+        let bias = self.rules.bias_read?;
+        let read = self.draws.below(10) < bias;
+        let file = self.pick();
+        Some(if read { Access::Read(file) } else { Access::Append(file) })
+    }
+
+    /// What it does to the pool then; `None` also where a file was to be created and every slot is taken.
+    pub fn turnover(&mut self) -> Option<Turnover> {
+        let bias = self.rules.bias_create?;
+        if self.draws.below(10) < bias {
+            self.create().map(Turnover::Create)
+        } else {
+            Some(Turnover::Delete(self.pick()))
+        }
+    }
+
+    pub fn can_grow(&self, file: File) -> bool {
+        file.bytes < self.rules.high
+    }
+
+    /// Draws what is appended to a file that can grow and was opened.
+    pub fn grow(&mut self, file: File) -> u32 {
+        let more = self.draws.below(self.rules.high - file.bytes) + 1;
+        self.slots[file.slot as usize].bytes += more;
+        more
+    }
+
+    /// The file is gone.
+    pub fn free(&mut self, file: File) {
+        self.slots[file.slot as usize] = Slot::default();
+        self.lowest = self.lowest.min(file.slot);
+        self.used -= 1;
+    }
+
+    /// The file in that slot, if it is taken.
+    pub fn file(&self, slot: u32) -> Option<File> {
+        let Slot { name, bytes } = *self.slots.get(slot as usize)?;
+        (bytes > 0).then_some(File { slot, name, bytes })
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    pub fn files(&self) -> impl Iterator<Item = File> {
+        (0..self.slots()).filter_map(|slot| self.file(slot))
+    }
+
+    /// Any file, found by drawing until a slot is taken. The caller has seen to it that there is one.
+    fn pick(&mut self) -> File {
+        loop {
+            let slot = self.draws.below(self.slots());
+            if let Some(file) = self.file(slot) {
+                return file;
+            }
+        }
+    }
+
+    fn free_slot(&mut self) -> Option<u32> {
+        let is_free = |slot: u32| self.slots.get(slot as usize).is_some_and(|s| s.bytes == 0);
+        let slot = if is_free(self.cursor) {
+            self.cursor
+        } else {
+            let found = (self.lowest..self.slots()).find(|slot| is_free(*slot));
+            self.lowest = found.map_or(self.slots(), |slot| slot + 1);
+            found?
+        };
+        self.cursor = slot + 1;
+        Some(slot)
+    }
+
+    /// With one location, as with none, nothing is drawn.
+    fn location(&mut self) -> u32 {
+        match self.shares.as_slice() {
+            [] | [_] => 0,
+            shares @ [.., all] => {
+                let drawn = self.draws.below(*all);
+                shares.partition_point(|sum| *sum <= drawn) as u32
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_of_seed_42_starts_as_the_originals() {
+        let (mut with, source) = Generator::new(&Rules::default());
+        assert!(source.starts_with(b"LeZebJ6S5~qPv$C$py}hmKd H58nM4~.}pv}Q7wS"));
+        assert_eq!(source.len(), 10_000);
+        let mut without = Generator::without_source(&Rules::default());
+        assert_eq!(with.create(), without.create());
+    }
+
+    #[test]
+    fn a_full_table_creates_and_draws_nothing() {
+        let mut generator = Generator::without_source(&Rules { number: 1, ..Rules::default() });
+        let [first, _] = [generator.create(), generator.create()];
+        assert_eq!(generator.create(), None);
+        generator.free(first.expect("there was room"));
+        assert_eq!(generator.create().map(|f| (f.slot, f.name.number)), Some((0, 3)));
+    }
+
+    #[test]
+    fn the_cursor_goes_on_behind_a_reused_slot() {
+        let mut generator = Generator::without_source(&Rules { number: 2, ..Rules::default() });
+        let files: Vec<File> = (0..4).filter_map(|_| generator.create()).collect();
+        generator.free(files[1]);
+        generator.free(files[2]);
+        let slots: Vec<Option<u32>> = (0..3).map(|_| generator.create().map(|f| f.slot)).collect();
+        assert_eq!(slots, [Some(1), Some(2), None]);
+    }
+}

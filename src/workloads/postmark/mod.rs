@@ -1,0 +1,113 @@
+//! PostMark: a mail server's small files, by one program that does one thing at a time.
+//!
+//! N files of random sizes are created, T transactions run on them, the rest is deleted. A transaction reads a whole
+//! file or appends to one, and then creates a file or deletes one. The operations are those of PostMark 1.5, 1.51 and 1.53
+//! for the same parameters and seed: same names, same sizes, same content, same system calls. Written from
+//! observation of the program and its published description, without its code.
+//!
+//! One engine serves two masters:
+//! ```text
+//! rules + seed → generator → drive → Files ─┬─ timed      a trial: strict, ns clock, histograms
+//!                                           ├─ dropin     `fsderby postmark`: the original's reports and errors
+//!                                           ├─ trace      the system calls, without making them
+//!                                           └─ dry        sums: how much work it is
+//! ```
+//!
+//! # Where the drop-in differs from the original
+//! Each of these kills the original by a signal. The drop-in refuses the run on stderr, says what to change, goes on with the
+//! script, and ends with exit code 2:
+//! - fewer than 10 transactions (it divides by a tenth of them);
+//! - sizes of 2^30 and more, or as many files (its tables are twice as long);
+//! - locations whose weights sum up to 2^30 or more, or whose names are longer than 80 bytes (these just work).
+//!
+//! Scripts that load each other without end stop at [`dropin::DEEPEST_LOAD`]. Standard output is written before anything goes to
+//! standard error or to a shell; the original's stays in its buffer, so in a file that takes both the order differs.
+//!
+//! # What is kept though it is a defect
+//! Whole seconds, and a difference of nothing counts as one; sums of bytes in 32-bit floats; failed reads and writes
+//! that nobody notices; one subdirectory that is none; no report where the files ran out. Trials have none of these.
+
+use toml::Table;
+
+use super::{ParamSet, Work, Workload};
+use crate::story::Story;
+use crate::units::Scale;
+
+pub mod drive;
+pub mod dropin;
+pub mod dry;
+pub mod generator;
+mod kernel;
+mod latencies;
+mod metrics;
+mod names;
+pub mod parameters;
+pub mod rules;
+pub mod stream;
+mod timed;
+pub mod trace;
+mod trial;
+mod twister;
+
+pub struct PostMark;
+
+macro_rules! sets {
+    ($($name:literal),* $(,)?) => {
+        &[$(ParamSet { name: $name, toml: include_str!(concat!("sets/", $name, ".toml")) }),*]
+    };
+}
+
+static SETS: &[ParamSet] = sets![
+    "postmark-quick",
+    "maildir-quick",
+    "mail-2008-1",
+    "mail-2008-1-as-printed",
+    "mail-2008-2",
+    "mail-2008-3",
+    "fileserver-2002-1",
+    "fileserver-2002-2",
+    "fileserver-2002-3",
+    "fileserver-2002-4",
+    "fileserver-2002-5",
+    "mailserver-2002-1",
+    "mailserver-2002-2",
+    "mailserver-2002-3",
+    "mailserver-2002-4",
+    "mailserver-2002-5",
+    "mbox-2002-1",
+    "mbox-2002-2",
+    "mbox-2002-3",
+    "mbox-2002-4",
+    "mbox-2002-5",
+];
+
+impl Workload for PostMark {
+    fn name(&self) -> &'static str {
+        "postmark"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Creates a pool of small files, reads, appends, creates and deletes at random, and deletes the rest, \
+                   as a mail server does.",
+            origin: "J. Katcher, \"PostMark: A New File System Benchmark\", Network Appliance TR3022, 1997. The operations \
+                     are those of versions 1.5 to 1.53, one for one; this is an implementation of its own.",
+            limits: "One process that does one thing at a time, and never renames or asks for a file's status. Without \
+                     `fsync = true` nothing is ever forced to the disk, so a pool that fits into memory measures the page \
+                     cache. All content comes from one printable text and compresses and deduplicates far better \
+                     than mail.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        SETS
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(parameters::Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        parameters::scale(parameters, by)
+    }
+}

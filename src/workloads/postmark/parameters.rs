@@ -1,0 +1,195 @@
+//! The `parameters` table of a trial.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::rules::{Location, Rules};
+use crate::names;
+use crate::units::{Bytes, Scale};
+
+/// A trial's work: PostMark's rules, and what PostMark has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// The seed in it counts only where [`Parameters::seed`] is given.
+    pub rules: Rules,
+    /// PostMark's own seed; the trial's where absent.
+    pub seed: Option<u32>,
+    /// The buffer of a stream, which the original takes from the filesystem.
+    pub stdio_buffer: u32,
+    /// Whether each created and each appended file is synced before it is closed.
+    pub fsync: bool,
+}
+
+const KEYS: &[&str] = &[
+    "number",
+    "transactions",
+    "size",
+    "read_block",
+    "write_block",
+    "buffering",
+    "stdio_buffer",
+    "bias_read",
+    "bias_create",
+    "subdirectories",
+    "locations",
+    "seed",
+    "fsync",
+];
+
+#[derive(Deserialize)]
+struct Place {
+    path: String,
+    #[serde(default = "one")]
+    weight: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Parameters {
+    pub fn parse(table: &Table) -> Result<Self, String> {
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(names::unknown("parameter", key, KEYS.iter().copied()));
+        }
+        let defaults = Rules::default();
+        let size = get::<[Bytes; 2]>(table, "size")?.unwrap_or([Bytes(500), Bytes(10_000)]);
+        let seed = get::<u32>(table, "seed")?;
+        let rules = Rules {
+            number: positive(table, "number", defaults.number)?,
+            transactions: positive(table, "transactions", defaults.transactions)?,
+            low: bytes("size", size[0])?,
+            high: bytes("size", size[1])?,
+            read_block: block(table, "read_block", defaults.read_block)?,
+            write_block: block(table, "write_block", defaults.write_block)?,
+            buffering: get(table, "buffering")?.unwrap_or(defaults.buffering),
+            bias_read: bias(table, "bias_read")?,
+            bias_create: bias(table, "bias_create")?,
+            subdirectories: get(table, "subdirectories")?.unwrap_or(0),
+            locations: locations(table)?,
+            seed: seed.unwrap_or(defaults.seed),
+        };
+        if rules.low > rules.high {
+            return Err(format!("size = [{}, {}]: the smallest comes first", rules.low, rules.high));
+        }
+        rules.check()?;
+        let stdio_buffer = block(table, "stdio_buffer", 4096)?;
+        if stdio_buffer > 8192 {
+            return Err(format!("stdio_buffer = {stdio_buffer}: the C library's is 8192 at most"));
+        }
+        let fsync = get(table, "fsync")?.unwrap_or(false);
+        Ok(Parameters { rules, seed, stdio_buffer, fsync })
+    }
+
+    /// The rules with the seed that holds: a trial's is cut to PostMark's 32 bits.
+    pub fn rules_for(&self, trial_seed: u64) -> Rules {
+        Rules { seed: self.seed.unwrap_or(trial_seed as u32), ..self.rules.clone() }
+    }
+}
+
+/// Files and transactions scale; sizes stay, because they are what the work is about.
+pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
+    let Rules { number, transactions, .. } = Parameters::parse(table)?.rules;
+    let mut scaled = table.clone();
+    for (key, value) in [("number", number), ("transactions", transactions)] {
+        let value = i64::try_from(by.apply(u64::from(value)));
+        scaled.insert(key.into(), Value::Integer(value.map_err(|_| format!("{key}: {by} is too large"))?));
+    }
+    Parameters::parse(&scaled).map(|_| scaled)
+}
+
+fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<Option<T>, String> {
+    let value = table.get(key).map(|value| value.clone().try_into());
+    value.transpose().map_err(|error| format!("{key}: {error}"))
+}
+
+fn positive(table: &Table, key: &str, default: u32) -> Result<u32, String> {
+    match get(table, key)?.unwrap_or(default) {
+        0 => Err(format!("{key} = 0: there must be at least one")),
+        n => Ok(n),
+    }
+}
+
+fn block(table: &Table, key: &str, default: u32) -> Result<u32, String> {
+    bytes(key, get(table, key)?.unwrap_or(Bytes(u64::from(default))))
+}
+
+fn bytes(key: &str, value: Bytes) -> Result<u32, String> {
+    match i32::try_from(value.0) {
+        Ok(n) if n > 0 => Ok(n as u32),
+        _ => Err(format!("{key}: {value} is outside of 1 byte to 2 GiB")),
+    }
+}
+
+fn bias(table: &Table, key: &str) -> Result<Option<u32>, String> {
+    match get::<i64>(table, key)?.unwrap_or(5) {
+        -1 => Ok(None),
+        tenths @ 0..=10 => Ok(Some(tenths as u32)),
+        other => Err(format!("{key} = {other}: give tenths from 0 to 10, or -1 for neither")),
+    }
+}
+
+fn locations(table: &Table) -> Result<Vec<Location>, String> {
+    let places: Vec<Place> = get(table, "locations")?.unwrap_or_default();
+    places.into_iter().map(location).collect()
+}
+
+/// A trial's files stay in its folder.
+fn location(Place { path, weight }: Place) -> Result<Location, String> {
+    let is_name = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
+    if !path.split('/').all(is_name) {
+        return Err(format!("locations: '{path}' is not a plain path below the trial's folder"));
+    }
+    if weight == 0 {
+        return Err(format!("locations: the weight of '{path}' must be at least 1"));
+    }
+    Ok(Location { path: path.into_bytes(), weight })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Parameters, String> {
+        Parameters::parse(&text.parse().expect("TOML"))
+    }
+
+    #[test]
+    fn nothing_given_is_the_originals_defaults() {
+        let parameters = parse("").expect("defaults");
+        assert_eq!(parameters.rules, Rules::default());
+        assert_eq!(parameters.rules_for(1 << 32 | 7).seed, 7);
+    }
+
+    #[test]
+    fn sizes_are_numbers_or_texts() {
+        let rules = parse("size = [1000, '1k']\nseed = 3").expect("sizes").rules_for(9);
+        assert_eq!((rules.low, rules.high, rules.seed), (1000, 1024, 3));
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        for (text, words) in [
+            ("transaction = 3", "did you mean 'transactions'?"),
+            ("number = 0", "number = 0"),
+            ("size = [5, 3]", "the smallest comes first"),
+            ("size = [1, '2g']", "size"),
+            ("bias_read = 11", "tenths"),
+            ("buffering = 1", "buffering"),
+            ("locations = [{path = '../x'}]", "'../x'"),
+            ("locations = [{path = 'x', weight = 0}]", "weight"),
+            ("stdio_buffer = '64k'", "8192"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_scale_changes_how_much_and_not_what() {
+        let table = "number = 3200\nsize = [1, 1000]".parse().expect("TOML");
+        let scaled =
+            scale(&table, Scale { of: 1, by: 16 }).and_then(|t| Parameters::parse(&t)).expect("scaled");
+        assert_eq!((scaled.rules.number, scaled.rules.transactions, scaled.rules.high), (200, 31, 1000));
+    }
+}

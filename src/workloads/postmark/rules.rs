@@ -1,0 +1,79 @@
+//! What a PostMark run is: its parameters, in the original's words and with its defaults.
+
+/// The parameters of one run. All whole numbers are positive 32-bit integers in the original too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// `set number`: files created before the transactions.
+    pub number: u32,
+    /// `set transactions`.
+    pub transactions: u32,
+    /// `set size`: `low <= high`. No new file is `high` long unless both are equal; appending stops there.
+    pub low: u32,
+    pub high: u32,
+    /// `set read` and `set write`: bytes of one request.
+    pub read_block: u32,
+    pub write_block: u32,
+    /// `set buffering`: as the C library's streams do it, or raw system calls.
+    pub buffering: bool,
+    /// `set bias read`: tenths of transactions that read rather than append; `None` does neither.
+    pub bias_read: Option<u32>,
+    /// `set bias create`: tenths that create rather than delete; `None` does neither.
+    pub bias_create: Option<u32>,
+    /// `set subdirectories`. One is like none, as in the original.
+    pub subdirectories: u32,
+    /// `set location`; the current folder where empty.
+    pub locations: Vec<Location>,
+    /// `set seed`.
+    pub seed: u32,
+}
+
+/// A folder to work in, and how many shares of the files it gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub path: Vec<u8>,
+    pub weight: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules {
+            number: 500,
+            transactions: 500,
+            low: 500,
+            high: 10_000,
+            read_block: 512,
+            write_block: 512,
+            buffering: true,
+            bias_read: Some(5),
+            bias_create: Some(5),
+            subdirectories: 0,
+            locations: Vec::new(),
+            seed: 42,
+        }
+    }
+}
+
+/// The original's tables of twice this length overflow beyond it, and it dies.
+pub const LIMIT: u32 = (1 << 30) - 1;
+
+impl Rules {
+    /// What no run can be made of. The original is killed by a signal for each of these.
+    pub fn check(&self) -> Result<(), String> {
+        if self.high > LIMIT {
+            return Err(format!("files of {} bytes are too large; choose a size up to {LIMIT}", self.high));
+        }
+        if self.number > LIMIT {
+            return Err(format!("{} files are too many; choose a number up to {LIMIT}", self.number));
+        }
+        let shares: u64 = self.locations.iter().map(|l| u64::from(l.weight)).sum();
+        if shares > u64::from(LIMIT) {
+            return Err(format!("the locations' weights sum up to {shares}; choose smaller ones"));
+        }
+        Ok(())
+    }
+
+    /// Subdirectories that are used: from two on.
+    pub fn split(&self) -> u32 {
+        if self.subdirectories > 1 { self.subdirectories } else { 0 }
+    }
+}

@@ -1,0 +1,178 @@
+//! PostMark as a trial: nanoseconds, exact sums, latencies, and no failed operation is passed over.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::drive::{self, Ended};
+use super::dry::{Totals, dry_run};
+use super::generator::{File, Generator};
+use super::kernel::Kernel;
+use super::latencies::Latencies;
+use super::metrics;
+use super::names::Namer;
+use super::parameters::Parameters;
+use super::timed::{Timed, Tools, path};
+use crate::metric::Metric;
+use crate::units::Bytes;
+use crate::workloads::{Clock, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Volume, Work};
+
+impl Work for Parameters {
+    fn needs(&self) -> Needs {
+        Needs { largest_file: Bytes(u64::from(self.rules.high)), ..Needs::default() }
+    }
+
+    fn volume(&self, seed: u64) -> Volume {
+        let run = dry_run(&self.rules_for(seed));
+        Volume {
+            files_peak: run.files_peak,
+            bytes_read: run.totals.bytes_read,
+            bytes_written: run.totals.bytes_written,
+            bytes_peak: run.bytes_peak,
+        }
+    }
+
+    fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {
+        let rules = self.rules_for(seed);
+        let run = dry_run(&rules);
+        if let Ended::OutOfFiles(transaction) = run.ended {
+            return Err(format!(
+                "no file is left after {transaction} of {} transactions (number = {}, seed = {}); \
+                 raise number or bias_create, or lower transactions",
+                rules.transactions, rules.number, rules.seed
+            ));
+        }
+        let last = if until == Until::End { run.live } else { 0 };
+        let (generator, source) = Generator::new(&rules);
+        let slots = generator.slots() as usize;
+        Ok(Box::new(Trial {
+            tools: Tools {
+                kernel: Kernel::new(&rules, source),
+                namer: Namer::new(&rules),
+                stdio_buffer: self.stdio_buffer as usize,
+                fsync: self.fsync,
+                checksums: if until == Until::Live { vec![0; slots] } else { Vec::new() },
+            },
+            generator,
+            latencies: Latencies::new(),
+            steps: u64::from(rules.number) + u64::from(rules.transactions) + last,
+            until,
+        }))
+    }
+
+    fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
+        metrics::metrics(phases)
+    }
+
+    fn metrics_version(&self) -> u32 {
+        metrics::VERSION
+    }
+}
+
+struct Trial {
+    generator: Generator,
+    tools: Tools,
+    latencies: Latencies,
+    /// For the progress: files created first, transactions, files deleted last.
+    steps: u64,
+    until: Until,
+}
+
+impl Ready for Trial {
+    fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
+        log.progress().total.store(self.steps, Relaxed);
+        self.make_locations()?;
+        self.untimed(clock, |g, files| drive::make_directories(g, files))?;
+        self.phase("create", clock, log, |g, files, progress| {
+            drive::create_pool(g, files)?;
+            progress.done.fetch_add(u64::from(g.rules().number), Relaxed);
+            Ok(0)
+        })?;
+        self.phase("transactions", clock, log, |g, files, progress| {
+            drive::transactions(g, files, |_, _| progress.step())?;
+            Ok(u64::from(g.rules().transactions))
+        })?;
+        if self.until == Until::Live {
+            return Ok(());
+        }
+        self.phase("delete", clock, log, |g, files, progress| {
+            drive::delete_pool(g, files)?;
+            progress.done.fetch_add(files.totals.deleted, Relaxed);
+            Ok(0)
+        })?;
+        self.untimed(clock, |g, files| drive::remove_directories(g, files))?;
+        self.remove_locations()
+    }
+
+    fn live(&self) -> Vec<LiveFile> {
+        let mut namer = Namer::new(self.generator.rules());
+        let file = |file: File| LiveFile {
+            path: path(namer.file(file.name)),
+            bytes: u64::from(file.bytes),
+            crc32: self.tools.checksums.get(file.slot as usize).copied().unwrap_or(0),
+        };
+        self.generator.files().map(file).collect()
+    }
+}
+
+impl Trial {
+    fn timed<'a>(&'a mut self, clock: &'a dyn Clock) -> (&'a mut Generator, Timed<'a>) {
+        let Trial { generator, tools, latencies, .. } = self;
+        (generator, Timed { tools, latencies, clock, totals: Totals::default(), fsyncs: 0 })
+    }
+
+    /// One phase: only `work` is timed. It returns the transactions that it carried out.
+    fn phase(
+        &mut self,
+        name: &'static str,
+        clock: &dyn Clock,
+        log: &mut dyn Log,
+        work: impl FnOnce(&mut Generator, &mut Timed<'_>, &Progress) -> Result<u64, OpError>,
+    ) -> Result<(), OpError> {
+        let (generator, mut files) = self.timed(clock);
+        let start = clock.now_ns();
+        let transactions = work(generator, &mut files, log.progress())?;
+        let ns = clock.now_ns() - start;
+        let phase = metrics::phase(name, ns, &files.totals, files.fsyncs, transactions);
+        log.phase(phase);
+        self.latencies.report(name, log);
+        Ok(())
+    }
+
+    fn untimed(
+        &mut self,
+        clock: &dyn Clock,
+        work: impl FnOnce(&Generator, &mut Timed<'_>) -> Result<(), OpError>,
+    ) -> Result<(), OpError> {
+        let (generator, mut files) = self.timed(clock);
+        work(generator, &mut files)
+    }
+
+    /// The locations and all folders above them, outermost first.
+    fn folders(&self) -> Vec<PathBuf> {
+        let locations = &self.generator.rules().locations;
+        let mut folders: Vec<PathBuf> = locations
+            .iter()
+            .flat_map(|l| {
+                PathBuf::from(OsStr::from_bytes(&l.path)).ancestors().map(PathBuf::from).collect::<Vec<_>>()
+            })
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .collect();
+        folders.sort();
+        folders.dedup();
+        folders
+    }
+
+    fn make_locations(&self) -> Result<(), OpError> {
+        self.folders().into_iter().try_for_each(|path| {
+            std::fs::create_dir(&path).map_err(|error| OpError { operation: "mkdir", path, error })
+        })
+    }
+
+    fn remove_locations(&self) -> Result<(), OpError> {
+        self.folders().into_iter().rev().try_for_each(|path| {
+            std::fs::remove_dir(&path).map_err(|error| OpError { operation: "rmdir", path, error })
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! The Mersenne Twister MT19937, seeded as its authors did in 1999.
+//!
+//! Source: M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998. The seeding of 2002, which every
+//! library has, gives other numbers, and PostMark was written before it; hence our own.
+
+const WORDS: usize = 624;
+const OFFSET: usize = 397;
+const TWIST: u32 = 0x9908_B0DF;
+const UPPER: u32 = 0x8000_0000;
+
+pub struct Twister {
+    words: [u32; WORDS],
+    /// Words of this generation that were given out.
+    given: usize,
+}
+
+impl Twister {
+    pub fn new(seed: u32) -> Self {
+        let mut value = seed;
+        let mut half = || {
+            let high = value & 0xFFFF_0000;
+            value = value.wrapping_mul(69069).wrapping_add(1);
+            high
+        };
+        let words = std::array::from_fn(|_| half() | half() >> 16);
+        Twister { words, given: WORDS }
+    }
+
+    pub fn draw(&mut self) -> u32 {
+        if self.given == WORDS {
+            self.twist();
+        }
+        let mut word = self.words[self.given];
+        self.given += 1;
+        word ^= word >> 11;
+        word ^= word << 7 & 0x9D2C_5680;
+        word ^= word << 15 & 0xEFC6_0000;
+        word ^ word >> 18
+    }
+
+    /// A number below `end`, with the modulo's bias, which is part of PostMark. Draws nothing where `end` is 0.
+    pub fn below(&mut self, end: u32) -> u32 {
+        if end == 0 { 0 } else { self.draw() % end }
+    }
+
+    /// Throws `count` draws away.
+    pub fn skip(&mut self, mut count: u64) {
+        while count > 0 {
+            if self.given == WORDS {
+                self.twist();
+            }
+            let step = count.min((WORDS - self.given) as u64);
+            self.given += step as usize;
+            count -= step;
+        }
+    }
+
+    fn twist(&mut self) {
+        let mix = |this: u32, next: u32, far: u32| {
+            let joined = this & UPPER | next & !UPPER;
+            far ^ joined >> 1 ^ (TWIST & 0u32.wrapping_sub(joined & 1))
+        };
+        let words = &mut self.words;
+        for i in 0..WORDS - OFFSET {
+            words[i] = mix(words[i], words[i + 1], words[i + OFFSET]);
+        }
+        for i in WORDS - OFFSET..WORDS - 1 {
+            words[i] = mix(words[i], words[i + 1], words[i + OFFSET - WORDS]);
+        }
+        words[WORDS - 1] = mix(words[WORDS - 1], words[0], words[OFFSET - 1]);
+        self.given = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_numbers_are_those_of_the_seeding_of_1999() {
+        let mut forty_two = Twister::new(42);
+        let expected = [4179544424, 615236124, 4165290828, 3119652344, 1623863471];
+        assert_eq!(expected.map(|_| forty_two.draw()), expected);
+        let mut published = Twister::new(4357);
+        let expected = [2867219139, 1585203162, 3113124129];
+        assert_eq!(expected.map(|_| published.draw()), expected);
+    }
+
+    #[test]
+    fn nothing_below_zero_is_drawn() {
+        let mut a = Twister::new(7);
+        assert_eq!(a.below(0), 0);
+        assert_eq!(a.draw(), Twister::new(7).draw());
+    }
+
+    #[test]
+    fn skipping_is_drawing_without_looking() {
+        for count in [0, 1, 623, 624, 625, 5000] {
+            let (mut skipped, mut drawn) = (Twister::new(42), Twister::new(42));
+            skipped.skip(count);
+            (0..count).for_each(|_| {
+                drawn.draw();
+            });
+            assert_eq!(skipped.draw(), drawn.draw(), "after {count}");
+        }
+    }
+}
