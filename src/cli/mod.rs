@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod postmark;
+mod report;
 
 #[derive(Parser)]
 #[command(version, about, propagate_version = true)]
@@ -21,12 +22,15 @@ enum Command {
         /// The script; `.pmrc` where absent
         script: Vec<OsString>,
     },
+    /// Show a run: medians, ranges and every trial, in the terminal or as HTML, Markdown, CSV or JSON
+    Report(report::Options),
 }
 
 impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
+            Command::Report(options) => report::run(&options),
         }
     }
 }

@@ -1,0 +1,442 @@
+//! The HTML report: one file that needs no network, no script and no program but a browser.
+//!
+//! The template is checked when fsderby is built, and it escapes every text. What is here turns the summary into the
+//! words and lengths that the template writes.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use askama::Template;
+
+use super::chart::{self, Bars, Grouped};
+use super::number::{self, Scale};
+use super::sections::{self, Drawing};
+use super::summary::{Row, SectionSummary, Summary, WorkloadSummary};
+use super::{BIAS, Report};
+use crate::agent::protocol::Role;
+use crate::store::Run;
+use crate::store::record::{Control, Held, Record};
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'r> {
+    run: &'r Run,
+    summary: &'r Summary,
+    works: Vec<Work<'r>>,
+    abilities: Abilities,
+    controls: Vec<ControlLine>,
+    trials: Vec<Trials>,
+    bias: &'static [&'static str],
+}
+
+/// A workload's part of the page.
+struct Work<'r> {
+    summary: &'r WorkloadSummary,
+    /// Where the contents lead: `work-1`.
+    anchor: String,
+    notes: Vec<String>,
+    headlines: Vec<Bars>,
+    parts: Vec<Part<'r>>,
+    latencies: Vec<Latencies>,
+    order: Vec<Round>,
+}
+
+/// A section: its charts and its table.
+struct Part<'r> {
+    title: &'r str,
+    note: &'r str,
+    grouped: Vec<Grouped>,
+    panels: Vec<Bars>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Shown>>,
+}
+
+struct Column {
+    title: String,
+    unit: String,
+    direction: &'static str,
+}
+
+/// A cell of a table: median, range, number of trials.
+struct Shown {
+    median: String,
+    range: String,
+    n: usize,
+}
+
+struct Latencies {
+    title: String,
+    unit: &'static str,
+    /// Filesystem and its look, then how many, p50, p90, p99, p99.9 and the slowest.
+    rows: Vec<(String, usize, Vec<String>)>,
+}
+
+/// One round: who took which turn.
+struct Round {
+    round: u32,
+    turns: Vec<Turn>,
+}
+
+struct Turn {
+    label: String,
+    look: usize,
+    outcome: &'static str,
+}
+
+/// What the kinds can do: a line for each ability, a column for each kind.
+struct Abilities {
+    kinds: Vec<String>,
+    lines: Vec<(&'static str, Vec<Answer>)>,
+    sources: Vec<&'static str>,
+}
+
+struct Answer {
+    text: String,
+    source: &'static str,
+    footnote: usize,
+}
+
+/// A control with the same answers over several trials.
+struct ControlLine {
+    workload: String,
+    filesystem: String,
+    name: String,
+    asked: String,
+    seen: Vec<String>,
+    held: &'static str,
+    trials: usize,
+}
+
+/// Every trial of one workload, in the order in which they were made.
+struct Trials {
+    workload: String,
+    columns: Vec<String>,
+    lines: Vec<TrialLine>,
+}
+
+struct TrialLine {
+    round: String,
+    place: u32,
+    filesystem: String,
+    attempt: u32,
+    outcome: &'static str,
+    started: String,
+    load: String,
+    seed: u64,
+    values: Vec<String>,
+    reason: String,
+}
+
+/// The whole page.
+pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
+    let Report { run, summary } = report;
+    let page = Page {
+        run,
+        summary,
+        works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
+        abilities: abilities(summary),
+        controls: controls(run),
+        trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
+        bias: BIAS,
+    };
+    page.render().context("render the page")
+}
+
+impl Page<'_> {
+    fn look(&self, filesystem: &str) -> usize {
+        look(self.summary, filesystem)
+    }
+}
+
+fn look(summary: &Summary, filesystem: &str) -> usize {
+    summary.filesystems.iter().position(|f| f.label == filesystem).unwrap_or(0) % chart::LOOKS
+}
+
+fn work<'r>(run: &'r Run, summary: &'r Summary, work: &'r WorkloadSummary, at: usize) -> Work<'r> {
+    Work {
+        summary: work,
+        anchor: format!("work-{}", at + 1),
+        notes: work.notes(),
+        headlines: work.headlines().into_iter().filter_map(chart::bars).collect(),
+        parts: work.sections.iter().map(part).collect(),
+        latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
+        order: order(run, summary, work),
+    }
+}
+
+fn part(section: &SectionSummary) -> Part<'_> {
+    let drawn: Vec<&Row> = section.rows.iter().filter(|row| is_drawn(row)).collect();
+    let mut grouped = Vec::new();
+    let mut panels = Vec::new();
+    match section.drawing {
+        Drawing::Grouped => grouped = groups(section.title, &drawn),
+        Drawing::Panels => panels = drawn.into_iter().filter_map(chart::bars).collect(),
+    }
+    let columns = section.rows.iter().map(column).collect();
+    Part { title: section.title, note: section.note, grouped, panels, columns, rows: table(&section.rows) }
+}
+
+/// A headline has its chart at the top; unknown metrics are drawn, as nobody knows that they are not worth it.
+fn is_drawn(row: &Row) -> bool {
+    !row.headline && sections::find(&row.name).is_none_or(|known| known.drawn)
+}
+
+/// One chart for each unit and direction.
+fn groups(title: &str, rows: &[&Row]) -> Vec<Grouped> {
+    let mut by_unit: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        let same = |group: &&mut Vec<&Row>| group[0].unit == row.unit && group[0].better == row.better;
+        match by_unit.iter_mut().find(same) {
+            Some(group) => group.push(row),
+            None => by_unit.push(vec![row]),
+        }
+    }
+    by_unit
+        .into_iter()
+        .flat_map(|rows| chart::by_size(rows))
+        .filter_map(|rows| chart::grouped(title, &rows))
+        .collect()
+}
+
+fn column(row: &Row) -> Column {
+    Column { title: row.title.clone(), unit: row.scale().unit, direction: row.direction() }
+}
+
+/// A line for each filesystem, a cell for each metric.
+fn table(rows: &[Row]) -> Vec<Vec<Shown>> {
+    let scales: Vec<Scale> = rows.iter().map(Row::scale).collect();
+    let filesystems = rows.first().map_or(0, |row| row.cells.len());
+    let shown = |(row, scale): (&Row, &Scale), at: usize| {
+        let cell = &row.cells[at];
+        let median = cell.median.map_or_else(|| "–".to_owned(), |m| scale.number(m));
+        Shown { median, range: chart::range(cell, scale), n: cell.n }
+    };
+    (0..filesystems).map(|at| rows.iter().zip(&scales).map(|pair| shown(pair, at)).collect()).collect()
+}
+
+fn latencies(summary: &Summary, latency: &super::latency::Latency) -> Latencies {
+    let ns = latency.unit == "ns";
+    let number = |value: u64| {
+        let micros = value as f64 / 1000.0;
+        let text = match micros {
+            m if !ns => format!("{}", m * 1000.0),
+            m if m < 100.0 => format!("{m:.1}"),
+            m => format!("{m:.0}"),
+        };
+        number::grouped(&text)
+    };
+    let row = |row: &super::latency::Row| {
+        let percentiles = [row.p50, row.p90, row.p99, row.p999, row.max].map(number);
+        let numbers = std::iter::once(number::grouped(&row.n.to_string())).chain(percentiles).collect();
+        (row.filesystem.clone(), look(summary, &row.filesystem), numbers)
+    };
+    Latencies {
+        title: format!("{} ({})", latency.operation, latency.phase),
+        unit: if ns { "µs" } else { "" },
+        rows: latency.rows.iter().map(row).collect(),
+    }
+}
+
+fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> Vec<Round> {
+    let mut rounds: BTreeMap<u32, Vec<(u32, Turn)>> = BTreeMap::new();
+    for record in run.current().into_iter().filter(|r| r.workload == work.label && r.role == Role::Measure) {
+        let look = look(summary, &record.filesystem);
+        let turn = Turn { label: record.filesystem.clone(), look, outcome: record.outcome.name() };
+        rounds.entry(record.round).or_default().push((record.order, turn));
+    }
+    let round = |(round, mut turns): (u32, Vec<(u32, Turn)>)| {
+        turns.sort_by_key(|(place, _)| *place);
+        Round { round, turns: turns.into_iter().map(|(_, turn)| turn).collect() }
+    };
+    rounds.into_iter().map(round).collect()
+}
+
+fn abilities(summary: &Summary) -> Abilities {
+    let mut sources: Vec<&'static str> = Vec::new();
+    let mut footnote = |source: &'static str| {
+        let at = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+            sources.push(source);
+            sources.len() - 1
+        });
+        at + 1
+    };
+    let mut lines = Vec::new();
+    for (at, fact) in summary.kinds.first().map(|k| k.facts.as_slice()).unwrap_or_default().iter().enumerate()
+    {
+        let answers = summary.kinds.iter().map(|kind| {
+            let fact = &kind.facts[at];
+            Answer { text: fact.value.clone(), source: fact.source, footnote: footnote(fact.source) }
+        });
+        lines.push((fact.title, answers.collect()));
+    }
+    Abilities { kinds: summary.kinds.iter().map(|k| k.name.clone()).collect(), lines, sources }
+}
+
+fn controls(run: &Run) -> Vec<ControlLine> {
+    let mut lines: Vec<ControlLine> = Vec::new();
+    for record in run.current() {
+        for control in &record.controls {
+            add(&mut lines, record, control);
+        }
+    }
+    lines.sort_by_key(|line| line.held == held(Held::Yes));
+    lines
+}
+
+fn add(lines: &mut Vec<ControlLine>, record: &Record, control: &Control) {
+    let held = held(control.held);
+    let same = |line: &&mut ControlLine| {
+        line.workload == record.workload
+            && line.filesystem == record.filesystem
+            && line.name == control.name
+            && line.asked == control.asked
+            && line.held == held
+    };
+    match lines.iter_mut().find(same) {
+        Some(line) => {
+            line.trials += 1;
+            if !line.seen.contains(&control.seen) {
+                line.seen.push(control.seen.clone());
+            }
+        }
+        None => lines.push(ControlLine {
+            workload: record.workload.clone(),
+            filesystem: record.filesystem.clone(),
+            name: control.name.clone(),
+            asked: control.asked.clone(),
+            seen: vec![control.seen.clone()],
+            held,
+            trials: 1,
+        }),
+    }
+}
+
+fn held(held: Held) -> &'static str {
+    match held {
+        Held::Yes => "held",
+        Held::No => "did not hold",
+        Held::Label => "held, but labelled",
+    }
+}
+
+fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
+    let rows: Vec<&Row> = work.headlines();
+    let scales: Vec<Scale> = rows.iter().map(|row| row.scale()).collect();
+    let columns = rows.iter().zip(&scales).map(|(row, scale)| scale.heading(&row.title)).collect();
+    let line = |record: &Record| {
+        let value = |(row, scale): (&&Row, &Scale)| {
+            record.metric(&row.name).map_or_else(String::new, |m| scale.number(m.value))
+        };
+        trial(record, rows.iter().zip(&scales).map(value).collect())
+    };
+    let mine = run.records.iter().filter(|r| r.workload == work.label);
+    Trials { workload: work.label.clone(), columns, lines: mine.map(line).collect() }
+}
+
+fn trial(record: &Record, values: Vec<String>) -> TrialLine {
+    let round = match record.role {
+        Role::Proof => "proof".to_owned(),
+        Role::Measure => record.round.to_string(),
+    };
+    TrialLine {
+        round,
+        place: record.order,
+        filesystem: record.filesystem.clone(),
+        attempt: record.attempt,
+        outcome: record.outcome.name(),
+        started: record.circumstances.started.replace('T', " ").trim_end_matches('Z').to_owned(),
+        load: format!("{:.2}", record.circumstances.load),
+        seed: record.workload_seed,
+        values,
+        reason: record.reason.clone().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::example;
+    use super::*;
+
+    fn page_of(example: &example::Example) -> String {
+        page(&example.report()).expect("the page renders")
+    }
+
+    /// Beside the test programs, so that a change can be looked at in a browser.
+    fn leave(name: &str, page: &str) {
+        let folder: PathBuf = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        std::fs::write(folder.join(name), page).unwrap();
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let page = page_of(&example::example());
+        leave("report-example.html", &page);
+        for loading in ["http:", "https:", "src=", "@import", "<script", "<link rel=\"stylesheet", "url(//"] {
+            assert!(!page.contains(loading), "{loading}");
+        }
+    }
+
+    #[test]
+    fn it_follows_the_light_or_dark_setting() {
+        let page = page_of(&example::example());
+        assert!(page.contains("prefers-color-scheme: dark"));
+        assert!(page.contains(r#"name="color-scheme" content="light dark""#));
+        assert!(!page.contains("fill=\"#"), "colours belong into the style sheet");
+    }
+
+    #[test]
+    fn every_counted_trial_of_the_headline_is_a_point() {
+        let example = example::example();
+        let page = page_of(&example);
+        for record in super::super::summary::counted(&example.run) {
+            let point = format!("<title>{}, round {}:", record.filesystem, record.round);
+            assert!(page.contains(&point), "{}", record.trial);
+        }
+    }
+
+    #[test]
+    fn it_says_what_may_be_concluded() {
+        let six = page_of(&example::example());
+        assert!(six.contains("findings come with the verdict"));
+        let two = page_of(&example::rounds(2));
+        leave("report-look.html", &two);
+        assert!(two.contains("A look, not a verdict"));
+        assert!(two.contains("--resume"));
+        for words in ["higher is better", "lower is better", "page cache and CPU", "What each kind can do"] {
+            assert!(six.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn trials_that_do_not_count_are_listed_with_their_reasons() {
+        let page = page_of(&example::example());
+        for words in ["Input/output error", "did not hold", "this kernel has no", "cannot make"] {
+            assert!(page.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_label_cannot_become_markup() {
+        let mut example = example::example();
+        let hostile = "<script>alert(1)</script>\"'&";
+        example.run.plan.name = hostile.into();
+        example.run.plan.entrants[0].label = hostile.into();
+        for record in example.run.records.iter_mut().filter(|r| r.filesystem == "alderfs") {
+            record.filesystem = hostile.into();
+            record.reason = Some(hostile.into());
+        }
+        let page = page_of(&example);
+        assert!(!page.contains("<script"));
+        assert!(page.contains("&#60;script&#62;"));
+    }
+
+    #[test]
+    fn a_run_without_any_result_still_gives_a_page() {
+        let page = page_of(&example::all_skipped());
+        leave("report-nothing.html", &page);
+        assert!(page.contains("Nothing was measured"));
+        assert!(page.contains("try: --ground vm"));
+    }
+}
