@@ -42,7 +42,9 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let report = Report::of(&run);
     let wrote = write_files(options, &report, &run)?;
     if options.json {
-        json::write(&report, std::io::stdout().lock())?;
+        let mut text = Vec::new();
+        json::write(&report, &mut text)?;
+        return broken_pipe_is_fine(std::io::stdout().lock().write_all(&text));
     } else if options.all || !wrote {
         let detail = if options.all { Detail::Everything } else { Detail::Glance };
         let text = terminal::text(&report, terminal_width(), detail);

@@ -38,8 +38,7 @@ pub struct Grouped {
 
 pub struct Group {
     pub title: String,
-    /// The left end of the group's ground, in percent; groups have equal widths.
-    pub left: String,
+    /// Groups have equal widths.
     pub width: String,
     pub bars: Vec<Bar>,
 }
@@ -90,14 +89,14 @@ pub fn bars(row: &Row) -> Option<Bars> {
         title: row.title.clone(),
         unit: scale.unit.clone(),
         direction: row.direction(),
-        ticks: ticks(top, &row.unit),
+        ticks: ticks(top, &row.unit, 4),
         bars: row.cells.iter().enumerate().map(bar).collect(),
     })
 }
 
 /// Splits metrics of one unit into charts in which none is too small to be seen: the largest value of each is at least
 /// a fifth of its chart's largest.
-pub fn by_size<'r>(rows: Vec<&'r Row>) -> Vec<Vec<&'r Row>> {
+pub fn by_size(rows: Vec<&Row>) -> Vec<Vec<&Row>> {
     let largest = |row: &Row| row.values().fold(0.0, f64::max);
     let mut charts = Vec::new();
     let mut rest = rows;
@@ -117,7 +116,6 @@ pub fn grouped(title: &str, rows: &[&Row]) -> Option<Grouped> {
     let width = 100.0 / rows.len() as f64;
     let group = |(at, row): (usize, &&Row)| Group {
         title: row.title.clone(),
-        left: percent(at as f64 * width),
         width: percent(width),
         bars: upright(row, at as f64 * width, width, top),
     };
@@ -125,7 +123,7 @@ pub fn grouped(title: &str, rows: &[&Row]) -> Option<Grouped> {
         title: title.to_owned(),
         unit: Scale::of(&first.unit, [top]).unit,
         direction: first.direction(),
-        ticks: ticks(top, &first.unit),
+        ticks: ticks(top, &first.unit, 6),
         groups: rows.iter().enumerate().map(group).collect(),
         least_width: rows.len() * (first.cells.len() * 13 + 16),
     })
@@ -230,9 +228,9 @@ fn scale_end(values: impl Iterator<Item = f64>) -> Option<f64> {
     Some(if largest > 0.0 { largest * 1.04 } else { 1.0 })
 }
 
-/// Two to four steps from 0.
-fn ticks(top: f64, unit: &str) -> Vec<Tick> {
-    let step = step(top, unit);
+/// At most so many steps from 0, and at least half as many.
+fn ticks(top: f64, unit: &str, most: u32) -> Vec<Tick> {
+    let step = step(top, unit, most);
     let scale = Scale::of_ticks(unit, top, step);
     let tick = |i: usize| {
         let value = i as f64 * step;
@@ -252,9 +250,9 @@ fn ticks(top: f64, unit: &str) -> Vec<Tick> {
 }
 
 /// 1, 2 or 5 times a power of ten of the unit that is shown.
-fn step(top: f64, unit: &str) -> f64 {
+fn step(top: f64, unit: &str, most: u32) -> f64 {
     let shown = Scale::of(unit, [top]);
-    let rough = top / 4.0 / shown.divisor;
+    let rough = top / f64::from(most) / shown.divisor;
     let power = 10.0_f64.powf(rough.log10().floor());
     let times = [1.0, 2.0, 5.0].into_iter().find(|times| times * power >= rough).unwrap_or(10.0);
     times * power * shown.divisor
@@ -266,7 +264,7 @@ mod tests {
     use super::*;
 
     fn texts(top: f64, unit: &str) -> String {
-        ticks(top, unit).into_iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
+        ticks(top, unit, 4).into_iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

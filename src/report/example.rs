@@ -76,6 +76,24 @@ pub fn rounds(rounds: u32) -> Example {
     Example { run, _folder: folder }
 }
 
+/// The example with every filesystem twice, under a second label.
+pub fn sixteen() -> Example {
+    let mut example = example();
+    let second = |label: &str| format!("{label} (2)");
+    let twins: Vec<Entrant> =
+        example.run.plan.entrants.iter().map(|e| Entrant { label: second(&e.label), ..e.clone() }).collect();
+    example.run.plan.entrants.extend(twins);
+    let twin = |r: &Record| Record {
+        filesystem: second(&r.filesystem),
+        trial: second(&r.trial),
+        order: r.order + 8,
+        ..r.clone()
+    };
+    let twins: Vec<Record> = example.run.records.iter().map(twin).collect();
+    example.run.records.extend(twins);
+    example
+}
+
 /// Nothing could be raced here.
 pub fn all_skipped() -> Example {
     let mut example = rounds(1);

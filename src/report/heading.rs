@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::number::{count, list};
 use super::summary::{WorkloadSummary, counted};
-use crate::agent::protocol::{ImageState, Role};
+use crate::agent::protocol::{Dev, ImageState, Role};
 use crate::filesystems::Variant;
 use crate::lab::plan::{Entrant, Plan};
 use crate::store::Run;
@@ -116,20 +116,29 @@ fn place(run: &Run) -> String {
         Some(memory) => format!("{memory} of memory for page cache and workload"),
         None => format!("all of the machine's {} of memory", machine.memory),
     };
+    let cold = if plan.cold { ", with empty caches at the start" } else { "" };
+    let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu };
+    let cpus = count(machine.cpus as usize, "CPU");
+    format!("{}, {memory}{cold}; Linux {} on {cpu} ({cpus}).", site(run), machine.kernel)
+}
+
+/// What each trial finds.
+fn site(run: &Run) -> String {
+    let plan = &run.plan;
+    if run.records.iter().any(|r| matches!(r.device, Dev::Folder { .. })) {
+        return format!(
+            "Each trial gets a new folder on ground {}, on the filesystem that is there",
+            plan.ground
+        );
+    }
     let image = match plan.image {
         ImageState::Sparse => "sparse",
         ImageState::Allocated => "allocated",
         ImageState::Written => "written once",
     };
-    let cold = if plan.cold { ", with empty caches at the start" } else { "" };
+    let (size, ground) = (plan.size, &plan.ground);
     format!(
-        "Every trial had a filesystem freshly made in a window of {} on ground {} (image: {image}), {memory}{cold}; \
-         Linux {} on {} ({}).",
-        plan.size,
-        plan.ground,
-        machine.kernel,
-        if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu },
-        count(machine.cpus as usize, "CPU"),
+        "Each trial gets a filesystem freshly made in a window of {size} on ground {ground} (image: {image})"
     )
 }
 
@@ -255,6 +264,7 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::example;
     use super::*;
 
     #[test]
@@ -262,6 +272,31 @@ mod tests {
         assert_eq!(quoted("ext4,xfs"), "ext4,xfs");
         assert_eq!(quoted("it's here"), r"'it'\''s here'");
         assert_eq!(quoted(""), "''");
+    }
+
+    fn complete(run: &Run, work: &str) -> usize {
+        let counted: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == work).collect();
+        complete_rounds(&counted)
+    }
+
+    #[test]
+    fn a_failed_trial_leaves_its_round_incomplete_and_a_repeated_one_does_not() {
+        let example = example::example();
+        assert_eq!(complete(&example.run, example::WORKS[0]), 5);
+    }
+
+    #[test]
+    fn a_filesystem_that_never_did_the_work_leaves_no_round_incomplete() {
+        let example = example::example();
+        assert_eq!(complete(&example.run, example::WORKS[1]), 6);
+    }
+
+    #[test]
+    fn the_missing_rounds_are_priced_by_those_that_were_made() {
+        let example = example::rounds(2);
+        // 14 trials a round, 31 s each, and three rounds missing: 1302 s.
+        assert_eq!(minutes_for(&example.run, 3), Some(22));
+        assert_eq!(minutes_for(&example::all_skipped().run, 5), None);
     }
 
     #[test]

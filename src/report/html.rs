@@ -24,7 +24,7 @@ struct Page<'r> {
     summary: &'r Summary,
     works: Vec<Work<'r>>,
     abilities: Abilities,
-    controls: Vec<ControlLine>,
+    controls: Controls,
     trials: Vec<Trials>,
     bias: &'static [&'static str],
 }
@@ -49,6 +49,8 @@ struct Part<'r> {
     panels: Vec<Bars>,
     columns: Vec<Column>,
     rows: Vec<Vec<Shown>>,
+    /// Behind most of the numbers; where there are fewer, the cell says so.
+    trials: usize,
 }
 
 struct Column {
@@ -96,6 +98,12 @@ struct Answer {
     footnote: usize,
 }
 
+struct Controls {
+    /// Did not hold, or held with a label.
+    notable: Vec<ControlLine>,
+    held: Vec<ControlLine>,
+}
+
 /// A control with the same answers over several trials.
 struct ControlLine {
     workload: String,
@@ -135,7 +143,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
         summary,
         works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
         abilities: abilities(summary),
-        controls: controls(run),
+        controls: controls(run, summary),
         trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
         bias: BIAS,
     };
@@ -173,7 +181,9 @@ fn part(section: &SectionSummary) -> Part<'_> {
         Drawing::Panels => panels = drawn.into_iter().filter_map(chart::bars).collect(),
     }
     let columns = section.rows.iter().map(column).collect();
-    Part { title: section.title, note: section.note, grouped, panels, columns, rows: table(&section.rows) }
+    let trials = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
+    let (title, note, rows) = (section.title, section.note, table(&section.rows));
+    Part { title, note, grouped, panels, columns, rows, trials }
 }
 
 /// A headline has its chart at the top; unknown metrics are drawn, as nobody knows that they are not worth it.
@@ -272,15 +282,20 @@ fn abilities(summary: &Summary) -> Abilities {
     Abilities { kinds: summary.kinds.iter().map(|k| k.name.clone()).collect(), lines, sources }
 }
 
-fn controls(run: &Run) -> Vec<ControlLine> {
+fn controls(run: &Run, summary: &Summary) -> Controls {
     let mut lines: Vec<ControlLine> = Vec::new();
     for record in run.current() {
         for control in &record.controls {
             add(&mut lines, record, control);
         }
     }
-    lines.sort_by_key(|line| line.held == held(Held::Yes));
-    lines
+    let place = |line: &ControlLine| {
+        let work = summary.workloads.iter().position(|w| w.label == line.workload);
+        (work, summary.filesystems.iter().position(|f| f.label == line.filesystem))
+    };
+    lines.sort_by_key(place);
+    let (held, notable) = lines.into_iter().partition(|line| line.held == held(Held::Yes));
+    Controls { notable, held }
 }
 
 fn add(lines: &mut Vec<ControlLine>, record: &Record, control: &Control) {
@@ -430,6 +445,16 @@ mod tests {
         let page = page_of(&example);
         assert!(!page.contains("<script"));
         assert!(page.contains("&#60;script&#62;"));
+    }
+
+    #[test]
+    fn sixteen_filesystems_have_sixteen_looks() {
+        let page = page_of(&example::sixteen());
+        leave("report-sixteen.html", &page);
+        for look in 0..chart::LOOKS {
+            assert!(page.contains(&format!("bar c{look}\"")), "{look}");
+        }
+        assert!(page.contains("class=\"stripes\""));
     }
 
     #[test]

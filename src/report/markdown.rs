@@ -1,8 +1,9 @@
 //! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
 
 use super::Report;
+use super::absent::Absent;
 use super::sections;
-use super::summary::{Absent, Entry, Row, WorkloadSummary};
+use super::summary::{Entry, Row, WorkloadSummary};
 
 pub fn text(report: &Report<'_>) -> String {
     let heading = &report.summary.heading;

@@ -9,6 +9,7 @@
 //!
 //! A report shows medians, ranges and every single value; it states no finding. That is the verdict's work.
 
+mod absent;
 mod capabilities;
 mod chart;
 pub mod csv;

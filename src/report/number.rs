@@ -68,13 +68,13 @@ fn byte_step(largest: f64) -> (f64, &'static str) {
     }
 }
 
-/// Three significant digits for the largest and two for the smallest, but never a tail that the largest makes absurd.
+/// Three significant digits for the smallest, but never a tail that the largest makes absurd.
 fn decimals(smallest: f64, largest: f64) -> usize {
     if largest <= 0.0 {
         return 0;
     }
     let digits_before = |v: f64| v.log10().floor() as i32 + 1;
-    let wanted = (3 - digits_before(largest)).max(2 - digits_before(smallest)).max(0);
+    let wanted = (3 - digits_before(smallest)).max(0);
     let most = match digits_before(largest) {
         4.. => 0,
         3 => 1,

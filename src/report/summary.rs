@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::absent::{self, Absent};
 use super::capabilities::{self, Kind};
 use super::heading::{self, Heading};
 use super::latency::{Latency, Merge};
@@ -116,18 +117,6 @@ pub struct Value {
     pub value: f64,
 }
 
-/// Trials that do not count, for one reason.
-#[derive(Clone, Debug, Serialize)]
-pub struct Absent {
-    pub workload: String,
-    pub filesystem: String,
-    /// `failed`, `void`, `skipped`, `superseded`, or `not run`.
-    pub what: &'static str,
-    pub reason: String,
-    /// `round 3`, `round 4, attempt 1: repeated`; empty where it never came to a trial.
-    pub trials: Vec<String>,
-}
-
 impl Row {
     pub fn values(&self) -> impl Iterator<Item = f64> {
         self.cells.iter().flat_map(|c| &c.values).map(|v| v.value)
@@ -195,7 +184,7 @@ impl Summary {
         let mut damage = run.damage.clone();
         let workloads: Vec<WorkloadSummary> =
             workload_labels(run).iter().map(|w| workload(run, w, &labels, &mut damage)).collect();
-        let absent = absent(run, &labels);
+        let absent = absent::of(run, &labels, &workloads);
         Summary {
             heading: heading::of(run, &labels, &workloads),
             filesystems: labels.iter().map(|label| entry(run, label)).collect(),
@@ -444,54 +433,70 @@ fn latencies(
     merge.done()
 }
 
-fn absent(run: &Run, filesystems: &[String]) -> Vec<Absent> {
-    let current = run.current();
-    let mut out: Vec<Absent> = Vec::new();
-    for record in &run.records {
-        let superseded = !current.iter().any(|c| c.trial == record.trial && c.attempt == record.attempt);
-        let what = match record.outcome {
-            Outcome::Done if !superseded => continue,
-            Outcome::Done => "superseded",
-            other => other.name(),
-        };
-        let reason = record.reason.clone().unwrap_or_else(|| "a later attempt counts".to_owned());
-        add(&mut out, record, what, reason, superseded);
-    }
-    for workload in workload_labels(run) {
-        let untried =
-            |label: &&String| !run.records.iter().any(|r| r.workload == workload && r.filesystem == **label);
-        for filesystem in filesystems.iter().filter(untried) {
-            let reason = "the run ended before its turn".to_owned();
-            let (workload, filesystem) = (workload.clone(), filesystem.clone());
-            out.push(Absent { workload, filesystem, what: "not run", reason, trials: Vec::new() });
-        }
-    }
-    out
-}
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
 
-fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: String, superseded: bool) {
-    let mut trial = match record.role {
-        Role::Proof => "proof".to_owned(),
-        Role::Measure => format!("round {}", record.round),
-    };
-    if superseded {
-        trial += &format!(", attempt {}: repeated", record.attempt);
+    #[test]
+    fn the_last_attempt_counts_and_failed_trials_do_not() {
+        let example = example::example();
+        let summary = example.report().summary;
+        let headline = summary.workloads[0].headlines()[0];
+        let n = |label: &str| headline.cells.iter().find(|c| c.filesystem == label).map(|c| c.n);
+        assert_eq!((n("alderfs"), n("cedarfs"), n("maplefs")), (Some(6), Some(6), Some(5)));
     }
-    let same = |a: &&mut Absent| {
-        a.workload == record.workload
-            && a.filesystem == record.filesystem
-            && a.what == what
-            && a.reason == reason
-    };
-    let trials = if what == Outcome::Skipped.name() { Vec::new() } else { vec![trial] };
-    match out.iter_mut().find(same) {
-        Some(absent) => absent.trials.extend(trials),
-        None => out.push(Absent {
-            workload: record.workload.clone(),
-            filesystem: record.filesystem.clone(),
-            what,
-            reason,
-            trials,
-        }),
+
+    #[test]
+    fn a_proof_gives_only_what_no_round_gives() {
+        let example = example::example();
+        let summary = example.report().summary;
+        let steps: Vec<&Row> = summary.workloads[0].rows().filter(|r| r.name.ends_with(".time")).collect();
+        let filled = steps.iter().find(|r| r.name == "check-filled.time").expect("the proof has it");
+        assert!(filled.once && filled.cells[0].n == 1);
+        let mkfs = steps.iter().find(|r| r.name == "mkfs.time").expect("each trial has it");
+        assert!(!mkfs.once && mkfs.values().all(|v| v < 1.0));
+    }
+
+    #[test]
+    fn where_little_reached_the_device_the_row_says_page_cache() {
+        let mut example = example::example();
+        for record in example.run.records.iter_mut().filter(|r| r.filesystem == "birchfs") {
+            let ratio = record.metrics.iter_mut().find(|m| m.name == "device.written_ratio");
+            ratio.into_iter().for_each(|m| m.value = 0.2);
+        }
+        let summary = example.report().summary;
+        let work = &summary.workloads[0];
+        assert!(work.page_cache.is_empty() && work.marked("birchfs") && !work.marked("alderfs"));
+        assert!(work.notes()[0].ends_with("by the end of the sync: birchfs (20 %)"));
+    }
+
+    #[test]
+    fn where_everything_fits_into_memory_the_heading_says_page_cache() {
+        let example = example::example();
+        let summary = example.report().summary;
+        assert!(summary.workloads[1].page_cache.contains("210 MiB"));
+        assert!(summary.heading.sentences.iter().any(|s| s.contains("page cache and CPU")));
+    }
+
+    #[test]
+    fn a_metric_that_nobody_knows_is_shown_with_its_dimensions() {
+        let example = example::example();
+        let summary = example.report().summary;
+        let other = summary.workloads[1].sections.last().expect("there are sections");
+        assert_eq!(
+            (other.title, other.rows[0].title.as_str()),
+            ("Other", "seeks.random.rate (file_bytes=4096)")
+        );
+    }
+
+    #[test]
+    fn lost_histograms_are_told_and_the_rest_stands() {
+        let mut example = example::example();
+        let lost = example.run.records.iter_mut().find(|r| !r.histograms.is_empty());
+        lost.expect("trials have histograms").histograms[0].path = "nowhere.jsonl".into();
+        let summary = example.report().summary;
+        assert_eq!(summary.damage.len(), 1);
+        assert!(!summary.workloads[0].latencies.is_empty());
     }
 }

@@ -7,9 +7,10 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
 use super::Report;
+use super::absent::Absent;
 use super::number::Scale;
 use super::sections;
-use super::summary::{Absent, Row, Summary, WorkloadSummary};
+use super::summary::{Row, Summary, WorkloadSummary};
 
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
@@ -235,8 +236,12 @@ impl Page {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         self.line("");
         let text = table.trim_fmt();
+        let mut style = QUIET;
         for (at, line) in text.lines().enumerate() {
-            let style = if at == 0 { QUIET } else { Style::new() };
+            // The header's further lines have nothing under the label's column.
+            if at > 0 && !line.starts_with(' ') {
+                style = Style::new();
+            }
             self.line(&styled(style, line.trim_end()));
         }
     }
