@@ -9,13 +9,20 @@ use anyhow::Context;
 use askama::Template;
 
 use super::chart::{self, Bars, Grouped};
+use super::controls::{self, Controls};
 use super::number::{self, Scale};
 use super::sections::{self, Drawing};
-use super::summary::{Row, SectionSummary, Summary, WorkloadSummary};
+use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
 use super::{BIAS, Report};
 use crate::agent::protocol::Role;
+use crate::metric::Metric;
 use crate::store::Run;
-use crate::store::record::{Control, Held, Record};
+use crate::store::record::Record;
+
+/// More metrics than this stand below one another.
+const METRICS_ACROSS: usize = 8;
+/// More metrics that nobody knows are listed, not drawn.
+const UNKNOWN_DRAWN: usize = 12;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -47,19 +54,33 @@ struct Part<'r> {
     note: &'r str,
     grouped: Vec<Grouped>,
     panels: Vec<Bars>,
-    columns: Vec<Column>,
-    rows: Vec<Vec<Shown>>,
+    numbers: Numbers,
     /// Behind most of the numbers; where there are fewer, the cell says so.
     trials: usize,
 }
 
-struct Column {
-    title: String,
+struct Numbers {
+    /// What the lines are.
+    corner: &'static str,
+    columns: Vec<Title>,
+    lines: Vec<(Title, Vec<Shown>)>,
+}
+
+/// Over a column or before a line; a filesystem has neither unit nor direction.
+struct Title {
+    text: String,
     unit: String,
     direction: &'static str,
 }
 
+impl Title {
+    fn plain(text: &str) -> Self {
+        Title { text: text.to_owned(), unit: String::new(), direction: "" }
+    }
+}
+
 /// A cell of a table: median, range, number of trials.
+#[derive(Clone)]
 struct Shown {
     median: String,
     range: String,
@@ -98,23 +119,6 @@ struct Answer {
     footnote: usize,
 }
 
-struct Controls {
-    /// Did not hold, or held with a label.
-    notable: Vec<ControlLine>,
-    held: Vec<ControlLine>,
-}
-
-/// A control with the same answers over several trials.
-struct ControlLine {
-    workload: String,
-    filesystem: String,
-    name: String,
-    asked: String,
-    seen: Vec<String>,
-    held: &'static str,
-    trials: usize,
-}
-
 /// Every trial of one workload, in the order in which they were made.
 struct Trials {
     workload: String,
@@ -143,7 +147,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
         summary,
         works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
         abilities: abilities(summary),
-        controls: controls(run, summary),
+        controls: controls::of(run, summary),
         trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
         bias: BIAS,
     };
@@ -173,22 +177,22 @@ fn work<'r>(run: &'r Run, summary: &'r Summary, work: &'r WorkloadSummary, at: u
 }
 
 fn part(section: &SectionSummary) -> Part<'_> {
-    let drawn: Vec<&Row> = section.rows.iter().filter(|row| is_drawn(row)).collect();
+    let unknown = section.rows.iter().filter(|row| sections::find(&row.name).is_none()).count();
+    let drawn: Vec<&Row> = section.rows.iter().filter(|row| is_drawn(row, unknown)).collect();
     let mut grouped = Vec::new();
     let mut panels = Vec::new();
     match section.drawing {
         Drawing::Grouped => grouped = groups(section.title, &drawn),
         Drawing::Panels => panels = drawn.into_iter().filter_map(chart::bars).collect(),
     }
-    let columns = section.rows.iter().map(column).collect();
     let trials = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
-    let (title, note, rows) = (section.title, section.note, table(&section.rows));
-    Part { title, note, grouped, panels, columns, rows, trials }
+    let (title, note) = (section.title, section.note);
+    Part { title, note, grouped, panels, numbers: table(section), trials }
 }
 
-/// A headline has its chart at the top; unknown metrics are drawn, as nobody knows that they are not worth it.
-fn is_drawn(row: &Row) -> bool {
-    !row.headline && sections::find(&row.name).is_none_or(|known| known.drawn)
+/// A headline has its chart at the top. Unknown metrics are drawn unless they are a whole sweep.
+fn is_drawn(row: &Row, unknown: usize) -> bool {
+    !row.headline && sections::find(&row.name).map_or(unknown <= UNKNOWN_DRAWN, |known| known.drawn)
 }
 
 /// One chart for each unit and direction.
@@ -208,20 +212,34 @@ fn groups(title: &str, rows: &[&Row]) -> Vec<Grouped> {
         .collect()
 }
 
-fn column(row: &Row) -> Column {
-    Column { title: row.title.clone(), unit: row.scale().unit, direction: row.direction() }
+/// Few metrics: a line for each filesystem. Many: a line for each metric, or the table would have no end to the right.
+fn table(section: &SectionSummary) -> Numbers {
+    let rows = &section.rows;
+    let scales: Vec<Scale> = rows.iter().map(Row::scale).collect();
+    let metrics: Vec<Title> = rows.iter().zip(&scales).map(|(row, scale)| metric_title(row, scale)).collect();
+    let cells = rows.first().map(|row| row.cells.as_slice()).unwrap_or_default();
+    let filesystems: Vec<Title> = cells.iter().map(|cell| Title::plain(&cell.filesystem)).collect();
+    let by_metric = rows
+        .iter()
+        .zip(&scales)
+        .map(|(row, scale)| row.cells.iter().map(|cell| shown(cell, scale)).collect());
+    let by_metric: Vec<Vec<Shown>> = by_metric.collect();
+    if rows.len() > METRICS_ACROSS {
+        let lines = metrics.into_iter().zip(by_metric).collect();
+        return Numbers { corner: "Metric", columns: filesystems, lines };
+    }
+    let line = |at: usize| by_metric.iter().map(|cells| cells[at].clone()).collect();
+    let lines = filesystems.into_iter().enumerate().map(|(at, title)| (title, line(at))).collect();
+    Numbers { corner: "Filesystem", columns: metrics, lines }
 }
 
-/// A line for each filesystem, a cell for each metric.
-fn table(rows: &[Row]) -> Vec<Vec<Shown>> {
-    let scales: Vec<Scale> = rows.iter().map(Row::scale).collect();
-    let filesystems = rows.first().map_or(0, |row| row.cells.len());
-    let shown = |(row, scale): (&Row, &Scale), at: usize| {
-        let cell = &row.cells[at];
-        let median = cell.median.map_or_else(|| "–".to_owned(), |m| scale.number(m));
-        Shown { median, range: chart::range(cell, scale), n: cell.n }
-    };
-    (0..filesystems).map(|at| rows.iter().zip(&scales).map(|pair| shown(pair, at)).collect()).collect()
+fn metric_title(row: &Row, scale: &Scale) -> Title {
+    Title { text: row.title.clone(), unit: scale.unit.clone(), direction: row.direction() }
+}
+
+fn shown(cell: &Cell, scale: &Scale) -> Shown {
+    let median = cell.median.map_or_else(|| "–".to_owned(), |m| scale.number(m));
+    Shown { median, range: chart::range(cell, scale), n: cell.n }
 }
 
 fn latencies(summary: &Summary, latency: &super::latency::Latency) -> Latencies {
@@ -282,65 +300,14 @@ fn abilities(summary: &Summary) -> Abilities {
     Abilities { kinds: summary.kinds.iter().map(|k| k.name.clone()).collect(), lines, sources }
 }
 
-fn controls(run: &Run, summary: &Summary) -> Controls {
-    let mut lines: Vec<ControlLine> = Vec::new();
-    for record in run.current() {
-        for control in &record.controls {
-            add(&mut lines, record, control);
-        }
-    }
-    let place = |line: &ControlLine| {
-        let work = summary.workloads.iter().position(|w| w.label == line.workload);
-        (work, summary.filesystems.iter().position(|f| f.label == line.filesystem))
-    };
-    lines.sort_by_key(place);
-    let (held, notable) = lines.into_iter().partition(|line| line.held == held(Held::Yes));
-    Controls { notable, held }
-}
-
-fn add(lines: &mut Vec<ControlLine>, record: &Record, control: &Control) {
-    let held = held(control.held);
-    let same = |line: &&mut ControlLine| {
-        line.workload == record.workload
-            && line.filesystem == record.filesystem
-            && line.name == control.name
-            && line.asked == control.asked
-            && line.held == held
-    };
-    match lines.iter_mut().find(same) {
-        Some(line) => {
-            line.trials += 1;
-            if !line.seen.contains(&control.seen) {
-                line.seen.push(control.seen.clone());
-            }
-        }
-        None => lines.push(ControlLine {
-            workload: record.workload.clone(),
-            filesystem: record.filesystem.clone(),
-            name: control.name.clone(),
-            asked: control.asked.clone(),
-            seen: vec![control.seen.clone()],
-            held,
-            trials: 1,
-        }),
-    }
-}
-
-fn held(held: Held) -> &'static str {
-    match held {
-        Held::Yes => "held",
-        Held::No => "did not hold",
-        Held::Label => "held, but labelled",
-    }
-}
-
 fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
     let rows: Vec<&Row> = work.headlines();
     let scales: Vec<Scale> = rows.iter().map(|row| row.scale()).collect();
     let columns = rows.iter().zip(&scales).map(|(row, scale)| scale.heading(&row.title)).collect();
     let line = |record: &Record| {
         let value = |(row, scale): (&&Row, &Scale)| {
-            record.metric(&row.name).map_or_else(String::new, |m| scale.number(m.value))
+            let same = |m: &&Metric| m.name == row.name && summary::dimensions(m) == row.dimensions;
+            record.metrics.iter().find(same).map_or_else(String::new, |m| scale.number(m.value))
         };
         trial(record, rows.iter().zip(&scales).map(value).collect())
     };
@@ -405,7 +372,7 @@ mod tests {
     fn every_counted_trial_of_the_headline_is_a_point() {
         let example = example::example();
         let page = page_of(&example);
-        for record in super::super::summary::counted(&example.run) {
+        for record in summary::counted(&example.run) {
             let point = format!("<title>{}, round {}:", record.filesystem, record.round);
             assert!(page.contains(&point), "{}", record.trial);
         }
@@ -445,6 +412,23 @@ mod tests {
         let page = page_of(&example);
         assert!(!page.contains("<script"));
         assert!(page.contains("&#60;script&#62;"));
+    }
+
+    #[test]
+    fn a_sweep_of_many_metrics_is_one_long_table() {
+        let mut example = example::example();
+        for record in example.run.records.iter_mut().filter(|r| !r.metrics.is_empty()) {
+            let like = record.metrics[0].clone();
+            record.metrics.extend((0..40).map(|n| {
+                let dimensions = BTreeMap::from([("record_bytes".to_owned(), (n * 4096).to_string())]);
+                Metric { name: "sweep.throughput".into(), dimensions, headline: false, ..like.clone() }
+            }));
+        }
+        let page = page_of(&example);
+        leave("report-sweep.html", &page);
+        assert!(page.contains(">Metric</th>"));
+        assert!(page.contains("sweep.throughput (record_bytes=159744)<small>per second</small>"));
+        assert!(!page.contains("<b>sweep.throughput"), "a sweep is not drawn");
     }
 
     #[test]

@@ -12,6 +12,7 @@
 mod absent;
 mod capabilities;
 mod chart;
+mod controls;
 pub mod csv;
 mod heading;
 pub mod html;
