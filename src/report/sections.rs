@@ -89,6 +89,7 @@ const FILES: &[Known] = &[
     known("append.rate", "append"),
     known("delete.alone.rate", "delete, alone"),
     known("delete.mixed.rate", "delete, mixed"),
+    known("fsync.rate", "fsync"),
 ];
 
 const THROUGHPUT: &[Known] =
