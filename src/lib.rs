@@ -11,6 +11,7 @@ pub mod lab;
 pub mod metric;
 pub mod names;
 pub mod probes;
+pub mod report;
 pub mod store;
 pub mod story;
 pub mod units;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod postmark;
+mod report;
 
 #[derive(Parser)]
 #[command(version, about, propagate_version = true)]
@@ -27,6 +28,8 @@ enum Command {
     /// Do the work of one trial for an agent
     #[command(hide = true)]
     Worker,
+    /// Show a run: medians, ranges and every trial, in the terminal or as HTML, Markdown, CSV or JSON
+    Report(report::Options),
 }
 
 impl Cli {
@@ -35,6 +38,7 @@ impl Cli {
             Command::Postmark { script } => postmark::run(&script),
             Command::Agent => Ok(ExitCode::from(crate::agent::keeper_main()?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
+            Command::Report(options) => report::run(&options),
         }
     }
 }

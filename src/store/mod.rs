@@ -13,8 +13,12 @@ pub mod machine;
 pub mod record;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
+
+use crate::agent::protocol::Buckets;
 use crate::lab::plan::Plan;
 use machine::Machine;
 use record::Record;
@@ -42,4 +46,32 @@ impl Run {
         at.sort_unstable();
         at.into_iter().map(|i| &self.records[i]).collect()
     }
+
+    /// The latencies of a trial at full resolution, from the files beside the records: one JSON object a line.
+    pub fn histograms(&self, record: &Record) -> anyhow::Result<Vec<Buckets>> {
+        let mut all = Vec::new();
+        for file in &record.histograms {
+            let path = self.folder.join(&file.path);
+            let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+            for (at, line) in text.lines().enumerate() {
+                let place = || format!("read line {} of {}", at + 1, path.display());
+                all.push(serde_json::from_str(line).with_context(place)?);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Reads a run's folder. A stand-in: it knows a sound run only, and neither checks nor chains the records.
+pub fn read(folder: &Path) -> anyhow::Result<Run> {
+    let text = |name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+    };
+    let plan = toml::from_str(&text("plan.toml")?).context("read the plan")?;
+    let machine = serde_json::from_str(&text("machine.json")?).context("read the machine")?;
+    let trials = text("trials.jsonl")?;
+    let records: Result<Vec<Record>, _> = trials.lines().map(serde_json::from_str).collect();
+    let records = records.context("read the records")?;
+    Ok(Run { folder: folder.to_owned(), plan, machine, records, damage: Vec::new() })
 }

@@ -1,0 +1,451 @@
+//! The HTML report: one file that needs no network, no script and no program but a browser.
+//!
+//! The template is checked when fsderby is built, and it escapes every text. What is here turns the summary into the
+//! words and lengths that the template writes.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use askama::Template;
+
+use super::chart::{self, Bars, Grouped};
+use super::controls::{self, Controls};
+use super::number::{self, Scale};
+use super::sections::{self, Drawing};
+use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
+use super::{BIAS, Report};
+use crate::agent::protocol::Role;
+use crate::metric::Metric;
+use crate::store::Run;
+use crate::store::record::Record;
+
+/// More metrics than this stand below one another.
+const METRICS_ACROSS: usize = 8;
+/// More metrics that nobody knows are listed, not drawn.
+const UNKNOWN_DRAWN: usize = 12;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'r> {
+    run: &'r Run,
+    summary: &'r Summary,
+    works: Vec<Work<'r>>,
+    abilities: Abilities,
+    controls: Controls,
+    trials: Vec<Trials>,
+    bias: &'static [&'static str],
+}
+
+/// A workload's part of the page.
+struct Work<'r> {
+    summary: &'r WorkloadSummary,
+    /// Where the contents lead: `work-1`.
+    anchor: String,
+    notes: Vec<String>,
+    headlines: Vec<Bars>,
+    parts: Vec<Part<'r>>,
+    latencies: Vec<Latencies>,
+    order: Vec<Round>,
+}
+
+/// A section: its charts and its table.
+struct Part<'r> {
+    title: &'r str,
+    note: &'r str,
+    grouped: Vec<Grouped>,
+    panels: Vec<Bars>,
+    numbers: Numbers,
+    /// Behind most of the numbers; where there are fewer, the cell says so.
+    trials: usize,
+}
+
+struct Numbers {
+    /// What the lines are.
+    corner: &'static str,
+    columns: Vec<Title>,
+    lines: Vec<(Title, Vec<Shown>)>,
+}
+
+/// Over a column or before a line; a filesystem has neither unit nor direction.
+struct Title {
+    text: String,
+    unit: String,
+    direction: &'static str,
+}
+
+impl Title {
+    fn plain(text: &str) -> Self {
+        Title { text: text.to_owned(), unit: String::new(), direction: "" }
+    }
+}
+
+/// A cell of a table: median, range, number of trials.
+#[derive(Clone)]
+struct Shown {
+    median: String,
+    range: String,
+    n: usize,
+}
+
+struct Latencies {
+    title: String,
+    unit: &'static str,
+    /// Filesystem and its look, then how many, p50, p90, p99, p99.9 and the slowest.
+    rows: Vec<(String, usize, Vec<String>)>,
+}
+
+/// One round: who took which turn.
+struct Round {
+    round: u32,
+    turns: Vec<Turn>,
+}
+
+struct Turn {
+    label: String,
+    look: usize,
+    outcome: &'static str,
+}
+
+/// What the kinds can do: a line for each ability, a column for each kind.
+struct Abilities {
+    kinds: Vec<String>,
+    lines: Vec<(&'static str, Vec<Answer>)>,
+    sources: Vec<&'static str>,
+}
+
+struct Answer {
+    text: String,
+    source: &'static str,
+    footnote: usize,
+}
+
+/// Every trial of one workload, in the order in which they were made.
+struct Trials {
+    workload: String,
+    columns: Vec<String>,
+    lines: Vec<TrialLine>,
+}
+
+struct TrialLine {
+    round: String,
+    place: u32,
+    filesystem: String,
+    attempt: u32,
+    outcome: &'static str,
+    started: String,
+    load: String,
+    seed: u64,
+    values: Vec<String>,
+    reason: String,
+}
+
+/// The whole page.
+pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
+    let Report { run, summary } = report;
+    let page = Page {
+        run,
+        summary,
+        works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
+        abilities: abilities(summary),
+        controls: controls::of(run, summary),
+        trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
+        bias: BIAS,
+    };
+    page.render().context("render the page")
+}
+
+impl Page<'_> {
+    fn look(&self, filesystem: &str) -> usize {
+        look(self.summary, filesystem)
+    }
+}
+
+fn look(summary: &Summary, filesystem: &str) -> usize {
+    summary.filesystems.iter().position(|f| f.label == filesystem).unwrap_or(0) % chart::LOOKS
+}
+
+fn work<'r>(run: &'r Run, summary: &'r Summary, work: &'r WorkloadSummary, at: usize) -> Work<'r> {
+    Work {
+        summary: work,
+        anchor: format!("work-{}", at + 1),
+        notes: work.notes(),
+        headlines: work.headlines().into_iter().filter_map(chart::bars).collect(),
+        parts: work.sections.iter().map(part).collect(),
+        latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
+        order: order(run, summary, work),
+    }
+}
+
+fn part(section: &SectionSummary) -> Part<'_> {
+    let unknown = section.rows.iter().filter(|row| sections::find(&row.name).is_none()).count();
+    let drawn: Vec<&Row> = section.rows.iter().filter(|row| is_drawn(row, unknown)).collect();
+    let mut grouped = Vec::new();
+    let mut panels = Vec::new();
+    match section.drawing {
+        Drawing::Grouped => grouped = groups(section.title, &drawn),
+        Drawing::Panels => panels = drawn.into_iter().filter_map(chart::bars).collect(),
+    }
+    let trials = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
+    let (title, note) = (section.title, section.note);
+    Part { title, note, grouped, panels, numbers: table(section), trials }
+}
+
+/// A headline has its chart at the top. Unknown metrics are drawn unless they are a whole sweep.
+fn is_drawn(row: &Row, unknown: usize) -> bool {
+    !row.headline && sections::find(&row.name).map_or(unknown <= UNKNOWN_DRAWN, |known| known.drawn)
+}
+
+/// One chart for each unit and direction.
+fn groups(title: &str, rows: &[&Row]) -> Vec<Grouped> {
+    let mut by_unit: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        let same = |group: &&mut Vec<&Row>| group[0].unit == row.unit && group[0].better == row.better;
+        match by_unit.iter_mut().find(same) {
+            Some(group) => group.push(row),
+            None => by_unit.push(vec![row]),
+        }
+    }
+    by_unit
+        .into_iter()
+        .flat_map(|rows| chart::by_size(rows))
+        .filter_map(|rows| chart::grouped(title, &rows))
+        .collect()
+}
+
+/// Few metrics: a line for each filesystem. Many: a line for each metric, or the table would have no end to the right.
+fn table(section: &SectionSummary) -> Numbers {
+    let rows = &section.rows;
+    let scales: Vec<Scale> = rows.iter().map(Row::scale).collect();
+    let metrics: Vec<Title> = rows.iter().zip(&scales).map(|(row, scale)| metric_title(row, scale)).collect();
+    let cells = rows.first().map(|row| row.cells.as_slice()).unwrap_or_default();
+    let filesystems: Vec<Title> = cells.iter().map(|cell| Title::plain(&cell.filesystem)).collect();
+    let by_metric = rows
+        .iter()
+        .zip(&scales)
+        .map(|(row, scale)| row.cells.iter().map(|cell| shown(cell, scale)).collect());
+    let by_metric: Vec<Vec<Shown>> = by_metric.collect();
+    if rows.len() > METRICS_ACROSS {
+        let lines = metrics.into_iter().zip(by_metric).collect();
+        return Numbers { corner: "Metric", columns: filesystems, lines };
+    }
+    let line = |at: usize| by_metric.iter().map(|cells| cells[at].clone()).collect();
+    let lines = filesystems.into_iter().enumerate().map(|(at, title)| (title, line(at))).collect();
+    Numbers { corner: "Filesystem", columns: metrics, lines }
+}
+
+fn metric_title(row: &Row, scale: &Scale) -> Title {
+    Title { text: row.title.clone(), unit: scale.unit.clone(), direction: row.direction() }
+}
+
+fn shown(cell: &Cell, scale: &Scale) -> Shown {
+    let median = cell.median.map_or_else(|| "–".to_owned(), |m| scale.number(m));
+    Shown { median, range: chart::range(cell, scale), n: cell.n }
+}
+
+fn latencies(summary: &Summary, latency: &super::latency::Latency) -> Latencies {
+    let ns = latency.unit == "ns";
+    let number = |value: u64| {
+        let micros = value as f64 / 1000.0;
+        let text = match micros {
+            m if !ns => format!("{}", m * 1000.0),
+            m if m < 100.0 => format!("{m:.1}"),
+            m => format!("{m:.0}"),
+        };
+        number::grouped(&text)
+    };
+    let row = |row: &super::latency::Row| {
+        let percentiles = [row.p50, row.p90, row.p99, row.p999, row.max].map(number);
+        let numbers = std::iter::once(number::grouped(&row.n.to_string())).chain(percentiles).collect();
+        (row.filesystem.clone(), look(summary, &row.filesystem), numbers)
+    };
+    Latencies {
+        title: format!("{} ({})", latency.operation, latency.phase),
+        unit: if ns { "µs" } else { "" },
+        rows: latency.rows.iter().map(row).collect(),
+    }
+}
+
+fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> Vec<Round> {
+    let mut rounds: BTreeMap<u32, Vec<(u32, Turn)>> = BTreeMap::new();
+    for record in run.current().into_iter().filter(|r| r.workload == work.label && r.role == Role::Measure) {
+        let look = look(summary, &record.filesystem);
+        let turn = Turn { label: record.filesystem.clone(), look, outcome: record.outcome.name() };
+        rounds.entry(record.round).or_default().push((record.order, turn));
+    }
+    let round = |(round, mut turns): (u32, Vec<(u32, Turn)>)| {
+        turns.sort_by_key(|(place, _)| *place);
+        Round { round, turns: turns.into_iter().map(|(_, turn)| turn).collect() }
+    };
+    rounds.into_iter().map(round).collect()
+}
+
+fn abilities(summary: &Summary) -> Abilities {
+    let mut sources: Vec<&'static str> = Vec::new();
+    let mut footnote = |source: &'static str| {
+        let at = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+            sources.push(source);
+            sources.len() - 1
+        });
+        at + 1
+    };
+    let mut lines = Vec::new();
+    for (at, fact) in summary.kinds.first().map(|k| k.facts.as_slice()).unwrap_or_default().iter().enumerate()
+    {
+        let answers = summary.kinds.iter().map(|kind| {
+            let fact = &kind.facts[at];
+            Answer { text: fact.value.clone(), source: fact.source, footnote: footnote(fact.source) }
+        });
+        lines.push((fact.title, answers.collect()));
+    }
+    Abilities { kinds: summary.kinds.iter().map(|k| k.name.clone()).collect(), lines, sources }
+}
+
+fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
+    let rows: Vec<&Row> = work.headlines();
+    let scales: Vec<Scale> = rows.iter().map(|row| row.scale()).collect();
+    let columns = rows.iter().zip(&scales).map(|(row, scale)| scale.heading(&row.title)).collect();
+    let line = |record: &Record| {
+        let value = |(row, scale): (&&Row, &Scale)| {
+            let same = |m: &&Metric| m.name == row.name && summary::dimensions(m) == row.dimensions;
+            record.metrics.iter().find(same).map_or_else(String::new, |m| scale.number(m.value))
+        };
+        trial(record, rows.iter().zip(&scales).map(value).collect())
+    };
+    let mine = run.records.iter().filter(|r| r.workload == work.label);
+    Trials { workload: work.label.clone(), columns, lines: mine.map(line).collect() }
+}
+
+fn trial(record: &Record, values: Vec<String>) -> TrialLine {
+    let round = match record.role {
+        Role::Proof => "proof".to_owned(),
+        Role::Measure => record.round.to_string(),
+    };
+    TrialLine {
+        round,
+        place: record.order,
+        filesystem: record.filesystem.clone(),
+        attempt: record.attempt,
+        outcome: record.outcome.name(),
+        started: record.circumstances.started.replace('T', " ").trim_end_matches('Z').to_owned(),
+        load: format!("{:.2}", record.circumstances.load),
+        seed: record.workload_seed,
+        values,
+        reason: record.reason.clone().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::example;
+    use super::*;
+
+    fn page_of(example: &example::Example) -> String {
+        page(&example.report()).expect("the page renders")
+    }
+
+    /// Beside the test programs, so that a change can be looked at in a browser.
+    fn leave(name: &str, page: &str) {
+        let folder: PathBuf = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        std::fs::write(folder.join(name), page).unwrap();
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let page = page_of(&example::example());
+        leave("report-example.html", &page);
+        for loading in ["http:", "https:", "src=", "@import", "<script", "<link rel=\"stylesheet", "url(//"] {
+            assert!(!page.contains(loading), "{loading}");
+        }
+    }
+
+    #[test]
+    fn it_follows_the_light_or_dark_setting() {
+        let page = page_of(&example::example());
+        assert!(page.contains("prefers-color-scheme: dark"));
+        assert!(page.contains(r#"name="color-scheme" content="light dark""#));
+        assert!(!page.contains("fill=\"#"), "colours belong into the style sheet");
+    }
+
+    #[test]
+    fn every_counted_trial_of_the_headline_is_a_point() {
+        let example = example::example();
+        let page = page_of(&example);
+        for record in summary::counted(&example.run) {
+            let point = format!("<title>{}, round {}:", record.filesystem, record.round);
+            assert!(page.contains(&point), "{}", record.trial);
+        }
+    }
+
+    #[test]
+    fn it_says_what_may_be_concluded() {
+        let six = page_of(&example::example());
+        assert!(six.contains("findings come with the verdict"));
+        let two = page_of(&example::rounds(2));
+        leave("report-look.html", &two);
+        assert!(two.contains("A look, not a verdict"));
+        assert!(two.contains("--resume"));
+        for words in ["higher is better", "lower is better", "page cache and CPU", "What each kind can do"] {
+            assert!(six.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn trials_that_do_not_count_are_listed_with_their_reasons() {
+        let page = page_of(&example::example());
+        for words in ["Input/output error", "did not hold", "this kernel has no", "cannot make"] {
+            assert!(page.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_label_cannot_become_markup() {
+        let mut example = example::example();
+        let hostile = "<script>alert(1)</script>\"'&";
+        example.run.plan.name = hostile.into();
+        example.run.plan.entrants[0].label = hostile.into();
+        for record in example.run.records.iter_mut().filter(|r| r.filesystem == "alderfs") {
+            record.filesystem = hostile.into();
+            record.reason = Some(hostile.into());
+        }
+        let page = page_of(&example);
+        assert!(!page.contains("<script"));
+        assert!(page.contains("&#60;script&#62;"));
+    }
+
+    #[test]
+    fn a_sweep_of_many_metrics_is_one_long_table() {
+        let mut example = example::example();
+        for record in example.run.records.iter_mut().filter(|r| !r.metrics.is_empty()) {
+            let like = record.metrics[0].clone();
+            record.metrics.extend((0..40).map(|n| {
+                let dimensions = BTreeMap::from([("record_bytes".to_owned(), (n * 4096).to_string())]);
+                Metric { name: "sweep.throughput".into(), dimensions, headline: false, ..like.clone() }
+            }));
+        }
+        let page = page_of(&example);
+        leave("report-sweep.html", &page);
+        assert!(page.contains(">Metric</th>"));
+        assert!(page.contains("sweep.throughput (record_bytes=159744)<small>per second</small>"));
+        assert!(!page.contains("<b>sweep.throughput"), "a sweep is not drawn");
+    }
+
+    #[test]
+    fn sixteen_filesystems_have_sixteen_looks() {
+        let page = page_of(&example::sixteen());
+        leave("report-sixteen.html", &page);
+        for look in 0..chart::LOOKS {
+            assert!(page.contains(&format!("bar c{look}\"")), "{look}");
+        }
+        assert!(page.contains("class=\"stripes\""));
+    }
+
+    #[test]
+    fn a_run_without_any_result_still_gives_a_page() {
+        let page = page_of(&example::all_skipped());
+        leave("report-nothing.html", &page);
+        assert!(page.contains("Nothing was measured"));
+        assert!(page.contains("try: --ground vm"));
+    }
+}

@@ -1,0 +1,55 @@
+//! JSON for programs: the summary that people's reports are made from, and the records behind it.
+
+use std::io::Write;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::Report;
+use super::summary::{SCHEMA, Summary};
+use crate::lab::plan::Plan;
+use crate::store::machine::Machine;
+use crate::store::record::Record;
+
+#[derive(Serialize)]
+struct Page<'r> {
+    schema_version: u32,
+    summary: &'r Summary,
+    plan: &'r Plan,
+    machine: &'r Machine,
+    /// In the order in which they were written, attempts that do not count included.
+    trials: &'r [Record],
+}
+
+pub fn write(report: &Report<'_>, mut to: impl Write) -> anyhow::Result<()> {
+    let Report { run, summary } = report;
+    let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
+    let page = Page { schema_version: SCHEMA, summary, plan, machine, trials };
+    serde_json::to_writer_pretty(&mut to, &page).context("write the JSON")?;
+    writeln!(to).context("write the JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::super::example;
+    use super::*;
+
+    fn json(report: &Report<'_>) -> Value {
+        let mut to = Vec::new();
+        write(report, &mut to).expect("a buffer takes everything");
+        serde_json::from_slice(&to).expect("what is written is JSON")
+    }
+
+    #[test]
+    fn the_json_report_holds_the_summary_and_every_record() {
+        let example = example::example();
+        let all = json(&example.report());
+        assert_eq!(all["trials"].as_array().map(Vec::len), Some(example.run.records.len()));
+        insta::assert_json_snapshot!("heading", all["summary"]["heading"]);
+        insta::assert_json_snapshot!("not_counted", all["summary"]["absent"]);
+        let headline = &all["summary"]["workloads"][0]["sections"][0]["rows"][0];
+        insta::assert_json_snapshot!("a_metric", headline);
+    }
+}

@@ -1,0 +1,155 @@
+//! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
+
+use super::Report;
+use super::absent::Absent;
+use super::sections;
+use super::summary::{Entry, Row, WorkloadSummary};
+
+pub fn text(report: &Report<'_>) -> String {
+    let heading = &report.summary.heading;
+    let mut out = vec![format!("# {}", escaped(&heading.name))];
+    if !heading.question.is_empty() {
+        out.push(format!("_{}_", escaped(&heading.question)));
+    }
+    out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
+    out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", next.command)));
+    out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
+    out.extend(report.summary.workloads.iter().map(workload));
+    if !report.summary.absent.is_empty() {
+        out.push(format!("## Not counted\n\n{}", absent(&report.summary.absent)));
+    }
+    out.push(format!("## The filesystems\n\n{}", entries(&report.summary.filesystems)));
+    out.push(machine(report));
+    out.push(format!("The same plan once more:\n\n```sh\n{}\n```", heading.repeat));
+    out.join("\n\n") + "\n"
+}
+
+fn workload(work: &WorkloadSummary) -> String {
+    let note = if work.page_cache.is_empty() { "" } else { " – page cache and CPU" };
+    let mut out = vec![format!("## {}{note}", escaped(&work.label))];
+    out.push(format!(
+        "At most {} of files live at one time, beside {} of memory; median, and in brackets the range.",
+        work.peak(),
+        work.memory
+    ));
+    let notes: Vec<String> = work.notes().iter().map(|note| format!("- {}", escaped(note))).collect();
+    if !notes.is_empty() {
+        out.push(notes.join("\n"));
+    }
+    out.push(numbers(work));
+    out.join("\n\n")
+}
+
+/// Headline and key figures: a line for each filesystem.
+fn numbers(work: &WorkloadSummary) -> String {
+    let headlines = work.headlines();
+    let key = work.rows().filter(|r| sections::find(&r.name).is_some_and(|known| known.key));
+    let rows: Vec<&Row> = headlines
+        .iter()
+        .copied()
+        .chain(key.filter(|r| !headlines.iter().any(|h| h.name == r.name)))
+        .collect();
+    let Some(first) = rows.first() else { return "No trial counts.".to_owned() };
+    let mut titles = vec!["filesystem".to_owned()];
+    titles.extend(rows.iter().map(|row| title(row)));
+    let line = |(at, cell): (usize, &super::summary::Cell)| {
+        let mut cells = vec![escaped(&cell.filesystem)];
+        cells.extend(rows.iter().map(|row| number(row, at)));
+        cells
+    };
+    table(&titles, first.cells.iter().enumerate().map(line), 1)
+}
+
+fn title(row: &Row) -> String {
+    let mut title = escaped(&row.scale().heading(&row.title));
+    if !row.direction().is_empty() {
+        title += &format!(" ({})", row.direction());
+    }
+    title
+}
+
+fn number(row: &Row, at: usize) -> String {
+    let (cell, scale) = (&row.cells[at], row.scale());
+    let Some(median) = cell.median else { return "–".to_owned() };
+    let range = super::chart::range(cell, &scale);
+    if !row.headline || range.is_empty() {
+        return scale.number(median);
+    }
+    format!("{} ({range}, n = {})", scale.number(median), cell.n)
+}
+
+fn absent(absent: &[Absent]) -> String {
+    let titles = ["filesystem", "workload", "outcome", "trials", "reason"].map(str::to_owned);
+    let line = |a: &Absent| {
+        [&a.filesystem, &a.workload, a.what, &a.trials.join("; "), &a.reason].map(escaped).to_vec()
+    };
+    table(&titles, absent.iter().map(line), 5)
+}
+
+fn entries(entries: &[Entry]) -> String {
+    let titles = ["label", "kind", "options", "as mounted"].map(str::to_owned);
+    let line = |e: &Entry| [&e.label, &e.kind, &e.options, &e.mounted].map(|t| escaped(t)).to_vec();
+    table(&titles, entries.iter().map(line), 4)
+}
+
+fn machine(report: &Report<'_>) -> String {
+    let (machine, plan) = (&report.run.machine, &report.run.plan);
+    let text = format!(
+        "Machine: Linux {} ({}), {}, {} CPUs, {} of memory, disk {} {}. Seeds: order {}, workload {}. fsderby {}.",
+        machine.kernel,
+        machine.architecture,
+        machine.cpu,
+        machine.cpus,
+        machine.memory,
+        machine.disk.name,
+        machine.disk.model,
+        plan.plan_seed,
+        plan.workload_seed,
+        machine.fsderby.version
+    );
+    escaped(&text)
+}
+
+/// The first `left` columns are text, the rest numbers.
+fn table(titles: &[String], lines: impl Iterator<Item = Vec<String>>, left: usize) -> String {
+    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+    let rule = (0..titles.len()).map(|at| if at < left { ":--" } else { "--:" }.to_owned());
+    let mut out = vec![line(titles), line(&rule.collect::<Vec<_>>())];
+    out.extend(lines.map(|cells| line(&cells)));
+    out.join("\n")
+}
+
+/// A label may hold anything; what Markdown would take for markup gets a backslash, and a line stays one line.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    #[test]
+    fn the_tables_hold_headline_and_key_figures() {
+        let example = example::example();
+        insta::assert_snapshot!(text(&example.report()));
+    }
+
+    #[test]
+    fn a_label_cannot_break_out_of_its_cell() {
+        let mut example = example::example();
+        example.run.plan.entrants[0].label = "a|b<script>\n*c*".into();
+        let text = text(&example.report());
+        assert!(text.contains(r"a\|b\<script\> \*c\*"));
+        let outside_of_code = text.split("```").step_by(2).collect::<String>();
+        assert!(!outside_of_code.contains("<script>"));
+    }
+}

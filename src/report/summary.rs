@@ -1,0 +1,502 @@
+//! The model that all formats share: per workload, metric and filesystem the median, the range and every single value.
+//! Pure: a run goes in, nothing is printed.
+
+use serde::Serialize;
+
+use super::absent::{self, Absent};
+use super::capabilities::{self, Kind};
+use super::heading::{self, Heading};
+use super::latency::{Latency, Merge};
+use super::sections::{self, Drawing, SECTIONS};
+use super::{Kinds, number};
+use crate::agent::protocol::Role;
+use crate::metric::{Better, Metric, Of};
+use crate::store::Run;
+use crate::store::record::{Held, Outcome, Record};
+use crate::units::Bytes;
+use crate::workloads::{self, Volume};
+
+/// The shape of the JSON report.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    pub heading: Heading,
+    /// In the order of the plan, which gives each its place and colour in every table and chart.
+    pub filesystems: Vec<Entry>,
+    pub workloads: Vec<WorkloadSummary>,
+    /// What does not count, and why.
+    pub absent: Vec<Absent>,
+    /// The kinds behind the filesystems, each once.
+    pub kinds: Vec<Kind>,
+    /// What is damaged or could not be read, one sentence each.
+    pub damage: Vec<String>,
+}
+
+/// A filesystem as it was entered, and as it was mounted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    pub label: String,
+    pub kind: String,
+    /// Further arguments of mkfs and mount; empty for the kind's defaults.
+    pub options: String,
+    /// Type, driver and options that the kernel showed; empty where nothing was mounted.
+    pub mounted: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadSummary {
+    pub label: String,
+    pub engine: String,
+    /// One line each: `transactions = 50000`.
+    pub parameters: Vec<String>,
+    /// What the set is for; empty for a user's own parameters.
+    pub story: String,
+    pub volume: Volume,
+    /// Page cache and workload together: the limit, or the machine's.
+    pub memory: Bytes,
+    /// Rounds in which every filesystem that can do this work has a trial that counts.
+    pub rounds: usize,
+    /// Why all of this is about the page cache and the processor; empty where it is about the disk.
+    pub page_cache: String,
+    pub labels: Vec<Label>,
+    pub sections: Vec<SectionSummary>,
+    pub latencies: Vec<Latency>,
+}
+
+/// What must be said beside a filesystem's figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Label {
+    pub filesystem: String,
+    /// What a control saw, or how much of what was written reached the device.
+    pub text: String,
+    /// Whether it means "page cache and CPU".
+    pub page_cache: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SectionSummary {
+    pub title: &'static str,
+    pub note: &'static str,
+    pub drawing: Drawing,
+    pub rows: Vec<Row>,
+}
+
+/// One metric of one workload, over all filesystems.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub name: String,
+    /// `file_bytes=4096, phase=write`; empty where the name says all.
+    pub dimensions: String,
+    pub title: String,
+    pub unit: String,
+    pub of: Of,
+    pub better: Better,
+    pub headline: bool,
+    /// Measured once, in the proof trial, and not in the rounds.
+    pub once: bool,
+    pub cells: Vec<Cell>,
+}
+
+/// One metric of one workload on one filesystem.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    pub filesystem: String,
+    pub n: usize,
+    pub median: Option<f64>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// In the order of the rounds.
+    pub values: Vec<Value>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Value {
+    pub trial: String,
+    pub round: u32,
+    pub value: f64,
+}
+
+impl Row {
+    pub fn values(&self) -> impl Iterator<Item = f64> {
+        self.cells.iter().flat_map(|c| &c.values).map(|v| v.value)
+    }
+
+    /// How these values are written.
+    pub fn scale(&self) -> number::Scale {
+        number::Scale::of(&self.unit, self.values())
+    }
+
+    /// `higher is better`; empty for neither.
+    pub fn direction(&self) -> &'static str {
+        match self.better {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+            Better::Neither => "",
+        }
+    }
+}
+
+impl WorkloadSummary {
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.sections.iter().flat_map(|s| &s.rows)
+    }
+
+    /// The declared headline metrics; where none is declared, the first metric there is.
+    pub fn headlines(&self) -> Vec<&Row> {
+        let declared: Vec<&Row> = self.rows().filter(|r| r.headline).collect();
+        if declared.is_empty() { self.rows().take(1).collect() } else { declared }
+    }
+
+    /// Most that is live at one time.
+    pub fn peak(&self) -> Bytes {
+        Bytes(self.volume.bytes_peak)
+    }
+
+    /// Whether this filesystem's figures, and not those of all, are about the page cache and the processor.
+    pub fn marked(&self, filesystem: &str) -> bool {
+        self.page_cache.is_empty() && self.labels.iter().any(|l| l.page_cache && l.filesystem == filesystem)
+    }
+
+    /// What must be said with the figures, one sentence each, the page cache first.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.page_cache.is_empty() {
+            notes.push(format!("page cache and CPU: {}", self.page_cache));
+        }
+        let marked: Vec<String> =
+            self.labels.iter().filter(|l| l.page_cache && self.page_cache.is_empty()).map(said).collect();
+        if !marked.is_empty() {
+            let text = "page cache and CPU: less than half of the written bytes reached the device by the end of the \
+                        sync";
+            notes.push(format!("{text}: {}", number::list(&marked)));
+        }
+        notes.extend(
+            self.labels.iter().filter(|l| !l.page_cache).map(|l| format!("{}: {}", l.filesystem, l.text)),
+        );
+        notes
+    }
+}
+
+impl Summary {
+    pub(super) fn of(run: &Run, kinds: Kinds) -> Self {
+        let labels = filesystem_labels(run);
+        let mut damage = run.damage.clone();
+        let workloads: Vec<WorkloadSummary> =
+            workload_labels(run).iter().map(|w| workload(run, w, &labels, &mut damage)).collect();
+        let absent = absent::of(run, &labels, &workloads);
+        Summary {
+            heading: heading::of(run, &labels, &workloads),
+            filesystems: labels.iter().map(|label| entry(run, label)).collect(),
+            kinds: kinds_of(run, kinds),
+            workloads,
+            absent,
+            damage,
+        }
+    }
+}
+
+/// `label (31 %)`
+fn said(label: &Label) -> String {
+    format!("{} ({})", label.filesystem, label.text)
+}
+
+/// The labels in the order of the plan; a stray one that only records know comes last.
+fn filesystem_labels(run: &Run) -> Vec<String> {
+    let planned = run.plan.entrants.iter().map(|e| &e.label);
+    each_once(planned.chain(run.records.iter().map(|r| &r.filesystem)))
+}
+
+fn workload_labels(run: &Run) -> Vec<String> {
+    let planned = run.plan.workloads.iter().map(|w| &w.label);
+    each_once(planned.chain(run.records.iter().map(|r| &r.workload)))
+}
+
+fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for name in names {
+        if !once.contains(name) {
+            once.push(name.clone());
+        }
+    }
+    once
+}
+
+/// The trials that count: measured, done, and the last attempt.
+pub fn counted(run: &Run) -> Vec<&Record> {
+    run.current().into_iter().filter(|r| r.role == Role::Measure && r.outcome == Outcome::Done).collect()
+}
+
+fn kinds_of(run: &Run, find: Kinds) -> Vec<Kind> {
+    let names = each_once(run.plan.entrants.iter().map(|e| &e.kind));
+    names.iter().filter_map(|name| find(name)).map(capabilities::of).collect()
+}
+
+fn entry(run: &Run, label: &str) -> Entry {
+    let record = || run.records.iter().find(|r| r.filesystem == label);
+    let (kind, variant) = match run.plan.entrants.iter().find(|e| e.label == label) {
+        Some(entrant) => (entrant.kind.clone(), entrant.variant.clone()),
+        None => record().map(|r| (r.kind.clone(), r.variant.clone())).unwrap_or_default(),
+    };
+    let mut options = Vec::new();
+    if !variant.mkfs.is_empty() {
+        options.push(format!("mkfs {}", variant.mkfs.join(" ")));
+    }
+    if !variant.mount.is_empty() {
+        options.push(format!("mount -o {}", variant.mount.join(",")));
+    }
+    if variant.conversion {
+        options.push("by conversion".to_owned());
+    }
+    let mounted = run.records.iter().filter(|r| r.filesystem == label).find_map(|r| r.mounted.as_ref());
+    let mounted = mounted.map(|m| format!("{} by {}: {}", m.fstype, m.driver, m.options.join(",")));
+    Entry { label: label.to_owned(), kind, options: options.join("; "), mounted: mounted.unwrap_or_default() }
+}
+
+fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<String>) -> WorkloadSummary {
+    let mine: Vec<&Record> = run.records.iter().filter(|r| r.workload == label).collect();
+    let counted: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == label).collect();
+    let spec = run.plan.workloads.iter().find(|w| w.label == label).map(|w| &w.work);
+    let spec = spec.or(mine.first().map(|r| &r.work));
+    let volume = mine.iter().map(|r| r.volume).max_by_key(|v| v.bytes_peak).unwrap_or_default();
+    let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
+    let sections = sections_of(run, &counted, label, filesystems);
+    let mut labels = control_labels(&counted, filesystems);
+    labels.extend(device_labels(&sections));
+    let page_cache = everything_in_memory(volume, memory, &counted, &labels);
+    WorkloadSummary {
+        label: label.to_owned(),
+        engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
+        parameters: spec.map(|s| parameters(&s.parameters)).unwrap_or_default(),
+        story: workloads::find(label).map(|(_, set)| set.file().story).unwrap_or_default(),
+        volume,
+        memory,
+        rounds: heading::complete_rounds(&counted),
+        page_cache,
+        labels,
+        sections,
+        latencies: latencies(run, &counted, filesystems, damage),
+    }
+}
+
+fn parameters(table: &toml::Table) -> Vec<String> {
+    table.iter().map(|(key, value)| format!("{key} = {value}")).collect()
+}
+
+/// The live data fits into memory, or of every filesystem less than half reached the device.
+fn everything_in_memory(volume: Volume, memory: Bytes, counted: &[&Record], labels: &[Label]) -> String {
+    if counted.is_empty() {
+        return String::new();
+    }
+    if volume.bytes_peak > 0 && volume.bytes_peak <= memory.0 {
+        let peak = Bytes(volume.bytes_peak);
+        return format!("at most {peak} of files live at one time and fit into {memory} of memory");
+    }
+    let marked = |r: &&Record| labels.iter().any(|l| l.page_cache && l.filesystem == r.filesystem);
+    if counted.iter().all(marked) {
+        return "less than half of the written bytes reached the device on every filesystem".to_owned();
+    }
+    String::new()
+}
+
+/// Under half of what the work wrote reached the device by the end of the sync.
+fn device_labels(sections: &[SectionSummary]) -> Vec<Label> {
+    let ratio = sections.iter().flat_map(|s| &s.rows).find(|r| r.name == "device.written_ratio");
+    let cells = ratio.map(|r| r.cells.as_slice()).unwrap_or_default();
+    let label = |cell: &Cell| {
+        let reached = cell.median.filter(|m| *m < 0.5)?;
+        let text = format!("{:.0} %", reached * 100.0);
+        Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
+    };
+    cells.iter().filter_map(label).collect()
+}
+
+/// Controls that do not void a trial but must be said with its figures.
+fn control_labels(counted: &[&Record], filesystems: &[String]) -> Vec<Label> {
+    let mut labels: Vec<Label> = Vec::new();
+    for filesystem in filesystems {
+        for record in counted.iter().filter(|r| r.filesystem == *filesystem) {
+            for control in record.controls.iter().filter(|c| c.held == Held::Label) {
+                let text = format!("{}: asked for {}, seen {}", control.name, control.asked, control.seen);
+                let label = Label { filesystem: filesystem.clone(), text, page_cache: false };
+                if !labels.contains(&label) {
+                    labels.push(label);
+                }
+            }
+        }
+    }
+    labels
+}
+
+fn sections_of(
+    run: &Run,
+    counted: &[&Record],
+    workload: &str,
+    filesystems: &[String],
+) -> Vec<SectionSummary> {
+    let is_proof =
+        |r: &&Record| r.role == Role::Proof && r.outcome == Outcome::Done && r.workload == workload;
+    let proofs: Vec<&Record> = run.current().into_iter().filter(is_proof).collect();
+    let mut rows = rows(counted, filesystems, false);
+    for row in self::rows(&proofs, filesystems, true) {
+        if !rows.iter().any(|r| r.name == row.name && r.dimensions == row.dimensions) {
+            rows.push(row);
+        }
+    }
+    rows.sort_by_key(|row| sections::place(&row.name));
+    let mut out = Vec::new();
+    for (at, section) in SECTIONS.iter().enumerate() {
+        let rows: Vec<Row> = rows.iter().filter(|r| sections::place(&r.name).0 == at).cloned().collect();
+        if !rows.is_empty() {
+            let (title, note, drawing) = (section.title, section.note, section.drawing);
+            out.push(SectionSummary { title, note, drawing, rows });
+        }
+    }
+    out
+}
+
+/// One row for each name and set of dimensions, in the order in which they first appear.
+fn rows(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for metric in records.iter().flat_map(|r| &r.metrics) {
+        let dimensions = dimensions(metric);
+        if !rows.iter().any(|r| r.name == metric.name && r.dimensions == dimensions) {
+            rows.push(row(metric, dimensions, records, filesystems, once));
+        }
+    }
+    rows
+}
+
+/// `file_bytes=4096, phase=write`.
+pub fn dimensions(metric: &Metric) -> String {
+    let pairs: Vec<String> = metric.dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    pairs.join(", ")
+}
+
+fn row(metric: &Metric, dimensions: String, records: &[&Record], filesystems: &[String], once: bool) -> Row {
+    let title = sections::find(&metric.name).map_or(metric.name.as_str(), |known| known.title);
+    let title = if dimensions.is_empty() { title.to_owned() } else { format!("{title} ({dimensions})") };
+    let title = if once { format!("{title}: once, from the proof") } else { title };
+    let cells = filesystems.iter().map(|label| cell(metric, records, label)).collect();
+    Row {
+        name: metric.name.clone(),
+        dimensions,
+        title,
+        unit: metric.unit.clone(),
+        of: metric.of,
+        better: metric.better,
+        headline: metric.headline,
+        once,
+        cells,
+    }
+}
+
+fn cell(like: &Metric, records: &[&Record], filesystem: &str) -> Cell {
+    let same = |m: &&Metric| m.name == like.name && m.dimensions == like.dimensions;
+    let mut values: Vec<Value> = Vec::new();
+    for record in records.iter().filter(|r| r.filesystem == filesystem) {
+        if let Some(metric) = record.metrics.iter().find(same).filter(|m| m.value.is_finite()) {
+            values.push(Value { trial: record.trial.clone(), round: record.round, value: metric.value });
+        }
+    }
+    values.sort_by_key(|v| v.round);
+    let plain: Vec<f64> = values.iter().map(|v| v.value).collect();
+    let range = fsderby_stats::range(&plain);
+    Cell {
+        filesystem: filesystem.to_owned(),
+        n: values.len(),
+        median: fsderby_stats::median(&plain),
+        min: range.map(|r| r.0),
+        max: range.map(|r| r.1),
+        values,
+    }
+}
+
+/// A histogram that cannot be read is told, and the rest of the report stands.
+fn latencies(
+    run: &Run,
+    counted: &[&Record],
+    filesystems: &[String],
+    damage: &mut Vec<String>,
+) -> Vec<Latency> {
+    let mut merge = Merge::default();
+    for filesystem in filesystems {
+        for record in counted.iter().filter(|r| r.filesystem == *filesystem) {
+            match run.histograms(record) {
+                Ok(all) => all.iter().for_each(|histogram| merge.add(filesystem, histogram)),
+                Err(error) => {
+                    damage.push(format!("The latencies of {} are missing: {error:#}", record.trial))
+                }
+            }
+        }
+    }
+    merge.done()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    #[test]
+    fn the_last_attempt_counts_and_failed_trials_do_not() {
+        let example = example::example();
+        let summary = example.report().summary;
+        let headline = summary.workloads[0].headlines()[0];
+        let n = |label: &str| headline.cells.iter().find(|c| c.filesystem == label).map(|c| c.n);
+        assert_eq!((n("alderfs"), n("cedarfs"), n("maplefs")), (Some(6), Some(6), Some(5)));
+    }
+
+    #[test]
+    fn a_proof_gives_only_what_no_round_gives() {
+        let example = example::example();
+        let summary = example.report().summary;
+        let steps: Vec<&Row> = summary.workloads[0].rows().filter(|r| r.name.ends_with(".time")).collect();
+        let filled = steps.iter().find(|r| r.name == "check-filled.time").expect("the proof has it");
+        assert!(filled.once && filled.cells[0].n == 1);
+        let mkfs = steps.iter().find(|r| r.name == "mkfs.time").expect("each trial has it");
+        assert!(!mkfs.once && mkfs.values().all(|v| v < 1.0));
+    }
+
+    #[test]
+    fn where_little_reached_the_device_the_row_says_page_cache() {
+        let mut example = example::example();
+        for record in example.run.records.iter_mut().filter(|r| r.filesystem == "birchfs") {
+            let ratio = record.metrics.iter_mut().find(|m| m.name == "device.written_ratio");
+            ratio.into_iter().for_each(|m| m.value = 0.2);
+        }
+        let summary = example.report().summary;
+        let work = &summary.workloads[0];
+        assert!(work.page_cache.is_empty() && work.marked("birchfs") && !work.marked("alderfs"));
+        assert!(work.notes()[0].ends_with("by the end of the sync: birchfs (20 %)"));
+    }
+
+    #[test]
+    fn where_everything_fits_into_memory_the_heading_says_page_cache() {
+        let example = example::example();
+        let summary = example.report().summary;
+        assert!(summary.workloads[1].page_cache.contains("210 MiB"));
+        assert!(summary.heading.sentences.iter().any(|s| s.contains("page cache and CPU")));
+    }
+
+    #[test]
+    fn a_metric_that_nobody_knows_is_shown_with_its_dimensions() {
+        let example = example::example();
+        let summary = example.report().summary;
+        let other = summary.workloads[1].sections.last().expect("there are sections");
+        assert_eq!(
+            (other.title, other.rows[0].title.as_str()),
+            ("Other", "seeks.random.rate (file_bytes=4096)")
+        );
+    }
+
+    #[test]
+    fn lost_histograms_are_told_and_the_rest_stands() {
+        let mut example = example::example();
+        let lost = example.run.records.iter_mut().find(|r| !r.histograms.is_empty());
+        lost.expect("trials have histograms").histograms[0].path = "nowhere.jsonl".into();
+        let summary = example.report().summary;
+        assert_eq!(summary.damage.len(), 1);
+        assert!(!summary.workloads[0].latencies.is_empty());
+    }
+}

@@ -1,0 +1,415 @@
+//! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
+
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
+
+use super::Report;
+use super::absent::Absent;
+use super::number::Scale;
+use super::sections;
+use super::summary::{Row, Summary, WorkloadSummary};
+
+const TITLE: Style = Style::new().bold();
+const QUIET: Style = Style::new().dimmed();
+const NOTICE: Style = AnsiColor::Yellow.on_default();
+
+/// Columns of a bar, at least and at most.
+const BAR: std::ops::RangeInclusive<usize> = 12..=48;
+/// Beside a label that is longer, numbers would not fit into 80 columns.
+const LABEL_MOST: u16 = 24;
+/// Marks a row that is about the page cache and the processor.
+const MARK: &str = " †";
+
+/// What is shown beyond one glance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    Glance,
+    /// Every metric of every workload, and the latencies.
+    Everything,
+}
+
+/// The whole report, with colours; print it through `anstream`, which leaves them out where they are not wanted.
+pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
+    let page = Page { width: width.max(40), out: String::new() };
+    page.write(&report.summary, detail)
+}
+
+struct Page {
+    width: u16,
+    out: String,
+}
+
+impl Page {
+    fn write(mut self, summary: &Summary, detail: Detail) -> String {
+        self.heading(summary);
+        for work in &summary.workloads {
+            self.workload(work, detail);
+        }
+        self.absent(&summary.absent);
+        self.out
+    }
+
+    fn heading(&mut self, summary: &Summary) {
+        let heading = &summary.heading;
+        self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
+        if !heading.question.is_empty() {
+            self.paragraph(QUIET, &heading.question);
+        }
+        self.line("");
+        for sentence in &heading.sentences {
+            self.paragraph(Style::new(), sentence);
+        }
+        if let Some(next) = &heading.next {
+            self.line(&format!("  {}", next.command));
+        }
+        for line in &summary.damage {
+            self.paragraph(NOTICE, &format!("damaged: {line}"));
+        }
+    }
+
+    fn workload(&mut self, work: &WorkloadSummary, detail: Detail) {
+        self.line("");
+        let note = if work.page_cache.is_empty() { "" } else { " – page cache and CPU" };
+        self.paragraph(TITLE, &format!("{}{note}", work.label));
+        self.paragraph(
+            QUIET,
+            &format!("at most {} of files live at one time, beside {} of memory", work.peak(), work.memory),
+        );
+        match detail {
+            Detail::Glance => self.glance(work),
+            Detail::Everything => self.everything(work),
+        }
+        self.footnotes(work);
+    }
+
+    /// The headline with its bars and the key figures beside it, in one table where it fits and in two where not.
+    fn glance(&mut self, work: &WorkloadSummary) {
+        let headlines = work.headlines();
+        let Some((first, more)) = headlines.split_first() else {
+            return self.paragraph(Style::new(), "No trial counts.");
+        };
+        let key: Vec<&Row> = work.rows().filter(|row| is_key(row)).collect();
+        let wide = self.headline_table(work, first, &key);
+        if key.is_empty() || fits(&wide, self.width) {
+            self.table(wide);
+        } else {
+            self.table(self.headline_table(work, first, &[]));
+            self.table(self.numbers_table(work, &key, short));
+        }
+        for row in more {
+            self.table(self.headline_table(work, row, &[]));
+        }
+    }
+
+    fn everything(&mut self, work: &WorkloadSummary) {
+        for row in work.headlines() {
+            self.table(self.headline_table(work, row, &[]));
+        }
+        for section in &work.sections {
+            self.line("");
+            self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(section.title)));
+            for row in &section.rows {
+                self.table(self.metric_table(work, row));
+            }
+        }
+        if !work.latencies.is_empty() {
+            self.line("");
+            self.paragraph(TITLE, &format!("{}: latencies", work.label));
+        }
+        for latency in &work.latencies {
+            self.table(self.latency_table(latency));
+        }
+    }
+
+    fn headline_table(&self, work: &WorkloadSummary, row: &Row, beside: &[&Row]) -> Table {
+        let scale = row.scale();
+        let most = row.values().fold(0.0, f64::max);
+        let bar = self.bar_width(beside.len());
+        let mut table = new_table();
+        let mut header = vec![String::new(), named(row, &scale), "range".into(), "n".into(), direction(row)];
+        header.extend(beside.iter().map(|row| short(row)));
+        table.set_header(header);
+        for (at, cell) in row.cells.iter().enumerate() {
+            let range = super::chart::range(cell, &scale);
+            let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
+            let drawn = cell.median.map_or_else(String::new, |m| bar_of(m, most, bar));
+            let mut line = vec![label(work, &cell.filesystem), median, range, cell.n.to_string(), drawn];
+            line.extend(beside.iter().map(|row| number(row, at)));
+            table.add_row(line);
+        }
+        align(&mut table, Some(4));
+        table
+    }
+
+    fn numbers_table(&self, work: &WorkloadSummary, rows: &[&Row], name: fn(&Row) -> String) -> Table {
+        let mut table = new_table();
+        let mut header = vec![String::new()];
+        header.extend(rows.iter().map(|row| name(row)));
+        table.set_header(header);
+        for (at, filesystem) in filesystems(rows).enumerate() {
+            let mut line = vec![label(work, filesystem)];
+            line.extend(rows.iter().map(|row| number(row, at)));
+            table.add_row(line);
+        }
+        align(&mut table, None);
+        table
+    }
+
+    fn metric_table(&self, work: &WorkloadSummary, row: &Row) -> Table {
+        let scale = row.scale();
+        let mut table = new_table();
+        table.set_header(vec![
+            named(row, &scale),
+            "median".into(),
+            "range".into(),
+            "n".into(),
+            direction(row),
+        ]);
+        for cell in &row.cells {
+            let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
+            let range = super::chart::range(cell, &scale);
+            table.add_row(vec![
+                label(work, &cell.filesystem),
+                median,
+                range,
+                cell.n.to_string(),
+                String::new(),
+            ]);
+        }
+        align(&mut table, None);
+        table
+    }
+
+    fn latency_table(&self, latency: &super::latency::Latency) -> Table {
+        let mut table = new_table();
+        let ns = latency.unit == "ns";
+        let title = format!("{}, {}", latency.operation, if ns { "µs" } else { &latency.unit });
+        table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "slowest"]);
+        for row in &latency.rows {
+            let values = [row.p50, row.p90, row.p99, row.p999, row.max];
+            let values =
+                values.map(|v| super::number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string()));
+            let mut line = vec![row.filesystem.clone(), super::number::grouped(&row.n.to_string())];
+            line.extend(values);
+            table.add_row(line);
+        }
+        align(&mut table, None);
+        table
+    }
+
+    fn footnotes(&mut self, work: &WorkloadSummary) {
+        let marked = work.labels.iter().any(|label| work.marked(&label.filesystem));
+        for (at, note) in work.notes().iter().enumerate() {
+            let mark = if marked && at == 0 { "† " } else { "" };
+            self.paragraph(NOTICE, &format!("{mark}{note}"));
+        }
+    }
+
+    fn absent(&mut self, absent: &[Absent]) {
+        if absent.is_empty() {
+            return;
+        }
+        self.line("");
+        self.paragraph(TITLE, "Not counted");
+        for alike in absent.chunk_by(alike) {
+            let line = &alike[0];
+            let who: Vec<String> = alike.iter().map(|a| a.filesystem.clone()).collect();
+            let trials =
+                if line.trials.is_empty() { String::new() } else { format!(" ({})", line.trials.join("; ")) };
+            let who = super::number::list(&who);
+            let text = format!("{}: {who} on {}{trials}: {}", line.what, line.workload, line.reason);
+            self.paragraph(Style::new(), &text);
+        }
+    }
+
+    /// What is left of the width beside label, median, range and n, and seven columns of key figures where they are.
+    fn bar_width(&self, beside: usize) -> usize {
+        let taken = 64 + beside * 9;
+        usize::from(self.width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
+    }
+
+    fn table(&mut self, mut table: Table) {
+        table.set_width(self.width);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        self.line("");
+        let text = table.trim_fmt();
+        let mut style = QUIET;
+        for (at, line) in text.lines().enumerate() {
+            // The header's further lines have nothing under the label's column.
+            if at > 0 && !line.starts_with(' ') {
+                style = Style::new();
+            }
+            self.line(&styled(style, line.trim_end()));
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// Wrapped between words; what follows the first line is set in by two.
+    fn paragraph(&mut self, style: Style, text: &str) {
+        for line in wrapped(text, usize::from(self.width)) {
+            self.line(&styled(style, &line));
+        }
+    }
+}
+
+fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let fits = |line: &String| line.chars().count() + 1 + word.chars().count() <= width;
+        match lines.last_mut() {
+            Some(line) if fits(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("  {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn new_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table
+}
+
+/// The label to the left, numbers to the right, and the bar to the left again.
+fn align(table: &mut Table, bar: Option<usize>) {
+    for (at, column) in table.column_iter_mut().enumerate() {
+        let left = at == 0 || Some(at) == bar;
+        column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
+        column.set_padding(if at == 0 { (0, 1) } else { (1, 1) });
+    }
+    if let Some(column) = table.column_mut(0) {
+        column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(LABEL_MOST)));
+    }
+}
+
+fn fits(table: &Table, width: u16) -> bool {
+    let paddings = table.column_iter().map(|c| c.padding_width());
+    let contents = table.column_max_content_widths();
+    let label = contents.first().copied().unwrap_or(0).min(LABEL_MOST);
+    label + contents.iter().skip(1).sum::<u16>() + paddings.sum::<u16>() <= width
+}
+
+fn label(work: &WorkloadSummary, filesystem: &str) -> String {
+    let mark = if work.marked(filesystem) { MARK } else { "" };
+    format!("{filesystem}{mark}")
+}
+
+fn filesystems<'r>(rows: &'r [&Row]) -> impl Iterator<Item = &'r str> {
+    rows.iter().take(1).flat_map(|row| &row.cells).map(|cell| cell.filesystem.as_str())
+}
+
+fn number(row: &Row, at: usize) -> String {
+    row.cells[at].median.map_or_else(|| "–".into(), |m| row.scale().number(m))
+}
+
+fn named(row: &Row, scale: &Scale) -> String {
+    scale.heading(&row.title)
+}
+
+/// What can be said in one line.
+fn alike(a: &Absent, b: &Absent) -> bool {
+    (a.what, &a.workload, &a.reason, &a.trials) == (b.what, &b.workload, &b.reason, &b.trials)
+}
+
+fn direction(row: &Row) -> String {
+    row.direction().to_owned()
+}
+
+fn is_key(row: &Row) -> bool {
+    !row.headline && sections::find(&row.name).is_some_and(|known| known.key)
+}
+
+/// `sync s`
+fn short(row: &Row) -> String {
+    let title = sections::find(&row.name).map_or(row.title.as_str(), |known| known.short);
+    let mut text = title.to_owned();
+    let unit = row.scale().unit;
+    if !unit.is_empty() {
+        write!(text, "\n{unit}").unwrap_or_default();
+    }
+    text
+}
+
+/// A bar in eighths of a column.
+fn bar_of(value: f64, most: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if most <= 0.0 {
+        return String::new();
+    }
+    let eighths = (value / most * width as f64 * 8.0).round().max(0.0) as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+
+    use super::super::example;
+    use super::*;
+
+    fn plain(report: &Report<'_>, width: u16, detail: Detail) -> String {
+        strip_str(&text(report, width, detail)).to_string()
+    }
+
+    #[test]
+    fn it_fits_into_80_columns() {
+        let example = example::example();
+        let text = plain(&example.report(), 80, Detail::Glance);
+        insta::assert_snapshot!(text);
+        let command = |line: &str| line.contains("fsderby run");
+        for line in text.lines().filter(|line| !command(line)) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_wide_terminal_gets_one_table_for_each_workload() {
+        let example = example::example();
+        insta::assert_snapshot!(plain(&example.report(), 200, Detail::Glance));
+    }
+
+    #[test]
+    fn everything_is_shown_on_demand() {
+        let example = example::example();
+        let text = plain(&example.report(), 80, Detail::Everything);
+        for row in example.report().summary.workloads.iter().flat_map(|w| w.rows()) {
+            let word = row.title.split([' ', ',']).next().unwrap();
+            assert!(text.contains(word), "{}", row.title);
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn two_rounds_are_a_look() {
+        let example = example::rounds(2);
+        let text = plain(&example.report(), 80, Detail::Glance);
+        assert!(text.contains("a look, not a verdict"));
+        insta::assert_snapshot!(text.lines().take(20).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn a_run_in_which_everything_was_skipped_says_why() {
+        let example = example::all_skipped();
+        insta::assert_snapshot!(plain(&example.report(), 80, Detail::Glance));
+    }
+}
