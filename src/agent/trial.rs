@@ -75,21 +75,19 @@ impl Hands<'_> {
             Step::Reset => self.reset(told),
             Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0]),
             Step::Mount { mount } => self.mount(mount, told),
-            Step::Space { at } => self.site().and_then(|s| s.space(*at)).map(|space| {
-                told.push(Event::Space(space));
-                Stepped::default()
+            Step::Space { at } => self.timed(|hands| {
+                told.push(Event::Space(hands.site()?.space(*at)?));
+                Ok(())
             }),
             Step::Settle { cold } => self.settle(*cold, told),
-            Step::ProbesOn => self.probes_on(told),
+            Step::ProbesOn => self.timed(|hands| hands.probes_on(told)),
             Step::Sync => self.timed(|hands| hands.site()?.sync()),
-            Step::ProbesOff => self.probes_off(told),
-            Step::Verify { at } => {
-                let live = self.live.as_deref();
-                self.site().and_then(|s| tree::read_back(s.place(), *at, live)).map(|tree| {
-                    told.push(Event::Tree(tree));
-                    Stepped::default()
-                })
-            }
+            Step::ProbesOff => self.timed(|hands| hands.probes_off(told)),
+            Step::Verify { at } => self.timed(|hands| {
+                let tree = tree::read_back(hands.site()?.place(), *at, hands.live.as_deref())?;
+                told.push(Event::Tree(tree));
+                Ok(())
+            }),
             Step::Empty => self.timed(|hands| hands.site()?.empty()),
             Step::Unmount => self.unmount(),
             Step::Check { check, .. } => self.check(check),
@@ -162,7 +160,7 @@ impl Hands<'_> {
     }
 
     /// The worker is started and prepared here, so that nothing of that falls between the probes.
-    fn probes_on(&mut self, told: &mut Vec<Event>) -> Outcome {
+    fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
         if let Some(limit) = job.memory {
             let group = MemoryGroup::new(&job.token, limit);
@@ -189,15 +187,15 @@ impl Hands<'_> {
             }
         }
         self.probes.iter_mut().for_each(|(_, probe)| probe.start());
-        Ok(Stepped::default())
+        Ok(())
     }
 
-    fn probes_off(&mut self, told: &mut Vec<Event>) -> Outcome {
+    fn probes_off(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
         for (name, mut probe) in self.probes.drain(..) {
             told.push(Event::Probe { name: name.into(), raw: probe.stop() });
         }
         self.group = None;
-        Ok(Stepped::default())
+        Ok(())
     }
 
     fn work<W: Write>(&mut self, told: &mut Vec<Event>, tell: &mut Sender<W>) -> io::Result<Outcome> {

@@ -5,8 +5,16 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod doctor;
+mod dry_run;
+mod explain;
+mod list;
 mod postmark;
+mod progress;
 mod report;
+mod run;
+mod shell;
+mod verify;
 
 #[derive(Parser)]
 #[command(version, about, propagate_version = true)]
@@ -17,11 +25,25 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Race filesystems: from an experiment to a report
+    Run(Box<run::Arguments>),
     /// Run a PostMark script as the original does: same commands, same operations, same reports
     Postmark {
         /// The script; `.pmrc` where absent
         script: Vec<OsString>,
     },
+    /// Recompute every number of a run from its raw records
+    Verify(verify::Arguments),
+    /// What there is: filesystems, workloads, grounds, probes, experiments
+    List(list::Arguments),
+    /// What a kind, workload, ground, probe or experiment is, where it comes from, and what it does not measure
+    Explain(explain::Arguments),
+    /// What this machine can do, what is missing, and the command that brings it
+    Doctor(doctor::Arguments),
+    /// Completions for a shell, on standard output
+    Completions { shell: clap_complete::Shell },
+    /// The manual: one page, or all pages into a folder
+    Man(shell::Man),
     /// Carry out one trial for another fsderby
     #[command(hide = true)]
     Agent,
@@ -36,6 +58,13 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
+            Command::Run(arguments) => run::run(*arguments),
+            Command::Verify(arguments) => verify::run(&arguments),
+            Command::List(arguments) => list::run(&arguments),
+            Command::Explain(arguments) => explain::run(&arguments),
+            Command::Doctor(arguments) => doctor::run(&arguments),
+            Command::Completions { shell } => shell::completions(shell),
+            Command::Man(arguments) => shell::man(&arguments),
             Command::Agent => Ok(ExitCode::from(crate::agent::keeper_main()?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
             Command::Report(options) => report::run(&options),

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
+use crate::exit::Failure;
 use crate::report::terminal::{self, Detail};
 use crate::report::{Report, csv, html, json, markdown};
 use crate::store::{self, Run};
@@ -37,8 +38,7 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let run =
-        store::read(&options.run).with_context(|| format!("could not read {}", options.run.display()))?;
+    let run = store::read(&options.run)?;
     let report = Report::of(&run);
     let wrote = write_files(options, &report, &run)?;
     if options.json {
@@ -52,6 +52,22 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
         return broken_pipe_is_fine(written);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// After a race: the page into the run's folder, the table to standard output. Returns the page's path.
+pub fn after_run(run: &Run, as_json: bool) -> anyhow::Result<PathBuf> {
+    let report = Report::of(run);
+    let path = run.folder.join("report.html");
+    let page = html::page(&report)?;
+    std::fs::write(&path, page).with_context(|| format!("could not write {}", path.display()))?;
+    let mut text = Vec::new();
+    if as_json {
+        json::write(&report, &mut text)?;
+    } else {
+        text.extend(terminal::text(&report, terminal_width(), Detail::Glance).bytes());
+    }
+    broken_pipe_is_fine(anstream::stdout().lock().write_all(&text))?;
+    Ok(path)
 }
 
 /// Whether any file was asked for.
@@ -73,7 +89,14 @@ fn write_file(
     write: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let failed = || format!("could not write {}", path.display());
-    let mut to = BufWriter::new(File::create(path).with_context(failed)?);
+    if path.exists() {
+        let text = format!(
+            "{} exists already, and nothing is ever overwritten\n  try: another name",
+            path.display()
+        );
+        return Err(Failure::usage(text).into());
+    }
+    let mut to = BufWriter::new(File::create_new(path).with_context(failed)?);
     write(&mut to).with_context(failed)?;
     to.flush().with_context(failed)?;
     anstream::eprintln!("wrote {}", path.display());

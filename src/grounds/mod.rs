@@ -107,8 +107,14 @@ pub struct Ended {
     pub console: Vec<String>,
 }
 
-/// A ground from the experiment's text: `directory:/mnt/test`.
+/// The ground that this machine serves best.
+pub const AUTO: &str = "auto";
+
+/// A ground from the experiment's text: `directory:/mnt/test`, or [`AUTO`].
 pub fn parse(text: &str) -> Result<Box<dyn Ground>, String> {
+    if text == AUTO {
+        return loop_image::LoopKind.with(None);
+    }
     let (name, argument) = match text.split_once(':') {
         Some((name, argument)) => (name, Some(argument)),
         None => (text, None),

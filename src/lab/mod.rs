@@ -1,4 +1,13 @@
 //! The only place where filesystems, workloads, grounds and probes meet: from an experiment to a plan, from a plan to
 //! jobs, from events to records.
 
+pub mod controls;
+pub mod experiment;
+pub mod fold;
+pub mod jobs;
+pub mod machine;
+pub mod metrics;
 pub mod plan;
+pub mod race;
+pub mod skips;
+pub mod verify;

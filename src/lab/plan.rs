@@ -95,6 +95,11 @@ impl Plan {
         order
     }
 
+    /// The same plan where nothing is made: one row, for what is there.
+    pub fn with_one_row(self, label: String, kind: String) -> Plan {
+        Plan { entrants: vec![Entrant { label, kind, variant: Variant::default() }], ..self }
+    }
+
     /// The seed that every filesystem's workload gets in this round.
     pub fn workload_seed(&self, round: u32) -> u64 {
         seeded(&[b"workload", &self.workload_seed.to_le_bytes(), &round.to_le_bytes()]).next_u64() >> 1

@@ -59,8 +59,17 @@ impl Running for Open {
             ("bytes_discarded", used.0[13] * SECTOR),
             ("flushes", used.0[15]),
         ];
-        named.map(|(name, value)| (name.to_owned(), value)).into()
+        let mut raw: Raw = named.map(|(name, value)| (name.to_owned(), value)).into();
+        raw.extend(volatile_cache(&self.device).map(|cache| ("volatile_cache".to_owned(), u64::from(cache))));
+        raw
     }
+}
+
+/// Whether the device may lose what it has acknowledged, so that flushes are needed. A partition's queue is its disk's.
+fn volatile_cache(device: &str) -> Option<bool> {
+    let queue = |up: &str| fs::read_to_string(format!("/sys/dev/block/{device}/{up}queue/write_cache"));
+    let text = queue("").or_else(|_| queue("../")).ok()?;
+    Some(text.trim() == "write back")
 }
 
 /// One reading of the kernel's counters; fields that an old kernel lacks are 0.

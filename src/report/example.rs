@@ -66,8 +66,14 @@ pub fn rounds(rounds: u32) -> Example {
             }
         }
     }
-    let mut run =
-        Run { folder: folder.path().to_owned(), plan, machine: machine(), records, damage: Vec::new() };
+    let mut run = Run {
+        folder: folder.path().to_owned(),
+        plan,
+        machine: machine(),
+        records,
+        damage: Vec::new(),
+        torn: Vec::new(),
+    };
     // Reports name the folder; a random one would never give the same report twice.
     run.records.iter_mut().flat_map(|r| &mut r.histograms).for_each(|file| {
         file.path = folder.path().join(&file.path).to_string_lossy().into_owned();

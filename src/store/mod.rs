@@ -9,12 +9,16 @@
 //!   report.html          and what else was asked for
 //! ```
 
+mod folder;
+pub mod lines;
 pub mod machine;
 pub mod record;
 
+pub use folder::{Folder, read};
+
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 
@@ -33,6 +37,8 @@ pub struct Run {
     pub records: Vec<Record>,
     /// What is damaged, one sentence each; empty in a sound run.
     pub damage: Vec<String>,
+    /// Lines that were not written to their end, one sentence each. A run that was killed may have one; it is no damage.
+    pub torn: Vec<String>,
 }
 
 impl Run {
@@ -60,18 +66,4 @@ impl Run {
         }
         Ok(all)
     }
-}
-
-/// Reads a run's folder. A stand-in: it knows a sound run only, and neither checks nor chains the records.
-pub fn read(folder: &Path) -> anyhow::Result<Run> {
-    let text = |name: &str| {
-        let path = folder.join(name);
-        fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
-    };
-    let plan = toml::from_str(&text("plan.toml")?).context("read the plan")?;
-    let machine = serde_json::from_str(&text("machine.json")?).context("read the machine")?;
-    let trials = text("trials.jsonl")?;
-    let records: Result<Vec<Record>, _> = trials.lines().map(serde_json::from_str).collect();
-    let records = records.context("read the records")?;
-    Ok(Run { folder: folder.to_owned(), plan, machine, records, damage: Vec::new() })
 }

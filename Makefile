@@ -1,0 +1,33 @@
+# Two commands: `make race` goes from an empty folder to a report, `make test` is the whole gate.
+
+FSDERBY := target/x86_64-unknown-linux-gnu/release/fsderby
+# What `make race` gives to `fsderby run`: make race RUN='quick --rounds 10'
+RUN ?= quick
+
+.PHONY: race build check test bench lint
+
+race:
+	@scripts/setup.sh race
+	@cargo build --release --locked --quiet
+	@$(FSDERBY) run $(RUN)
+
+build:
+	cargo build --release --locked
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+# The fast part, under a minute: everything that needs neither root nor another program.
+check: lint
+	cargo test --locked --workspace --lib --test plan --test scripted --test tidy
+
+# The whole gate. What it cannot do here it says and counts.
+test: lint
+	@scripts/setup.sh test
+	cargo test --locked --workspace
+
+# Ratios of wall time, measured in alternation; they are no part of the gate.
+bench:
+	@scripts/setup.sh test
+	cargo bench --locked --bench postmark

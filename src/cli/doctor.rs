@@ -1,0 +1,179 @@
+//! `fsderby doctor`: what this machine can do, what is missing, and the command that brings it.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::agent::{find_program, memory_group_version};
+use crate::exit;
+use crate::filesystems::{self, Filesystem};
+use crate::grounds::{self, Need};
+use crate::lab::machine;
+use crate::units::{Bytes, GIB};
+
+#[derive(Args)]
+pub struct Arguments {
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    state: State,
+    what: String,
+    /// What was found, or what is missing.
+    found: String,
+    /// The command that brings it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    try_this: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    Warning,
+    Missing,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let mut findings = machine_findings();
+    findings.extend(filesystems::TABLE.iter().map(|kind| filesystem(*kind)));
+    let packages = missing_packages();
+    let usable = findings.iter().any(|f| f.what == "ground loop" && f.state == State::Ok);
+    if arguments.json {
+        let shown = json!({ "schema_version": 1, "findings": findings, "missing_packages": packages });
+        println!("{}", serde_json::to_string_pretty(&shown)?);
+    } else {
+        findings.iter().for_each(show);
+        if packages.is_empty() {
+            println!("\nNo package is missing.");
+        } else {
+            println!("\nTo bring what is missing:\n  apt-get install {}", packages.join(" "));
+        }
+    }
+    Ok(ExitCode::from(if usable { exit::OK } else { exit::MISSING }))
+}
+
+fn show(finding: &Finding) {
+    use anstyle::{AnsiColor, Style};
+    let (sign, colour) = match finding.state {
+        State::Ok => ("ok", AnsiColor::Green),
+        State::Warning => ("warning", AnsiColor::Yellow),
+        State::Missing => ("missing", AnsiColor::Red),
+    };
+    let style = Style::new().fg_color(Some(colour.into()));
+    anstream::println!("{style}{sign:<8}{style:#} {:<22} {}", finding.what, finding.found);
+    if !finding.try_this.is_empty() {
+        anstream::println!("{:31} try: {}", "", finding.try_this);
+    }
+}
+
+fn finding(state: State, what: &str, found: impl Into<String>, try_this: impl Into<String>) -> Finding {
+    Finding { state, what: what.to_owned(), found: found.into(), try_this: try_this.into() }
+}
+
+fn machine_findings() -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let root = rustix::process::geteuid().is_root();
+    findings.push(match root {
+        true => finding(State::Ok, "root", "yes", ""),
+        false => {
+            finding(State::Warning, "root", "no: the ground loop and memory limits need it", "sudo fsderby …")
+        }
+    });
+    findings.push(match memory_group_version() {
+        0 => finding(
+            State::Missing,
+            "memory limit",
+            "there is no memory controller",
+            "mount a cgroup tree with it",
+        ),
+        version => finding(State::Ok, "memory limit", format!("by cgroup version {version}"), ""),
+    });
+    let need = Need { size: Bytes(GIB), memory: None };
+    for kind in grounds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
+        let what = format!("ground {}", kind.name());
+        findings.push(match kind.with(None).map(|ground| ground.ready(&need)) {
+            Ok(Ok(())) => finding(State::Ok, &what, "for images of 1 GiB", ""),
+            Ok(Err(missing)) => finding(State::Missing, &what, missing.what, missing.try_this),
+            Err(text) => finding(State::Missing, &what, text, ""),
+        });
+    }
+    findings.push(binary());
+    findings.push(images());
+    findings
+}
+
+/// A dynamic binary cannot serve as a guest's init.
+fn binary() -> Finding {
+    const INTERPRETER: &[u8] = b"/lib64/ld-linux";
+    let head = std::fs::read("/proc/self/exe").unwrap_or_default();
+    let dynamic = head
+        .iter()
+        .take(4096)
+        .copied()
+        .collect::<Vec<u8>>()
+        .windows(INTERPRETER.len())
+        .any(|w| w == INTERPRETER);
+    match dynamic {
+        false => finding(State::Ok, "binary", "static", ""),
+        true => finding(
+            State::Warning,
+            "binary",
+            "dynamic",
+            "build from a clone: .cargo/config.toml makes it static",
+        ),
+    }
+}
+
+/// What lies below the images.
+fn images() -> Finding {
+    let Ok(ground) = grounds::parse(grounds::AUTO) else {
+        return finding(State::Missing, "images", "no ground", "");
+    };
+    let disk = machine::disk(ground.folder());
+    let found = format!("{} on {} in {}", disk.fstype, disk.name, ground.folder().display());
+    match disk.fstype.as_str() {
+        "tmpfs" => finding(
+            State::Warning,
+            "images",
+            found + ": memory, not a disk",
+            "--ground loop:FOLDER on a disk",
+        ),
+        _ => finding(State::Ok, "images", found, ""),
+    }
+}
+
+fn missing_tools(kind: &dyn Filesystem) -> Vec<String> {
+    filesystems::tools(kind).into_iter().filter(|program| find_program(program).is_none()).collect()
+}
+
+fn filesystem(kind: &dyn Filesystem) -> Finding {
+    let tools = missing_tools(kind);
+    if !tools.is_empty() {
+        let found = format!("no {}", tools.join(", "));
+        return finding(State::Missing, kind.name(), found, format!("apt-get install {}", kind.package()));
+    }
+    let Ok(ground) = grounds::parse(grounds::AUTO) else {
+        return finding(State::Missing, kind.name(), "no ground", "");
+    };
+    match ground.serves(&kind.kernel()) {
+        Ok(()) => finding(State::Ok, kind.name(), "tools and kernel", ""),
+        Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),
+    }
+}
+
+/// The Debian packages that would bring every missing tool.
+fn missing_packages() -> Vec<&'static str> {
+    let mut packages: Vec<&str> = filesystems::TABLE
+        .iter()
+        .filter(|kind| !missing_tools(**kind).is_empty())
+        .map(|kind| kind.package())
+        .collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages
+}

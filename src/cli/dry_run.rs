@@ -1,0 +1,90 @@
+//! `fsderby run --dry-run`: the very jobs, printed.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::agent::protocol::{Job, Step};
+use crate::filesystems::Mount;
+use crate::grounds::Ground;
+use crate::lab::jobs::Trial;
+use crate::lab::plan::{Plan, Rounds};
+use crate::lab::skips::Skip;
+use crate::units::{Bytes, MIB};
+use crate::workloads::{self, Volume};
+
+/// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
+const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
+const OVERHEAD: Duration = Duration::from_millis(800);
+
+pub fn print(plan: &Plan, ground: &dyn Ground, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
+    let device = ground.device(plan.image);
+    let is_skipped =
+        |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.entrant.label && s.workload == t.work.label);
+    let trials: Vec<Trial<'_>> = plan.proofs().chain(plan.round(1)).filter(|t| !is_skipped(t)).collect();
+    let jobs: Vec<Job> = trials.iter().map(|t| plan.job(t, 1, device.clone(), "dry-run")).collect();
+    if as_json {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    for job in &jobs {
+        println!("{}", job.trial);
+        job.steps.iter().for_each(|step| println!("  {}", shown(step)));
+    }
+    for (who, why) in reasons(skips) {
+        println!("skipped {who}: {}", why.replace("\n  try:", "; try:"));
+    }
+    let total: u64 = jobs.iter().map(|job| volume(job).bytes_written).sum();
+    let time: Duration = jobs.iter().map(expected).sum();
+    let (rounds, of) = match plan.rounds {
+        Rounds::Exactly(n) => (n, format!("{n} rounds")),
+        Rounds::AtLeast(n) => (n, format!("at least {n} rounds")),
+    };
+    println!(
+        "\n{} trials a round in random order, {of}, each cell proved once before the first.",
+        jobs.len() / 2
+    );
+    println!(
+        "Expected for the proofs and one round: {} written by the workloads, about {} s; for the run about {} min{}.",
+        Bytes(total),
+        time.as_secs(),
+        (time.as_secs() / 2 * u64::from(rounds + 1)).div_ceil(60),
+        plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
+    );
+    println!("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial. Nothing was done.");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn reasons(skips: &[Skip]) -> Vec<(String, String)> {
+    skips.iter().map(|s| (format!("{} × {}", s.filesystem, s.workload), s.reason.clone())).collect()
+}
+
+fn shown(step: &Step) -> String {
+    let name = step.name();
+    let what = match step {
+        Step::Make { argv } | Step::Revert { argv } => argv.join(" "),
+        Step::Check { check, .. } => check.argv.join(" "),
+        Step::Mount { mount: Mount::Command { argv, .. } } => argv.join(" "),
+        Step::Mount { mount: Mount::Syscall { fstype, options } } => {
+            let options =
+                if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
+            format!("mount -t {fstype}{options} {{device}} {{mountpoint}}")
+        }
+        _ => String::new(),
+    };
+    format!("{name:<16} {what}").trim_end().to_owned()
+}
+
+fn volume(job: &Job) -> Volume {
+    let engine = workloads::engine(&job.work.engine);
+    let work = engine.and_then(|e| e.parse(&job.work.parameters).ok());
+    work.map_or_else(Volume::default, |w| w.volume(job.workload_seed))
+}
+
+fn expected(job: &Job) -> Duration {
+    OVERHEAD + Duration::from_secs_f64(volume(job).bytes_written as f64 / BYTES_A_SECOND)
+}

@@ -1,0 +1,165 @@
+//! `fsderby explain`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::exit::Failure;
+use crate::filesystems::{self, Filesystem, Variant};
+use crate::lab::experiment::{Experiment, SHIPPED};
+use crate::story::Story;
+use crate::{grounds, names, probes, workloads};
+
+/// Columns of running text.
+const WIDTH: usize = 100;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// A filesystem, workload, ground, probe or experiment
+    name: String,
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let name = arguments.name.as_str();
+    let explained =
+        filesystem(name).or_else(|| workload(name)).or_else(|| rest(name)).or_else(|| experiment(name));
+    let Some((text, shown)) = explained else {
+        return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
+    };
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&shown)?);
+    } else {
+        println!("{}", text.trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+type Explained = Option<(String, Value)>;
+
+fn known() -> Vec<String> {
+    let filesystems = filesystems::TABLE.iter().map(|k| k.name());
+    let engines = workloads::TABLE.iter().map(|w| w.name());
+    let sets = workloads::TABLE.iter().flat_map(|w| w.sets()).map(|s| s.name);
+    let grounds = grounds::TABLE.iter().map(|g| g.name());
+    let probes = probes::TABLE.iter().map(|p| p.name());
+    let experiments = SHIPPED.iter().map(|(name, _)| *name);
+    filesystems
+        .chain(engines)
+        .chain(sets)
+        .chain(grounds)
+        .chain(probes)
+        .chain(experiments)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn filesystem(name: &str) -> Explained {
+    let kind = filesystems::find(name)?;
+    let mut text = told(name, &kind.story());
+    text.push_str(&format!(
+        "Tools       {} (Debian package {})\n",
+        filesystems::tools(kind).join(", "),
+        kind.package()
+    ));
+    text.push_str(&format!("Window      {} to {}\n", kind.size().start(), kind.size().end()));
+    for argv in kind.make(&Variant::default()) {
+        text.push_str(&format!("Make        {}\n", argv.join(" ")));
+    }
+    if let Some(check) = kind.check() {
+        text.push_str(&format!("Check       {}\n", check.argv.join(" ")));
+    }
+    text.push_str("\nWhat it can do, and who says so:\n");
+    for (what, value, source) in capabilities(kind) {
+        text.push_str(&format!("  {what:<20} {value:<22} {source}\n"));
+    }
+    Some((text, json!({ "name": name, "story": kind.story(), "can": kind.can(), "package": kind.package() })))
+}
+
+/// Each capability as words: what, which, by whose word.
+pub fn capabilities(kind: &dyn Filesystem) -> Vec<(String, String, String)> {
+    let Ok(Value::Object(facts)) = serde_json::to_value(kind.can()) else { return Vec::new() };
+    let fact = |(name, fact): (String, Value)| {
+        let source = fact["source"].as_str().unwrap_or_default().to_owned();
+        (name.replace('_', " "), plain(&name, &fact["value"]), source)
+    };
+    facts.into_iter().map(fact).collect()
+}
+
+fn plain(name: &str, value: &Value) -> String {
+    match value {
+        Value::Bool(has) => if *has { "yes" } else { "no" }.to_owned(),
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Number(n) if name == "largest_file" => {
+            crate::units::Bytes(n.as_u64().unwrap_or(0)).to_string()
+        }
+        Value::Object(linux) => {
+            let text = |key: &str| linux.get(key).and_then(Value::as_str);
+            let until = text("until").map_or(String::new(), |until| format!(" until {until}"));
+            format!("since {}{until}, by {}", text("since").unwrap_or("?"), text("driver").unwrap_or("?"))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn workload(name: &str) -> Explained {
+    if let Some(engine) = workloads::engine(name) {
+        let sets: Vec<&str> = engine.sets().iter().map(|s| s.name).collect();
+        let text = format!("{}Sets        {}\n", told(name, &engine.story()), sets.join(", "));
+        return Some((text, json!({ "name": name, "story": engine.story(), "sets": sets })));
+    }
+    let (engine, set) = workloads::find(name)?;
+    let file = set.file();
+    let parameters = toml::to_string(&file.parameters).unwrap_or_default();
+    let text = format!(
+        "{name}, a parameter set of {}\n\n{}\n\nSource: {}\n\n{parameters}",
+        engine.name(),
+        wrapped(&file.story),
+        wrapped(&file.source),
+    );
+    let shown = json!({ "name": name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters });
+    Some((text, shown))
+}
+
+fn rest(name: &str) -> Explained {
+    let ground = grounds::TABLE.iter().find(|g| g.name() == name).map(|g| (g.usage(), g.story()));
+    let probe = probes::TABLE.iter().find(|p| p.name() == name).map(|p| (p.name(), p.story()));
+    let (title, story) = ground.or(probe)?;
+    Some((told(title, &story), json!({ "name": name, "story": story })))
+}
+
+fn experiment(name: &str) -> Explained {
+    let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+    let experiment = Experiment::parse(text, name).ok()?;
+    let shown = format!("{name}, an experiment\n\n{}\n\n{text}", wrapped(&experiment.analysis));
+    Some((shown, json!({ "name": name, "analysis": experiment.analysis.trim(), "toml": text })))
+}
+
+fn told(title: &str, story: &Story) -> String {
+    let Story { what, origin, limits } = story;
+    let line = |head: &str, text: &str| {
+        format!("{head:<12}{}\n", wrapped(text).replace('\n', &format!("\n{:12}", "")))
+    };
+    format!("{title}\n\n{}{}{}", line("What", what), line("Origin", origin), line("Limits", limits))
+}
+
+/// Words of a text, on lines of about [`WIDTH`] columns.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |l| l.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > WIDTH - 12 {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,171 @@
+//! `fsderby list`.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use comfy_table::{ContentArrangement, Table, presets};
+use serde_json::{Value, json};
+
+use crate::filesystems::{self, Filesystem};
+use crate::lab::experiment::{Experiment, SHIPPED};
+use crate::{grounds, probes, workloads};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// All of them where absent
+    #[arg(value_enum)]
+    what: Option<What>,
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    Filesystems,
+    Workloads,
+    Grounds,
+    Probes,
+    Experiments,
+}
+
+/// A table with what stands in it, for people and for programs alike.
+struct Listed {
+    title: &'static str,
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+    json: Value,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let asked = arguments.what.map_or_else(|| What::value_variants().to_vec(), |what| vec![what]);
+    let lists = asked.into_iter().map(list).collect::<anyhow::Result<Vec<_>>>()?;
+    if arguments.json {
+        let mut all: serde_json::Map<String, Value> =
+            lists.into_iter().map(|l| (l.title.to_owned(), l.json)).collect();
+        all.insert("schema_version".into(), json!(1));
+        println!("{}", serde_json::to_string_pretty(&all)?);
+    } else {
+        for list in lists {
+            println!("{}", list.title);
+            println!("{}\n", table(&list));
+        }
+        println!("fsderby explain NAME says more of each.");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(what: What) -> anyhow::Result<Listed> {
+    Ok(match what {
+        What::Filesystems => filesystems(),
+        What::Workloads => workloads(),
+        What::Grounds => grounds(),
+        What::Probes => probes(),
+        What::Experiments => experiments()?,
+    })
+}
+
+fn table(list: &Listed) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(list.head.clone()).add_rows(list.rows.clone());
+    table
+}
+
+fn filesystems() -> Listed {
+    let yes = |has: bool| if has { "yes" } else { "-" }.to_owned();
+    let row = |kind: &&dyn Filesystem| {
+        let (can, size) = (kind.can(), kind.size());
+        let linux = can.linux.value;
+        let until = linux.until.map_or(String::new(), |until| format!(" to {until}"));
+        vec![
+            kind.name().to_owned(),
+            word(&can.journal.value),
+            yes(can.data_checksums.value),
+            yes(can.snapshots.value),
+            yes(can.hard_links.value),
+            can.check.value.map_or("none".into(), |depth| word(&depth)),
+            size.start().to_string(),
+            format!("{}{until}", linux.since),
+            kind.package().to_owned(),
+        ]
+    };
+    let json = filesystems::TABLE.iter().map(|kind| {
+        json!({ "name": kind.name(), "story": kind.story(), "package": kind.package(), "can": kind.can(),
+                "smallest": kind.size().start(), "largest": kind.size().end(), "kernel": kind.kernel() })
+    });
+    Listed {
+        title: "filesystems",
+        head: vec![
+            "name",
+            "journal",
+            "checksums",
+            "snapshots",
+            "hard links",
+            "check",
+            "from",
+            "Linux",
+            "package",
+        ],
+        rows: filesystems::TABLE.iter().map(row).collect(),
+        json: json.collect(),
+    }
+}
+
+/// A fact's value as the records name it.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn workloads() -> Listed {
+    let sets = || {
+        workloads::TABLE
+            .iter()
+            .flat_map(|engine| engine.sets().iter().map(move |set| (engine, set, set.file())))
+    };
+    let sentence = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Listed {
+        title: "workloads",
+        head: vec!["name", "engine", "what it is"],
+        rows: sets().map(|(engine, set, file)| vec![set.name.into(), engine.name().into(), sentence(&file.story)]).collect(),
+        json: sets()
+            .map(|(engine, set, file)| {
+                json!({ "name": set.name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters })
+            })
+            .collect(),
+    }
+}
+
+fn grounds() -> Listed {
+    Listed {
+        title: "grounds",
+        head: vec!["name", "what it is"],
+        rows: grounds::TABLE.iter().map(|g| vec![g.usage().into(), g.story().what.into()]).collect(),
+        json: grounds::TABLE
+            .iter()
+            .map(|g| json!({ "name": g.name(), "usage": g.usage(), "story": g.story() }))
+            .collect(),
+    }
+}
+
+fn probes() -> Listed {
+    Listed {
+        title: "probes",
+        head: vec!["name", "what it is"],
+        rows: probes::TABLE.iter().map(|p| vec![p.name().into(), p.story().what.into()]).collect(),
+        json: probes::TABLE.iter().map(|p| json!({ "name": p.name(), "story": p.story() })).collect(),
+    }
+}
+
+fn experiments() -> anyhow::Result<Listed> {
+    let all = SHIPPED.iter().map(|(name, text)| Ok((*name, Experiment::parse(text, name)?)));
+    let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+    let first = |text: &str| {
+        text.split_inclusive('.').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    Ok(Listed {
+        title: "experiments",
+        head: vec!["name", "what it is for"],
+        rows: all.iter().map(|(name, e)| vec![(*name).to_owned(), first(&e.analysis)]).collect(),
+        json: all.iter().map(|(name, e)| json!({ "name": name, "analysis": e.analysis.trim() })).collect(),
+    })
+}

@@ -1,0 +1,122 @@
+//! Progress on stderr: a bar with the remaining time on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::lab::plan::{Plan, Rounds};
+use crate::lab::race::Watch;
+use crate::lab::skips::Skip;
+use crate::store::record::{Outcome, Record};
+
+pub struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+}
+
+impl Progress {
+    pub fn new(quiet: bool) -> Self {
+        let plain = !std::io::stderr().is_terminal();
+        let bar = ProgressBar::new(1);
+        bar.set_draw_target(if plain || quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        });
+        let style = ProgressStyle::with_template("{prefix:>12} {bar:24.cyan/dim} {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
+        Progress { bar, plain: plain && !quiet }
+    }
+
+    fn say(&self, line: &str) {
+        if self.plain {
+            eprintln!("{line}");
+        } else {
+            self.bar.println(line);
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn begins(&mut self, plan: &Plan, skips: &[Skip]) {
+        let (filesystems, workloads) = (plan.entrants.len(), plan.workloads.len());
+        let rounds = match plan.rounds {
+            Rounds::Exactly(n) => format!("{n} rounds"),
+            Rounds::AtLeast(n) => format!("at least {n} rounds"),
+        };
+        let budget = plan.budget.map_or(String::new(), |b| format!(", as many as fit into {b}"));
+        self.say(&format!(
+            "{}: {filesystems} filesystems, {workloads} workloads, {rounds}{budget}, on {} of {}",
+            plan.name, plan.ground, plan.size
+        ));
+        let mut told = Vec::new();
+        for skip in skips.iter().filter(|s| !s.by_experiment || plan.workloads.len() == 1) {
+            if !told.contains(&&skip.filesystem) {
+                told.push(&skip.filesystem);
+            }
+        }
+        for skip in skips {
+            if let Some(at) = told.iter().position(|f| **f == skip.filesystem) {
+                told.remove(at);
+                self.say(&format!(
+                    "skipped {}: {}",
+                    skip.filesystem,
+                    skip.reason.replace("\n  try:", "; try:")
+                ));
+            } else if skip.by_experiment {
+                self.say(&format!(
+                    "skipped {} × {}: {}",
+                    skip.filesystem,
+                    skip.workload,
+                    skip.reason.replace("\n  try:", "; try:")
+                ));
+            }
+        }
+    }
+
+    fn trial(&mut self, name: &str, left: Option<Duration>) {
+        let left = left.map_or(String::new(), |left| format!("  ({} left)", clock(left)));
+        self.bar.set_position(0);
+        self.bar.set_prefix("racing");
+        self.bar.set_message(format!("{name}{left}"));
+    }
+
+    fn tick(&mut self, done: u64, total: u64) {
+        self.bar.set_length(total.max(1));
+        self.bar.set_position(done);
+    }
+
+    fn record(&mut self, record: &Record) {
+        let headline = record.metrics.iter().find(|m| m.headline);
+        let figure = headline.map_or(String::new(), |m| format!("  {:.0} {}", m.value, m.unit));
+        match record.outcome {
+            Outcome::Done if self.plain => self.say(&format!("{}{figure}", record.trial)),
+            Outcome::Done | Outcome::Skipped => {}
+            outcome => {
+                let reason = record.reason.as_deref().unwrap_or_default();
+                self.say(&format!("{} is {}: {reason}", record.trial, outcome.name()));
+            }
+        }
+    }
+
+    fn round(&mut self, round: u32, of: Rounds) {
+        let of = match of {
+            Rounds::Exactly(n) => format!(" of {n}"),
+            Rounds::AtLeast(_) => String::new(),
+        };
+        self.say(&format!("round {round}{of} is complete"));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `4:05`
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}

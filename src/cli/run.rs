@@ -1,0 +1,258 @@
+//! `fsderby run`: from an experiment to a report.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::dry_run;
+use super::progress::Progress;
+use crate::exit::{self, Failure};
+use crate::filesystems;
+use crate::grounds::{self, Ground, Need};
+use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
+use crate::lab::plan::Plan;
+use crate::lab::race::{Finish, Race};
+use crate::lab::skips::{Skip, skips};
+use crate::lab::{machine, verify};
+use crate::store::record::{Held, Outcome};
+use crate::store::{self, Folder, Run};
+use crate::units::{Bytes, Percent, Scale, Span};
+
+/// Where runs go unless `--output` says otherwise.
+const RESULTS: &str = "results";
+
+#[derive(Args)]
+pub struct Arguments {
+    /// A ready experiment's name or a path to a .toml file
+    #[arg(default_value = "quick")]
+    experiment: String,
+    /// Kinds by name, or `all`; replaces the experiment's
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    filesystems: Vec<String>,
+    /// A kind with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"'; adds to --filesystems
+    #[arg(long = "filesystem", value_name = "SPEC")]
+    filesystem: Vec<FilesystemEntry>,
+    /// Ready parameter sets by name; replaces the experiment's
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    workloads: Vec<String>,
+    /// `loop`, `loop:FOLDER`, `directory:PATH` or `auto`
+    #[arg(long)]
+    ground: Option<String>,
+    /// The window given to mkfs: 512m, 2g
+    #[arg(long)]
+    size: Option<Bytes>,
+    /// Page cache and workload together: 64m; `none` for the machine's
+    #[arg(long, value_parser = memory)]
+    memory: Option<Memory>,
+    /// A number, or `auto`
+    #[arg(long, value_name = "N|auto")]
+    rounds: Option<RoundsAsked>,
+    /// With `--rounds auto`: as many whole rounds as fit into this time
+    #[arg(long)]
+    budget: Option<Span>,
+    /// Differences below this share are of no interest: 3%
+    #[arg(long)]
+    margin: Option<Percent>,
+    /// Decides the order and what workloads draw
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The same work, smaller or larger: 1/16
+    #[arg(long)]
+    scale: Option<Scale>,
+    /// Begin every trial with empty caches, and show that they were empty
+    #[arg(long)]
+    cold: bool,
+    /// The run's folder; must not exist
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Go on with a run that was interrupted
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "rounds", "budget", "margin", "seed", "scale", "cold"])]
+    resume: Option<PathBuf>,
+    /// Print every command that would run, with the expected time and bytes, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Ask nothing
+    #[arg(long)]
+    yes: bool,
+    /// The result as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Memory {
+    Limit(Bytes),
+    None,
+}
+
+fn memory(text: &str) -> Result<Memory, String> {
+    if text == "none" { Ok(Memory::None) } else { text.parse().map(Memory::Limit) }
+}
+
+pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    match &arguments.resume {
+        Some(folder) => {
+            let (mut folder, before) = Folder::open(folder)?;
+            let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
+            let skips = ready(&before.plan, &*ground, true)?;
+            verify::same_machine(&before, &*ground)?;
+            race(&arguments, &mut folder, &before, &*ground, &skips)
+        }
+        None => {
+            let experiment = experiment(&arguments)?;
+            let ground = ground(&experiment)?;
+            let plan = experiment.plan(ground.name(), now_seed())?;
+            let plan = if ground.traits().makes_filesystem { plan } else { as_mounted(plan, &*ground) };
+            let skips = ready(&plan, &*ground, experiment.takes_all())?;
+            if arguments.dry_run {
+                return dry_run::print(&plan, &*ground, &skips, arguments.json);
+            }
+            let kinds = plan.entrants.iter().filter_map(|e| filesystems::find(&e.kind));
+            let machine = machine::look(&*ground, kinds);
+            let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
+            let mut folder = Folder::create(&path, &plan, &machine)?;
+            let before = store::read(&path)?;
+            race(&arguments, &mut folder, &before, &*ground, &skips)
+        }
+    }
+}
+
+/// The experiment with the flags over it.
+fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
+    let mut experiment = Experiment::load(&arguments.experiment)?;
+    if !arguments.filesystems.is_empty() || !arguments.filesystem.is_empty() {
+        experiment.filesystems.clone_from(&arguments.filesystems);
+        experiment.filesystem.clone_from(&arguments.filesystem);
+    }
+    if !arguments.workloads.is_empty() {
+        experiment.workloads.clone_from(&arguments.workloads);
+        experiment.workload.clear();
+    }
+    match arguments.memory {
+        Some(Memory::Limit(limit)) => experiment.memory = Some(limit),
+        Some(Memory::None) => experiment.memory = None,
+        None => {}
+    }
+    experiment.ground = arguments.ground.clone().or(experiment.ground);
+    experiment.size = arguments.size.or(experiment.size);
+    experiment.rounds = arguments.rounds.or(experiment.rounds);
+    experiment.budget = arguments.budget.or(experiment.budget);
+    experiment.margin = arguments.margin.or(experiment.margin);
+    experiment.seed = arguments.seed.or(experiment.seed);
+    experiment.scale = arguments.scale.or(experiment.scale);
+    experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
+    Ok(experiment)
+}
+
+fn ground(experiment: &Experiment) -> anyhow::Result<Box<dyn Ground>> {
+    let named = experiment.ground.as_deref().unwrap_or(grounds::AUTO);
+    Ok(grounds::parse(named).map_err(Failure::usage)?)
+}
+
+/// On a ground that makes no filesystem the one row is what is there.
+fn as_mounted(plan: Plan, ground: &dyn Ground) -> Plan {
+    let fstype = machine::below(ground.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
+    plan.with_one_row(format!("{fstype}, as mounted"), fstype)
+}
+
+/// What cannot race here; an error when nothing can, or when the experiment itself asks for the impossible.
+fn ready(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<Skip>> {
+    ground
+        .ready(&Need { size: plan.size, memory: plan.memory })
+        .map_err(|m| Failure::missing(m.to_string()))?;
+    if plan.cold && !rustix::process::geteuid().is_root() {
+        return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
+    }
+    let skips = skips(plan, ground);
+    if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
+        return Err(Failure::usage(skip.reason.clone()).into());
+    }
+    if skips.len() == plan.entrants.len() * plan.workloads.len() {
+        let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
+        return Err(Failure::missing(format!("nothing can race here\n{}", reasons.join("\n"))).into());
+    }
+    Ok(skips)
+}
+
+fn race(
+    arguments: &Arguments,
+    folder: &mut Folder,
+    before: &Run,
+    ground: &dyn Ground,
+    skips: &[Skip],
+) -> anyhow::Result<ExitCode> {
+    crate::agent::remove_what_dead_runs_left();
+    let stop = stop_on_signals()?;
+    let path = folder.path().to_owned();
+    let mut watch = Progress::new(arguments.quiet);
+    let finish =
+        Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop: &stop }.run(before)?;
+    drop(watch);
+    let run = store::read(&path)?;
+    let html = super::report::after_run(&run, arguments.json)?;
+    if !arguments.json {
+        anstream::println!("\nreport: {}", html.display());
+    }
+    if finish.interrupted {
+        anstream::eprintln!(
+            "interrupted; what was measured is kept\n  try: fsderby run --resume {}",
+            path.display()
+        );
+    }
+    Ok(ExitCode::from(code(&run, finish)))
+}
+
+/// The first signal ends the run cleanly, the second at once.
+fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let again = signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(exit::INTERRUPTED),
+            stop.clone(),
+        );
+        again
+            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
+            .context("could not listen for Ctrl-C")?;
+    }
+    Ok(stop)
+}
+
+fn code(run: &Run, finish: Finish) -> u8 {
+    let current = run.current();
+    let integrity =
+        |r: &&&store::record::Record| r.controls.iter().any(|c| c.name == "read-back" && c.held == Held::No);
+    if current.iter().find(integrity).is_some() {
+        exit::INTEGRITY
+    } else if finish.interrupted {
+        exit::INTERRUPTED
+    } else if current.iter().any(|r| matches!(r.outcome, Outcome::Failed | Outcome::Void)) {
+        exit::TRIALS
+    } else {
+        exit::OK
+    }
+}
+
+/// `results/quick-2026-11-21-101530`
+fn fresh_folder(name: &str) -> PathBuf {
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    let words: Vec<&str> = plain.split('-').filter(|w| !w.is_empty()).collect();
+    let date =
+        jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC).strftime("%Y-%m-%d-%H%M%S").to_string();
+    PathBuf::from(RESULTS).join(format!("{}-{date}", words.join("-")))
+}
+
+/// A seed that nobody chose; it is stored, so that the run can be repeated.
+fn now_seed() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| u64::from(t.subsec_nanos()) + 1)
+}

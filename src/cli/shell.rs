@@ -1,0 +1,36 @@
+//! `fsderby completions` and `fsderby man`.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, CommandFactory};
+
+use super::Cli;
+
+#[derive(Args)]
+pub struct Man {
+    /// One page a subcommand, into this folder; without it the main page goes to standard output
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "fsderby", &mut script);
+    io::Write::write_all(&mut io::stdout(), &script)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn man(arguments: &Man) -> anyhow::Result<ExitCode> {
+    match &arguments.output {
+        None => clap_mangen::Man::new(Cli::command()).render(&mut io::stdout())?,
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("could not make {}", folder.display()))?;
+            clap_mangen::generate_to(Cli::command(), folder).context("could not write the manual")?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

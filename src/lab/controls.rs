@@ -1,0 +1,161 @@
+//! Whether the conditions of a trial held, judged by what was seen of them. Pure.
+
+use crate::agent::protocol::{At, Job, Tree};
+use crate::filesystems::{self, Mount};
+use crate::probes::Raw;
+use crate::store::record::{Control, Held, Record};
+use crate::units::Bytes;
+
+/// A guest's clock may differ from the host's by both of these before its trial is void.
+const DRIFT_SHARE: f64 = 0.001;
+const DRIFT_NS: u64 = 20_000_000;
+/// Below this share of its bytes on the device, data was packed or compressed.
+const STORED_SHARE: f64 = 0.95;
+
+/// What the host saw that stands in no event of the record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Witness<'a> {
+    /// The mount that was asked for.
+    pub asked: Option<&'a Mount>,
+    pub cold: Option<&'a Raw>,
+    /// Whether the ground's device goes past the host's page cache; `None` where there is no such device.
+    pub direct: Option<bool>,
+}
+
+/// All controls that this trial's events allow to be judged.
+pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<Control> {
+    let all = [
+        mount(record, witness.asked),
+        memory(record),
+        cold(job, witness.cold),
+        flush(record),
+        clock(record),
+        host_cache(witness.direct),
+        stored(&record.trees),
+        read_back(&record.trees),
+        reached_device(record),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn control(name: &str, asked: impl Into<String>, seen: impl Into<String>, held: Held) -> Option<Control> {
+    Some(Control { name: name.to_owned(), asked: asked.into(), seen: seen.into(), held })
+}
+
+fn yes_or(no: Held, held: bool) -> Held {
+    if held { Held::Yes } else { no }
+}
+
+fn mount(record: &Record, asked: Option<&Mount>) -> Option<Control> {
+    let (asked, seen) = (asked?, record.mounted.as_ref()?);
+    let kind = filesystems::find(&record.kind)?;
+    let shown =
+        |fstype: &str, options: &[String]| format!("{fstype} {}", options.join(",")).trim_end().to_owned();
+    let wanted = shown(asked.fstype(), asked.options());
+    match kind.confirm(asked, seen) {
+        Ok(()) => control("mount", wanted, shown(&seen.fstype, &seen.options), Held::Yes),
+        Err(differs) => control("mount", wanted, differs, Held::No),
+    }
+}
+
+fn memory(record: &Record) -> Option<Control> {
+    let limit = record.memory?;
+    let asked = format!("at most {limit}");
+    match record.probe("memory", "peak_bytes").map(Bytes) {
+        None if record.probes.is_empty() => None,
+        None => control("memory", asked, "this kernel does not say the peak", Held::Label),
+        Some(peak) => {
+            control("memory", asked, format!("{peak} at the most"), yes_or(Held::No, peak <= limit))
+        }
+    }
+}
+
+fn cold(job: &Job, seen: Option<&Raw>) -> Option<Control> {
+    let (true, Some(seen)) =
+        (job.steps.iter().any(|s| matches!(s, crate::agent::protocol::Step::Settle { cold: true })), seen)
+    else {
+        return None;
+    };
+    let asked = seen.get("asked_bytes").copied().unwrap_or(0);
+    match seen.get("device_bytes_read") {
+        None => control("cold", "empty caches", "there is no device whose reads could show it", Held::Label),
+        Some(read) => {
+            let text = format!("{} of a witness of {} came from the device", Bytes(*read), Bytes(asked));
+            control("cold", "empty caches", text, yes_or(Held::No, *read >= asked))
+        }
+    }
+}
+
+fn flush(record: &Record) -> Option<Control> {
+    let fsyncs: u64 = record.phases.iter().map(|p| p.count("fsyncs")).sum();
+    let flushes = record.probe("block_io", "flushes")?;
+    if fsyncs == 0 {
+        return None;
+    }
+    let asked = format!("{fsyncs} fsyncs reach the device");
+    if record.probe("block_io", "volatile_cache") == Some(0) {
+        return control("flush", asked, "the device has no volatile cache, so none is needed", Held::Label);
+    }
+    control("flush", asked, format!("{flushes} flushes"), yes_or(Held::No, flushes > 0))
+}
+
+fn clock(record: &Record) -> Option<Control> {
+    let drift = record.circumstances.clock_drift_ns.unsigned_abs();
+    let share = drift as f64 / record.circumstances.host_ns.max(1) as f64;
+    let seen = format!("{:.3} ms apart ({:.4} %)", drift as f64 / 1e6, share * 100.0);
+    control(
+        "clock",
+        "the agent's clock runs as the host's",
+        seen,
+        yes_or(Held::No, drift <= DRIFT_NS || share <= DRIFT_SHARE),
+    )
+}
+
+fn host_cache(direct: Option<bool>) -> Option<Control> {
+    let seen = if direct? { "direct I/O on the image" } else { "the image is in the host's page cache too" };
+    control("host cache", "kept out", seen, yes_or(Held::Label, direct?))
+}
+
+fn stored(trees: &[Tree]) -> Option<Control> {
+    let tree = trees.iter().find(|t| t.at == At::Remounted).or(trees.first())?;
+    let share = tree.stored as f64 / tree.bytes.max(1) as f64;
+    let seen = format!("{} on the device for {} in files", Bytes(tree.stored), Bytes(tree.bytes));
+    control("stored", "every byte in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
+}
+
+fn read_back(trees: &[Tree]) -> Option<Control> {
+    let first = trees.first()?;
+    let expected = first.expected.as_ref().unwrap_or(&first.hash);
+    let wrong = trees.iter().find(|t| t.hash != *expected);
+    let asked = format!("{} files, {} as they were written", first.files, Bytes(first.bytes));
+    match wrong {
+        None => control(
+            "read-back",
+            asked,
+            trees.iter().map(|t| t.at.name()).collect::<Vec<_>>().join(" and ") + ": the same",
+            Held::Yes,
+        ),
+        Some(tree) => control(
+            "read-back",
+            asked,
+            format!("{}: {} files, {} of other content", tree.at.name(), tree.files, Bytes(tree.bytes)),
+            Held::No,
+        ),
+    }
+}
+
+/// Says, without voiding anything, that a row is about page cache and CPU.
+fn reached_device(record: &Record) -> Option<Control> {
+    let written: u64 = record.phases.iter().map(|p| p.count("bytes_written")).sum();
+    let reached = record.probe("block_io", "bytes_written")?;
+    if written == 0 {
+        return None;
+    }
+    let seen = format!("{} of {}", Bytes(reached), Bytes(written));
+    control(
+        "device",
+        "at least half of what was written reaches the device",
+        seen,
+        yes_or(Held::Label, reached * 2 >= written),
+    )
+}

@@ -1,0 +1,203 @@
+//! From a launch's events to a record. Pure: whatever ground the events came from, they fold the same way.
+
+use std::collections::BTreeMap;
+
+use super::controls::{self, Witness};
+use super::jobs::Trial;
+use super::metrics;
+use crate::agent::protocol::{Buckets, Event, Job, Role, Step, WorkSpec};
+use crate::grounds::{Ended, GroundTraits, Stamped};
+use crate::probes::Raw;
+use crate::store::record::{Circumstances, Control, Held, Outcome, Record, SCHEMA};
+use crate::workloads;
+
+/// A trial whose events are still coming.
+pub struct Fold<'a> {
+    job: &'a Job,
+    record: Record,
+    histograms: Vec<Buckets>,
+    cold: Option<Raw>,
+    direct: Option<bool>,
+    /// The step that has begun and not ended.
+    step: Option<String>,
+    /// First and last clock of the agent, each with the moment of its arrival.
+    clocks: Option<[(u64, u64); 2]>,
+    done: bool,
+    void: Option<String>,
+    failed: Option<String>,
+}
+
+/// A finished trial: its record, without the line before it, and what is stored beside it.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    pub record: Record,
+    pub histograms: Vec<Buckets>,
+}
+
+impl<'a> Fold<'a> {
+    pub fn new(trial: &Trial<'_>, job: &'a Job, ground: String, traits: GroundTraits) -> Self {
+        let mut record = blank(trial, job, ground, traits);
+        if let Some(engine) = workloads::engine(&job.work.engine)
+            && let Ok(work) = engine.parse(&job.work.parameters)
+        {
+            record.volume = work.volume(job.workload_seed);
+        }
+        Fold {
+            job,
+            record,
+            histograms: Vec::new(),
+            cold: None,
+            direct: None,
+            step: None,
+            clocks: None,
+            done: false,
+            void: None,
+            failed: None,
+        }
+    }
+
+    pub fn event(&mut self, stamped: Stamped) {
+        let Stamped { host_ns, event } = stamped;
+        match event {
+            Event::Hello { clock_ns, .. } | Event::Trial { clock_ns, .. } | Event::Tick { clock_ns, .. } => {
+                self.clock(clock_ns, host_ns);
+            }
+            Event::Step { step, clock_ns } => {
+                self.clock(clock_ns, host_ns);
+                self.step = Some(step);
+            }
+            Event::Stepped(stepped) => {
+                self.step = None;
+                self.record.steps.push(stepped);
+            }
+            Event::Device { direct, .. } => self.direct = Some(direct),
+            Event::Mounted(mounted) => self.record.mounted = Some(mounted),
+            Event::Space(space) => self.record.space.push(space),
+            Event::Phase(phase) => self.record.phases.push(phase),
+            Event::Histogram(buckets) => self.histograms.push(buckets),
+            Event::Probe { name, raw } => {
+                self.record.probes.insert(name, raw);
+            }
+            Event::NotAvailable { name, reason } => {
+                self.record.not_available.insert(name, reason);
+            }
+            Event::Seen { raw, .. } => self.cold = Some(raw),
+            Event::Tree(tree) => self.record.trees.push(tree),
+            Event::Failed { step, operation, path, text, .. } => {
+                self.failed = Some(format!("{step}: {operation} of {path} failed: {text}"));
+            }
+            Event::Done { clock_ns, .. } => {
+                self.clock(clock_ns, host_ns);
+                self.done = true;
+            }
+            Event::Bye { clock_ns, .. } => self.clock(clock_ns, host_ns),
+        }
+    }
+
+    /// The figures say nothing, for this reason.
+    pub fn void(&mut self, reason: impl Into<String>) {
+        self.void.get_or_insert(reason.into());
+    }
+
+    pub fn finish(mut self, ended: &Ended, circumstances: Circumstances) -> Folded {
+        self.record.circumstances = circumstances;
+        if let Some([(agent_a, host_a), (agent_b, host_b)]) = self.clocks {
+            let (agent, host) = (agent_b - agent_a, host_b - host_a);
+            self.record.circumstances.clock_drift_ns = agent.cast_signed() - host.cast_signed();
+        }
+        let asked = self
+            .job
+            .steps
+            .iter()
+            .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
+        let witness = Witness { asked, cold: self.cold.as_ref(), direct: self.direct };
+        self.record.controls = controls::judge(&self.record, self.job, witness);
+        (self.record.outcome, self.record.reason) = self.outcome(ended);
+        if let Some(engine) = workloads::engine(&self.job.work.engine)
+            && let Ok(work) = engine.parse(&self.job.work.parameters)
+        {
+            self.record.metrics = metrics::all(&self.record, &*work);
+            self.record.metrics_version = metrics::version(&*work);
+        }
+        Folded { record: self.record, histograms: self.histograms }
+    }
+
+    fn clock(&mut self, agent_ns: u64, host_ns: u64) {
+        let now = (agent_ns, host_ns);
+        self.clocks = Some([self.clocks.map_or(now, |[first, _]| first), now]);
+    }
+
+    fn outcome(&self, ended: &Ended) -> (Outcome, Option<String>) {
+        let broken = self.record.controls.iter().find(|c| c.held == Held::No);
+        match (&self.void, &self.failed, broken) {
+            (Some(reason), _, _) => (Outcome::Void, Some(reason.clone())),
+            (None, Some(reason), _) => (Outcome::Failed, Some(reason.clone())),
+            (None, None, _) if !self.done => (Outcome::Failed, Some(self.lost(ended))),
+            (None, None, Some(control)) => (broken_outcome(control), Some(sentence(control))),
+            (None, None, None) => (Outcome::Done, None),
+        }
+    }
+
+    fn lost(&self, ended: &Ended) -> String {
+        let during = self.step.as_deref().map_or(String::new(), |s| format!(" during {s}"));
+        let how = if ended.fault.is_empty() { "without a word" } else { &ended.fault };
+        let console = ended.console.join(" | ");
+        format!("the agent ended{during}: {how}{}{console}", if console.is_empty() { "" } else { ": " })
+    }
+}
+
+/// Data that is not what was written is the filesystem's failure; any other broken control says nothing about it.
+fn broken_outcome(control: &Control) -> Outcome {
+    if control.name == "read-back" { Outcome::Failed } else { Outcome::Void }
+}
+
+fn sentence(control: &Control) -> String {
+    format!("control {}: asked {}; seen {}", control.name, control.asked, control.seen)
+}
+
+/// A record of which nothing is known yet but what was planned.
+pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits) -> Record {
+    Record {
+        schema: SCHEMA,
+        trial: job.trial.clone(),
+        attempt: job.attempt,
+        role: trial.role,
+        round: if trial.role == Role::Proof { 0 } else { trial.round },
+        order: trial.order,
+        filesystem: trial.entrant.label.clone(),
+        kind: trial.entrant.kind.clone(),
+        variant: trial.entrant.variant.clone(),
+        workload: trial.work.label.clone(),
+        work: job.work.clone(),
+        params_hash: params_hash(&job.work),
+        volume: workloads::Volume::default(),
+        ground,
+        device: job.device.clone(),
+        size: job.size,
+        memory: job.memory,
+        workload_seed: job.workload_seed,
+        clock: traits.clock,
+        fidelity: traits.fidelity,
+        outcome: Outcome::Skipped,
+        reason: None,
+        mounted: None,
+        steps: Vec::new(),
+        space: Vec::new(),
+        phases: Vec::new(),
+        probes: BTreeMap::new(),
+        not_available: BTreeMap::new(),
+        controls: Vec::new(),
+        trees: Vec::new(),
+        histograms: Vec::new(),
+        metrics: Vec::new(),
+        metrics_version: 0,
+        circumstances: Circumstances::default(),
+        previous: String::new(),
+    }
+}
+
+/// BLAKE3 of the engine's name and parameters, as they are stored.
+pub fn params_hash(work: &WorkSpec) -> String {
+    let text = serde_json::to_string(work).unwrap_or_default();
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}

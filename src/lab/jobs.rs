@@ -1,0 +1,106 @@
+//! From a plan to the jobs that an agent carries out. Pure: `--dry-run` prints what comes out of here.
+
+use super::plan::{Entrant, Plan, PlannedWork};
+use crate::agent::protocol::{At, Dev, Job, PROTOCOL, Role, Step};
+use crate::filesystems::{self, Filesystem};
+use crate::workloads::Until;
+
+/// A trial whose work takes longer than this has hung.
+const LIMIT_SECONDS: u64 = 3600;
+const PROGRESS_EVERY_MS: u64 = 1000;
+
+/// One cell of one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    pub role: Role,
+    /// 0 for a proof.
+    pub round: u32,
+    /// From 1, in the round's random order.
+    pub order: u32,
+    pub entrant: &'a Entrant,
+    pub work: &'a PlannedWork,
+}
+
+impl Trial<'_> {
+    /// `r03/postmark-quick/ext4`
+    pub fn name(&self) -> String {
+        let round = match self.role {
+            Role::Proof => "proof".to_owned(),
+            Role::Measure => format!("r{:02}", self.round),
+        };
+        format!("{round}/{}/{}", self.work.label, self.entrant.label)
+    }
+}
+
+impl Plan {
+    /// All trials of a round: workload by workload, the filesystems in random order, back to back.
+    pub fn round(&self, round: u32) -> impl Iterator<Item = Trial<'_>> {
+        self.workloads.iter().flat_map(move |work| {
+            let order = self.order(round, &work.label);
+            order.into_iter().enumerate().map(move |(place, at)| Trial {
+                role: Role::Measure,
+                round,
+                order: place as u32 + 1,
+                entrant: &self.entrants[at],
+                work,
+            })
+        })
+    }
+
+    /// One proof for each cell.
+    pub fn proofs(&self) -> impl Iterator<Item = Trial<'_>> {
+        self.round(0).map(|trial| Trial { role: Role::Proof, ..trial })
+    }
+
+    /// The job of a trial. `token` names what the agent makes on the host.
+    pub fn job(&self, trial: &Trial<'_>, attempt: u32, device: Dev, token: &str) -> Job {
+        let kind = match device {
+            Dev::Image { .. } => filesystems::find(&trial.entrant.kind),
+            Dev::Folder { .. } => None,
+        };
+        Job {
+            protocol: PROTOCOL,
+            token: token.to_owned(),
+            trial: trial.name(),
+            attempt,
+            role: trial.role,
+            steps: steps(kind, trial, self.cold),
+            device,
+            size: self.size,
+            memory: self.memory,
+            work: trial.work.work.clone(),
+            workload_seed: self.workload_seed(trial.round),
+            progress_every_ms: Some(PROGRESS_EVERY_MS),
+            limit_seconds: LIMIT_SECONDS,
+        }
+    }
+}
+
+/// The order of a trial. A folder that is taken as it is has no filesystem to make, mount or check.
+fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<Step> {
+    let variant = &trial.entrant.variant;
+    let proof = trial.role == Role::Proof;
+    let mount = kind.map(|k| Step::Mount { mount: k.mount(variant) });
+    let check = |at| kind.and_then(|k| k.check()).map(|check| Step::Check { check, at });
+    let unmount = || kind.map(|_| Step::Unmount);
+    let mut steps = vec![Step::Reset];
+    steps.extend(kind.into_iter().flat_map(|k| k.make(variant)).map(|argv| Step::Make { argv }));
+    steps.extend(mount.clone());
+    steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }, Step::ProbesOn]);
+    steps.push(Step::Work { until: if proof { Until::Live } else { Until::End } });
+    steps.extend([Step::Sync, Step::ProbesOff]);
+    if proof {
+        steps.push(Step::Verify { at: At::Filled });
+        if kind.is_some() {
+            steps.extend(unmount());
+            steps.extend(check(At::Filled));
+            steps.extend(mount);
+            steps.push(Step::Verify { at: At::Remounted });
+        }
+    }
+    steps.extend([Step::Empty, Step::Space { at: At::Emptied }]);
+    steps.extend(unmount());
+    steps.extend(check(At::Emptied));
+    steps.extend(kind.into_iter().flat_map(|k| k.revert(variant)).map(|argv| Step::Revert { argv }));
+    steps
+}

@@ -1,0 +1,298 @@
+//! Carries a plan out: proofs, then round after round, each trial into the store before the next begins.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::fold::{Fold, Folded, blank};
+use super::jobs::Trial;
+use super::plan::{Plan, Rounds};
+use super::skips::Skip;
+use crate::agent::protocol::{Event, Role};
+use crate::grounds::{Ended, Ground, Next};
+use crate::store::record::{Circumstances, Outcome, Record};
+use crate::store::{Folder, Run};
+
+/// A void trial is repeated at the end of its round, so often at most.
+const REPEATS: u32 = 2;
+/// How often the world is looked at while an agent is silent.
+const LOOK: Duration = Duration::from_millis(200);
+/// An agent that says nothing for so long, progress reports included, has hung.
+const SILENCE: Duration = Duration::from_secs(600);
+/// Why a trial is void that Ctrl-C ended; a resumed run repeats it.
+pub const INTERRUPTED: &str = "interrupted";
+
+/// Somebody who looks on. Measuring code prints nothing; this is how others hear of it.
+pub trait Watch {
+    fn begins(&mut self, plan: &Plan, skips: &[Skip]);
+    /// `left` is what is still to come, where it is known.
+    fn trial(&mut self, name: &str, left: Option<Duration>);
+    fn tick(&mut self, done: u64, total: u64);
+    fn record(&mut self, record: &Record);
+    fn round(&mut self, round: u32, of: Rounds);
+}
+
+/// How a race ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Finish {
+    pub rounds: u32,
+    pub interrupted: bool,
+}
+
+pub struct Race<'a> {
+    pub plan: &'a Plan,
+    pub ground: &'a dyn Ground,
+    pub folder: &'a mut Folder,
+    pub skips: &'a [Skip],
+    pub watch: &'a mut dyn Watch,
+    /// Set by the first Ctrl-C.
+    pub stop: &'a AtomicBool,
+}
+
+impl Race<'_> {
+    /// Runs to the plan's end, or goes on where `before` ended: the unfinished round is repeated whole, because pairs must
+    /// not straddle an interruption.
+    pub fn run(mut self, before: &Run) -> anyhow::Result<Finish> {
+        let mut history = History::of(before);
+        self.watch.begins(self.plan, self.skips);
+        self.record_skips(&mut history)?;
+        let begin = Instant::now();
+        let mut finish = Finish::default();
+        self.proofs(&mut history, begin)?;
+        let first = history.first_unfinished_round(self.plan, self.skips);
+        finish.rounds = first - 1;
+        let rounds_begin = Instant::now();
+        for round in first.. {
+            if self.stopped() || !self.another(round, first, begin, rounds_begin) {
+                break;
+            }
+            self.round(round, &mut history, begin)?;
+            if !self.stopped() {
+                finish.rounds = round;
+                self.watch.round(round, self.plan.rounds);
+            }
+        }
+        finish.interrupted = self.stopped();
+        Ok(finish)
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether this round is to be run: within the budget only whole rounds are begun that will most likely fit.
+    fn another(&self, round: u32, first: u32, begin: Instant, rounds_begin: Instant) -> bool {
+        match (self.plan.rounds, self.plan.budget) {
+            (Rounds::Exactly(n), _) => round <= n,
+            (Rounds::AtLeast(n), Some(budget)) if round > n => {
+                let done = round - first;
+                done > 0 && begin.elapsed() + rounds_begin.elapsed() / done <= budget.0
+            }
+            (Rounds::AtLeast(_), Some(_)) => true,
+            (Rounds::AtLeast(n), None) => round <= n,
+        }
+    }
+
+    fn record_skips(&mut self, history: &mut History) -> anyhow::Result<()> {
+        for skip in self.skips {
+            let name = format!("skipped/{}/{}", skip.workload, skip.filesystem);
+            if history.attempts(&name) > 0 {
+                continue;
+            }
+            let entrant = self.plan.entrants.iter().find(|e| e.label == skip.filesystem);
+            let work = self.plan.workloads.iter().find(|w| w.label == skip.workload);
+            let (Some(entrant), Some(work)) = (entrant, work) else { continue };
+            let trial = Trial { role: Role::Proof, round: 0, order: 0, entrant, work };
+            let mut record = self.blank(&trial, 1);
+            (record.trial, record.reason) = (name, Some(skip.reason.clone()));
+            self.store(Folded { record, histograms: Vec::new() }, history)?;
+        }
+        Ok(())
+    }
+
+    fn proofs(&mut self, history: &mut History, begin: Instant) -> anyhow::Result<()> {
+        let plan = self.plan;
+        let proofs: Vec<Trial<'_>> = plan.proofs().filter(|t| !self.is_skipped(t)).collect();
+        for trial in proofs {
+            let mut tries = 0;
+            while !history.is_settled(&trial.name()) && tries <= REPEATS && !self.stopped() {
+                self.trial(&trial, history, begin)?;
+                tries += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, round: u32, history: &mut History, begin: Instant) -> anyhow::Result<()> {
+        let plan = self.plan;
+        let mut due: Vec<Trial<'_>> =
+            plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_proof(t)).collect();
+        for _ in 0..=REPEATS {
+            let mut void = Vec::new();
+            for trial in due {
+                if self.stopped() {
+                    return Ok(());
+                }
+                if self.trial(&trial, history, begin)? == Outcome::Void {
+                    void.push(trial);
+                }
+            }
+            due = void;
+        }
+        Ok(())
+    }
+
+    fn is_skipped(&self, trial: &Trial<'_>) -> bool {
+        self.skips.iter().any(|s| s.filesystem == trial.entrant.label && s.workload == trial.work.label)
+    }
+
+    fn trial(&mut self, trial: &Trial<'_>, history: &mut History, begin: Instant) -> anyhow::Result<Outcome> {
+        let name = trial.name();
+        self.watch.trial(&name, history.left(self.plan, begin));
+        let started = Instant::now();
+        let folded = self.launch(trial, history.attempts(&name) + 1)?;
+        history.took(started.elapsed());
+        self.store(folded, history)
+    }
+
+    fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
+        let record = self.folder.append(folded.record, &folded.histograms)?;
+        history.add(&record);
+        self.watch.record(&record);
+        Ok(record.outcome)
+    }
+
+    fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
+        let device = self.ground.device(self.plan.image);
+        let job = self.plan.job(trial, attempt, device, "");
+        blank(trial, &job, self.ground.name(), self.ground.traits())
+    }
+
+    /// One launch with one job, folded.
+    fn launch(&mut self, trial: &Trial<'_>, attempt: u32) -> anyhow::Result<Folded> {
+        let token = format!("{}-{}-{attempt}", std::process::id(), token(&trial.name()));
+        let job = self.plan.job(trial, attempt, self.ground.device(self.plan.image), &token);
+        let mut fold = Fold::new(trial, &job, self.ground.name(), self.ground.traits());
+        let mut circumstances = Circumstances {
+            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            load: load(),
+            ..Circumstances::default()
+        };
+        let (begin, steal) = (Instant::now(), steal_ns());
+        let mut launched = self.ground.launch(std::slice::from_ref(&job))?;
+        let mut heard = Instant::now();
+        loop {
+            if self.stopped() {
+                fold.void(INTERRUPTED);
+                launched.stop();
+            }
+            match launched.next(LOOK) {
+                Next::Event(stamped) => {
+                    heard = Instant::now();
+                    if let Event::Tick { done, total, .. } = stamped.event {
+                        self.watch.tick(done, total);
+                    }
+                    fold.event(stamped);
+                }
+                Next::Damaged(what) => fold.void(what),
+                Next::Quiet if heard.elapsed() < SILENCE => {}
+                Next::Quiet => launched.stop(),
+                Next::Ended => break,
+            }
+        }
+        let ended: Ended = launched.end();
+        circumstances.host_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        circumstances.steal_ns = steal_ns().saturating_sub(steal);
+        Ok(fold.finish(&ended, circumstances))
+    }
+}
+
+/// Short and fit for a file name, whatever the labels hold.
+fn token(trial: &str) -> String {
+    blake3::hash(trial.as_bytes()).to_hex()[..8].to_owned()
+}
+
+fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|w| w.parse().ok()).unwrap_or(0.0)
+}
+
+fn steal_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let ticks: u64 = text.split_whitespace().nth(8).and_then(|w| w.parse().ok()).unwrap_or(0);
+    ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second())
+}
+
+/// What has happened so far, in this process and before it.
+#[derive(Default)]
+struct History {
+    /// Of each trial: how many attempts, and how the last one ended.
+    last: HashMap<String, (u32, Outcome, bool)>,
+    failed_proofs: HashSet<(String, String)>,
+    took: Vec<Duration>,
+}
+
+impl History {
+    fn of(run: &Run) -> Self {
+        let mut history = History::default();
+        run.records.iter().for_each(|record| history.add(record));
+        history
+    }
+
+    fn add(&mut self, record: &Record) {
+        let interrupted = record.reason.as_deref() == Some(INTERRUPTED);
+        self.last.insert(record.trial.clone(), (record.attempt, record.outcome, interrupted));
+        if record.role == Role::Proof && record.outcome == Outcome::Failed {
+            self.failed_proofs.insert((record.filesystem.clone(), record.workload.clone()));
+        }
+    }
+
+    fn attempts(&self, trial: &str) -> u32 {
+        self.last.get(trial).map_or(0, |(attempt, ..)| *attempt)
+    }
+
+    /// Nothing more is to be done about this trial.
+    fn is_settled(&self, trial: &str) -> bool {
+        match self.last.get(trial) {
+            None => false,
+            Some((attempt, Outcome::Void, interrupted)) => !interrupted && *attempt > REPEATS,
+            Some(_) => true,
+        }
+    }
+
+    fn failed_its_proof(&self, trial: &Trial<'_>) -> bool {
+        self.failed_proofs.contains(&(trial.entrant.label.clone(), trial.work.label.clone()))
+    }
+
+    fn first_unfinished_round(&self, plan: &Plan, skips: &[Skip]) -> u32 {
+        let is_skipped = |t: &Trial<'_>| {
+            skips.iter().any(|s| s.filesystem == t.entrant.label && s.workload == t.work.label)
+                || self.failed_its_proof(t)
+        };
+        let is_finished =
+            |round: &u32| plan.round(*round).all(|t| is_skipped(&t) || self.is_settled(&t.name()));
+        let everything_skipped = plan.round(1).all(|t| is_skipped(&t));
+        if everything_skipped {
+            return plan.rounds.at_least() + 1;
+        }
+        1 + (1..).take_while(is_finished).count() as u32
+    }
+
+    fn took(&mut self, time: Duration) {
+        self.took.push(time);
+    }
+
+    /// The time still to come, from the mean of this process's trials.
+    fn left(&self, plan: &Plan, begin: Instant) -> Option<Duration> {
+        if let (Rounds::AtLeast(_), Some(budget)) = (plan.rounds, plan.budget)
+            && begin.elapsed() < budget.0
+        {
+            return Some(budget.0 - begin.elapsed());
+        }
+        let mean =
+            self.took.iter().sum::<Duration>() / u32::try_from(self.took.len()).ok().filter(|n| *n > 0)?;
+        let cells = plan.entrants.len() * plan.workloads.len() * (plan.rounds.at_least() as usize + 1);
+        let left = cells.saturating_sub(self.last.len());
+        Some(mean * u32::try_from(left).unwrap_or(u32::MAX))
+    }
+}

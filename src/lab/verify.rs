@@ -1,0 +1,128 @@
+//! Recomputes everything of a run from its raw records.
+
+use super::fold::params_hash;
+use super::machine;
+use super::metrics;
+use super::plan::Plan;
+use crate::agent::protocol::Role;
+use crate::filesystems;
+use crate::grounds::Ground;
+use crate::store::Run;
+use crate::store::record::{Outcome, Record};
+use crate::workloads;
+
+/// What a check of a whole run found.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    pub records: usize,
+    pub metrics: usize,
+    pub histograms: usize,
+    /// One sentence each; a sound run has none.
+    pub wrong: Vec<String>,
+}
+
+/// Checksums, chain, histograms, parameters, order and every metric.
+pub fn verify(run: &Run) -> Verified {
+    let mut found = Verified { records: run.records.len(), wrong: run.damage.clone(), ..Verified::default() };
+    for record in &run.records {
+        let name = format!("{} (attempt {})", record.trial, record.attempt);
+        found.metrics += record.metrics.len();
+        found.histograms += record.histograms.len();
+        let checks = [
+            metrics_hold(record),
+            parameters_hold(record),
+            order_holds(&run.plan, record),
+            files_hold(run, record),
+        ];
+        found.wrong.extend(checks.into_iter().flatten().map(|what| format!("{name}: {what}")));
+    }
+    found
+}
+
+fn metrics_hold(record: &Record) -> Option<String> {
+    if record.outcome == Outcome::Skipped {
+        return None;
+    }
+    let Some(engine) = workloads::engine(&record.work.engine) else {
+        return Some(format!(
+            "this fsderby has no workload {} to recompute its metrics with",
+            record.work.engine
+        ));
+    };
+    let work = match engine.parse(&record.work.parameters) {
+        Ok(work) => work,
+        Err(e) => return Some(format!("its parameters are no longer understood: {e}")),
+    };
+    let version = metrics::version(&*work);
+    if record.metrics_version != version {
+        return Some(format!(
+            "its metrics are of version {}, this fsderby computes {version}",
+            record.metrics_version
+        ));
+    }
+    let again = metrics::all(record, &*work);
+    let differs = again.iter().zip(&record.metrics).find(|(a, b)| a != b).map(|(a, _)| a.name.clone());
+    match differs {
+        Some(name) => Some(format!("{name} is not what its raw values give")),
+        None if again.len() != record.metrics.len() => {
+            Some("it has other metrics than its raw values give".into())
+        }
+        None => None,
+    }
+}
+
+fn parameters_hold(record: &Record) -> Option<String> {
+    (params_hash(&record.work) != record.params_hash).then(|| "its parameters do not fit their hash".into())
+}
+
+fn order_holds(plan: &Plan, record: &Record) -> Option<String> {
+    if record.outcome == Outcome::Skipped {
+        return None;
+    }
+    let mut planned = if record.role == Role::Proof {
+        plan.proofs().collect::<Vec<_>>()
+    } else {
+        plan.round(record.round).collect()
+    };
+    planned.retain(|t| t.name() == record.trial);
+    match planned.first() {
+        None => Some("the plan has no such trial".into()),
+        Some(t) if t.order != record.order => {
+            Some(format!("the plan's order has it at {}, not {}", t.order, record.order))
+        }
+        Some(_) => None,
+    }
+}
+
+fn files_hold(run: &Run, record: &Record) -> Option<String> {
+    record.histograms.iter().find_map(|file| match std::fs::read(run.folder.join(&file.path)) {
+        Err(e) => Some(format!("{} cannot be read: {e}", file.path)),
+        Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != file.blake3 => {
+            Some(format!("{} is altered", file.path))
+        }
+        Ok(_) => None,
+    })
+}
+
+/// A run goes on only where it began: same kernel, same tools, same binary.
+pub fn same_machine(before: &Run, ground: &dyn Ground) -> anyhow::Result<()> {
+    let kinds = before.plan.entrants.iter().filter_map(|e| filesystems::find(&e.kind));
+    let (was, is) = (&before.machine, machine::look(ground, kinds));
+    let same = [
+        ("the kernel", was.kernel == is.kernel && was.kernel_build == is.kernel_build),
+        ("the CPU", was.cpu == is.cpu && was.cpus == is.cpus),
+        ("fsderby", was.fsderby == is.fsderby),
+        ("the tools", was.tools == is.tools),
+        ("the disk", was.disk == is.disk),
+    ];
+    match same.iter().find(|(_, same)| !same) {
+        None => Ok(()),
+        Some((what, _)) => {
+            let text = format!(
+                "{what} changed since {} began, so its rounds would not be of one kind\n  try: a new run",
+                before.folder.display()
+            );
+            Err(crate::exit::Failure::usage(text).into())
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Records as lines: each carries its own checksum and that of the line before it.
+//!
+//! `crc32` is the last key of a line, over all bytes before it, so that any tool that reads JSON lines can check it:
+//! ```text
+//! {"schema":1,…,"previous":"5d41402a","crc32":"7d793037"}
+//! ```
+
+use super::record::{Record, SCHEMA};
+
+/// How a whole line ends, but for the eight digits.
+const KEY: &str = ",\"crc32\":\"";
+const END: &str = "\"}";
+const DIGITS: usize = 8;
+
+/// The line of a record, without its end, and its checksum.
+pub fn write(record: &Record) -> serde_json::Result<(String, String)> {
+    let json = serde_json::to_string(record)?;
+    let open = json.strip_suffix('}').unwrap_or(&json);
+    let sum = format!("{:08x}", crc32fast::hash(open.as_bytes()));
+    Ok((format!("{open}{KEY}{sum}{END}"), sum))
+}
+
+/// What became of one line.
+#[derive(Debug)]
+pub enum Line {
+    Sound(Box<Record>, String),
+    /// Written only in part: the machine or the process died in the middle.
+    Torn,
+    Damaged(String),
+}
+
+pub fn read(line: &str) -> Line {
+    let Some((open, sum)) = split(line) else { return Line::Torn };
+    if format!("{:08x}", crc32fast::hash(open.as_bytes())) != sum {
+        return Line::Damaged("its checksum does not fit its content".into());
+    }
+    match serde_json::from_str::<Record>(&format!("{open}}}")) {
+        Err(e) => Line::Damaged(format!("it is not understood: {e}")),
+        Ok(record) if record.schema != SCHEMA => {
+            Line::Damaged(format!("it has the shape {}, this fsderby reads {SCHEMA}", record.schema))
+        }
+        Ok(record) => Line::Sound(Box::new(record), sum.to_owned()),
+    }
+}
+
+/// `{…` and the eight digits of a line that is whole.
+fn split(line: &str) -> Option<(&str, &str)> {
+    let inner = line.strip_suffix(END)?;
+    let at = inner.len().checked_sub(DIGITS)?;
+    let (head, sum) = (inner.get(..at)?, inner.get(at..)?);
+    Some((head.strip_suffix(KEY)?, sum))
+}
+
+/// All lines of a file.
+#[derive(Debug, Default)]
+pub struct Lines {
+    pub records: Vec<Record>,
+    /// The checksum of the last sound line.
+    pub last: String,
+    /// What is wrong, one sentence each.
+    pub damage: Vec<String>,
+    /// What died while it was written, one sentence each: no damage.
+    pub torn: Vec<String>,
+}
+
+/// A torn line loses only its own trial: whoever writes next begins a new line and chains to the last sound one.
+pub fn read_all(bytes: &[u8]) -> Lines {
+    let mut lines = Lines::default();
+    let text = String::from_utf8_lossy(bytes);
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
+        match read(line) {
+            Line::Torn => lines.torn.push(format!("line {number} was not written to its end")),
+            Line::Damaged(what) => lines.damage.push(format!("line {number}: {what}")),
+            Line::Sound(record, sum) => {
+                if record.previous != lines.last {
+                    let text = format!(
+                        "line {number} does not follow the line before it: one is altered, missing or out of order"
+                    );
+                    lines.damage.push(text);
+                }
+                lines.last = sum;
+                lines.records.push(*record);
+            }
+        }
+    }
+    lines
+}

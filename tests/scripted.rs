@@ -1,0 +1,314 @@
+//! The whole way from a plan to stored records, on a scripted ground: nothing here needs root or a disk.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fsderby::agent::protocol::{At, Event, Role};
+use fsderby::grounds::{Ground, Next};
+use fsderby::lab::experiment::Experiment;
+use fsderby::lab::plan::{Plan, Rounds};
+use fsderby::lab::race::{Finish, INTERRUPTED, Race, Watch};
+use fsderby::lab::skips::Skip;
+use fsderby::lab::verify::verify;
+use fsderby::store::machine::Machine;
+use fsderby::store::record::{Held, Outcome, Record};
+use fsderby::store::{self, Folder, Run};
+use support::scripted::{Scripted, is_proof};
+
+const EXPERIMENT: &str = r#"
+name = "scripted"
+size = "1g"
+memory = "64m"
+workloads = ["postmark-quick", "maildir-quick"]
+filesystems = ["ext2", "ext4", "xfs"]
+rounds = 2
+seed = 7
+"#;
+
+fn plan() -> Plan {
+    Experiment::parse(EXPERIMENT, "test").unwrap().plan("scripted".into(), 1).unwrap()
+}
+
+/// Somebody who keeps silent, and can stop the race at a trial.
+struct Quiet<'a> {
+    stop_at: Option<&'a str>,
+    stop: &'a AtomicBool,
+}
+
+impl Watch for Quiet<'_> {
+    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
+    fn trial(&mut self, name: &str, _: Option<Duration>) {
+        if self.stop_at == Some(name) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+    fn tick(&mut self, _: u64, _: u64) {}
+    fn record(&mut self, _: &Record) {}
+    fn round(&mut self, _: u32, _: Rounds) {}
+}
+
+fn race(folder: &Path, plan: &Plan, ground: &dyn Ground, stop_at: Option<&str>) -> (Finish, Run) {
+    let path = folder.join("run");
+    let mut folder = match path.exists() {
+        true => Folder::open(&path).unwrap().0,
+        false => Folder::create(&path, plan, &Machine::default()).unwrap(),
+    };
+    let before = store::read(&path).unwrap();
+    let stop = AtomicBool::new(false);
+    let mut watch = Quiet { stop_at, stop: &stop };
+    let finish = Race { plan, ground, folder: &mut folder, skips: &[], watch: &mut watch, stop: &stop }
+        .run(&before)
+        .unwrap();
+    (finish, store::read(&path).unwrap())
+}
+
+/// The run, and its folder for as long as it is kept.
+fn raced(ground: Scripted) -> (tempfile::TempDir, Run) {
+    let folder = tempfile::tempdir().unwrap();
+    let run = race(folder.path(), &plan(), &ground, None).1;
+    (folder, run)
+}
+
+fn outcomes(run: &Run, trial: &str) -> Vec<Outcome> {
+    run.records.iter().filter(|r| r.trial == trial).map(|r| r.outcome).collect()
+}
+
+#[test]
+fn a_good_run_is_proved_measured_and_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    let (finish, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
+    assert_eq!(run.records.len(), 6 + 2 * 6, "a proof for each cell and two rounds");
+    assert!(
+        run.records.iter().all(|r| r.outcome == Outcome::Done),
+        "{:?}",
+        run.records.iter().map(|r| &r.reason).collect::<Vec<_>>()
+    );
+    let found = verify(&run);
+    assert_eq!(found.wrong, Vec::<String>::new());
+    assert!(found.metrics > 300 && found.histograms == 18, "{found:?}");
+    let measured = run.records.iter().find(|r| r.role == Role::Measure).unwrap();
+    let rate = measured.metric("transactions.rate").unwrap();
+    let ns = measured.phases.iter().find(|p| p.name == "transactions").unwrap().ns;
+    assert!((rate.value - 1000.0 / (ns as f64 / 1e9)).abs() < 1e-9 && rate.headline);
+}
+
+#[test]
+fn two_runs_of_one_seed_take_the_same_order_and_another_seed_another() {
+    let names = |plan: &Plan| {
+        (1..4).flat_map(|r| plan.round(r).map(|t| t.name()).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&plan()), names(&plan()));
+    let other = Plan { plan_seed: 8, ..plan() };
+    assert_ne!(names(&plan()), names(&other));
+    let first: std::collections::HashSet<_> =
+        (1..20).map(|r| plan().round(r).next().unwrap().name()[4..].to_owned()).collect();
+    assert_eq!(first.len(), 3, "every filesystem goes first in some round");
+}
+
+/// One control after the other is broken; each voids its trial, which is then repeated twice and no more.
+#[test]
+fn each_control_that_fails_voids_the_trial_with_its_name() {
+    let break_probe = |probe: &'static str, counter: &'static str, value: u64| {
+        Scripted::event(move |job, event| {
+            if let Event::Probe { name, raw } = event
+                && name == probe
+                && !is_proof(job)
+            {
+                raw.insert(counter.to_owned(), value);
+            }
+        })
+    };
+    let cases = [
+        ("memory", "r01/postmark-quick/ext4", break_probe("memory", "peak_bytes", 1 << 40)),
+        ("flush", "r01/maildir-quick/ext4", break_probe("block_io", "flushes", 0)),
+        (
+            "mount",
+            "r01/postmark-quick/ext4",
+            Scripted::event(|job, event| {
+                if let Event::Mounted(mounted) = event
+                    && !is_proof(job)
+                {
+                    mounted.fstype = "tmpfs".into();
+                }
+            }),
+        ),
+        (
+            "clock",
+            "r01/postmark-quick/ext4",
+            Scripted::event(|job, event| {
+                if let Event::Bye { clock_ns, .. } = event
+                    && !is_proof(job)
+                {
+                    *clock_ns += 30_000_000;
+                }
+            }),
+        ),
+    ];
+    for (control, trial, ground) in cases {
+        let (_kept, run) = raced(ground);
+        assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "{control}");
+        let record = run.records.iter().find(|r| r.trial == trial).unwrap();
+        assert!(
+            record.reason.as_ref().unwrap().starts_with(&format!("control {control}:")),
+            "{:?}",
+            record.reason
+        );
+        assert!(record.controls.iter().any(|c| c.name == control && c.held == Held::No));
+        assert!(record.metrics.is_empty(), "a void trial has raw values and no metrics");
+        assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn caches_that_were_not_dropped_void_a_cold_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let warm = Scripted::event(|_, event| {
+        if let Event::Seen { raw, .. } = event {
+            raw.insert("device_bytes_read".into(), 0);
+        }
+    });
+    let plan = Plan { cold: true, ..plan() };
+    let (_, run) = race(folder.path(), &plan, &warm, None);
+    assert!(
+        run.records
+            .iter()
+            .all(|r| r.outcome == Outcome::Void && r.reason.as_ref().unwrap().contains("control cold"))
+    );
+    let (_, run) = race(&folder.path().join("good"), &plan, &Scripted::well(), None);
+    assert!(run.records.iter().all(|r| r.outcome == Outcome::Done));
+}
+
+#[test]
+fn a_lost_event_voids_the_trial_and_a_repeat_may_do_better() {
+    let (_kept, run) = raced(Scripted::altered(|job, mut events| {
+        if job.attempt == 1 && job.trial == "r01/postmark-quick/xfs" {
+            events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
+        }
+        events
+    }));
+    assert_eq!(outcomes(&run, "r01/postmark-quick/xfs"), [Outcome::Void, Outcome::Done]);
+    assert_eq!(run.current().len(), 18, "of the two attempts only the last counts");
+    let last_of_round = run.records.iter().rposition(|r| r.round == 1).unwrap();
+    assert_eq!(
+        run.records[last_of_round].trial, "r01/postmark-quick/xfs",
+        "repeated at the end of its round"
+    );
+}
+
+#[test]
+fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
+    let (_kept, run) = raced(Scripted::event(|job, event| {
+        if let Event::Tree(tree) = event
+            && tree.at == At::Remounted
+            && job.trial.ends_with("/xfs")
+        {
+            tree.hash = "bb".repeat(32);
+        }
+    }));
+    assert_eq!(outcomes(&run, "proof/postmark-quick/xfs"), [Outcome::Failed], "not repeated");
+    assert!(outcomes(&run, "r01/postmark-quick/xfs").is_empty(), "what failed its proof is not measured");
+    assert_eq!(outcomes(&run, "r01/postmark-quick/ext4"), [Outcome::Done], "the others race on");
+}
+
+#[test]
+fn a_failed_step_and_a_lost_agent_are_one_failed_trial_each() {
+    let (_kept, run) = raced(Scripted::altered(|job, mut events| {
+        match job.trial.as_str() {
+            "r01/postmark-quick/ext2" => {
+                let failed = Event::Failed {
+                    step: "work".into(),
+                    operation: "write".into(),
+                    path: "s0/17".into(),
+                    errno: 28,
+                    text: "No space left on device".into(),
+                };
+                events.truncate(12);
+                events.push(Next::Event(fsderby::grounds::Stamped { host_ns: 2_000_000_000, event: failed }));
+            }
+            "r02/postmark-quick/ext4" => events.truncate(6),
+            _ => {}
+        }
+        events
+    }));
+    let reason = |trial: &str| run.records.iter().find(|r| r.trial == trial).unwrap().reason.clone().unwrap();
+    assert_eq!(outcomes(&run, "r01/postmark-quick/ext2"), [Outcome::Failed]);
+    assert_eq!(reason("r01/postmark-quick/ext2"), "work: write of s0/17 failed: No space left on device");
+    assert!(
+        reason("r02/postmark-quick/ext4").starts_with("the agent ended"),
+        "{}",
+        reason("r02/postmark-quick/ext4")
+    );
+    assert_eq!(run.current().len(), 18);
+}
+
+#[test]
+fn an_interrupted_round_is_repeated_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan();
+    let second = plan.round(2).nth(1).unwrap().name();
+    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), Some(&second));
+    assert_eq!(finish, Finish { rounds: 1, interrupted: true });
+    let last = run.records.last().unwrap();
+    assert_eq!((last.outcome, last.reason.as_deref()), (Outcome::Void, Some(INTERRUPTED)));
+    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), None);
+    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
+    let first = plan.round(2).next().unwrap().name();
+    assert_eq!(
+        outcomes(&run, &first),
+        [Outcome::Done, Outcome::Done],
+        "its pair was run before the interruption"
+    );
+    assert_eq!(run.current().len(), 18);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
+fn an_altered_line_is_found_and_a_torn_one_only_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    let path = run.folder.join("trials.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+
+    std::fs::write(&path, text.replacen("\"round\":1", "\"round\":2", 1)).unwrap();
+    let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
+    assert!(wrong.iter().any(|w| w.contains("checksum")), "{wrong:?}");
+    assert!(Folder::open(&run.folder).is_err(), "a damaged run is not gone on with");
+
+    let without_a_line: String =
+        text.lines().enumerate().filter(|(n, _)| *n != 3).map(|(_, l)| format!("{l}\n")).collect();
+    std::fs::write(&path, without_a_line).unwrap();
+    let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
+    assert!(wrong.iter().any(|w| w.contains("does not follow")), "{wrong:?}");
+
+    std::fs::write(&path, &text[..text.len() - 40]).unwrap();
+    let torn = store::read(&run.folder).unwrap();
+    assert_eq!((torn.torn.len(), torn.damage.len(), torn.records.len()), (1, 0, 17));
+    let (finish, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    assert_eq!(finish.rounds, 2);
+    assert_eq!(run.current().len(), 18);
+    assert_eq!((run.torn.len(), verify(&run).wrong.len()), (1, 0), "the torn line stays, noted");
+}
+
+#[test]
+fn an_altered_histogram_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    let file = run.folder.join(&run.records[0].histograms[0].path);
+    std::fs::write(file, "{}").unwrap();
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("is altered")));
+}
+
+#[test]
+fn a_figure_changed_together_with_its_checksum_is_still_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    run.records[8].metrics[0].value *= 1.1;
+    let wrong = verify(&run).wrong;
+    assert!(wrong.iter().any(|w| w.contains("is not what its raw values give")), "{wrong:?}");
+}

@@ -1,0 +1,43 @@
+//! What several tests need.
+#![allow(dead_code, reason = "each test uses its own part of it")]
+
+pub mod remains;
+pub mod scripted;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program under test.
+pub fn fsderby() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fsderby"));
+    command.env("NO_COLOR", "1");
+    command
+}
+
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Says why something is not tested here; nothing is left out silently.
+pub fn skipped(what: &str, why: &str) {
+    eprintln!("skipped: {what}: {why}");
+}
+
+/// Whether the loop ground can be tested here; says so where it cannot.
+pub fn has_loop(what: &str) -> bool {
+    let usable = is_root() && Path::new("/dev/loop-control").exists();
+    if !usable {
+        skipped(what, "loop devices need root");
+    }
+    usable
+}
+
+/// A folder for images on a disk, gone with its value.
+pub fn image_folder() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("fsderby-test-").tempdir_in("/var/tmp").expect("a folder in /var/tmp")
+}
+
+/// The root of the project.
+pub fn project() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}

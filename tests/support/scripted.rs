@@ -1,0 +1,266 @@
+//! A ground that runs nothing: it answers each job with the events that an agent would send, with declared durations.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::time::Duration;
+
+use fsderby::agent::protocol::{
+    At, Buckets, Dev, Event, ImageState, Job, PROTOCOL, Role, Space, Step, Stepped, Tree,
+};
+use fsderby::filesystems::{KernelNeed, Mounted};
+use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Need, Next, Stamped};
+use fsderby::store::record::{ClockKind, Fidelity};
+use fsderby::units::Bytes;
+use fsderby::workloads::Phase;
+
+/// Changes what would have been said, or what it would have been said by.
+pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
+
+pub struct Scripted {
+    pub alter: Box<Alter>,
+}
+
+impl Scripted {
+    /// Everything goes well.
+    pub fn well() -> Self {
+        Scripted { alter: Box::new(|_, events| events) }
+    }
+
+    pub fn altered(alter: impl Fn(&Job, Vec<Next>) -> Vec<Next> + Sync + 'static) -> Self {
+        Scripted { alter: Box::new(alter) }
+    }
+
+    /// With every event changed by this.
+    pub fn event(change: impl Fn(&Job, &mut Event) + Sync + 'static) -> Self {
+        Scripted::altered(move |job, mut events| {
+            for next in &mut events {
+                if let Next::Event(stamped) = next {
+                    change(job, &mut stamped.event);
+                }
+            }
+            events
+        })
+    }
+}
+
+impl Ground for Scripted {
+    fn name(&self) -> String {
+        "scripted".into()
+    }
+
+    fn traits(&self) -> GroundTraits {
+        GroundTraits {
+            clock: ClockKind::Host,
+            fidelity: Fidelity::Loop,
+            makes_filesystem: true,
+            limits_memory: true,
+            trials_per_launch: 1,
+        }
+    }
+
+    fn ready(&self, _need: &Need) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn serves(&self, _kernel: &KernelNeed) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn tool(&self, _program: &str) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn device(&self, state: ImageState) -> Dev {
+        Dev::Image { folder: "/scripted".into(), state }
+    }
+
+    fn folder(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        let events = (self.alter)(&jobs[0], script(&jobs[0]));
+        Ok(Box::new(Playing(events.into())))
+    }
+}
+
+struct Playing(VecDeque<Next>);
+
+impl Launched for Playing {
+    fn next(&mut self, _wait: Duration) -> Next {
+        self.0.pop_front().unwrap_or(Next::Ended)
+    }
+
+    fn stop(&mut self) {
+        self.0.clear();
+    }
+
+    fn end(self: Box<Self>) -> Ended {
+        Ended::default()
+    }
+}
+
+/// How long a step takes, in milliseconds: declared, and different for each filesystem, round and attempt.
+pub fn declared_ms(job: &Job, step: &str) -> u64 {
+    let of = |text: &str| text.bytes().map(u64::from).sum::<u64>();
+    let base = match step {
+        "work" => 1000,
+        "make" => 80,
+        "sync" => 60,
+        _ => 10,
+    };
+    base + (of(&job.trial) * 7 + of(step)) % (base / 2)
+}
+
+/// What an agent says of this job when all goes well.
+fn script(job: &Job) -> Vec<Next> {
+    let mut script = Script { events: Vec::new(), clock_ns: 1_000_000_000 };
+    let clock_ns = script.clock_ns;
+    script.say(Event::Hello { protocol: PROTOCOL, build: "scripted".into(), kernel: "6.0".into(), clock_ns });
+    script.say(Event::Trial { trial: job.trial.clone(), attempt: job.attempt, clock_ns });
+    for step in &job.steps {
+        let name = step.name();
+        let clock_ns = script.clock_ns;
+        script.say(Event::Step { step: name.clone(), clock_ns });
+        let ns = declared_ms(job, &name) * 1_000_000;
+        script.clock_ns += ns;
+        script.step(job, step, ns);
+        let used = if name == "work" { ns / 2 } else { 0 };
+        script.say(Event::Stepped(Stepped {
+            step: name,
+            ns,
+            user_ns: used / 4,
+            sys_ns: used,
+            minflt: 100,
+            ..Stepped::default()
+        }));
+    }
+    let clock_ns = script.clock_ns;
+    script.say(Event::Done { trial: job.trial.clone(), clock_ns });
+    script.say(Event::Bye { events: script.events.len() as u64, clock_ns });
+    script.events
+}
+
+struct Script {
+    events: Vec<Next>,
+    clock_ns: u64,
+}
+
+impl Script {
+    fn say(&mut self, event: Event) {
+        self.events.push(Next::Event(Stamped { host_ns: self.clock_ns, event }));
+    }
+
+    fn step(&mut self, job: &Job, step: &Step, ns: u64) {
+        match step {
+            Step::Reset => {
+                self.say(Event::Device { path: "/dev/loop0".into(), bytes: job.size, direct: true })
+            }
+            Step::Mount { mount } => {
+                let fstype = mount.fstype().to_owned();
+                let options = mount.options().to_vec();
+                self.say(Event::Mounted(Mounted {
+                    source: "/dev/loop0".into(),
+                    driver: fstype.clone(),
+                    fstype,
+                    options,
+                }));
+            }
+            Step::Space { at } => {
+                let usable = Bytes(job.size.0 * 9 / 10);
+                self.say(Event::Space(Space {
+                    at: *at,
+                    total: job.size,
+                    free: usable,
+                    usable,
+                    inodes: 65536,
+                }));
+            }
+            Step::Settle { cold: true } => {
+                let raw =
+                    [("asked_bytes".to_owned(), 1 << 20), ("device_bytes_read".to_owned(), 1 << 20)].into();
+                self.say(Event::Seen { control: "cold".into(), raw });
+            }
+            Step::Work { .. } => self.work(job, ns),
+            Step::ProbesOff => self.probes(job),
+            Step::Verify { at } => self.say(Event::Tree(tree(*at))),
+            _ => {}
+        }
+    }
+
+    fn work(&mut self, job: &Job, ns: u64) {
+        let clock_ns = self.clock_ns;
+        self.say(Event::Tick { done: 500, total: 1000, clock_ns });
+        let fsyncs = if job.work.parameters.get("fsync").and_then(toml::Value::as_bool) == Some(true) {
+            600
+        } else {
+            0
+        };
+        let counts = |list: &[(&str, u64)]| {
+            list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>()
+        };
+        let phases = [
+            (
+                "create",
+                ns / 4,
+                counts(&[("created", 500), ("bytes_written", 50_000_000), ("fsyncs", fsyncs)]),
+            ),
+            (
+                "transactions",
+                ns / 2,
+                counts(&[
+                    ("transactions", 1000),
+                    ("created", 260),
+                    ("deleted", 240),
+                    ("read", 510),
+                    ("appended", 490),
+                    ("bytes_read", 40_000_000),
+                    ("bytes_written", 60_000_000),
+                    ("fsyncs", fsyncs),
+                ]),
+            ),
+            ("delete", ns / 4, counts(&[("deleted", 520)])),
+        ];
+        for (name, ns, counts) in phases {
+            self.say(Event::Phase(Phase { name: name.into(), ns, counts }));
+        }
+        let buckets = vec![(1000, 700), (2000, 290), (90_000, 10)];
+        self.say(Event::Histogram(Buckets {
+            phase: "transactions".into(),
+            operation: "create".into(),
+            unit: "ns".into(),
+            buckets,
+        }));
+    }
+
+    fn probes(&mut self, job: &Job) {
+        let raw = |list: &[(&str, u64)]| {
+            list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>()
+        };
+        let written = 110_000_000 + declared_ms(job, "device") * 1_000_000;
+        let block = [
+            ("bytes_written", written),
+            ("bytes_read", 4096),
+            ("writes", 900),
+            ("reads", 1),
+            ("flushes", 1200),
+            ("volatile_cache", 1),
+        ];
+        self.say(Event::Probe { name: "block_io".into(), raw: raw(&block) });
+        let cpu = [("machine_user_ns", 200_000_000), ("machine_sys_ns", 700_000_000), ("daemons_ns", 0)];
+        self.say(Event::Probe { name: "cpu".into(), raw: raw(&cpu) });
+        if let Some(limit) = job.memory {
+            self.say(Event::Probe { name: "memory".into(), raw: raw(&[("peak_bytes", limit.0)]) });
+        }
+    }
+}
+
+fn tree(at: At) -> Tree {
+    let expected = Some("aa".repeat(32));
+    Tree { at, files: 520, bytes: 50_000_000, stored: 51_000_000, hash: "aa".repeat(32), expected }
+}
+
+/// Whether a job is a proof.
+pub fn is_proof(job: &Job) -> bool {
+    job.role == Role::Proof
+}
