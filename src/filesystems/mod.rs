@@ -64,7 +64,7 @@ pub trait Filesystem: Sync {
     /// The Debian package that brings its tools.
     fn package(&self) -> &'static str;
     fn kernel(&self) -> KernelNeed;
-    /// The windows that mkfs accepts, smallest and largest.
+    /// The windows that mkfs accepts and the check then calls clean, smallest and largest.
     fn size(&self) -> RangeInclusive<Bytes>;
     fn can(&self) -> Capabilities;
     /// What makes it this kind and no other, so that a user's variant may not replace it: see [`accept`].

@@ -84,8 +84,8 @@ impl Filesystem for Ntfs {
         Some(Check { argv: argv(["ntfsfix", "-n", DEVICE]), clean: vec![0], depth: Depth::Shallow })
     }
 
-    /// ntfs3 refuses a volume that was left dirty, and ntfs-3g clears the log without reading it; so a user clears both mark and
-    /// log first. Windows's chkdsk would be the real repair.
+    /// ntfs3 refuses a volume that was left dirty (EINVAL, on Linux 6.12). ntfs-3g mounts it and clears the log unread, but its
+    /// manual sends who suspects damage to ntfsfix as well. Windows's chkdsk would be the real repair.
     fn recover(&self) -> Recovery {
         let clear = Check { argv: argv(["ntfsfix", "-d", DEVICE]), clean: vec![0], depth: Depth::Shallow };
         Recovery { repair: vec![clear], replays_on_mount: false }
@@ -124,7 +124,9 @@ fn ntfs3() -> Capabilities {
             "needs CONFIG_NTFS3_FS_POSIX_ACL, which Debian 12's kernels leave out, and the mount option acl",
         ),
         xattr: yes(DOC),
-        sparse_files: yes(DOC),
+        sparse_files: no(
+            "Documentation/filesystems/ntfs3.rst: only with sparse; measured: a hole takes its blocks",
+        ),
         case_sensitive: yes("fs/ntfs3/super.c: unless mounted with nocase"),
         grow: fact(Resize::Unmounted, "ntfsresize(8)"),
         shrink: fact(Resize::Unmounted, "ntfsresize(8)"),
@@ -146,7 +148,7 @@ fn ntfs_3g() -> Capabilities {
         modes: no("ntfs-3g(8): only with permissions; measured: chmod has no effect without"),
         acl: no("ntfs-3g(8): only with acl"),
         xattr: yes("measured with ntfs-3g 2022.10.3"),
-        sparse_files: yes("ntfs-3g(8)"),
+        sparse_files: yes("ntfs-3g(8), and measured"),
         case_sensitive: yes("ntfs-3g(8): ignore_case is lowntfs-3g's"),
         largest_file: fact(Bytes(LARGEST), "as large as the volume: 2^32 - 1 clusters of 4 KiB"),
         linux: linux("2.6.20", "fuse", "fuseblk in fs/fuse/inode.c"),

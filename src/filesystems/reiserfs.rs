@@ -13,7 +13,8 @@ use crate::units::Bytes;
 
 pub struct ReiserFs;
 
-/// mkreiserfs 3.6.27 makes 33636352 bytes (the journal alone has 8193 blocks of 4 KiB) and fails at 33632256.
+/// mkreiserfs 3.6.27 makes 33636352 bytes (the journal alone has 8193 blocks of 4 KiB) and fails at 33632256. A folder and a few
+/// files fit from 33652736 bytes on.
 const SMALLEST: u64 = 33_636_352;
 /// "Up to 4294967295 blocks", says mkreiserfs 3.6.27, of 4 KiB.
 const LARGEST: u64 = ((1 << 32) - 1) * 4096;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::confirm::tests::mounted;
 use super::lines::options;
 use super::*;
 
@@ -161,6 +162,41 @@ fn a_conversion_that_a_kind_cannot_do_is_refused_with_the_kinds_that_can() {
         "xfs cannot be made by conversion; remove 'conversion' or take one of ext3-journal, ext3-ordered, ext3-writeback"
     );
     assert_eq!(accept(find("ext3-ordered").unwrap(), &converted), Ok(()));
+}
+
+/// What Linux 6.12 of Debian 12 showed for each kind mounted as it asks to be; fuseblk and the ext family elsewhere too.
+#[test]
+fn what_linux_6_12_shows_is_confirmed() {
+    const FAT: &str = "vfat /dev/vda rw,fmask=0022,dmask=0022,codepage=437,iocharset=ascii,shortname=mixed,utf8,errors=remount-ro";
+    const SEEN: [(&str, &str); 16] = [
+        ("fat16", FAT),
+        ("fat32", FAT),
+        ("exfat", "exfat /dev/vda rw,fmask=0022,dmask=0022,iocharset=utf8,errors=remount-ro"),
+        ("ntfs", "ntfs3 /dev/vda rw,uid=0,gid=0,iocharset=utf8"),
+        ("ntfs-3g", "fuseblk /dev/vda rw,user_id=0,group_id=0,allow_other,blksize=4096"),
+        ("ext2", "ext2 /dev/vda rw"),
+        ("ext3-journal", "ext3 /dev/vda rw,nodioread_nolock,data=journal"),
+        ("ext3-ordered", "ext3 /dev/vda rw,data=ordered"),
+        ("ext3-writeback", "ext3 /dev/vda rw,data=writeback"),
+        ("ext4", "ext4 /dev/vda rw"),
+        ("reiserfs", "reiserfs /dev/vda rw"),
+        ("jfs", "jfs /dev/vda rw"),
+        ("xfs", "xfs /dev/vda rw,attr2,inode64,logbufs=8,logbsize=32k,noquota"),
+        ("btrfs", "btrfs /dev/vda rw,space_cache=v2,subvolid=5,subvol=/"),
+        (
+            "f2fs",
+            "f2fs /dev/vda rw,lazytime,background_gc=on,nogc_merge,nodiscard,user_xattr,inline_xattr,acl,inline_data,\
+             inline_dentry,flush_merge,barrier,extent_cache,mode=adaptive,active_logs=6,alloc_mode=reuse,\
+             checkpoint_merge,fsync_mode=posix,memory=normal,errors=continue",
+        ),
+        ("nilfs2", "nilfs2 /dev/vda rw"),
+    ];
+    assert_eq!(SEEN.map(|(name, _)| name).to_vec(), TABLE.iter().map(|kind| kind.name()).collect::<Vec<_>>());
+    for (name, seen) in SEEN {
+        let kind = find(name).unwrap();
+        let seen = mounted(&format!("27 1 254:0 / /mnt rw,relatime - {seen}"));
+        assert_eq!(kind.confirm(&kind.mount(&Variant::default()), &seen), Ok(()), "{name}");
+    }
 }
 
 #[test]
