@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{self, Mode, OFlags, SeekFrom};
-use rustix::io::Result;
+use rustix::io::{Errno, Result};
 
 use super::rules::Rules;
 use super::stream::Requests;
@@ -80,4 +80,9 @@ pub fn remove_directory(path: &CStr) -> Result<()> {
 
 pub fn unlink(path: &CStr) -> Result<()> {
     fs::unlinkat(fs::CWD, path, fs::AtFlags::empty())
+}
+
+/// As C's `remove`, which the original calls: a folder in a file's place goes too.
+pub fn remove(path: &CStr) -> Result<()> {
+    unlink(path).or_else(|errno| if errno == Errno::ISDIR { remove_directory(path) } else { Err(errno) })
 }

@@ -76,4 +76,45 @@ impl Rules {
     pub fn split(&self) -> u32 {
         if self.subdirectories > 1 { self.subdirectories } else { 0 }
     }
+
+    /// The script with which the original runs by these rules.
+    pub fn script(&self) -> Vec<u8> {
+        let bias = |tenths: Option<u32>| tenths.map_or(-1, i64::from);
+        let mut script = format!(
+            "set size {} {}\nset number {}\nset seed {}\nset transactions {}\nset read {}\nset write {}\n\
+             set buffering {}\nset bias read {}\nset bias create {}\n",
+            self.low,
+            self.high,
+            self.number,
+            self.seed,
+            self.transactions,
+            self.read_block,
+            self.write_block,
+            self.buffering,
+            bias(self.bias_read),
+            bias(self.bias_create),
+        )
+        .into_bytes();
+        if self.subdirectories > 0 {
+            script.extend(format!("set subdirectories {}\n", self.subdirectories).into_bytes());
+        }
+        for Location { path, weight } in &self.locations {
+            script.extend([b"set location +", &path[..], format!(" {weight}\n").as_bytes()].concat());
+        }
+        script.extend(b"run\nquit\n");
+        script
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dropin;
+    use super::*;
+
+    #[test]
+    fn a_script_sets_what_it_was_made_from() {
+        let locations = vec![Location { path: b"a".to_vec(), weight: 3 }];
+        let rules = Rules { locations, bias_read: None, subdirectories: 4, seed: 7, ..Rules::default() };
+        assert_eq!(dropin::rules(&rules.script()), rules);
+    }
 }

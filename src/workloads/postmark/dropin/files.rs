@@ -29,7 +29,7 @@ impl Lenient<'_, '_> {
     fn write(&mut self, file: OwnedFd, bytes: u32) {
         let requests = self.kernel.requests;
         let Ok(()) = requests.write(&mut Opened { kernel: &mut self.kernel, file }, bytes);
-        self.counters.bytes_written += bytes as f32;
+        self.counters.count_written(bytes);
     }
 }
 
@@ -53,8 +53,7 @@ impl Files for Lenient<'_, '_> {
         };
         let requests = self.kernel.requests;
         let Ok(_) = requests.read(&mut Opened { kernel: &mut self.kernel, file: opened }, file.bytes);
-        self.counters.read += 1;
-        self.counters.bytes_read += file.bytes as f32;
+        self.counters.count_read(file.bytes);
         Ok(true)
     }
 
@@ -69,7 +68,7 @@ impl Files for Lenient<'_, '_> {
     }
 
     fn delete(&mut self, file: File) -> io::Result<bool> {
-        let gone = kernel::unlink(self.namer.file(file.name)).is_ok();
+        let gone = kernel::remove(self.namer.file(file.name)).is_ok();
         if gone {
             self.counters.deleted += 1;
         } else {

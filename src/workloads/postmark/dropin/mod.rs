@@ -17,6 +17,8 @@ mod text;
 use console::Console;
 use settings::{Complaint, Settings};
 
+use super::rules::Rules;
+
 /// The script where none or more than one is given.
 const DEFAULT_SCRIPT: &str = ".pmrc";
 
@@ -85,6 +87,24 @@ const fn command(name: &'static str, help: &'static str, act: Act) -> Command {
     Command { name, help, act }
 }
 
+/// What a script has set at its end, without running any of it.
+pub fn rules(mut script: &[u8]) -> Rules {
+    let mut settings = Settings::default();
+    while let Some(line) = text::next_line(&mut script) {
+        if let Some((Command { act: Act::Set(set), .. }, parameter)) = command_of(&line) {
+            // A wrong parameter leaves the setting, as in a run.
+            let _ = set(&mut settings, parameter);
+        }
+    }
+    settings.rules
+}
+
+/// The command that a line begins with, and its parameter: what stands behind the one byte, whatever it is, that
+/// parts the two.
+fn command_of(line: &[u8]) -> Option<(&'static Command, Option<&[u8]>)> {
+    COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest.get(1..))))
+}
+
 impl<'c> Session<'c> {
     pub fn new(console: Console<'c>) -> Self {
         Session { console, settings: Settings::default(), depth: 0, refused: Refused::default() }
@@ -143,13 +163,10 @@ impl<'c> Session<'c> {
         if let Some(command) = line.strip_prefix(b"!") {
             return self.shell(command);
         }
-        let known = COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest)));
-        let Some((command, rest)) = known else {
+        let Some((command, parameter)) = command_of(line) else {
             self.console.print("Eh?\n")?;
             return Ok(Flow::Next);
         };
-        // One byte, whatever it is, parts the command from its parameter.
-        let parameter = rest.get(1..);
         match command.act {
             Act::Do(act) => act(self, parameter),
             Act::Set(set) => {

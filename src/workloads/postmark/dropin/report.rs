@@ -16,6 +16,18 @@ pub struct Counters {
     pub bytes_written: f32,
 }
 
+impl Counters {
+    pub fn count_read(&mut self, bytes: u32) {
+        self.read += 1;
+        self.bytes_read += bytes as f32;
+    }
+
+    /// Of a file created or extended.
+    pub fn count_written(&mut self, bytes: u32) {
+        self.bytes_written += bytes as f32;
+    }
+}
+
 /// The whole seconds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seconds {

@@ -1,0 +1,228 @@
+//! The engine beside the original: wall times as ratios, on tmpfs, where the disk hides nothing.
+//!
+//! Each round runs, one after the other: Debian's `postmark`; our drop-in, as a program too; a trial's engine in this
+//! process; and the engine's system calls alone, replayed from a list. Promises: drop-in and engine are not slower than the
+//! original, and the engine costs at most 5 % more than its system calls. Ratios are medians of those of the rounds.
+//!
+//! `cargo bench --bench postmark [-- ROUNDS]`
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::ops::Range;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use fsderby::workloads::postmark::PostMark;
+use fsderby::workloads::postmark::generator::Generator;
+use fsderby::workloads::postmark::rules::Rules;
+use fsderby::workloads::postmark::trace::{Call, trace};
+use fsderby::workloads::{Clock, Histogram, Log, Phase, Progress, Until, Workload};
+use rustix::fs::{self, Mode, OFlags, SeekFrom};
+
+const ROUNDS: usize = 7;
+/// tmpfs says 4096 to the original; the engine is given the same.
+const STDIO_BUFFER: usize = 4096;
+
+const NOT_SLOWER: f64 = 1.0;
+const ENGINE_OVER_REPLAY: f64 = 1.05;
+
+fn main() -> ExitCode {
+    match bench() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("postmark bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench() -> anyhow::Result<()> {
+    let rounds = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(ROUNDS).max(1);
+    let folder = tempfile::Builder::new().prefix("fsderby-bench").tempdir_in("/dev/shm");
+    let folder = folder.context("could not make a folder on /dev/shm")?;
+    std::env::set_current_dir(&folder).context("could not enter it")?;
+    let a = Rules { number: 20_000, transactions: 100_000, ..Rules::default() };
+    let b = Rules { number: 2000, transactions: 50_000, low: 1000, high: 100_000, ..Rules::default() };
+    println!("PostMark, medians of {rounds} rounds; wall seconds, then ratios");
+    println!(
+        "{:11} {:>8} {:>8} {:>8} {:>8}   {:>8} {:>8} {:>8}",
+        "", "original", "drop-in", "engine", "replay", "drop-in", "engine", "engine"
+    );
+    println!("{:48}   {:>8} {:>8} {:>8}", "", "/orig.", "/orig.", "/replay");
+    let mut broken = Vec::new();
+    for (name, rules) in [("A", a), ("B", b)] {
+        for buffering in [true, false] {
+            let name = format!("{name} {}", if buffering { "buffered" } else { "raw" });
+            broken.extend(measure(&name, &Rules { buffering, ..rules.clone() }, rounds)?);
+        }
+    }
+    ensure!(broken.is_empty(), "promises are broken: {}", broken.join("; "));
+    println!("all promises hold");
+    Ok(())
+}
+
+/// One line of the table; returns the promises that are broken.
+fn measure(name: &str, rules: &Rules, rounds: usize) -> anyhow::Result<Vec<String>> {
+    std::fs::write("script", rules.script())?;
+    let list = Replay::of(rules);
+    let mut times: [Vec<f64>; 5] = Default::default();
+    for _ in 0..rounds {
+        let (original, drop_in) = (program("postmark", &[])?, program(OURS, &["postmark"])?);
+        let [prepared, engine] = engine(rules)?;
+        let round = [original, drop_in, engine, list.run()?, prepared];
+        for (all, one) in times.iter_mut().zip(round) {
+            all.push(one.as_secs_f64());
+        }
+    }
+    let [original, drop_in, engine, replay, prepared] = &times;
+    let ratios = [(drop_in, original), (prepared, original), (engine, replay)]
+        .map(|(ours, theirs)| median(ours.iter().zip(theirs).map(|(our, their)| our / their).collect()));
+    let [o, d, e, r, _] = times.clone().map(median);
+    let [drop_in, engine, over_replay] = ratios;
+    println!("{name:11} {o:8.3} {d:8.3} {e:8.3} {r:8.3}   {drop_in:8.3} {engine:8.3} {over_replay:8.3}");
+    let promises = [
+        ("drop-in / original", drop_in, NOT_SLOWER),
+        ("engine / original", engine, NOT_SLOWER),
+        ("engine / replay", over_replay, ENGINE_OVER_REPLAY),
+    ];
+    let broken = promises.into_iter().filter(|(_, ratio, most)| ratio > most);
+    Ok(broken.map(|(what, ratio, most)| format!("{name}: {what} is {ratio:.3}, not ≤ {most:.2}")).collect())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
+    (values[low] + values[high]) / 2.0
+}
+
+const OURS: &str = env!("CARGO_BIN_EXE_fsderby");
+
+fn program(program: &str, arguments: &[&str]) -> anyhow::Result<Duration> {
+    let start = Instant::now();
+    let status = Command::new(program)
+        .args(arguments)
+        .arg("script")
+        .stdin(Stdio::null())
+        .stdout(File::create("/dev/null")?)
+        .status()
+        .with_context(|| format!("could not run {program}; the original is in Debian's package postmark"))?;
+    let time = start.elapsed();
+    ensure!(status.success(), "{program} ended with {status}");
+    Ok(time)
+}
+
+/// A trial's engine with and without its preparing: a whole program cannot leave that out, a replay has none.
+fn engine(rules: &Rules) -> anyhow::Result<[Duration; 2]> {
+    let Rules { number, transactions, low, high, buffering, seed, .. } = rules;
+    let table = format!(
+        "number = {number}\ntransactions = {transactions}\nsize = [{low}, {high}]\nbuffering = {buffering}\n\
+         seed = {seed}\nstdio_buffer = {STDIO_BUFFER}\n"
+    );
+    let begin = Instant::now();
+    let work = PostMark.parse(&table.parse()?).map_err(anyhow::Error::msg)?;
+    let mut ready = work.prepare(0, Until::End).map_err(anyhow::Error::msg)?;
+    let (clock, mut log) = (WallClock(Instant::now()), Silent::default());
+    let start = Instant::now();
+    ready.run(&clock, &mut log)?;
+    Ok([begin.elapsed(), start.elapsed()])
+}
+
+struct WallClock(Instant);
+
+impl Clock for WallClock {
+    fn now_ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+#[derive(Default)]
+struct Silent(Progress);
+
+impl Log for Silent {
+    fn phase(&mut self, _phase: Phase) {}
+
+    fn histogram(&mut self, _phase: &'static str, _operation: &'static str, _latencies: &Histogram) {}
+
+    fn progress(&self) -> &Progress {
+        &self.0
+    }
+}
+
+/// A run's system calls as a list.
+struct Replay {
+    buffering: bool,
+    source: Vec<u8>,
+    calls: Vec<Bare>,
+}
+
+enum Bare {
+    Create(CString),
+    OpenRead(CString),
+    OpenAppend(CString),
+    SeekEnd,
+    Write(Range<u32>),
+    Read(u32),
+    Close,
+    Unlink(CString),
+}
+
+impl Replay {
+    fn of(rules: &Rules) -> Self {
+        let (_, source) = Generator::new(rules);
+        let mut calls = Vec::new();
+        trace(rules, STDIO_BUFFER, &mut |call| calls.push(Bare::from(call)));
+        Replay { buffering: rules.buffering, source, calls }
+    }
+
+    /// Does nothing but the calls, and stops where one fails.
+    fn run(&self) -> anyhow::Result<Duration> {
+        let (create, create_mode, append) = if self.buffering {
+            (OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, 0o666, OFlags::WRONLY | OFlags::CREATE)
+        } else {
+            (OFlags::RDWR | OFlags::CREATE, 0o644, OFlags::RDWR)
+        };
+        let open = |path: &CStr, flags, mode| fs::openat(fs::CWD, path, flags, Mode::from_raw_mode(mode));
+        let mut space = vec![0; self.source.len().max(STDIO_BUFFER)];
+        let mut file = None;
+        let start = Instant::now();
+        for call in &self.calls {
+            match (call, &file) {
+                (Bare::Create(path), _) => file = Some(open(path, create, create_mode)?),
+                (Bare::OpenRead(path), _) => file = Some(open(path, OFlags::RDONLY, 0)?),
+                (Bare::OpenAppend(path), _) => file = Some(open(path, append | OFlags::APPEND, 0o666)?),
+                (Bare::Unlink(path), _) => fs::unlinkat(fs::CWD, path, fs::AtFlags::empty())?,
+                (Bare::Close, _) => drop(file.take()),
+                (Bare::SeekEnd, Some(file)) => {
+                    fs::seek(file, SeekFrom::End(0))?;
+                }
+                (Bare::Write(part), Some(file)) => {
+                    rustix::io::write(file, &self.source[part.start as usize..part.end as usize])?;
+                }
+                (Bare::Read(asked), Some(file)) => {
+                    rustix::io::read(file, &mut space[..*asked as usize])?;
+                }
+                _ => bail!("a request without an open file"),
+            }
+        }
+        Ok(start.elapsed())
+    }
+}
+
+impl From<Call<'_>> for Bare {
+    fn from(call: Call<'_>) -> Self {
+        match call {
+            Call::Create(path) => Bare::Create(path.into()),
+            Call::OpenRead(path) => Bare::OpenRead(path.into()),
+            Call::OpenAppend(path) => Bare::OpenAppend(path.into()),
+            Call::Unlink(path) => Bare::Unlink(path.into()),
+            Call::SeekEnd => Bare::SeekEnd,
+            Call::Write(part) => Bare::Write(part.start as u32..part.end as u32),
+            Call::Read { asked, .. } => Bare::Read(asked as u32),
+            Call::Close => Bare::Close,
+            Call::MakeDirectory(_) | Call::RemoveDirectory(_) => {
+                unreachable!("the bench has no subdirectories")
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The shipped parameter sets.
+
+use fsderby::units::Scale;
+use fsderby::workloads::postmark::PostMark;
+use fsderby::workloads::postmark::drive::Ended;
+use fsderby::workloads::postmark::dry::dry_run;
+use fsderby::workloads::postmark::parameters::Parameters;
+use fsderby::workloads::{ParamSet, Workload};
+
+const CLUSTER: u64 = 32 << 10;
+/// What FAT16 holds at most, the tightest of those that a 2 GB partition was compared on, less a tenth for what
+/// filesystems keep for themselves.
+const WINDOW: u64 = 2_147_450_880 / 10 * 9;
+
+fn parameters(set: &ParamSet) -> Parameters {
+    Parameters::parse(&set.file().parameters).unwrap_or_else(|e| panic!("{}: {e}", set.name))
+}
+
+#[test]
+fn every_set_parses_scales_and_says_where_it_comes_from() {
+    for set in PostMark.sets() {
+        let file = set.file();
+        assert!(!file.story.trim().is_empty() && !file.source.trim().is_empty(), "{}", set.name);
+        let half = PostMark.scale(&file.parameters, Scale { of: 1, by: 2 }).expect(set.name);
+        PostMark.parse(&half).map(|_| ()).expect(set.name);
+        if set.name.contains("-2002-") {
+            assert!(file.source.contains("OURS"), "{}: what the paper does not publish is marked", set.name);
+        }
+    }
+}
+
+#[test]
+fn the_sets_of_2002_fit_into_two_gigabytes_and_do_not_run_out_of_files() {
+    for set in PostMark.sets().iter().filter(|set| set.name.contains("-2002-")) {
+        let parameters = parameters(set);
+        if parameters.rules.bias_create.is_none() {
+            // Mailboxes neither come nor go; each may grow to the largest.
+            let most = u64::from(parameters.rules.number) * u64::from(parameters.rules.high);
+            assert!(most < WINDOW, "{}: {most} bytes", set.name);
+            continue;
+        }
+        for seed in [1, 42] {
+            let run = dry_run(&parameters.rules_for(seed));
+            assert_eq!(run.ended, Ended::Complete, "{} with seed {seed}", set.name);
+            let most = run.bytes_peak + run.files_peak * CLUSTER;
+            assert!(most < WINDOW, "{}: {most} bytes", set.name);
+        }
+    }
+}
+
+#[test]
+fn the_quick_set_moves_what_it_says() {
+    let quick = PostMark.sets().iter().find(|set| set.name == "postmark-quick").expect("it is shipped");
+    let work = PostMark.parse(&quick.file().parameters).expect("it parses");
+    for seed in 1..10 {
+        let megabytes = work.volume(seed).bytes_written / 1_000_000;
+        assert!((150..=250).contains(&megabytes), "seed {seed}: {megabytes} MB");
+    }
+}
