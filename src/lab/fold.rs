@@ -20,8 +20,8 @@ pub struct Fold<'a> {
     direct: Option<bool>,
     /// The step that has begun and not ended.
     step: Option<String>,
-    /// First and last clock of the agent, each with the moment of its arrival.
-    clocks: Option<[(u64, u64); 2]>,
+    /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
+    offsets_ns: Vec<i64>,
     done: bool,
     void: Option<String>,
     failed: Option<String>,
@@ -49,7 +49,7 @@ impl<'a> Fold<'a> {
             cold: None,
             direct: None,
             step: None,
-            clocks: None,
+            offsets_ns: Vec::new(),
             done: false,
             void: None,
             failed: None,
@@ -101,10 +101,7 @@ impl<'a> Fold<'a> {
 
     pub fn finish(mut self, ended: &Ended, circumstances: Circumstances) -> Folded {
         self.record.circumstances = circumstances;
-        if let Some([(agent_a, host_a), (agent_b, host_b)]) = self.clocks {
-            let (agent, host) = (agent_b - agent_a, host_b - host_a);
-            self.record.circumstances.clock_drift_ns = agent.cast_signed() - host.cast_signed();
-        }
+        self.record.circumstances.clock_drift_ns = drift_ns(&self.offsets_ns);
         let asked = self
             .job
             .steps
@@ -123,8 +120,7 @@ impl<'a> Fold<'a> {
     }
 
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
-        let now = (agent_ns, host_ns);
-        self.clocks = Some([self.clocks.map_or(now, |[first, _]| first), now]);
+        self.offsets_ns.push(host_ns.cast_signed() - agent_ns.cast_signed());
     }
 
     fn outcome(&self, ended: &Ended) -> (Outcome, Option<String>) {
@@ -153,6 +149,15 @@ fn broken_outcome(control: &Control) -> Outcome {
 
 fn sentence(control: &Control) -> String {
     format!("control {}: asked {}; seen {}", control.name, control.asked, control.seen)
+}
+
+/// How far the agent's clock ran ahead of the host's over the launch. An event may arrive late and never early, so the
+/// least offset of the first and of the last third stand for the two clocks: a busy host does not look like a wrong one.
+fn drift_ns(offsets_ns: &[i64]) -> i64 {
+    let third = offsets_ns.len().div_ceil(3);
+    let first = offsets_ns.iter().take(third).min();
+    let last = offsets_ns.iter().rev().take(third).min();
+    first.zip(last).map_or(0, |(first, last)| first - last)
 }
 
 /// A record of which nothing is known yet but what was planned.
