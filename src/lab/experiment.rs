@@ -24,7 +24,13 @@ const MARGIN: Percent = Percent(3.0);
 const ALL: &str = "all";
 
 /// The ready experiments, by name.
-pub static SHIPPED: &[(&str, &str)] = &[("quick", include_str!("../../experiments/quick.toml"))];
+pub static SHIPPED: &[(&str, &str)] = &[
+    ("quick", include_str!("../../experiments/quick.toml")),
+    ("mail-2008", include_str!("../../experiments/mail-2008.toml")),
+    ("fileserver-2002", include_str!("../../experiments/fileserver-2002.toml")),
+    ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),
+    ("mbox-2002", include_str!("../../experiments/mbox-2002.toml")),
+];
 
 /// An experiment as it stands in a file, or as flags put it together.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -376,6 +382,15 @@ mod tests {
         assert!(error.message.contains("did you mean 'size'?"), "{error}");
         let error = Experiment::parse("[[filesystem]]\nkind=\"ext4\"\nmuont=[]", "x.toml").unwrap_err();
         assert!(error.message.contains("did you mean 'mount'?"), "{error}");
+    }
+
+    #[test]
+    fn every_shipped_experiment_becomes_a_plan_and_says_what_it_is_for() {
+        for (name, text) in SHIPPED {
+            let experiment = Experiment::parse(text, name).unwrap();
+            assert!(experiment.analysis.len() > 100, "{name}");
+            experiment.plan("loop".into(), 1).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
     }
 
     #[test]
