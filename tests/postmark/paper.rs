@@ -77,13 +77,13 @@ fn rules(set: &str) -> Rules {
 fn count(rules: &Rules) -> Counters {
     let mut generator = Generator::without_source(rules);
     let mut counting = Counting(Counters::default());
-    let Ok(()) = drive::create_pool(&mut generator, &mut counting);
+    let Ok(()) = drive::create_pool(&mut generator, &mut counting, || ());
     assert_eq!(drive::transactions(&mut generator, &mut counting, |_, _| ()), Ok(Ended::Complete));
-    let Ok(()) = drive::delete_pool(&mut generator, &mut counting);
+    let Ok(()) = drive::delete_pool(&mut generator, &mut counting, || ());
     counting.0
 }
 
-/// `	1553.93 megabytes read (4.67 megabytes per second)` → 4.67.
+/// `1553.93 megabytes read (4.67 megabytes per second)` → 4.67.
 fn printed_rate(report: &str, done: &str, unit: &str) -> f64 {
     let line = report.lines().find(|line| line.contains(&format!("bytes {done} ("))).expect("a line of it");
     let rate = line.split('(').nth(1).and_then(|rest| rest.strip_suffix(" per second)")).expect("a rate");

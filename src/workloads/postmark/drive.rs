@@ -26,11 +26,17 @@ pub enum Ended {
     OutOfFiles(u32),
 }
 
-pub fn create_pool<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(), F::Error> {
+/// `after` is told of each file.
+pub fn create_pool<F: Files>(
+    generator: &mut Generator,
+    files: &mut F,
+    mut after: impl FnMut(),
+) -> Result<(), F::Error> {
     for _ in 0..generator.rules().number {
         if let Some(file) = generator.create() {
             files.create(file)?;
         }
+        after();
     }
     Ok(())
 }
@@ -69,10 +75,16 @@ fn transaction<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(),
     Ok(())
 }
 
-pub fn delete_pool<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(), F::Error> {
+/// `after` is told of each file.
+pub fn delete_pool<F: Files>(
+    generator: &mut Generator,
+    files: &mut F,
+    mut after: impl FnMut(),
+) -> Result<(), F::Error> {
     for slot in 0..generator.slots() {
         if let Some(file) = generator.file(slot) {
             delete(generator, files, file)?;
+            after();
         }
     }
     Ok(())

@@ -55,6 +55,9 @@ pub struct Generator {
     shares: Vec<u32>,
 }
 
+/// A run's memory for each of the 2N slots.
+pub const SLOT_BYTES: usize = size_of::<Slot>();
+
 #[derive(Clone, Copy, Default)]
 struct Slot {
     name: Name,

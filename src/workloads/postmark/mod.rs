@@ -17,8 +17,10 @@
 //! Each of these kills the original by a signal. The drop-in refuses the run on stderr, says what to change, goes on with the
 //! script, and ends with exit code 2:
 //! - fewer than 10 transactions (it divides by a tenth of them);
-//! - sizes of 2^30 and more, or as many files (its tables are twice as long);
-//! - locations whose weights sum up to 2^30 or more, or whose names are longer than 80 bytes (these just work).
+//! - sizes of 2^30 and more, or as many files (its tables are twice as long), or more of them than there is memory for;
+//! - locations whose weights sum up to 2^30 or more.
+//!
+//! Names of locations longer than 80 bytes, which kill it too, just work.
 //!
 //! Scripts that load each other without end stop at [`dropin::DEEPEST_LOAD`]. Standard output is written before anything goes to
 //! standard error or to a shell; the original's stays in its buffer, so in a file that takes both the order differs.

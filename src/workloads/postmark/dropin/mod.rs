@@ -238,3 +238,34 @@ impl<'c> Session<'c> {
         Ok(file)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        let numbers = "[ +-]{0,2}[0-9]{0,12}( [0-9]{1,12}){0,2}".prop_map(String::into_bytes);
+        let parameter = prop_oneof![numbers, any::<Vec<u8>>(), Just(b"true".to_vec())];
+        (prop::sample::select(names), parameter)
+            .prop_map(|(name, parameter)| [name.as_bytes(), b" ", &parameter, b"\n"].concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_script(script: Vec<u8>) {
+            rules(&script);
+        }
+
+        #[test]
+        fn whatever_is_set_can_be_run_or_is_refused(lines in prop::collection::vec(line(), 0..40)) {
+            let rules = rules(&lines.concat());
+            prop_assert!(0 < rules.low && rules.low <= rules.high);
+            prop_assert!(rules.number > 0 && rules.transactions > 0 && rules.seed > 0);
+            prop_assert!(rules.read_block > 0 && rules.write_block > 0);
+            prop_assert!(rules.locations.iter().all(|l| l.weight > 0 && !l.path.contains(&0)));
+            let _ = rules.check();
+        }
+    }
+}
