@@ -1,7 +1,8 @@
 //! A published paper as an oracle of the byte counters.
 //!
-//! B. Djordjevic, V. Timcenko, D. Ilic, "Komparacija sistema datoteka na Linux kernelu 2.6", tables 3 to 8. PostMark prints
-//! bytes per second from whole seconds, so with the right counters each pair of figures follows from one whole number.
+//! B. Djordjevic, V. Timcenko, D. Ilic, "Komparacija sistema datoteka na Linux kernelu 2.6", tables 3 to 8.
+//! PostMark prints bytes per second from whole seconds, so with the right counters each pair of figures
+//! follows from one whole number.
 
 use std::convert::Infallible;
 
@@ -12,8 +13,8 @@ use fsderby::workloads::postmark::generator::{File, Generator};
 use fsderby::workloads::postmark::parameters::Parameters;
 use fsderby::workloads::postmark::rules::Rules;
 
-/// One test: the set, the unit, and for ext2, ext3 writeback, ordered and journal, and ReiserFS the seconds and what was
-/// printed for reading and writing.
+/// One test: the set, the unit, and for ext2, ext3 writeback, ordered and journal, and ReiserFS the seconds
+/// and what was printed for reading and writing.
 type Table = (&'static str, &'static str, [(i64, f64, f64); 5]);
 
 const TABLES: [Table; 3] = [

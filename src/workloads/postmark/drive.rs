@@ -1,4 +1,5 @@
-//! Carries the generator's operations out on whatever keeps files: the kernel, a trace, or nothing but counters.
+//! Carries the generator's operations out on whatever keeps files: the kernel, a trace, or nothing but
+//! counters.
 
 use super::generator::{Access, File, Generator, Turnover};
 

@@ -75,8 +75,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether this machine gives the memory for the table, the source and the longest request. The original takes
-    /// twice the source, and dies where it does not get it.
+    /// Whether this machine gives the memory for the table, the source and the longest request. The original
+    /// takes twice the source, and dies where it does not get it.
     pub fn afford(&self) -> Result<(), String> {
         let table = 2 * self.number as usize * SLOT_BYTES;
         let bytes = table + self.high as usize + self.high.min(self.read_block) as usize;

@@ -1,4 +1,5 @@
-//! The system calls of a run, told without making any: for tests against the original, and for a replay beside the engine.
+//! The system calls of a run, told without making any: for tests against the original, and for a replay
+//! beside the engine.
 
 use std::convert::Infallible;
 use std::ffi::CStr;

@@ -22,7 +22,8 @@ use super::rules::Rules;
 /// The script where none or more than one is given.
 const DEFAULT_SCRIPT: &str = ".pmrc";
 
-/// So deep may scripts load each other. The original goes on until it runs out of descriptors, 1024 by default.
+/// So deep may scripts load each other. The original goes on until it runs out of descriptors, 1024 by
+/// default.
 pub const DEEPEST_LOAD: usize = 1000;
 
 /// Whether the session goes on.
@@ -99,8 +100,8 @@ pub fn rules(mut script: &[u8]) -> Rules {
     settings.rules
 }
 
-/// The command that a line begins with, and its parameter: what stands behind the one byte, whatever it is, that
-/// parts the two.
+/// The command that a line begins with, and its parameter: what stands behind the one byte, whatever it is,
+/// that parts the two.
 fn command_of(line: &[u8]) -> Option<(&'static Command, Option<&[u8]>)> {
     COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest.get(1..))))
 }
