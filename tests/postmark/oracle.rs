@@ -19,12 +19,13 @@ const RANDOM_SCRIPTS: u64 = 24;
 const CALLS: &str =
     "trace=open,openat,read,write,close,lseek,fstat,newfstatat,mkdir,mkdirat,rmdir,unlink,unlinkat";
 
-/// What a program did to the files below its folder, one call a line, in the form of [`trace`] with the data behind it;
-/// and what it printed.
+/// What a program did to the files below its folder, one call a line, in the form of [`trace`] with the data
+/// behind it; and what it printed.
 fn observe(program: &[&str], script: &[u8], limit: Option<&str>) -> (Vec<String>, String, String) {
     let folder = scripts::folder(script);
     let tracer = ["strace", "-f", "-s", "200000", "-e", CALLS, "-o", "LOG"];
-    // A limit on the size of files stands in for a full disk; ignored, its signal becomes an error of the write.
+    // A limit on the size of files stands in for a full disk; ignored, its signal becomes an error of the
+    // write.
     let limited = limit.map(|blocks| format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""));
     let shell = limited.iter().flat_map(|line| ["sh", "-c", line.as_str(), "sh"]);
     let before: Vec<&str> = tracer.into_iter().chain(shell).collect();
@@ -40,7 +41,8 @@ fn calls(log: &Path) -> Vec<String> {
     String::from_utf8_lossy(&log).lines().filter_map(|line| call(line, &mut opened)).collect()
 }
 
-/// `12 openat(AT_FDCWD, "1", O_RDONLY) = 4` becomes `OPENR 1`. Absolute paths and the script are nobody's business.
+/// `12 openat(AT_FDCWD, "1", O_RDONLY) = 4` becomes `OPENR 1`. Absolute paths and the script are nobody's
+/// business.
 fn call(line: &str, opened: &mut HashMap<String, String>) -> Option<String> {
     let (_process, line) = line.split_once(' ')?;
     let (name, rest) = line.trim_start().split_once('(')?;

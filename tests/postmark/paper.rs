@@ -1,7 +1,8 @@
 //! A published paper as an oracle of the byte counters.
 //!
-//! B. Djordjevic, V. Timcenko, D. Ilic, "Komparacija sistema datoteka na Linux kernelu 2.6", tables 3 to 8. PostMark prints
-//! bytes per second from whole seconds, so with the right counters each pair of figures follows from one whole number.
+//! B. Djordjevic, V. Timcenko, D. Ilic, "Komparacija sistema datoteka na Linux kernelu 2.6", tables 3 to 8.
+//! PostMark prints bytes per second from whole seconds, so with the right counters each pair of figures
+//! follows from one whole number.
 
 use std::convert::Infallible;
 
@@ -12,8 +13,8 @@ use fsderby::workloads::postmark::generator::{File, Generator};
 use fsderby::workloads::postmark::parameters::Parameters;
 use fsderby::workloads::postmark::rules::Rules;
 
-/// One test: the set, the unit, and for ext2, ext3 writeback, ordered and journal, and ReiserFS the seconds and what was
-/// printed for reading and writing.
+/// One test: the set, the unit, and for ext2, ext3 writeback, ordered and journal, and ReiserFS the seconds
+/// and what was printed for reading and writing.
 type Table = (&'static str, &'static str, [(i64, f64, f64); 5]);
 
 const TABLES: [Table; 3] = [
@@ -77,13 +78,13 @@ fn rules(set: &str) -> Rules {
 fn count(rules: &Rules) -> Counters {
     let mut generator = Generator::without_source(rules);
     let mut counting = Counting(Counters::default());
-    let Ok(()) = drive::create_pool(&mut generator, &mut counting);
+    let Ok(()) = drive::create_pool(&mut generator, &mut counting, || ());
     assert_eq!(drive::transactions(&mut generator, &mut counting, |_, _| ()), Ok(Ended::Complete));
-    let Ok(()) = drive::delete_pool(&mut generator, &mut counting);
+    let Ok(()) = drive::delete_pool(&mut generator, &mut counting, || ());
     counting.0
 }
 
-/// `	1553.93 megabytes read (4.67 megabytes per second)` → 4.67.
+/// `1553.93 megabytes read (4.67 megabytes per second)` → 4.67.
 fn printed_rate(report: &str, done: &str, unit: &str) -> f64 {
     let line = report.lines().find(|line| line.contains(&format!("bytes {done} ("))).expect("a line of it");
     let rate = line.split('(').nth(1).and_then(|rest| rest.strip_suffix(" per second)")).expect("a rate");

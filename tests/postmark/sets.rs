@@ -8,8 +8,8 @@ use fsderby::workloads::postmark::parameters::Parameters;
 use fsderby::workloads::{ParamSet, Workload};
 
 const CLUSTER: u64 = 32 << 10;
-/// What FAT16 holds at most, the tightest of those that a 2 GB partition was compared on, less a tenth for what
-/// filesystems keep for themselves.
+/// What FAT16 holds at most, the tightest of those that a 2 GB partition was compared on, less a tenth for
+/// what filesystems keep for themselves.
 const WINDOW: u64 = 2_147_450_880 / 10 * 9;
 
 fn parameters(set: &ParamSet) -> Parameters {

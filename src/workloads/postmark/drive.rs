@@ -1,4 +1,5 @@
-//! Carries the generator's operations out on whatever keeps files: the kernel, a trace, or nothing but counters.
+//! Carries the generator's operations out on whatever keeps files: the kernel, a trace, or nothing but
+//! counters.
 
 use super::generator::{Access, File, Generator, Turnover};
 
@@ -26,11 +27,17 @@ pub enum Ended {
     OutOfFiles(u32),
 }
 
-pub fn create_pool<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(), F::Error> {
+/// `after` is told of each file.
+pub fn create_pool<F: Files>(
+    generator: &mut Generator,
+    files: &mut F,
+    mut after: impl FnMut(),
+) -> Result<(), F::Error> {
     for _ in 0..generator.rules().number {
         if let Some(file) = generator.create() {
             files.create(file)?;
         }
+        after();
     }
     Ok(())
 }
@@ -69,10 +76,16 @@ fn transaction<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(),
     Ok(())
 }
 
-pub fn delete_pool<F: Files>(generator: &mut Generator, files: &mut F) -> Result<(), F::Error> {
+/// `after` is told of each file.
+pub fn delete_pool<F: Files>(
+    generator: &mut Generator,
+    files: &mut F,
+    mut after: impl FnMut(),
+) -> Result<(), F::Error> {
     for slot in 0..generator.slots() {
         if let Some(file) = generator.file(slot) {
             delete(generator, files, file)?;
+            after();
         }
     }
     Ok(())

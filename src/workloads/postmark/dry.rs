@@ -31,10 +31,10 @@ pub fn dry_run(rules: &Rules) -> DryRun {
     let mut generator = Generator::without_source(rules);
     let mut ledger = Ledger::default();
     let run = |generator: &mut Generator, ledger: &mut Ledger| -> Result<DryRun, Infallible> {
-        drive::create_pool(generator, ledger)?;
+        drive::create_pool(generator, ledger, || ())?;
         let ended = drive::transactions(generator, ledger, |_, _| ())?;
         let live = ledger.files;
-        drive::delete_pool(generator, ledger)?;
+        drive::delete_pool(generator, ledger, || ())?;
         let Ledger { totals, files_peak, bytes_peak, .. } = *ledger;
         Ok(DryRun { totals, files_peak, bytes_peak, live, ended })
     };

@@ -1,7 +1,8 @@
 //! The operations of a run, one after the other: a pure function of the parameters and the seed.
 //!
-//! What is drawn next depends on whether an operation succeeded (a file that cannot be opened takes no appended size), so
-//! the caller asks, acts, and only then tells: [`Generator::grow`] after an open, [`Generator::free`] after an unlink.
+//! What is drawn next depends on whether an operation succeeded (a file that cannot be opened takes no
+//! appended size), so the caller asks, acts, and only then tells: [`Generator::grow`] after an open,
+//! [`Generator::free`] after an unlink.
 
 use super::rules::Rules;
 use super::twister::Twister;
@@ -55,6 +56,9 @@ pub struct Generator {
     shares: Vec<u32>,
 }
 
+/// A run's memory for each of the 2N slots.
+pub const SLOT_BYTES: usize = size_of::<Slot>();
+
 #[derive(Clone, Copy, Default)]
 struct Slot {
     name: Name,
@@ -107,7 +111,8 @@ impl Generator {
         self.used == 0
     }
 
-    /// Takes a slot for a new file and draws its name and size; `None`, and nothing drawn, where all are taken.
+    /// Takes a slot for a new file and draws its name and size; `None`, and nothing drawn, where all are
+    /// taken.
     pub fn create(&mut self) -> Option<File> {
         let slot = self.free_slot()?;
         self.created += 1;

@@ -1,7 +1,7 @@
 //! From phases to metrics: whole numbers in, rates out.
 //!
-//! Rates of files are PostMark's: those of a phase are divided by that phase's time, throughput by the time of all
-//! three. PostMark's clock has whole seconds; ours has nanoseconds.
+//! Rates of files are PostMark's: those of a phase are divided by that phase's time, throughput by the time
+//! of all three. PostMark's clock has whole seconds; ours has nanoseconds.
 
 use super::dry::Totals;
 use crate::metric::{Better, Metric, Of};

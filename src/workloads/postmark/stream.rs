@@ -1,12 +1,12 @@
 //! Which requests a file's reading and writing is made of.
 //!
-//! Raw, each block is one request, and so is the remainder, even of 0 bytes. Buffered, it is what the C library's
-//! streams do: a stream gets its buffer of B bytes with its first block; a block first fills the buffer's room, and
-//! what is left goes through a flush, then whole multiples of B directly, then into the buffer. B is `st_blksize` where that is
-//! between 1 and 8191, else 8192.
+//! Raw, each block is one request, and so is the remainder, even of 0 bytes. Buffered, it is what the C
+//! library's streams do: a stream gets its buffer of B bytes with its first block; a block first fills the
+//! buffer's room, and what is left goes through a flush, then whole multiples of B directly, then into the
+//! buffer. B is `st_blksize` where that is between 1 and 8191, else 8192.
 //!
-//! All content is a prefix of one source from its start, so what lies in a stream's buffer is always a slice of the
-//! source, and nothing is copied: the requests are the same.
+//! All content is a prefix of one source from its start, so what lies in a stream's buffer is always a slice
+//! of the source, and nothing is copied: the requests are the same.
 
 use std::ops::Range;
 

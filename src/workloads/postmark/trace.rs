@@ -1,4 +1,5 @@
-//! The system calls of a run, told without making any: for tests against the original, and for a replay beside the engine.
+//! The system calls of a run, told without making any: for tests against the original, and for a replay
+//! beside the engine.
 
 use std::convert::Infallible;
 use std::ffi::CStr;
@@ -60,9 +61,9 @@ pub fn trace(rules: &Rules, buffer: usize, tell: &mut dyn FnMut(Call<'_>)) -> En
     };
     let run = |generator: &mut Generator, recorder: &mut Recorder<'_>| -> Result<Ended, Infallible> {
         drive::make_directories(generator, recorder)?;
-        drive::create_pool(generator, recorder)?;
+        drive::create_pool(generator, recorder, || ())?;
         let ended = drive::transactions(generator, recorder, |_, _| ())?;
-        drive::delete_pool(generator, recorder)?;
+        drive::delete_pool(generator, recorder, || ())?;
         drive::remove_directories(generator, recorder)?;
         Ok(ended)
     };

@@ -35,6 +35,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {
         let rules = self.rules_for(seed);
+        rules.afford()?;
         let run = dry_run(&rules);
         if let Ended::OutOfFiles(transaction) = run.ended {
             return Err(format!(
@@ -85,9 +86,7 @@ impl Ready for Trial {
         self.make_locations()?;
         self.untimed(clock, |g, files| drive::make_directories(g, files))?;
         self.phase("create", clock, log, |g, files, progress| {
-            drive::create_pool(g, files)?;
-            progress.done.fetch_add(u64::from(g.rules().number), Relaxed);
-            Ok(0)
+            drive::create_pool(g, files, || progress.step()).map(|()| 0)
         })?;
         self.phase("transactions", clock, log, |g, files, progress| {
             drive::transactions(g, files, |_, _| progress.step())?;
@@ -97,9 +96,7 @@ impl Ready for Trial {
             return Ok(());
         }
         self.phase("delete", clock, log, |g, files, progress| {
-            drive::delete_pool(g, files)?;
-            progress.done.fetch_add(files.totals.deleted, Relaxed);
-            Ok(0)
+            drive::delete_pool(g, files, || progress.step()).map(|()| 0)
         })?;
         self.untimed(clock, |g, files| drive::remove_directories(g, files))?;
         self.remove_locations()

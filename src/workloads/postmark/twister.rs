@@ -1,7 +1,7 @@
 //! The Mersenne Twister MT19937, seeded as its authors did in 1999.
 //!
-//! Source: M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998. The seeding of 2002, which every
-//! library has, gives other numbers, and PostMark was written before it; hence our own.
+//! Source: M. Matsumoto and T. Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998. The seeding of 2002,
+//! which every library has, gives other numbers, and PostMark was written before it; hence our own.
 
 const WORDS: usize = 624;
 const OFFSET: usize = 397;
@@ -38,7 +38,8 @@ impl Twister {
         word ^ word >> 18
     }
 
-    /// A number below `end`, with the modulo's bias, which is part of PostMark. Draws nothing where `end` is 0.
+    /// A number below `end`, with the modulo's bias, which is part of PostMark. Draws nothing where `end` is
+    /// 0.
     pub fn below(&mut self, end: u32) -> u32 {
         if end == 0 { 0 } else { self.draw() % end }
     }

@@ -1,4 +1,5 @@
-//! The drop-in's operations: what fails is told and passed over, or, as reading and writing, passed over in silence.
+//! The drop-in's operations: what fails is told and passed over, or, as reading and writing, passed over in
+//! silence.
 
 use std::io;
 use std::ops::Range;

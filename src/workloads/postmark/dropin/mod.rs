@@ -22,7 +22,8 @@ use super::rules::Rules;
 /// The script where none or more than one is given.
 const DEFAULT_SCRIPT: &str = ".pmrc";
 
-/// So deep may scripts load each other. The original goes on until it runs out of descriptors, 1024 by default.
+/// So deep may scripts load each other. The original goes on until it runs out of descriptors, 1024 by
+/// default.
 pub const DEEPEST_LOAD: usize = 1000;
 
 /// Whether the session goes on.
@@ -99,8 +100,8 @@ pub fn rules(mut script: &[u8]) -> Rules {
     settings.rules
 }
 
-/// The command that a line begins with, and its parameter: what stands behind the one byte, whatever it is, that
-/// parts the two.
+/// The command that a line begins with, and its parameter: what stands behind the one byte, whatever it is,
+/// that parts the two.
 fn command_of(line: &[u8]) -> Option<(&'static Command, Option<&[u8]>)> {
     COMMANDS.iter().find_map(|c| line.strip_prefix(c.name.as_bytes()).map(|rest| (c, rest.get(1..))))
 }
@@ -236,5 +237,36 @@ impl<'c> Session<'c> {
             self.console.error(&[b"Cannot direct output to file '", name, b"'"].concat())?;
         }
         Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        let numbers = "[ +-]{0,2}[0-9]{0,12}( [0-9]{1,12}){0,2}".prop_map(String::into_bytes);
+        let parameter = prop_oneof![numbers, any::<Vec<u8>>(), Just(b"true".to_vec())];
+        (prop::sample::select(names), parameter)
+            .prop_map(|(name, parameter)| [name.as_bytes(), b" ", &parameter, b"\n"].concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_script(script: Vec<u8>) {
+            rules(&script);
+        }
+
+        #[test]
+        fn whatever_is_set_can_be_run_or_is_refused(lines in prop::collection::vec(line(), 0..40)) {
+            let rules = rules(&lines.concat());
+            prop_assert!(0 < rules.low && rules.low <= rules.high);
+            prop_assert!(rules.number > 0 && rules.transactions > 0 && rules.seed > 0);
+            prop_assert!(rules.read_block > 0 && rules.write_block > 0);
+            prop_assert!(rules.locations.iter().all(|l| l.weight > 0 && !l.path.contains(&0)));
+            let _ = rules.check();
+        }
     }
 }

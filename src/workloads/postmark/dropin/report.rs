@@ -5,7 +5,8 @@ use std::fmt;
 const KILO: f32 = 1024.0;
 const MEGA: f32 = 1024.0 * 1024.0;
 
-/// What a run has counted. Bytes are summed up file by file in 32-bit floats, whose rounding is in the report.
+/// What a run has counted. Bytes are summed up file by file in 32-bit floats, whose rounding is in the
+/// report.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     pub created: u32,
@@ -38,7 +39,8 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// From the clock at the start, before and after the transactions, and at the end. No difference is below 1.
+    /// From the clock at the start, before and after the transactions, and at the end. No difference is below
+    /// 1.
     pub fn between([start, before, after, end]: [i64; 4]) -> Self {
         let difference = |from: i64, to: i64| to.saturating_sub(from).clamp(1, i64::from(i32::MAX)) as u32;
         Seconds {

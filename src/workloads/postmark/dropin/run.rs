@@ -43,7 +43,8 @@ impl Session<'_> {
                 "{given} transactions are fewer than {DOTS}; set transactions {DOTS} or more"
             ));
         }
-        rules.check()
+        rules.check()?;
+        rules.afford()
     }
 
     /// Works in the current folder; no report where the files ran out.
@@ -61,14 +62,14 @@ impl Session<'_> {
             files.step("Creating subdirectories...", |files| drive::make_directories(&generator, files))?;
         }
         let start = files.console.now();
-        files.step("Creating files...", |files| drive::create_pool(&mut generator, files))?;
+        files.step("Creating files...", |files| drive::create_pool(&mut generator, files, || ()))?;
         files.print("Performing transactions")?;
         let before = files.console.now();
         let ended = files.transactions(&mut generator)?;
         let after = files.console.now();
         files.print(if ended == Ended::Complete { "Done\n" } else { OUT_OF_FILES })?;
         let deleted = files.counters.deleted;
-        files.step("Deleting files...", |files| drive::delete_pool(&mut generator, files))?;
+        files.step("Deleting files...", |files| drive::delete_pool(&mut generator, files, || ()))?;
         let end = files.console.now();
         if split {
             files.step("Deleting subdirectories...", |files| drive::remove_directories(&generator, files))?;

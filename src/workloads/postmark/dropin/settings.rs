@@ -96,8 +96,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. A wrong weight is complained
-    /// about, and the location is taken with a weight of 1.
+    /// `PATH` alone replaces all locations, `+PATH` adds one, `-PATH` removes one. A wrong weight is
+    /// complained about, and the location is taken with a weight of 1.
     pub fn location(&mut self, parameter: Option<&[u8]>) -> Set {
         let parameter = parameter.ok_or_else(|| complaint("no directory name specified"))?;
         match parameter.split_first() {
@@ -125,8 +125,8 @@ impl Settings {
         Ok(())
     }
 
-    /// What `show` prints: what stands before the locations, these, and what stands behind them. They are apart
-    /// because the original always prints them on standard output, a defect that scripts may rely on.
+    /// What `show` prints: what stands before the locations, these, and what stands behind them. They are
+    /// apart because the original always prints them on standard output, a defect that scripts may rely on.
     pub fn show(&self, folder: &[u8]) -> [Vec<u8>; 3] {
         let working: &[&[u8]] = match self.rules.locations.len() {
             0 => &[b"Working directory: ", folder, b"\n"],

@@ -5,8 +5,8 @@ use std::io::BufRead;
 /// The longest line that is read at once; what is longer goes on as the next line.
 const LONGEST_LINE: usize = 254;
 
-/// The next line without its last byte, which is the newline but for a last line without one, and in lines that are
-/// too long. A NUL byte ends it early. `None` at the end, and where reading fails.
+/// The next line without its last byte, which is the newline but for a last line without one, and in lines
+/// that are too long. A NUL byte ends it early. `None` at the end, and where reading fails.
 pub fn next_line(script: &mut dyn BufRead) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     while line.len() < LONGEST_LINE && line.last() != Some(&b'\n') {
