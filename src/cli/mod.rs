@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 mod doctor;
 mod dry_run;
 mod explain;
+mod kernel;
 mod list;
 mod postmark;
 mod progress;
@@ -40,6 +41,9 @@ enum Command {
     Explain(explain::Arguments),
     /// What this machine can do, what is missing, and the command that brings it
     Doctor(doctor::Arguments),
+    /// The kernels that virtual machines boot
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     /// Completions for a shell, on standard output
     Completions { shell: clap_complete::Shell },
     /// The manual: one page, or all pages into a folder
@@ -63,6 +67,7 @@ impl Cli {
             Command::List(arguments) => list::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
+            Command::Kernel(command) => kernel::run(&command),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),
             Command::Agent => Ok(ExitCode::from(crate::agent::keeper_main()?)),

@@ -5,6 +5,7 @@
 mod directory;
 mod local;
 mod loop_image;
+pub mod vm;
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,0 +1,62 @@
+//! `fsderby kernel`: the kernels that virtual machines boot.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Subcommand;
+
+use crate::exit::Failure;
+use crate::grounds::vm::{apt, kernel};
+
+#[derive(Subcommand)]
+pub enum Kernel {
+    /// Bring a stock kernel into the cache: from the distribution's packages, neither installed nor as root
+    Fetch {
+        /// A release as uname shows it, or a .deb file; the newest of the 6.12 series where absent
+        release: Option<String>,
+        /// Do nothing when a kernel is in the cache
+        #[arg(long)]
+        if_absent: bool,
+    },
+    /// The kernels in the cache
+    List,
+}
+
+pub fn run(command: &Kernel) -> anyhow::Result<ExitCode> {
+    match command {
+        Kernel::Fetch { if_absent: true, release } if kernel::find(release.as_deref()).is_some() => {}
+        Kernel::Fetch { release, .. } => fetch(release.as_deref())?,
+        Kernel::List => list(),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fetch(version: Option<&str>) -> anyhow::Result<()> {
+    let kernel = match version.filter(|v| v.contains('/') || Path::new(v).is_file()) {
+        Some(file) => kernel::import(Path::new(file)),
+        None => download(version),
+    };
+    let kernel = kernel.map_err(|e| Failure::missing(format!("could not fetch a kernel: {e:#}")))?;
+    println!("{} is in {}", kernel.index.release, kernel::cache().join("kernels").display());
+    Ok(())
+}
+
+fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
+    let folder = kernel::cache().join(format!(".fetching-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    let brought = apt::download(version, &folder).and_then(|file| kernel::import(&file));
+    let _ = std::fs::remove_dir_all(&folder);
+    brought
+}
+
+fn list() {
+    let all = kernel::all();
+    if all.is_empty() {
+        println!("none\n  try: fsderby kernel fetch");
+    }
+    for kernel in all {
+        let modules = kernel.index.modules.loadable.len();
+        println!("{}  {modules} modules, from {}", kernel.index.release, kernel.index.source);
+    }
+}

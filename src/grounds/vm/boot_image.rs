@@ -1,0 +1,63 @@
+//! The kernel inside a bzImage: an ELF file that QEMU enters directly, which saves the guest the unpacking.
+//!
+//! ```text
+//! 0x1f1 u8   sectors of the setup code, without the first
+//! 0x202 "HdrS"
+//! 0x248 u32  where the payload begins, from the end of the setup code
+//! 0x24c u32  its length, with four bytes at its end that hold its unpacked size
+//! ```
+//! `Documentation/arch/x86/boot.rst` of the kernel.
+
+use std::io::Read;
+
+use anyhow::{Context, ensure};
+
+const SECTOR: usize = 512;
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+const ELF: [u8; 4] = [0x7f, b'E', b'L', b'F'];
+
+/// What QEMU is to boot: the ELF file inside where it is packed in a way that is known here, else the image as it is.
+pub fn bootable(image: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    if image.starts_with(&ELF) {
+        return Ok(image);
+    }
+    let payload = payload(&image)?;
+    let mut elf = Vec::new();
+    if payload.starts_with(&ZSTD) {
+        let mut stream = ruzstd::decoding::StreamingDecoder::new(payload).context("the kernel is damaged")?;
+        stream.read_to_end(&mut elf).context("the kernel is damaged")?;
+    } else if payload.starts_with(&XZ) {
+        lzma_rust2::XzReader::new(payload, false).read_to_end(&mut elf).context("the kernel is damaged")?;
+    } else {
+        return Ok(image);
+    }
+    ensure!(elf.starts_with(&ELF), "the kernel holds something else than an ELF file");
+    Ok(elf)
+}
+
+fn payload(image: &[u8]) -> anyhow::Result<&[u8]> {
+    ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "this is no kernel image for x86");
+    let word = |at: usize| {
+        let bytes = image.get(at..at + 4).and_then(|b| <[u8; 4]>::try_from(b).ok());
+        bytes.map(|b| u32::from_le_bytes(b) as usize)
+    };
+    let (offset, length) = word(0x248).zip(word(0x24c)).context("the kernel image is cut short")?;
+    let begin = (usize::from(image[0x1f1]) + 1) * SECTOR + offset;
+    let end = begin.checked_add(length.saturating_sub(4)).context("the kernel image is damaged")?;
+    image.get(begin..end).context("the kernel image is cut short")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_kernel_or_cut_short_is_refused() {
+        assert!(bootable(b"hello".to_vec()).is_err());
+        let mut image = vec![0; 0x260];
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x24c] = 0xff;
+        assert!(bootable(image).unwrap_err().to_string().contains("cut short"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Reads a Debian package without installing it: an ar archive that holds, beside others, a compressed tar of its files.
+//!
+//! A package comes from outside and is not trusted: nothing is ever written under a path of its choice.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Component, Path};
+
+use anyhow::{Context, bail, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::units::MIB;
+
+/// Larger than any file that is wanted from a kernel package.
+const LARGEST: u64 = 256 * MIB;
+
+/// Calls `takes` with each regular file of the package: its path, as in `lib/modules/…`, and how to read it.
+///
+/// # Errors
+/// When the package is cut short, is no package, or holds a path that leads out of it.
+pub fn for_each_file(
+    package: &Path,
+    takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let name = package.display();
+    let file = File::open(package).with_context(|| format!("could not open {name}"))?;
+    let mut archive = ar::Archive::new(BufReader::new(file));
+    while let Some(member) = archive.next_entry() {
+        let member = member.with_context(|| format!("{name} is no Debian package, or cut short"))?;
+        let identifier = String::from_utf8_lossy(member.header().identifier()).into_owned();
+        match identifier.trim_end_matches('/') {
+            "data.tar.xz" => return files(lzma_rust2::XzReader::new(member, true), takes),
+            "data.tar.zst" => {
+                let stream = ruzstd::decoding::StreamingDecoder::new(member);
+                return files(stream.context("the package's data is damaged")?, takes);
+            }
+            "data.tar" => return files(member, takes),
+            other if other.starts_with("data.tar") => bail!("{name} is packed in an unknown way: {other}"),
+            _ => {}
+        }
+    }
+    bail!("{name} holds no files: it is no Debian package, or cut short")
+}
+
+fn files(
+    data: impl Read,
+    takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut archive = tar::Archive::new(data);
+    for entry in archive.entries().context("the package's data is damaged")? {
+        let mut entry = entry.context("the package's data is damaged or cut short")?;
+        let path = entry.path().context("a path in the package is not text")?.into_owned();
+        let path = inside(&path)?;
+        if entry.header().entry_type().is_file() {
+            ensure!(entry.size() <= LARGEST, "{path} in the package is too large: {} bytes", entry.size());
+            takes(&path, &mut entry).with_context(|| format!("could not read {path} of the package"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The path without its `./`; refused where it could lead out of the folder that it is unpacked into.
+fn inside(path: &Path) -> anyhow::Result<String> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(part) => {
+                parts.push(part.to_str().context("a path in the package is not text")?)
+            }
+            Component::CurDir => {}
+            _ => bail!("the package holds a path that leads out of it: {}", path.display()),
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+/// The SHA-256 of a file, in hex.
+pub fn sha256(path: &Path) -> anyhow::Result<String> {
+    let mut file = File::open(path).with_context(|| format!("could not open {}", path.display()))?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; MIB as usize];
+    loop {
+        match file.read(&mut buffer).with_context(|| format!("could not read {}", path.display()))? {
+            0 => break,
+            length => hash.update(&buffer[..length]),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// A package with one file, and its path written into the header as it is.
+    fn package(path: &str) -> tempfile::NamedTempFile {
+        let mut data = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
+        header.set_size(5);
+        header.set_cksum();
+        data.append(&header, &b"hello"[..]).unwrap();
+        let data = data.into_inner().unwrap();
+        let mut package = tempfile::NamedTempFile::new().unwrap();
+        let mut archive = ar::Builder::new(package.as_file_mut());
+        for (name, bytes) in [(&b"debian-binary"[..], &b"2.0\n"[..]), (b"data.tar", &data)] {
+            archive.append(&ar::Header::new(name.to_vec(), bytes.len() as u64), bytes).unwrap();
+        }
+        drop(archive);
+        package
+    }
+
+    fn read(package: &Path) -> anyhow::Result<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        for_each_file(package, &mut |path, reader| {
+            let mut text = String::new();
+            reader.read_to_string(&mut text)?;
+            found.push((path.to_owned(), text));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn the_files_of_a_package_are_read() {
+        let found = read(package("./boot/vmlinuz").path()).unwrap();
+        assert_eq!(found, [("boot/vmlinuz".to_owned(), "hello".to_owned())]);
+    }
+
+    #[test]
+    fn a_path_that_leads_out_is_refused() {
+        for path in ["../evil", "./a/../../evil", "/etc/evil"] {
+            let error = read(package(path).path()).unwrap_err().to_string();
+            assert!(error.contains("leads out"), "{path}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_or_no_package_is_refused() {
+        let whole = package("./boot/vmlinuz");
+        whole.as_file().set_len(300).unwrap();
+        assert!(read(whole.path()).is_err());
+        let mut text = tempfile::NamedTempFile::new().unwrap();
+        text.write_all(b"this is no package").unwrap();
+        assert!(read(text.path()).is_err());
+    }
+
+    #[test]
+    fn the_checksum_is_the_one_of_the_standard() {
+        let mut text = tempfile::NamedTempFile::new().unwrap();
+        text.write_all(b"abc").unwrap();
+        // FIPS 180-4, example of one block.
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256(text.path()).unwrap(), known);
+    }
+}
