@@ -11,6 +11,7 @@
 //! unnamed image. The keeper, outside, removes what has a name.
 
 pub mod channel;
+mod init;
 mod keeper;
 mod memory_group;
 mod mounting;
@@ -23,8 +24,10 @@ mod trial;
 mod work;
 mod worker;
 
+pub use init::{Mishap, PORT, main as init_main};
 pub use keeper::{main as keeper_main, remove_what_dead_runs_left};
 pub use memory_group::{peak as memory_peak, version as memory_group_version};
+pub use site::image;
 pub use tools::find as find_program;
 pub use worker::main as worker_main;
 

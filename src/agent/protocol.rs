@@ -29,6 +29,9 @@ pub struct Job {
     pub size: Bytes,
     /// Page cache and workload together; absent = the machine's.
     pub memory: Option<Bytes>,
+    /// Modules that a guest's kernel must have loaded, by name or alias; another machine's loads them by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modules: Vec<String>,
     pub steps: Vec<Step>,
     pub work: WorkSpec,
     pub workload_seed: u64,
@@ -53,6 +56,9 @@ pub enum Role {
 pub enum Dev {
     /// A fresh image of ours in this folder, behind a loop device.
     Image { folder: String, state: ImageState },
+    /// In a guest: the disk that its machine gave it, a fresh image of the host's in this folder. `direct`: the host's page cache
+    /// is kept out.
+    Block { path: String, folder: String, state: ImageState, direct: bool },
     /// No device: an existing folder, in which a site is made and removed.
     Folder { path: String },
 }

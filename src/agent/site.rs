@@ -1,4 +1,4 @@
-//! A prepared ground: a fresh image behind a loop device, or a folder of ours inside an existing one.
+//! A prepared ground: a fresh image behind a loop device, a guest's own disk, or a folder of ours inside an existing one.
 //!
 //! What has no name needs no cleaning up: the image is an unnamed file, the loop device detaches itself, the mount is
 //! seen by nobody else.
@@ -26,8 +26,41 @@ pub fn folder(parent: &Path, token: &str) -> PathBuf {
     parent.join(format!("fsderby-{token}"))
 }
 
+/// What a site's filesystem lies on.
+enum Below {
+    Loop(LoopDevice),
+    /// A guest's own disk.
+    Disk {
+        path: PathBuf,
+        direct: bool,
+    },
+}
+
+impl Below {
+    fn path(&self) -> &Path {
+        match self {
+            Below::Loop(device) => device.path(),
+            Below::Disk { path, .. } => path,
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        match self {
+            Below::Loop(device) => device.is_direct(),
+            Below::Disk { direct, .. } => *direct,
+        }
+    }
+
+    fn forget_cached(&self) -> io::Result<()> {
+        match self {
+            Below::Loop(device) => forget_cached(device),
+            Below::Disk { path, .. } => forget_cached(File::open(path)?),
+        }
+    }
+}
+
 pub struct Site {
-    device: Option<LoopDevice>,
+    device: Option<Below>,
     mountpoint: PathBuf,
     mounted: bool,
     /// The folder in which the workload works.
@@ -42,6 +75,9 @@ impl Site {
         match device {
             Dev::Image { folder, state } if isolated => Self::on_image(Path::new(folder), *state, size),
             Dev::Image { folder, .. } => Err(StepError::new("attach", folder, "loop devices need root")),
+            Dev::Block { path, direct, .. } => {
+                Self::below(Below::Disk { path: path.into(), direct: *direct }, Path::new("/dev"))
+            }
             Dev::Folder { path } => Self::in_folder(Path::new(path), token),
         }
     }
@@ -50,7 +86,12 @@ impl Site {
         let image = image(folder, state, size).map_err(|e| StepError::io("make an image", folder, e))?;
         let device =
             LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", folder, e))?;
-        let mountpoint = base(folder)?.join("site");
+        Self::below(Below::Loop(device), folder)
+    }
+
+    /// `occupied` must not be hidden by what is mounted.
+    fn below(device: Below, occupied: &Path) -> Result<Self, StepError> {
+        let mountpoint = base(occupied)?.join("site");
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
         let place = mountpoint.join("work");
         Ok(Site { device: Some(device), mountpoint, mounted: false, place, folder: None })
@@ -136,7 +177,7 @@ impl Site {
     pub fn forget_cached(&self) -> Result<(), StepError> {
         match &self.device {
             Some(device) => {
-                forget_cached(device).map_err(|e| StepError::io("forget the cache of", device.path(), e))
+                device.forget_cached().map_err(|e| StepError::io("forget the cache of", device.path(), e))
             }
             None => Ok(()),
         }
@@ -178,7 +219,7 @@ impl Drop for Site {
 }
 
 /// A file without a name, in the asked state.
-fn image(folder: &Path, state: ImageState, size: Bytes) -> io::Result<File> {
+pub fn image(folder: &Path, state: ImageState, size: Bytes) -> io::Result<File> {
     let mut image = unnamed(folder)?;
     image.set_len(size.0)?;
     match state {

@@ -7,7 +7,7 @@ use fsderby_sys::process::{Reaped, Usage, reap};
 
 use super::channel::Sender;
 use super::memory_group::MemoryGroup;
-use super::protocol::{Event, Job, Step, Stepped};
+use super::protocol::{Dev, Event, Job, Step, Stepped};
 use super::site::Site;
 use super::work::{Start, Worker};
 use super::worker::Told;
@@ -162,7 +162,8 @@ impl Hands<'_> {
     /// The worker is started and prepared here, so that nothing of that falls between the probes.
     fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
-        if let Some(limit) = job.memory {
+        let is_guest = matches!(job.device, Dev::Block { .. });
+        if let Some(limit) = job.memory.filter(|_| !is_guest) {
             let group = MemoryGroup::new(&job.token, limit);
             self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
         }
@@ -179,7 +180,11 @@ impl Hands<'_> {
             memory_group: group.clone(),
         };
         self.worker = Some(Worker::start(start)?);
-        let site = probes::Site { device: device.as_deref(), memory_group: group.as_deref() };
+        let site = probes::Site {
+            device: device.as_deref(),
+            memory_group: group.as_deref(),
+            whole_machine: is_guest && job.memory.is_some(),
+        };
         for probe in probes::TABLE {
             match probe.open(&site) {
                 Ok(running) => self.probes.push((probe.name(), running)),

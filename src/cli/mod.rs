@@ -51,6 +51,9 @@ enum Command {
     /// Carry out one trial for another fsderby
     #[command(hide = true)]
     Agent,
+    /// Carry out one trial as the init of a guest
+    #[command(hide = true)]
+    Init { mishap: Option<crate::agent::Mishap> },
     /// Do the work of one trial for an agent
     #[command(hide = true)]
     Worker,
@@ -71,6 +74,7 @@ impl Cli {
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),
             Command::Agent => Ok(ExitCode::from(crate::agent::keeper_main()?)),
+            Command::Init { mishap } => Ok(ExitCode::from(crate::agent::init_main(mishap)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
             Command::Report(options) => report::run(&options),
         }

@@ -1,20 +1,20 @@
 //! An agent on this machine's own kernel: what `loop` and `directory` have in common.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
-use std::os::fd::AsFd;
+use std::io::{Read, Seek, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use super::{Ended, Launched, Missing, Next, Stamped};
-use crate::agent::channel::decode;
+use super::stream::Events;
+use super::{Ended, Launched, Missing, Next};
+use crate::agent::find_program;
 use crate::agent::protocol::Job;
-use crate::agent::{find_program, monotonic_ns};
 use crate::filesystems::KernelNeed;
+use crate::units::Bytes;
 
 /// How many of the agent's last words are kept.
 const LAST_LINES: usize = 20;
@@ -31,67 +31,19 @@ pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
     let events = events.context("the agent has no standard output")?;
     let line = format!("{}\n", serde_json::to_string(job)?);
     lifeline.write_all(line.as_bytes()).context("could not hand the job to the agent")?;
-    Ok(Box::new(LocalAgent {
-        child,
-        lifeline: Some(lifeline),
-        events,
-        unread: Vec::new(),
-        expected: 0,
-        console,
-    }))
+    Ok(Box::new(LocalAgent { child, lifeline: Some(lifeline), events: Events::new(events), console }))
 }
 
 struct LocalAgent {
     child: Child,
     lifeline: Option<ChildStdin>,
-    events: ChildStdout,
-    /// Bytes that came and are not yet a whole line.
-    unread: Vec<u8>,
-    expected: u64,
+    events: Events<ChildStdout>,
     console: File,
-}
-
-impl LocalAgent {
-    fn take_line(&mut self) -> Option<Next> {
-        let end = self.unread.iter().position(|b| *b == b'\n')?;
-        let line: Vec<u8> = self.unread.drain(..=end).collect();
-        let line = String::from_utf8_lossy(&line[..end]);
-        let decoded = decode(&line, self.expected);
-        self.expected += 1;
-        Some(match decoded {
-            Ok(event) => Next::Event(Stamped { host_ns: monotonic_ns(), event }),
-            Err(what) => Next::Damaged(what),
-        })
-    }
-
-    fn wait_readable(&self, wait: Duration) -> io::Result<bool> {
-        let timeout =
-            Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
-        match poll(&mut [PollFd::from_borrowed_fd(self.events.as_fd(), PollFlags::IN)], Some(&timeout)) {
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            other => Ok(other? > 0),
-        }
-    }
 }
 
 impl Launched for LocalAgent {
     fn next(&mut self, wait: Duration) -> Next {
-        if let Some(next) = self.take_line() {
-            return next;
-        }
-        match self.wait_readable(wait) {
-            Ok(false) => return Next::Quiet,
-            Err(_) => return Next::Ended,
-            Ok(true) => {}
-        }
-        let mut bytes = [0; 65536];
-        match self.events.read(&mut bytes) {
-            Ok(0) | Err(_) => Next::Ended,
-            Ok(length) => {
-                self.unread.extend_from_slice(&bytes[..length]);
-                self.take_line().unwrap_or(Next::Quiet)
-            }
-        }
+        self.events.next(wait)
     }
 
     fn stop(&mut self) {
@@ -148,4 +100,26 @@ pub fn has_tool(program: &str) -> Result<(), Missing> {
         try_this: "fsderby doctor (it names the packages)".into(),
     };
     find_program(program).map(|_| ()).ok_or_else(missing)
+}
+
+/// Whether an image of this size fits into the folder, with some slack left; `elsewhere` says how to name another.
+pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Result<(), Missing> {
+    let missing = |what: String, try_this: String| Err(Missing { what, try_this });
+    let name = folder.display();
+    let Ok(about) = std::fs::metadata(folder) else {
+        return missing(format!("there is no folder {name} for images"), format!("mkdir, or {elsewhere}"));
+    };
+    if !about.is_dir() {
+        return missing(format!("{name} is not a folder"), elsewhere.to_owned());
+    }
+    let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
+    if free < size.0 + slack {
+        let what = format!(
+            "an image of {size} needs that and {} free in {name}; free are {}",
+            Bytes(slack),
+            Bytes(free)
+        );
+        return missing(what, format!("a smaller --size, or {elsewhere} on another disk"));
+    }
+    Ok(())
 }

@@ -1,6 +1,5 @@
 //! `loop`: a fresh image for each trial, behind a loop device that goes away by itself.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Need, local};
@@ -9,7 +8,7 @@ use crate::agent::protocol::{Dev, ImageState, Job};
 use crate::filesystems::KernelNeed;
 use crate::store::record::ClockKind;
 use crate::story::Story;
-use crate::units::{Bytes, MIB};
+use crate::units::MIB;
 
 /// Where images lie unless the experiment says otherwise: it outlives a boot, so it is on a disk and not in memory.
 const FOLDER: &str = "/var/tmp";
@@ -89,27 +88,7 @@ impl Ground for Loop {
                 "the experiment without memory",
             );
         }
-        let folder = self.folder.display();
-        let Ok(about) = fs::metadata(&self.folder) else {
-            return missing(
-                format!("there is no folder {folder} for images"),
-                "mkdir, or --ground loop:FOLDER",
-            );
-        };
-        if !about.is_dir() {
-            return missing(format!("{folder} is not a folder"), "--ground loop:FOLDER");
-        }
-        let free = rustix::fs::statvfs(&self.folder).map_or(0, |s| s.f_bavail * s.f_frsize);
-        if free < need.size.0 + SLACK {
-            let what = format!(
-                "an image of {} needs that and {} free in {folder}; free are {}",
-                need.size,
-                Bytes(SLACK),
-                Bytes(free)
-            );
-            return missing(what, "a smaller --size, or --ground loop:FOLDER on another disk");
-        }
-        Ok(())
+        local::has_room(&self.folder, need.size, SLACK, "--ground loop:FOLDER")
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {

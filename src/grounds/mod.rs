@@ -5,6 +5,7 @@
 mod directory;
 mod local;
 mod loop_image;
+mod stream;
 pub mod vm;
 
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::story::Story;
 use crate::units::Bytes;
 
 /// Every kind of ground.
-pub static TABLE: &[&dyn GroundKind] = &[&loop_image::LoopKind, &directory::DirectoryKind];
+pub static TABLE: &[&dyn GroundKind] = &[&loop_image::LoopKind, &vm::VmKind, &directory::DirectoryKind];
 
 /// A kind of ground, as an experiment names it: `loop`, `directory:PATH`.
 pub trait GroundKind: Sync {

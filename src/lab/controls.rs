@@ -61,6 +61,10 @@ fn mount(record: &Record, asked: Option<&Mount>) -> Option<Control> {
 fn memory(record: &Record) -> Option<Control> {
     let limit = record.memory?;
     let asked = format!("at most {limit}");
+    if let Some(bound) = record.probe("memory", "peak_bytes_at_most").map(Bytes) {
+        let seen = format!("a machine with {bound} for both");
+        return control("memory", asked, seen, yes_or(Held::No, bound <= limit));
+    }
     match record.probe("memory", "peak_bytes").map(Bytes) {
         None if record.probes.is_empty() => None,
         None => control("memory", asked, "this kernel does not say the peak", Held::Label),

@@ -55,7 +55,7 @@ impl Plan {
     /// The job of a trial. `token` names what the agent makes on the host.
     pub fn job(&self, trial: &Trial<'_>, attempt: u32, device: Dev, token: &str) -> Job {
         let kind = match device {
-            Dev::Image { .. } => filesystems::find(&trial.entrant.kind),
+            Dev::Image { .. } | Dev::Block { .. } => filesystems::find(&trial.entrant.kind),
             Dev::Folder { .. } => None,
         };
         Job {
@@ -64,6 +64,7 @@ impl Plan {
             trial: trial.name(),
             attempt,
             role: trial.role,
+            modules: modules(kind, &device),
             steps: steps(kind, trial, self.cold),
             device,
             size: self.size,
@@ -74,6 +75,12 @@ impl Plan {
             limit_seconds: LIMIT_SECONDS,
         }
     }
+}
+
+/// Only a guest must be told what to load.
+fn modules(kind: Option<&dyn Filesystem>, device: &Dev) -> Vec<String> {
+    let named = kind.filter(|_| matches!(device, Dev::Block { .. })).map(|k| k.kernel().modules);
+    named.unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// The order of a trial. A folder that is taken as it is has no filesystem to make, mount or check.

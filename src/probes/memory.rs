@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use procfs::Current;
+
 use super::{NotAvailable, Probe, Raw, Running, Site};
 use crate::agent::memory_peak;
 use crate::story::Story;
@@ -16,16 +18,38 @@ impl Probe for Memory {
     fn story(&self) -> Story {
         Story {
             what: "The most memory that the workload and its page cache took together.",
-            origin: "memory.max_usage_in_bytes or memory.peak of the memory group.",
+            origin: "memory.max_usage_in_bytes or memory.peak of the memory group; in a guest /proc/meminfo: what is free, cached or reclaimable \
+                     when the work begins, which is all there is.",
             limits: "Not every filesystem's writeback is charged to the group that dirtied the pages; a small virtual machine is the equal limit.",
         }
     }
 
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
+        if site.whole_machine {
+            let bytes = for_use().ok_or_else(|| NotAvailable("no /proc/meminfo".into()))?;
+            return Ok(Box::new(Bounded(bytes)));
+        }
         let group = site.memory_group.ok_or_else(|| NotAvailable("there is no memory limit".into()))?;
         memory_peak(group)
             .ok_or_else(|| NotAvailable("this kernel does not say the peak of a group".into()))?;
         Ok(Box::new(Open(group.to_owned())))
+    }
+}
+
+/// What pages and processes can still take: free memory, and what the kernel gives up for them. Bytes.
+pub fn for_use() -> Option<u64> {
+    let about = procfs::Meminfo::current().ok()?;
+    let cached = about.active_file? + about.inactive_file?;
+    Some(about.mem_free + cached + about.s_reclaimable.unwrap_or(0))
+}
+
+struct Bounded(u64);
+
+impl Running for Bounded {
+    fn start(&mut self) {}
+
+    fn stop(&mut self) -> Raw {
+        [("peak_bytes_at_most".to_owned(), self.0)].into()
     }
 }
 

@@ -5,7 +5,7 @@
 pub mod block_io;
 mod cpu;
 mod faults;
-mod memory;
+pub mod memory;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +36,8 @@ pub struct Site<'a> {
     pub device: Option<&'a str>,
     /// The memory group around the workload, where there is one.
     pub memory_group: Option<&'a std::path::Path>,
+    /// Whether the machine itself is as small as the limit asks.
+    pub whole_machine: bool,
 }
 
 /// Why a probe cannot be opened here.

@@ -102,6 +102,8 @@ impl Outcome {
 #[serde(rename_all = "lowercase")]
 pub enum ClockKind {
     Host,
+    /// A virtual machine's, compared with the host's over each launch.
+    Guest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +113,17 @@ pub enum Fidelity {
     Loop,
     /// This machine's own CPU, kernel and disk, with whatever else uses them.
     Directory,
+    /// A virtual machine on this machine's own CPU, with a kernel of its own; the disk is a file on the host's filesystem.
+    VmKvm,
+    /// The same on an emulated CPU, on which no time says anything about a real one.
+    VmEmulated,
+}
+
+impl Fidelity {
+    /// Whether times measured there say anything about a real machine.
+    pub fn times_count(self) -> bool {
+        self != Fidelity::VmEmulated
+    }
 }
 
 /// A condition of the trial, checked by its effect.

@@ -1,7 +1,287 @@
 //! `vm`: a small virtual machine with a stock kernel that has every filesystem, as an ordinary user.
+//!
+//! ```text
+//! kernel ──┐                                   console ──▶ kept for the record
+//! tools ───┼─▶ initramfs ─▶ QEMU ─ guest: fsderby as init ─ port ──▶ events
+//! job ─────┘                  └─ disk: an unnamed image of ours
+//! ```
+//! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
 
 pub mod apt;
 mod boot_image;
+mod closure;
+mod cpio;
+mod guest;
+mod initramfs;
 pub mod kernel;
+mod kvm;
+mod machine;
 mod modules;
 mod package;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use self::guest::Guest;
+use self::kernel::Kernel;
+use self::machine::{Cpu, DISK, Machine, QEMU};
+use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Need, local};
+use crate::agent::protocol::{Dev, ImageState, Job};
+use crate::agent::{Mishap, find_program};
+use crate::filesystems::KernelNeed;
+use crate::store::record::ClockKind;
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+/// Where images lie unless the experiment says otherwise.
+const FOLDER: &str = "/var/tmp";
+/// What must stay free on the host beside the image.
+const SLACK: u64 = 64 * MIB;
+/// A machine without a memory limit has so much, as the machines of the older comparisons had.
+const MEMORY: u64 = 512 * MIB;
+/// What the guest's kernel takes for itself, beside page cache and workload.
+const OVERHEAD: u64 = 160 * MIB;
+/// With less for page cache and workload the tools that make and check filesystems run out of memory.
+const LEAST_MEMORY: u64 = 48 * MIB;
+/// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
+const SILENCE: Duration = Duration::from_secs(600);
+
+pub struct VmKind;
+
+impl GroundKind for VmKind {
+    fn name(&self) -> &'static str {
+        "vm"
+    }
+
+    fn usage(&self) -> &'static str {
+        "vm[:kernel=RELEASE,images=FOLDER]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "A virtual machine for each trial, with a stock kernel that has every filesystem, a fresh image in FOLDER (/var/tmp) as its \
+                   disk, and our own program as its init. Needs no root and touches nothing else of the host.",
+            origin: "QEMU's microvm with Debian's kernel of the 6.12 series, the last long-term one with ReiserFS (fsderby kernel fetch).",
+            limits: "Where the CPU is emulated, for want of KVM, no time says anything about a real machine: requests, bytes, flushes and capacity \
+                     can be compared. The image lies on the host's filesystem.",
+        }
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Ground>, String> {
+        Ok(Box::new(argument.unwrap_or_default().parse::<Vm>()?))
+    }
+}
+
+/// The ground, with what its text says and what tests change.
+pub struct Vm {
+    /// A release in the cache; the newest where absent.
+    pub kernel: Option<String>,
+    pub images: PathBuf,
+    /// The program that becomes the guest's init: this one.
+    pub agent: PathBuf,
+    pub silence: Duration,
+    pub mishap: Option<Mishap>,
+    found: OnceLock<Option<Found>>,
+    /// The archives that were built, by what they hold.
+    archives: Mutex<HashMap<String, Arc<Vec<u8>>>>,
+}
+
+/// What it takes to start a guest.
+#[derive(Clone)]
+struct Found {
+    qemu: PathBuf,
+    kernel: Kernel,
+    cpu: Cpu,
+}
+
+impl std::str::FromStr for Vm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut vm = Vm {
+            kernel: None,
+            images: FOLDER.into(),
+            agent: "/proc/self/exe".into(),
+            silence: SILENCE,
+            mishap: None,
+            found: OnceLock::new(),
+            archives: Mutex::default(),
+        };
+        for setting in text.split(',').filter(|s| !s.is_empty()) {
+            match setting.split_once('=') {
+                Some(("kernel", release)) => vm.kernel = Some(release.to_owned()),
+                Some(("images", folder)) if folder.starts_with('/') => vm.images = folder.into(),
+                _ => {
+                    return Err(format!("'{setting}' says nothing about a vm; write {}", VmKind.usage()));
+                }
+            }
+        }
+        Ok(vm)
+    }
+}
+
+impl Vm {
+    fn found(&self) -> Option<&Found> {
+        let look = || {
+            let qemu = find_program(QEMU)?;
+            let kernel = kernel::find(self.kernel.as_deref())?;
+            let cpu = kvm::cpu(&qemu, &kernel, &self.agent);
+            Some(Found { qemu, kernel, cpu })
+        };
+        self.found.get_or_init(look).as_ref()
+    }
+
+    /// Whose CPU guests run on, as people call it, and the kernel's release; `None` before both are there.
+    pub fn shown(&self) -> Option<(&'static str, &str)> {
+        let found = self.found()?;
+        let cpu = match found.cpu {
+            Cpu::Kvm => "this machine's (KVM)",
+            Cpu::Emulated => "emulated",
+        };
+        Some((cpu, &found.kernel.index.release))
+    }
+
+    fn archive(&self, found: &Found, job: &Job) -> anyhow::Result<Arc<Vec<u8>>> {
+        let steps: Vec<_> = job.steps.iter().filter_map(initramfs::program).collect();
+        let key = format!("{:?} {steps:?}", job.modules);
+        let mut archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(archive) = archives.get(&key) {
+            return Ok(archive.clone());
+        }
+        let archive = Arc::new(initramfs::base(&found.kernel, &self.agent, job)?);
+        archives.insert(key, archive.clone());
+        Ok(archive)
+    }
+}
+
+impl Ground for Vm {
+    fn name(&self) -> String {
+        let mut settings = Vec::new();
+        settings.extend(self.kernel.as_ref().map(|release| format!("kernel={release}")));
+        settings
+            .extend((self.images != Path::new(FOLDER)).then(|| format!("images={}", self.images.display())));
+        if settings.is_empty() { "vm".into() } else { format!("vm:{}", settings.join(",")) }
+    }
+
+    fn traits(&self) -> GroundTraits {
+        let kvm = self.found().is_some_and(|found| found.cpu == Cpu::Kvm);
+        GroundTraits {
+            clock: ClockKind::Guest,
+            fidelity: if kvm { Fidelity::VmKvm } else { Fidelity::VmEmulated },
+            makes_filesystem: true,
+            limits_memory: true,
+            trials_per_launch: 1,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
+        if cfg!(not(target_arch = "x86_64")) {
+            return missing("the ground vm needs an x86-64 machine".into(), "--ground loop");
+        }
+        if find_program(QEMU).is_none() {
+            return missing(format!("there is no {QEMU} on this machine"), "apt-get install qemu-system-x86");
+        }
+        if self.found().is_none() {
+            let which = self.kernel.as_ref().map_or(String::new(), |release| format!(" {release}"));
+            return missing(
+                format!("there is no kernel{which} to boot"),
+                &format!("fsderby kernel fetch{which}"),
+            );
+        }
+        if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+            return missing(
+                format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY)),
+                "a larger --memory",
+            );
+        }
+        let wanted = memory(need.memory);
+        let available = procfs_available();
+        if available < wanted.0 {
+            let what = format!("a machine of {wanted} needs that; free are {}", Bytes(available));
+            return missing(what, "a smaller --memory, or fewer programs beside it");
+        }
+        local::has_room(&self.images, need.size, SLACK, "--ground vm:images=FOLDER")
+    }
+
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
+        let Some(found) = self.found() else {
+            return Err(Missing {
+                what: "there is no kernel to boot".into(),
+                try_this: "fsderby kernel fetch".into(),
+            });
+        };
+        found.kernel.index.modules.chain(kernel.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
+            what: format!("the kernel {} has {e}", found.kernel.index.release),
+            try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
+        })
+    }
+
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        local::has_tool(program)
+    }
+
+    fn device(&self, state: ImageState) -> Dev {
+        let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
+            .is_ok_and(|image| machine::make_direct(&image));
+        Dev::Block { path: DISK.into(), folder: self.images.display().to_string(), state, direct }
+    }
+
+    fn folder(&self) -> &Path {
+        &self.images
+    }
+
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        let [job] = jobs else { anyhow::bail!("a launch of a vm takes one job") };
+        let Dev::Block { folder, state, direct, .. } = &job.device else {
+            anyhow::bail!("the job is none for a vm")
+        };
+        let found = self.found().context("there is no QEMU or no kernel any more")?;
+        let archive = self.archive(found, job)?;
+        let image = crate::agent::image(Path::new(folder), *state, job.size)
+            .with_context(|| format!("could not make an image in {folder}"))?;
+        if *direct {
+            machine::make_direct(&image);
+        }
+        let job_archive = initramfs::job(job)?;
+        let machine = Machine {
+            qemu: &found.qemu,
+            kernel: found.kernel.image(),
+            initramfs: vec![&archive, &job_archive],
+            memory: memory(job.memory),
+            cpu: found.cpu,
+            disk: Some(&image),
+            mishap: self.mishap,
+        };
+        Ok(Box::new(Guest::new(machine.start()?, self.silence)?))
+    }
+}
+
+/// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.
+fn memory(limit: Option<Bytes>) -> Bytes {
+    limit.map_or(Bytes(MEMORY), |limit| Bytes(limit.0 + OVERHEAD))
+}
+
+fn procfs_available() -> u64 {
+    use procfs::Current;
+    procfs::Meminfo::current().ok().and_then(|m| m.mem_available).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ground_is_named_as_it_was_written() {
+        for text in ["vm", "vm:kernel=6.12", "vm:images=/srv", "vm:kernel=6.12,images=/srv"] {
+            let argument = text.split_once(':').map(|(_, argument)| argument);
+            assert_eq!(VmKind.with(argument).ok().map(|g| g.name()), Some(text.to_owned()));
+        }
+        assert!("images=relative".parse::<Vm>().is_err());
+        assert!("colour=red".parse::<Vm>().err().is_some_and(|e| e.contains("write vm[")));
+    }
+}

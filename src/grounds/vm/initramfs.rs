@@ -1,0 +1,103 @@
+//! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the job.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+
+use super::closure::{Closure, is_static, without_debug_information};
+use super::cpio::Archive;
+use super::kernel::Kernel;
+use crate::agent::find_program;
+use crate::agent::protocol::{Job, Step};
+use crate::filesystems::Mount;
+
+/// What brings the disk and the port for events.
+const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
+/// What tools read, where it is there.
+const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
+
+/// The archive for guests whose jobs need these modules and programs.
+pub fn base(kernel: &Kernel, agent: &Path, job: &Job) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
+        archive.folder(folder);
+    }
+    // The kernel opens it for init before init can mount anything.
+    archive.device("/dev/console", 5, 1);
+    archive.link("/etc/mtab", "/proc/mounts");
+    archive.file("/init", &init(agent)?);
+    modules(&mut archive, kernel, &job.modules)?;
+    tools(&mut archive, job)?;
+    Ok(archive.finish())
+}
+
+/// The archive behind it, with the job.
+pub fn job(job: &Job) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    archive.file("/job.json", &serde_json::to_vec(job)?);
+    Ok(archive.finish())
+}
+
+/// The archive of a guest that has nothing to do.
+pub fn idle(kernel: &Kernel, agent: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for folder in ["/dev", "/proc", "/sys", "/run", "/tmp"] {
+        archive.folder(folder);
+    }
+    archive.device("/dev/console", 5, 1);
+    archive.file("/init", &init(agent)?);
+    modules(&mut archive, kernel, &[])?;
+    Ok(archive.finish())
+}
+
+fn init(agent: &Path) -> anyhow::Result<Vec<u8>> {
+    let program = fs::read(agent).context("could not read our own program")?;
+    ensure!(
+        is_static(&program)?,
+        "this fsderby is a dynamic binary, which cannot be the init of a guest\n  try: build it from a clone (.cargo/config.toml makes it static)"
+    );
+    without_debug_information(program)
+}
+
+fn modules(archive: &mut Archive, kernel: &Kernel, wanted: &[String]) -> anyhow::Result<()> {
+    let modules = &kernel.index.modules;
+    let release = &kernel.index.release;
+    let lacks = || format!("the kernel {release} cannot serve");
+    let boot = modules.chain(BOOT).with_context(lacks)?;
+    let mut job = modules.chain(wanted.iter().map(String::as_str)).with_context(lacks)?;
+    job.retain(|name| !boot.contains(name));
+    for name in boot.iter().chain(&job) {
+        archive.file(&format!("/modules/{name}.ko"), &kernel.module(name)?);
+    }
+    archive.file("/modules/boot", boot.join("\n").as_bytes());
+    archive.file("/modules/job", job.join("\n").as_bytes());
+    Ok(())
+}
+
+fn tools(archive: &mut Archive, job: &Job) -> anyhow::Result<()> {
+    let mut closure = Closure::new();
+    for program in job.steps.iter().filter_map(program) {
+        let path = find_program(program).with_context(|| format!("there is no {program} on this machine"))?;
+        closure.add(&path)?;
+    }
+    for (path, bytes) in &closure.files {
+        archive.file(path, bytes);
+    }
+    for path in CONFIGURATION {
+        if let Ok(text) = fs::read(path) {
+            archive.file(path, &text);
+        }
+    }
+    Ok(())
+}
+
+pub fn program(step: &Step) -> Option<&str> {
+    let argv = match step {
+        Step::Make { argv } | Step::Revert { argv } => argv,
+        Step::Check { check, .. } => &check.argv,
+        Step::Mount { mount: Mount::Command { argv, .. } } => argv,
+        _ => return None,
+    };
+    argv.first().map(String::as_str)
+}

@@ -1,0 +1,134 @@
+//! The virtual machine: a command line for QEMU, and what is handed to it by descriptor, so that nothing has a name that
+//! would have to be removed.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::Context;
+use fsderby_sys::process::tied_command;
+use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
+use rustix::io::{FdFlags, fcntl_setfd};
+
+use crate::agent::{Mishap, PORT};
+use crate::units::{Bytes, MIB};
+
+/// The program, of Debian's package qemu-system-x86.
+pub const QEMU: &str = "qemu-system-x86_64";
+/// The guest's disk, as its kernel names it.
+pub const DISK: &str = "/dev/vda";
+
+/// Who executes the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpu {
+    /// This machine's CPU.
+    Kvm,
+    /// QEMU.
+    Emulated,
+}
+
+/// One machine, ready to be started.
+pub struct Machine<'a> {
+    pub qemu: &'a Path,
+    pub kernel: PathBuf,
+    pub initramfs: Vec<&'a [u8]>,
+    pub memory: Bytes,
+    pub cpu: Cpu,
+    pub disk: Option<&'a File>,
+    pub mishap: Option<Mishap>,
+}
+
+/// A machine that runs. Its events come from the child's standard output.
+pub struct Running {
+    pub child: Child,
+    /// What the guest's kernel wrote.
+    pub console: File,
+    /// What QEMU wrote.
+    pub complaints: File,
+}
+
+impl Machine<'_> {
+    pub fn start(&self) -> anyhow::Result<Running> {
+        let console = in_memory("console")?;
+        let complaints = in_memory("complaints")?;
+        let mut initramfs = in_memory("initramfs")?;
+        self.initramfs
+            .iter()
+            .try_for_each(|part| initramfs.write_all(part))
+            .context("there is too little memory")?;
+        let mut command = tied_command(self.qemu);
+        self.arguments(&mut command, &shown(&console), &shown(&initramfs))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
+        let inherited: Vec<&File> = [&console, &initramfs].into_iter().chain(self.disk).collect();
+        inherited.iter().try_for_each(|file| fcntl_setfd(file, FdFlags::empty()))?;
+        let child = command.spawn();
+        inherited.iter().try_for_each(|file| fcntl_setfd(file, FdFlags::CLOEXEC))?;
+        let child = child.with_context(|| format!("could not start {}", self.qemu.display()))?;
+        Ok(Running { child, console, complaints })
+    }
+
+    fn arguments(&self, command: &mut Command, console: &str, initramfs: &str) -> anyhow::Result<()> {
+        command.args(["-M", "microvm,rtc=on", "-nodefaults", "-no-user-config", "-no-reboot"]);
+        command.args(["-display", "none", "-monitor", "none", "-smp", "1"]);
+        command.args(["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]);
+        command.arg("-m").arg(format!("{}M", self.memory.0.div_ceil(MIB)));
+        match self.cpu {
+            Cpu::Kvm => command.args(["-accel", "kvm", "-cpu", "host"]),
+            // Byte-wise string instructions, which a CPU with these flags prefers, take three times as long emulated.
+            Cpu::Emulated => command.args(["-accel", "tcg,thread=multi", "-cpu", "max,erms=off,fsrm=off"]),
+        };
+        command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(initramfs);
+        command.arg("-append").arg(self.kernel_arguments()?);
+        command.arg("-serial").arg(format!("file:{console}"));
+        command.args(["-device", "virtio-serial-device,id=ports", "-chardev", "stdio,id=events,signal=off"]);
+        command.arg("-device").arg(format!("virtserialport,bus=ports.0,chardev=events,name={PORT}"));
+        if let Some(disk) = self.disk {
+            let cache = if is_direct(disk) { "none" } else { "writeback" };
+            let drive = format!(
+                "id=disk,file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
+                shown(disk)
+            );
+            command.arg("-drive").arg(drive).args(["-device", "virtio-blk-device,drive=disk"]);
+        }
+        Ok(())
+    }
+
+    fn kernel_arguments(&self) -> anyhow::Result<String> {
+        let mut text =
+            "console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off rdinit=/init".to_owned();
+        if self.cpu == Cpu::Emulated {
+            // The guest sees this machine's counter and has nothing to calibrate it by; left to itself it would take its
+            // timer's interrupts for a clock, and lose time whenever this machine is busy.
+            let khz = fsderby_sys::tsc::khz().context("this machine's CPU has no time-stamp counter")?;
+            text += &format!(" tsc_early_khz={khz} tsc=reliable");
+        }
+        text += " -- init";
+        match self.mishap {
+            Some(Mishap::Panic) => text += " panic",
+            Some(Mishap::Hang) => text += " hang",
+            None => {}
+        }
+        Ok(text)
+    }
+}
+
+/// Has reads and writes of this image go past the host's page cache, where its filesystem allows that; says whether.
+pub fn make_direct(image: &File) -> bool {
+    let set = fcntl_getfl(image).and_then(|flags| fcntl_setfl(image, flags | OFlags::DIRECT));
+    set.is_ok() && is_direct(image)
+}
+
+fn is_direct(image: &File) -> bool {
+    fcntl_getfl(image).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
+}
+
+/// The path by which a child that inherits it opens a file without a name.
+fn shown(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
+}
+
+fn in_memory(what: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(format!("fsderby-{what}"), MemfdFlags::CLOEXEC)?))
+}
