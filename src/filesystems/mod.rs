@@ -79,6 +79,10 @@ pub trait Filesystem: Sync {
     }
     /// Its own full check, read-only; `None` where none exists.
     fn check(&self) -> Option<Check>;
+    /// Whether its fsync has the device empty its volatile cache. Where it does not, reports must say so beside its speed.
+    fn flushes_on_fsync(&self) -> bool {
+        true
+    }
     /// What an administrator runs after the power was cut.
     fn recover(&self) -> Recovery;
     /// Prints the tools' version, on whichever of its two outputs; some tools end it with an exit code that is not 0.

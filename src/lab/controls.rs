@@ -100,6 +100,10 @@ fn flush(record: &Record) -> Option<Control> {
     if record.probe("block_io", "volatile_cache") == Some(0) {
         return control("flush", asked, "the device has no volatile cache, so none is needed", Held::Label);
     }
+    if flushes == 0 && filesystems::find(&record.kind).is_some_and(|kind| !kind.flushes_on_fsync()) {
+        let seen = "none: this filesystem's fsync leaves the data in the device's volatile cache";
+        return control("flush", asked, seen, Held::Label);
+    }
     control("flush", asked, format!("{flushes} flushes"), yes_or(Held::No, flushes > 0))
 }
 
