@@ -9,7 +9,8 @@ use serde_json::json;
 use crate::agent::{find_program, memory_group_version};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
-use crate::grounds::{self, Need};
+use crate::grounds::vm::Vm;
+use crate::grounds::{self, Ground, Need};
 use crate::lab::machine;
 use crate::units::{Bytes, GIB};
 
@@ -42,7 +43,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut findings = machine_findings();
     findings.extend(filesystems::TABLE.iter().map(|kind| filesystem(*kind)));
     let packages = missing_packages();
-    let usable = findings.iter().any(|f| f.what == "ground loop" && f.state == State::Ok);
+    let usable = findings.iter().any(|f| f.what.starts_with("ground ") && f.state == State::Ok);
     if arguments.json {
         let shown = json!({ "schema_version": 1, "findings": findings, "missing_packages": packages });
         println!("{}", serde_json::to_string_pretty(&shown)?);
@@ -102,9 +103,24 @@ fn machine_findings() -> Vec<Finding> {
             Err(text) => finding(State::Missing, &what, text, ""),
         });
     }
+    findings.push(guests());
     findings.push(binary());
     findings.push(images());
     findings
+}
+
+/// Whose CPU a guest runs on, which a guest was started to find out, and its kernel.
+fn guests() -> Finding {
+    const NO_KVM: &str = "a machine with KVM, or the right to use /dev/kvm, for times that count";
+    match Vm::default().shown() {
+        Some((cpu, kernel, true)) => {
+            finding(State::Ok, "guests", format!("on {cpu}, with Linux {kernel}"), "")
+        }
+        Some((cpu, kernel, false)) => {
+            finding(State::Warning, "guests", format!("on {cpu}, with Linux {kernel}"), NO_KVM)
+        }
+        None => finding(State::Missing, "guests", "no QEMU or no kernel", "see the ground vm"),
+    }
 }
 
 /// A dynamic binary cannot serve as a guest's init.
@@ -160,8 +176,10 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
     let Ok(ground) = grounds::parse(grounds::AUTO) else {
         return finding(State::Missing, kind.name(), "no ground", "");
     };
+    let in_guests = Vm::default().serves(&kind.kernel()).is_ok();
     match ground.serves(&kind.kernel()) {
         Ok(()) => finding(State::Ok, kind.name(), "tools and kernel", ""),
+        Err(_) if in_guests => finding(State::Ok, kind.name(), "tools, and the kernel of guests", ""),
         Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),
     }
 }

@@ -88,7 +88,7 @@ impl Watch for Progress {
     }
 
     fn record(&mut self, record: &Record) {
-        let headline = record.metrics.iter().find(|m| m.headline);
+        let headline = record.metrics.iter().find(|m| m.headline && record.says(m));
         let figure = headline.map_or(String::new(), |m| format!("  {:.0} {}", m.value, m.unit));
         match record.outcome {
             Outcome::Done if self.plain => self.say(&format!("{}{figure}", record.trial)),

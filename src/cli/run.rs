@@ -1,6 +1,6 @@
 //! `fsderby run`: from an experiment to a report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ use crate::lab::plan::Plan;
 use crate::lab::race::{Finish, Race};
 use crate::lab::skips::{Skip, skips};
 use crate::lab::{machine, verify};
-use crate::store::record::{Held, Outcome};
+use crate::store::record::{ClockKind, Held, Outcome};
 use crate::store::{self, Folder, Run};
 use crate::units::{Bytes, Percent, Scale, Span};
 
@@ -40,9 +40,12 @@ pub struct Arguments {
     /// Ready parameter sets by name; replaces the experiment's
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
-    /// `loop`, `loop:FOLDER`, `directory:PATH` or `auto`
+    /// `loop`, `loop:FOLDER`, `vm`, `directory:PATH` or `auto`
     #[arg(long)]
     ground: Option<String>,
+    /// On the ground vm: a kernel of the cache, or a package to take it from
+    #[arg(long, value_name = "VERSION|PATH")]
+    kernel: Option<String>,
     /// The window given to mkfs: 512m, 2g
     #[arg(long)]
     size: Option<Bytes>,
@@ -71,7 +74,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Go on with a run that was interrupted
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "rounds", "budget", "margin", "seed", "scale", "cold"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "rounds", "budget", "margin", "seed", "scale", "cold"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -142,6 +145,9 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         None => {}
     }
     experiment.ground = arguments.ground.clone().or(experiment.ground);
+    if let Some(kernel) = &arguments.kernel {
+        experiment.ground = Some(with_kernel(experiment.ground.as_deref(), kernel)?);
+    }
     experiment.size = arguments.size.or(experiment.size);
     experiment.rounds = arguments.rounds.or(experiment.rounds);
     experiment.budget = arguments.budget.or(experiment.budget);
@@ -152,8 +158,28 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment)
 }
 
+/// The ground vm with this kernel, which is taken into the cache where it is a file.
+fn with_kernel(ground: Option<&str>, kernel: &str) -> anyhow::Result<String> {
+    let release = match kernel.contains('/') {
+        true => grounds::vm::kernel::import(Path::new(kernel))?.index.release,
+        false => kernel.to_owned(),
+    };
+    match ground.unwrap_or(grounds::AUTO) {
+        grounds::AUTO | "vm" => Ok(format!("vm:kernel={release}")),
+        named if named.starts_with("vm:") => Ok(format!("{named},kernel={release}")),
+        other => Err(Failure::usage(format!("--kernel is for the ground vm, not for {other}")).into()),
+    }
+}
+
 fn ground(experiment: &Experiment) -> anyhow::Result<Box<dyn Ground>> {
     let named = experiment.ground.as_deref().unwrap_or(grounds::AUTO);
+    if named == grounds::AUTO {
+        let plan = experiment.plan(named.to_owned(), 1)?;
+        let kinds = plan.entrants.iter().filter_map(|e| filesystems::find(&e.kind));
+        let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
+        let need = Need { size: plan.size, memory: plan.memory };
+        return Ok(grounds::choose(&asked, experiment.takes_all(), &need).map_err(Failure::usage)?);
+    }
     Ok(grounds::parse(named).map_err(Failure::usage)?)
 }
 
@@ -168,7 +194,8 @@ fn ready(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
-    if plan.cold && !rustix::process::geteuid().is_root() {
+    let on_host = ground.traits().clock == ClockKind::Host;
+    if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
     }
     let skips = skips(plan, ground);

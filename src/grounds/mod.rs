@@ -2,11 +2,14 @@
 //!
 //! A ground supplies a device in the agent's world, a way to launch the agent, and its death. Nothing else.
 
+mod auto;
 mod directory;
 mod local;
 mod loop_image;
 mod stream;
 pub mod vm;
+
+pub use auto::choose;
 
 use std::path::Path;
 use std::time::Duration;
@@ -41,6 +44,10 @@ pub trait Ground: Sync {
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
     fn device(&self, state: ImageState) -> Dev;
+    /// The kernel's release where it is not this machine's.
+    fn kernel(&self) -> Option<String> {
+        None
+    }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
     /// Starts an agent with these jobs. A launch that is lost loses only its running trial.
@@ -112,7 +119,7 @@ pub struct Ended {
 /// The ground that this machine serves best.
 pub const AUTO: &str = "auto";
 
-/// A ground from the experiment's text: `directory:/mnt/test`, or [`AUTO`].
+/// A ground from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].
 pub fn parse(text: &str) -> Result<Box<dyn Ground>, String> {
     if text == AUTO {
         return loop_image::LoopKind.with(None);

@@ -13,6 +13,7 @@ use crate::agent::{find_program, memory_group_version};
 use crate::filesystems::{self, Filesystem};
 use crate::grounds::Ground;
 use crate::store::machine::{Build, Disk, Machine, Tool};
+use crate::store::record::Fidelity;
 use crate::units::{Bytes, MIB};
 
 /// This machine, its disk below the ground, and the tools of these kinds.
@@ -29,10 +30,13 @@ pub fn look<'a>(ground: &dyn Ground, kinds: impl Iterator<Item = &'a dyn Filesys
             version: env!("CARGO_PKG_VERSION").into(),
             blake3: hash_file(Path::new("/proc/self/exe")),
         },
-        kernel: text(uname.release()),
-        kernel_build: text(uname.version()),
+        kernel: ground.kernel().unwrap_or_else(|| text(uname.release())),
+        kernel_build: if ground.kernel().is_some() { String::new() } else { text(uname.version()) },
         architecture: text(uname.machine()),
-        cpu: field("model name").unwrap_or_default(),
+        cpu: match ground.traits().fidelity {
+            Fidelity::VmEmulated => format!("an emulated CPU on {}", field("model name").unwrap_or_default()),
+            _ => field("model name").unwrap_or_default(),
+        },
         cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         memory: Bytes(memory),
         hypervisor: hypervisor(&cpus),

@@ -59,7 +59,8 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
         _ => Standing::Medians,
     };
     let next = (standing == Standing::Look).then(|| next(run, complete));
-    let mut sentences = vec![raced(run, filesystems, workloads), place(run), trials(run)];
+    let mut sentences: Vec<String> = emulated(run).into_iter().collect();
+    sentences.extend([raced(run, filesystems, workloads), place(run), trials(run)]);
     sentences.extend(page_cache(workloads));
     sentences.push(conclusion(standing, complete, next.as_ref()));
     Heading {
@@ -120,6 +121,17 @@ fn place(run: &Run) -> String {
     let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu };
     let cpus = count(machine.cpus as usize, "CPU");
     format!("{}, {memory}{cold}; Linux {} on {cpu} ({cpus}).", site(run), machine.kernel)
+}
+
+/// Why no time is shown, and what would give times.
+fn emulated(run: &Run) -> Option<String> {
+    run.records.iter().find(|r| !r.fidelity.times_count())?;
+    let here = repeat(&Plan { ground: "loop".into(), ..run.plan.clone() });
+    Some(format!(
+        "The CPU was emulated, so no time would say anything about a real machine and none is shown: requests, bytes, flushes and \
+         capacity are compared. The same run on a machine with KVM gives times; so does, as root and for the filesystems of this \
+         machine's own kernel: {here}"
+    ))
 }
 
 /// What each trial finds.

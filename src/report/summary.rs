@@ -358,7 +358,7 @@ fn sections_of(
 /// One row for each name and set of dimensions, in the order in which they first appear.
 fn rows(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for metric in records.iter().flat_map(|r| &r.metrics) {
+    for metric in records.iter().flat_map(|r| r.metrics.iter().filter(|m| r.says(m))) {
         let dimensions = dimensions(metric);
         if !rows.iter().any(|r| r.name == metric.name && r.dimensions == dimensions) {
             rows.push(row(metric, dimensions, records, filesystems, once));
@@ -421,7 +421,8 @@ fn latencies(
 ) -> Vec<Latency> {
     let mut merge = Merge::default();
     for filesystem in filesystems {
-        for record in counted.iter().filter(|r| r.filesystem == *filesystem) {
+        let timed = |r: &&&Record| r.filesystem == *filesystem && r.fidelity.times_count();
+        for record in counted.iter().filter(timed) {
             match run.histograms(record) {
                 Ok(all) => all.iter().for_each(|histogram| merge.add(filesystem, histogram)),
                 Err(error) => {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::protocol::{Dev, Role, Space, Stepped, Tree, WorkSpec};
 use crate::filesystems::{Mounted, Variant};
-use crate::metric::Metric;
+use crate::metric::{Metric, Of};
 use crate::units::Bytes;
 use crate::workloads::{Phase, Volume};
 
@@ -180,6 +180,11 @@ impl Record {
 
     pub fn probe(&self, probe: &str, counter: &str) -> Option<u64> {
         self.probes.get(probe)?.get(counter).copied()
+    }
+
+    /// Whether this figure says anything where it was measured: on an emulated CPU no time does, and no share of one.
+    pub fn says(&self, metric: &Metric) -> bool {
+        self.fidelity.times_count() || (metric.of != Of::Time && !metric.name.starts_with("cpu."))
     }
 
     pub fn metric(&self, name: &str) -> Option<&Metric> {

@@ -177,10 +177,11 @@ impl Parts {
         match below.map(|(_release, below)| below) {
             Some("modules.builtin") => self.builtin = String::from_utf8_lossy(&all_of(reader)?).into_owned(),
             Some("modules.builtin.modinfo") => self.builtin_modinfo = all_of(reader)?,
-            Some(module) => match module.strip_prefix("kernel/").and_then(wanted) {
-                Some(name) => self.module(name, &unpacked(path, all_of(reader)?)?, folder)?,
-                None => {}
-            },
+            Some(module) => {
+                if let Some(name) = module.strip_prefix("kernel/").and_then(wanted) {
+                    self.module(name, &unpacked(path, all_of(reader)?)?, folder)?;
+                }
+            }
             None => {}
         }
         Ok(())

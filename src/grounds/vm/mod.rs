@@ -98,11 +98,9 @@ struct Found {
     cpu: Cpu,
 }
 
-impl std::str::FromStr for Vm {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut vm = Vm {
+impl Default for Vm {
+    fn default() -> Self {
+        Vm {
             kernel: None,
             images: FOLDER.into(),
             agent: "/proc/self/exe".into(),
@@ -110,7 +108,15 @@ impl std::str::FromStr for Vm {
             mishap: None,
             found: OnceLock::new(),
             archives: Mutex::default(),
-        };
+        }
+    }
+}
+
+impl std::str::FromStr for Vm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut vm = Vm::default();
         for setting in text.split(',').filter(|s| !s.is_empty()) {
             match setting.split_once('=') {
                 Some(("kernel", release)) => vm.kernel = Some(release.to_owned()),
@@ -135,14 +141,14 @@ impl Vm {
         self.found.get_or_init(look).as_ref()
     }
 
-    /// Whose CPU guests run on, as people call it, and the kernel's release; `None` before both are there.
-    pub fn shown(&self) -> Option<(&'static str, &str)> {
+    /// Whose CPU guests run on, in words, the kernel's release, and whether times count; `None` before both are there.
+    pub fn shown(&self) -> Option<(&'static str, &str, bool)> {
         let found = self.found()?;
-        let cpu = match found.cpu {
-            Cpu::Kvm => "this machine's (KVM)",
-            Cpu::Emulated => "emulated",
+        let (cpu, times_count) = match found.cpu {
+            Cpu::Kvm => ("this machine's CPU (KVM)", true),
+            Cpu::Emulated => ("an emulated CPU", false),
         };
-        Some((cpu, &found.kernel.index.release))
+        Some((cpu, &found.kernel.index.release, times_count))
     }
 
     fn archive(&self, found: &Found, job: &Job) -> anyhow::Result<Arc<Vec<u8>>> {
@@ -229,6 +235,10 @@ impl Ground for Vm {
         let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
             .is_ok_and(|image| machine::make_direct(&image));
         Dev::Block { path: DISK.into(), folder: self.images.display().to_string(), state, direct }
+    }
+
+    fn kernel(&self) -> Option<String> {
+        Some(self.found()?.kernel.index.release.clone())
     }
 
     fn folder(&self) -> &Path {

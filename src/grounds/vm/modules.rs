@@ -141,8 +141,8 @@ mod tests {
             ("turns", module(&[], &["round"], &[])),
             ("round", module(&[], &["turns", "not-there"], &[])),
         ];
-        let mut modules = Modules::default();
-        modules.loadable = all.into_iter().map(|(name, m)| (name.to_owned(), m)).collect();
+        let loadable = all.into_iter().map(|(name, m)| (name.to_owned(), m)).collect();
+        let mut modules = Modules { loadable, ..Modules::default() };
         modules.add_builtin("kernel/fs/fuse/fuse.ko\nkernel/lib/crc-t10dif.ko\n", b"fuse.alias=fs-fuseblk\0");
         modules
     }

@@ -107,7 +107,6 @@ mod tests {
         for (name, bytes) in [(&b"debian-binary"[..], &b"2.0\n"[..]), (b"data.tar", &data)] {
             archive.append(&ar::Header::new(name.to_vec(), bytes.len() as u64), bytes).unwrap();
         }
-        drop(archive);
         package
     }
 
