@@ -6,9 +6,11 @@ RUN ?= quick
 
 .PHONY: race build check test bench lint
 
+# With a ground vm in RUN the guests' program and kernel are brought too.
 race:
-	@scripts/setup.sh race
+	@scripts/setup.sh $(if $(findstring vm,$(RUN)),guests,race)
 	@cargo build --release --locked --quiet
+	@$(if $(findstring vm,$(RUN)),$(FSDERBY) kernel fetch --if-absent)
 	@$(FSDERBY) run $(RUN)
 
 build:
@@ -25,6 +27,7 @@ check: lint
 # The whole gate. What it cannot do here it says and counts.
 test: lint
 	@scripts/setup.sh test
+	@cargo run --quiet --locked -- kernel fetch --if-absent || echo "without a kernel the tests of guests are skipped"
 	cargo test --locked --workspace
 
 # Ratios of wall time, measured in alternation; they are no part of the gate.

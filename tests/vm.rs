@@ -1,0 +1,327 @@
+//! Guests: every filesystem in one, and what becomes of a trial whose guest dies, hangs or is killed. As any user.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use fsderby::agent::protocol::{At, Dev, Event, ImageState, Job};
+use fsderby::agent::{Mishap, find_program};
+use fsderby::filesystems::KernelNeed;
+use fsderby::grounds::vm::{Vm, kernel};
+use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Need, Next};
+use fsderby::lab::experiment::Experiment;
+use fsderby::lab::plan::{Plan, Rounds};
+use fsderby::lab::race::{Race, Watch};
+use fsderby::lab::skips::{Skip, skips};
+use fsderby::store::machine::Machine;
+use fsderby::store::record::{Held, Outcome, Record};
+use fsderby::store::{self, Folder};
+use support::{fsderby, image_folder, skipped};
+
+/// Guests one after another: two at a time would only wait for each other, and a test finds its guest by there being one.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The right to start guests; `None`, and said, where there can be none.
+fn guests(what: &str) -> Option<MutexGuard<'static, ()>> {
+    let lacks = if find_program("qemu-system-x86_64").is_none() {
+        "there is no qemu-system-x86_64 (apt-get install qemu-system-x86)"
+    } else if kernel::find(None).is_none() {
+        "there is no kernel (fsderby kernel fetch)"
+    } else {
+        return Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
+    };
+    skipped(what, lacks);
+    None
+}
+
+fn vm(images: &Path) -> Vm {
+    let mut vm: Vm = format!("images={}", images.display()).parse().unwrap();
+    vm.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    vm
+}
+
+struct Quiet;
+
+impl Watch for Quiet {
+    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
+    fn trial(&mut self, name: &str, _: Option<Duration>) {
+        eprintln!("{name}");
+    }
+    fn tick(&mut self, _: u64, _: u64) {}
+    fn record(&mut self, _: &Record) {}
+    fn round(&mut self, _: u32, _: Rounds) {}
+}
+
+/// Each of these filesystems proved once on this ground, and no round.
+fn proved(filesystems: &str, ground: &dyn Ground) -> Vec<Record> {
+    let text = format!(
+        "name = \"vm\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [{filesystems}]\n\
+         rounds = 1\nseed = 7\nscale = \"1/64\"\n"
+    );
+    let mut plan = Experiment::parse(&text, "test").unwrap().plan(ground.name(), 1).unwrap();
+    plan.rounds = Rounds::Exactly(0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let before = store::read(&path).unwrap();
+    ground.ready(&Need { size: plan.size, memory: plan.memory }).unwrap();
+    let skips = skips(&plan, ground);
+    let stop = AtomicBool::new(false);
+    Race { plan: &plan, ground, folder: &mut folder, skips: &skips, watch: &mut Quiet, stop: &stop }
+        .run(&before)
+        .unwrap();
+    store::read(&path).unwrap().records
+}
+
+#[test]
+fn every_filesystem_keeps_in_a_guest_what_was_written() {
+    let Some(_guests) = guests("every filesystem in a guest") else { return };
+    let images = image_folder();
+    let records = proved("\"all\"", &vm(images.path()));
+    let raced: std::collections::HashSet<&String> = records.iter().map(|r| &r.filesystem).collect();
+    assert_eq!(raced.len(), fsderby::filesystems::TABLE.len());
+    for record in &records {
+        if record.outcome == Outcome::Void && record.attempt < 3 {
+            eprintln!("{} is void: {:?}", record.trial, record.reason);
+            continue;
+        }
+        let reason = record.reason.as_deref().unwrap_or_default();
+        if record.outcome == Outcome::Skipped && reason.contains("on this machine") {
+            skipped(&record.filesystem, reason);
+            continue;
+        }
+        assert_eq!(record.outcome, Outcome::Done, "{}: {reason}", record.filesystem);
+        let hash = |at| record.trees.iter().find(|t| t.at == at).map(|t| t.hash.as_str());
+        assert!(hash(At::Filled).is_some_and(|h| Some(h) == hash(At::Remounted)), "{:?}", record.trees);
+        let read_back = record.controls.iter().find(|c| c.name == "read-back").map(|c| c.held);
+        assert_eq!(read_back, Some(Held::Yes), "{}", record.filesystem);
+        assert!(record.probe("block_io", "writes").is_some(), "{} has no counters", record.filesystem);
+        let drift_ms = record.circumstances.clock_drift_ns / 1_000_000;
+        eprintln!(
+            "{}: {} s, clock {drift_ms} ms",
+            record.filesystem,
+            record.circumstances.host_ns / 1_000_000_000
+        );
+    }
+    assert!(std::fs::read_dir(images.path()).unwrap().next().is_none(), "an image was left");
+}
+
+/// A ground on which some filesystems' guests come to grief.
+struct Perilous {
+    well: Vm,
+    panics: Vm,
+    hangs: Vm,
+}
+
+impl Perilous {
+    fn meets(&self, job: &Job) -> (&Vm, bool) {
+        match job.trial.rsplit('/').next() {
+            Some("exfat") => (&self.panics, false),
+            Some("ext2") => (&self.hangs, false),
+            Some("fat32") => (&self.well, true),
+            _ => (&self.well, false),
+        }
+    }
+}
+
+impl Ground for Perilous {
+    fn name(&self) -> String {
+        self.well.name()
+    }
+    fn traits(&self) -> GroundTraits {
+        self.well.traits()
+    }
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        self.well.ready(need)
+    }
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
+        self.well.serves(kernel)
+    }
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        self.well.tool(program)
+    }
+    fn device(&self, state: ImageState) -> Dev {
+        self.well.device(state)
+    }
+    fn folder(&self) -> &Path {
+        self.well.folder()
+    }
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        let (vm, is_killed) = self.meets(&jobs[0]);
+        let launched = vm.launch(jobs)?;
+        Ok(if is_killed { Box::new(Killed(launched)) } else { launched })
+    }
+}
+
+/// Its QEMU is killed when the work begins.
+struct Killed(Box<dyn Launched>);
+
+impl Launched for Killed {
+    fn next(&mut self, wait: Duration) -> Next {
+        let next = self.0.next(wait);
+        if let Next::Event(stamped) = &next
+            && matches!(&stamped.event, Event::Step { step, .. } if step == "work")
+        {
+            let qemu = qemu_of(std::process::id()).expect("a QEMU of ours");
+            let pid = rustix::process::Pid::from_raw(qemu.cast_signed()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        next
+    }
+    fn stop(&mut self) {
+        self.0.stop();
+    }
+    fn end(self: Box<Self>) -> Ended {
+        self.0.end()
+    }
+}
+
+/// The QEMU that this process started.
+fn qemu_of(parent: u32) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut pids = processes.filter_map(|p| p.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let Some((name, rest)) = stat.rsplit_once(')') else { return false };
+        name.contains("(qemu-system") && rest.split_whitespace().nth(1) == Some(&parent.to_string())
+    })
+}
+
+#[test]
+fn a_guest_that_panics_hangs_or_is_killed_fails_one_trial_and_the_rest_goes_on() {
+    let Some(_guests) = guests("guests that come to grief") else { return };
+    let images = image_folder();
+    let mut ground =
+        Perilous { well: vm(images.path()), panics: vm(images.path()), hangs: vm(images.path()) };
+    ground.panics.mishap = Some(Mishap::Panic);
+    ground.hangs.mishap = Some(Mishap::Hang);
+    ground.hangs.silence = Duration::from_secs(20);
+    let records = proved("\"exfat\", \"ext2\", \"fat32\", \"ext4\"", &ground);
+    let told = |label: &str| {
+        let record = records.iter().find(|r| r.filesystem == label).unwrap();
+        (record.outcome, record.reason.clone().unwrap_or_default())
+    };
+    for (label, words) in [
+        ("exfat", "during work: the guest's kernel said: "),
+        ("ext2", "during work: the guest hung: it said nothing for 20 s"),
+        ("fat32", "during work: QEMU was lost: signal: 9"),
+    ] {
+        let (outcome, reason) = told(label);
+        assert_eq!(outcome, Outcome::Failed, "{label}: {reason}");
+        assert!(reason.contains(words), "{label}: {reason}");
+    }
+    assert!(told("exfat").1.contains("Kernel panic"), "{}", told("exfat").1);
+    assert_eq!(told("ext4").0, Outcome::Done, "{}", told("ext4").1);
+    assert_eq!(records.len(), 4);
+}
+
+#[test]
+fn a_killed_run_takes_its_guest_along() {
+    let Some(_guests) = guests("a killed run with a guest") else { return };
+    let (images, results) = (image_folder(), tempfile::tempdir().unwrap());
+    let mut run = small_run(fsderby(), images.path(), &results.path().join("run")).spawn().unwrap();
+    let qemu = wait_for(|| qemu_of(run.id()));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    if let Some(qemu) = qemu {
+        wait_for(|| (!Path::new(&format!("/proc/{qemu}")).exists()).then_some(())).expect("QEMU lives on");
+    }
+    assert!(qemu.is_some(), "no guest was started");
+    assert!(std::fs::read_dir(images.path()).unwrap().next().is_none(), "an image was left");
+}
+
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(30) {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+fn small_run(mut command: std::process::Command, images: &Path, output: &Path) -> std::process::Command {
+    command.args([
+        "run",
+        "quick",
+        "--filesystems",
+        "ext4",
+        "--workloads",
+        "postmark-quick",
+        "--scale",
+        "1/64",
+    ]);
+    command.args(["--rounds", "1", "--size", "256m", "--quiet", "--ground"]);
+    command.arg(format!("vm:images={}", images.display())).arg("--output").arg(output);
+    command
+}
+
+/// As root this becomes nobody, with a copy of the cache that nobody can read.
+#[test]
+fn an_ordinary_user_races_in_a_guest() {
+    let Some(_guests) = guests("a guest of an ordinary user") else { return };
+    let folder = tempfile::Builder::new().prefix("fsderby-test-").tempdir_in("/var/tmp").unwrap();
+    let mut command = fsderby();
+    if support::is_root() {
+        let Some(program) = for_nobody(folder.path()) else { return };
+        command = std::process::Command::new(program);
+        command.uid(NOBODY).gid(NOBODY).env("XDG_CACHE_HOME", folder.path());
+    }
+    let output = small_run(command, folder.path(), &folder.path().join("run")).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let run = store::read(&folder.path().join("run")).unwrap();
+    assert!(run.records.iter().all(|r| r.outcome == Outcome::Done), "{errors}");
+}
+
+const NOBODY: u32 = 65534;
+
+/// A copy of the program and of the newest kernel, and all of it nobody's.
+fn for_nobody(folder: &Path) -> Option<PathBuf> {
+    let kernel = kernel::find(None)?;
+    let from = kernel.image().parent()?.to_owned();
+    let to = folder.join("fsderby/kernels").join(&kernel.index.release);
+    std::fs::create_dir_all(to.join("modules")).unwrap();
+    for part in ["image", "index.json"] {
+        std::fs::copy(from.join(part), to.join(part)).unwrap();
+    }
+    for module in std::fs::read_dir(from.join("modules")).unwrap().flatten() {
+        std::fs::copy(module.path(), to.join("modules").join(module.file_name())).unwrap();
+    }
+    let program = folder.join("program");
+    std::fs::copy(env!("CARGO_BIN_EXE_fsderby"), &program).unwrap();
+    for path in [folder, &folder.join("fsderby")] {
+        std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    Some(program)
+}
+
+#[test]
+fn without_a_kernel_the_error_says_what_brings_one() {
+    let empty = tempfile::tempdir().unwrap();
+    let output =
+        fsderby().args(["run", "--ground", "vm"]).env("XDG_CACHE_HOME", empty.path()).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("fsderby kernel fetch") || errors.contains("qemu-system-x86"), "{errors}");
+}
+
+#[test]
+fn what_is_no_package_does_not_enter_the_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kernel.deb");
+    std::fs::write(&file, "this is no package").unwrap();
+    let mut command = fsderby();
+    command.args(["kernel", "fetch"]).arg(&file).env("XDG_CACHE_HOME", folder.path());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let kept = std::fs::read_dir(folder.path().join("fsderby/kernels")).unwrap().count();
+    assert_eq!(kept, 0);
+}
