@@ -13,7 +13,7 @@ use crate::grounds::vm::{apt, kernel};
 pub enum Kernel {
     /// Bring a stock kernel into the cache: from the distribution's packages, neither installed nor as root
     Fetch {
-        /// A release as uname shows it, or a .deb file; the newest of the 6.12 series where absent
+        /// A release as uname shows it, a .deb file, or …/boot/vmlinuz-RELEASE; the newest of the 6.12 series where absent
         release: Option<String>,
         /// Do nothing when a kernel is in the cache
         #[arg(long)]

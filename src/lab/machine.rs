@@ -37,7 +37,13 @@ pub fn look<'a>(ground: &dyn Ground, kinds: impl Iterator<Item = &'a dyn Filesys
             Fidelity::VmEmulated => format!("an emulated CPU on {}", field("model name").unwrap_or_default()),
             _ => field("model name").unwrap_or_default(),
         },
-        cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        cpus: match ground.kernel() {
+            // A guest has one.
+            Some(_) => 1,
+            None => {
+                std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+            }
+        },
         memory: Bytes(memory),
         hypervisor: hypervisor(&cpus),
         disk: disk(ground.folder()),

@@ -189,6 +189,10 @@ impl Race<'_> {
             match launched.next(LOOK) {
                 Next::Event(stamped) => {
                     heard = Instant::now();
+                    if let Event::Hello { .. } = stamped.event {
+                        circumstances.launch_ns =
+                            u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    }
                     if let Event::Tick { done, total, .. } = stamped.event {
                         self.watch.tick(done, total);
                     }

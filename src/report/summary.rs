@@ -142,10 +142,11 @@ impl WorkloadSummary {
         self.sections.iter().flat_map(|s| &s.rows)
     }
 
-    /// The declared headline metrics; where none is declared, the first metric there is.
+    /// The declared headline metrics; where none is declared or shown, what reached the device, or the first there is.
     pub fn headlines(&self) -> Vec<&Row> {
         let declared: Vec<&Row> = self.rows().filter(|r| r.headline).collect();
-        if declared.is_empty() { self.rows().take(1).collect() } else { declared }
+        let first = || self.rows().find(|r| r.of == Of::Bytes).or_else(|| self.rows().next());
+        if declared.is_empty() { first().into_iter().collect() } else { declared }
     }
 
     /// Most that is live at one time.

@@ -162,6 +162,9 @@ pub struct Circumstances {
     pub started: String,
     /// Host nanoseconds over the whole launch.
     pub host_ns: u64,
+    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot.
+    #[serde(default)]
+    pub launch_ns: u64,
     /// Load average over one minute when it started.
     pub load: f64,
     /// CPU time that a hypervisor took away, in nanoseconds.

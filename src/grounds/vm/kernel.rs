@@ -116,7 +116,7 @@ fn open(folder: &Path) -> anyhow::Result<Kernel> {
     Ok(Kernel { folder: folder.to_owned(), index })
 }
 
-/// Unpacks a package into the cache; what is there of the same release is replaced.
+/// Takes a kernel into the cache, from a package (`.deb`) or from where it is installed (`…/boot/vmlinuz-RELEASE`); what is there of the same release is replaced.
 pub fn import(file: &Path) -> anyhow::Result<Kernel> {
     let sha256 = package::sha256(file)?;
     fs::create_dir_all(kernels()).with_context(|| format!("could not make {}", kernels().display()))?;
@@ -139,7 +139,11 @@ fn settle(folder: &Path, index: Index) -> anyhow::Result<Kernel> {
 fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
     fs::create_dir_all(folder.join("modules"))?;
     let mut parts = Parts::default();
-    package::for_each_file(file, &mut |path, reader| parts.take(path, reader, folder))?;
+    let mut takes = |path: &str, reader: &mut dyn Read| parts.take(path, reader, folder);
+    match file.extension().is_some_and(|end| end == "deb") {
+        true => package::for_each_file(file, &mut takes)?,
+        false => package::for_each_installed_file(file, &mut takes)?,
+    }
     let name = file.display();
     let (release, image) = parts.image.with_context(|| format!("there is no kernel in {name}"))?;
     parts.modules.add_builtin(&parts.builtin, &parts.builtin_modinfo);

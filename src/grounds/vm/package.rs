@@ -42,6 +42,39 @@ pub fn for_each_file(
     bail!("{name} holds no files: it is no Debian package, or cut short")
 }
 
+/// The same for a kernel that is installed: `image` is the `boot/vmlinuz-RELEASE` beside whose `boot` there is `lib/modules`.
+pub fn for_each_installed_file(
+    image: &Path,
+    takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let name = image.file_name().unwrap_or_default().to_string_lossy();
+    let release = name.strip_prefix("vmlinuz-").context("write …/boot/vmlinuz-RELEASE, or a .deb")?;
+    let root = image.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
+    let modules = format!("lib/modules/{release}");
+    ensure!(root.join(&modules).is_dir(), "there is no {}", root.join(&modules).display());
+    takes(&format!("boot/{name}"), &mut File::open(image)?)?;
+    walk(root, &modules, takes)
+}
+
+/// Links are not followed: a kernel's modules are files.
+fn walk(
+    root: &Path,
+    folder: &str,
+    takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    for entry in root.join(folder).read_dir().with_context(|| format!("could not read {folder}"))? {
+        let entry = entry?;
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            walk(root, &path, takes)?;
+        } else if kind.is_file() {
+            takes(&path, &mut File::open(entry.path())?).with_context(|| format!("could not read {path}"))?;
+        }
+    }
+    Ok(())
+}
+
 fn files(
     data: impl Read,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
