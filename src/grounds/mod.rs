@@ -44,9 +44,13 @@ pub trait Ground: Sync {
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
     fn device(&self, state: ImageState) -> Dev;
-    /// The kernel's release where it is not this machine's.
-    fn kernel(&self) -> Option<String> {
+    /// Release and build of the kernel where it is not this machine's.
+    fn kernel(&self) -> Option<(String, String)> {
         None
+    }
+    /// The programs that the ground itself is made with.
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
     }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;

@@ -25,13 +25,15 @@ pub fn look<'a>(ground: &dyn Ground, kinds: impl Iterator<Item = &'a dyn Filesys
         cpus.lines().find_map(|l| Some(l.strip_prefix(name)?.split_once(':')?.1.trim().to_owned()))
     };
     let memory = procfs::Meminfo::current().map_or(0, |m| m.mem_total);
+    let (kernel, kernel_build) =
+        ground.kernel().unwrap_or_else(|| (text(uname.release()), text(uname.version())));
     Machine {
         fsderby: Build {
             version: env!("CARGO_PKG_VERSION").into(),
             blake3: hash_file(Path::new("/proc/self/exe")),
         },
-        kernel: ground.kernel().unwrap_or_else(|| text(uname.release())),
-        kernel_build: if ground.kernel().is_some() { String::new() } else { text(uname.version()) },
+        kernel,
+        kernel_build,
         architecture: text(uname.machine()),
         cpu: match ground.traits().fidelity {
             Fidelity::VmEmulated => format!("an emulated CPU on {}", field("model name").unwrap_or_default()),
@@ -48,7 +50,7 @@ pub fn look<'a>(ground: &dyn Ground, kinds: impl Iterator<Item = &'a dyn Filesys
         hypervisor: hypervisor(&cpus),
         disk: disk(ground.folder()),
         memory_groups: memory_group_version(),
-        tools: tools(kinds),
+        tools: ground_tools(ground).chain(tools(kinds)).collect(),
     }
 }
 
@@ -100,6 +102,18 @@ pub fn below(folder: &Path) -> Option<(String, Vec<String>)> {
     Some((mount.fs_type.clone(), options))
 }
 
+/// What the ground itself is made with, under the ground's name.
+fn ground_tools(ground: &dyn Ground) -> impl Iterator<Item = Tool> {
+    let found = ground.programs().iter().filter_map(|program| Some((program, find_program(program)?)));
+    found.map(|(program, path)| Tool {
+        kind: format!("ground {}", ground.name()),
+        program: (*program).to_owned(),
+        version: first_line(&path, &["--version".to_owned()]),
+        blake3: hash_file(&path),
+        path: path.display().to_string(),
+    })
+}
+
 fn tools<'a>(kinds: impl Iterator<Item = &'a dyn Filesystem>) -> Vec<Tool> {
     let mut hashes = BTreeMap::new();
     let mut tools = Vec::new();
@@ -120,6 +134,10 @@ fn version(kind: &dyn Filesystem) -> String {
     let argv = kind.version();
     let Some((program, arguments)) = argv.split_first() else { return String::new() };
     let Some(path) = find_program(program) else { return String::new() };
+    first_line(&path, arguments)
+}
+
+fn first_line(path: &Path, arguments: &[String]) -> String {
     let output = Command::new(path).args(arguments).stdin(Stdio::null()).env("LC_ALL", "C").output();
     let Ok(output) = output else { return String::new() };
     let text = [output.stdout, output.stderr].concat();

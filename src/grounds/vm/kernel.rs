@@ -96,12 +96,17 @@ pub fn all() -> Vec<Kernel> {
     all
 }
 
-/// The kernel of that release, or the newest.
+/// The kernel of that release, the newest of that series (`6.12`), or the newest of all.
 pub fn find(release: Option<&str>) -> Option<Kernel> {
     match release {
-        Some(release) => all().into_iter().rfind(|k| k.index.release.starts_with(release)),
+        Some(release) => all().into_iter().rfind(|k| begins(&k.index.release, release)),
         None => all().pop(),
     }
+}
+
+/// Whether a release belongs to a series: 6.12.117 to 6.12, and not to 6.1.
+fn begins(release: &str, series: &str) -> bool {
+    release.strip_prefix(series).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// `6.12.117+deb12-amd64` → 6, 12, 117, 12, 64
@@ -250,6 +255,12 @@ mod tests {
     #[test]
     fn releases_are_ordered_by_their_numbers() {
         assert!(numbers("6.12.117+deb12-amd64") > numbers("6.12.9+deb12-amd64"));
+    }
+
+    #[test]
+    fn a_series_is_not_another_whose_number_begins_alike() {
+        assert!(begins("6.12.117+deb12-amd64", "6.12") && begins("6.12.9", "6.12.9"));
+        assert!(!begins("6.12.117+deb12-amd64", "6.1") && !begins("6.12.9", "6.13"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ const OVERHEAD: u64 = 160 * MIB;
 /// With less for page cache and workload the tools that make and check filesystems run out of memory.
 const LEAST_MEMORY: u64 = 48 * MIB;
 /// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
-const SILENCE: Duration = Duration::from_secs(600);
+const SILENCE: Duration = Duration::from_secs(480);
 
 pub struct VmKind;
 
@@ -237,8 +237,13 @@ impl Ground for Vm {
         Dev::Block { path: DISK.into(), folder: self.images.display().to_string(), state, direct }
     }
 
-    fn kernel(&self) -> Option<String> {
-        Some(self.found()?.kernel.index.release.clone())
+    fn kernel(&self) -> Option<(String, String)> {
+        let index = &self.found()?.kernel.index;
+        Some((index.release.clone(), format!("BLAKE3 {}", index.image_blake3)))
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &[QEMU]
     }
 
     fn folder(&self) -> &Path {
