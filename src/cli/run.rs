@@ -15,7 +15,7 @@ use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::grounds::{self, Ground, Need};
 use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
-use crate::lab::plan::Plan;
+use crate::lab::plan::{Plan, Rounds};
 use crate::lab::race::{Finish, Race};
 use crate::lab::skips::{Skip, skips};
 use crate::lab::{machine, verify};
@@ -70,15 +70,12 @@ pub struct Arguments {
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Go on with a run that was interrupted
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "rounds", "budget", "margin", "seed", "scale", "cold"])]
+    /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "margin", "seed", "scale", "cold"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Ask nothing
-    #[arg(long)]
-    yes: bool,
     /// The result as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -100,7 +97,8 @@ fn memory(text: &str) -> Result<Memory, String> {
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.resume {
         Some(folder) => {
-            let (mut folder, before) = Folder::open(folder)?;
+            let (mut folder, mut before) = Folder::open(folder)?;
+            before.plan = longer(before.plan, &arguments);
             let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
             let skips = ready(&before.plan, &*ground, true)?;
             verify::same_machine(&before, &*ground)?;
@@ -122,6 +120,15 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let before = store::read(&path)?;
             race(&arguments, &mut folder, &before, &*ground, &skips)
         }
+    }
+}
+
+/// The stored plan says in which order any round goes; how many are run may be asked anew.
+fn longer(plan: Plan, arguments: &Arguments) -> Plan {
+    match (arguments.rounds, arguments.budget) {
+        (Some(RoundsAsked::Exactly(n)), _) => Plan { rounds: Rounds::Exactly(n), budget: None, ..plan },
+        (_, Some(budget)) => Plan { rounds: Rounds::AtLeast(1), budget: Some(budget), ..plan },
+        _ => plan,
     }
 }
 
