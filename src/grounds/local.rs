@@ -112,19 +112,17 @@ impl Launched for LocalAgent {
     }
 }
 
-/// Whether the running kernel has one of these types, or a module that can be loaded for it.
+/// Whether the running kernel has one of these types, or a module that it would load by itself on a mount.
+/// Nothing is loaded here.
 pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
-    if known_types().any(|t| need.types.contains(&t.as_str())) {
-        return Ok(());
-    }
-    if let Some(modprobe) = find_program("modprobe") {
-        let loaded = |module: &&str| {
-            let quiet = Command::new(&modprobe).args(["-q", module]).stderr(Stdio::null()).status();
-            quiet.is_ok_and(|s| s.success())
-        };
-        let _ = need.modules.iter().filter(|module| loaded(module)).count();
-    }
-    if known_types().any(|t| need.types.contains(&t.as_str())) {
+    let modprobe = find_program("modprobe");
+    let loadable = |fstype: &str| {
+        let mut dry = Command::new(modprobe.as_ref()?);
+        dry.args(["--dry-run", "--quiet", &format!("fs-{fstype}")]).stderr(Stdio::null());
+        dry.status().ok().filter(std::process::ExitStatus::success)
+    };
+    let known: Vec<String> = known_types().collect();
+    if need.types.iter().any(|t| known.iter().any(|k| k == t) || loadable(t).is_some()) {
         return Ok(());
     }
     Err(Missing {
