@@ -70,6 +70,18 @@ pub enum ImageState {
     Written,
 }
 
+impl ImageState {
+    pub const ALL: [ImageState; 3] = [ImageState::Sparse, ImageState::Allocated, ImageState::Written];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            ImageState::Sparse => "sparse",
+            ImageState::Allocated => "allocated",
+            ImageState::Written => "written",
+        }
+    }
+}
+
 /// The workload: an engine's name and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkSpec {

@@ -11,6 +11,7 @@ use clap::Args;
 
 use super::dry_run;
 use super::progress::Progress;
+use crate::agent::protocol::ImageState;
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::grounds::{self, Ground, Need};
@@ -19,6 +20,7 @@ use crate::lab::plan::{Plan, Rounds};
 use crate::lab::race::{Finish, Race};
 use crate::lab::skips::{Skip, skips};
 use crate::lab::{machine, verify};
+use crate::names;
 use crate::store::record::{Held, Outcome};
 use crate::store::{self, Folder, Run};
 use crate::units::{Bytes, Percent, Scale, Span};
@@ -49,9 +51,15 @@ pub struct Arguments {
     /// Page cache and workload together: 64m; `none` for the machine's
     #[arg(long, value_parser = memory)]
     memory: Option<Memory>,
+    /// In which state each trial finds its image: `sparse`, `allocated` or `written`
+    #[arg(long, value_name = "STATE", value_parser = image)]
+    image: Option<ImageState>,
     /// A number, or `auto`
     #[arg(long, value_name = "N|auto")]
     rounds: Option<RoundsAsked>,
+    /// With `--rounds auto`: never fewer than so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    at_least: Option<u32>,
     /// With `--rounds auto`: as many whole rounds as fit into this time
     #[arg(long)]
     budget: Option<Span>,
@@ -71,7 +79,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "margin", "seed", "scale", "cold"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -132,6 +140,12 @@ fn longer(plan: Plan, arguments: &Arguments) -> Plan {
     }
 }
 
+fn image(text: &str) -> Result<ImageState, String> {
+    let known = ImageState::ALL.map(ImageState::name);
+    let found = ImageState::ALL.into_iter().find(|state| state.name() == text);
+    found.ok_or_else(|| names::unknown("state of an image", text, known))
+}
+
 /// The experiment with the flags over it.
 fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     let mut experiment = Experiment::load(&arguments.experiment)?;
@@ -150,7 +164,9 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     }
     experiment.ground = arguments.ground.clone().or(experiment.ground);
     experiment.size = arguments.size.or(experiment.size);
+    experiment.image = arguments.image.or(experiment.image);
     experiment.rounds = arguments.rounds.or(experiment.rounds);
+    experiment.at_least = arguments.at_least.or(experiment.at_least);
     experiment.budget = arguments.budget.or(experiment.budget);
     experiment.margin = arguments.margin.or(experiment.margin);
     experiment.seed = arguments.seed.or(experiment.seed);
