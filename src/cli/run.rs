@@ -279,3 +279,84 @@ fn fresh_folder(name: &str) -> PathBuf {
 fn now_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| u64::from(t.subsec_nanos()) + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::lab::plan::Entrant;
+    use crate::report::repeat;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// What the words expand to.
+    fn plan(words: &[&str]) -> Plan {
+        let line =
+            Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
+        let experiment = experiment(&line.arguments).unwrap();
+        experiment.plan(ground(&experiment).unwrap().name(), 4711).unwrap()
+    }
+
+    /// What a shell and then the parser make of a printed command.
+    fn typed(command: &str) -> Plan {
+        let words = command.strip_prefix("fsderby run ").unwrap();
+        let shell = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {words}")).output().unwrap();
+        let text = String::from_utf8(shell.stdout).unwrap();
+        plan(&text.lines().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_command_that_a_report_prints_gives_the_very_same_plan() {
+        let lines: &[&[&str]] = &[
+            &[],
+            &["--seed", "18446744073709551615", "--memory", "none", "--rounds", "7", "--size", "2147450880"],
+            &[
+                "--filesystems",
+                "xfs,ext4",
+                "--filesystem",
+                r#"ext4 label="it's no atime" mount=noatime,nodev"#,
+            ],
+            &["--filesystem", r#"ext4 mkfs="-O ^has_journal -b 1024" mount=noatime label=bare"#],
+            &["--filesystem", "xfs", "--filesystem", "ext4 label=b", "--filesystem", "ext2"],
+            &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
+            &["--filesystems", "all", "--filesystem", "ext4 label=second"],
+            &["--image", "written", "--cold", "--rounds", "auto", "--at-least", "9", "--budget", "90s"],
+            &[
+                "--image",
+                "sparse",
+                "--margin",
+                "2.5%",
+                "--workloads",
+                "maildir-quick",
+                "--ground",
+                "loop:/srv/a b",
+            ],
+        ];
+        for words in lines {
+            let planned = plan(words);
+            let repeat = repeat::of(&planned, true);
+            assert_eq!(repeat.warning(), None, "{words:?}");
+            assert_eq!(typed(&repeat.command), planned, "{}", repeat.command);
+        }
+    }
+
+    #[test]
+    fn what_no_command_line_can_say_is_named() {
+        let mut planned = plan(&["--scale", "1/4"]);
+        planned.name = "my own".into();
+        planned.workload_seed = 1;
+        let label = String::from("a \" quote");
+        planned.entrants.push(Entrant { label, ..planned.entrants[0].clone() });
+        let said = repeat::of(&planned, true).warning().unwrap();
+        for what in ["name and question", "a \" quote", "postmark-quick", "maildir-quick", "seed 1"] {
+            assert!(said.contains(what), "{said}");
+        }
+    }
+}
