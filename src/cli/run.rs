@@ -10,12 +10,13 @@ use anyhow::Context;
 use clap::Args;
 
 use super::dry_run;
+use super::output::print_line;
 use super::progress::Progress;
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::grounds::{self, Ground, Need};
 use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
-use crate::lab::plan::Plan;
+use crate::lab::plan::{Plan, Rounds};
 use crate::lab::race::{Finish, Race};
 use crate::lab::skips::{Skip, skips};
 use crate::lab::{machine, verify};
@@ -70,8 +71,8 @@ pub struct Arguments {
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Go on with a run that was interrupted
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "rounds", "budget", "margin", "seed", "scale", "cold"])]
+    /// Go on with a run that was interrupted; with --rounds N also beyond its plan
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "budget", "margin", "seed", "scale", "cold"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -98,13 +99,17 @@ fn memory(text: &str) -> Result<Memory, String> {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let stop = stop_on_signals()?;
     match &arguments.resume {
         Some(folder) => {
-            let (mut folder, before) = Folder::open(folder)?;
+            let (mut folder, mut before) = Folder::open(folder)?;
+            if let Some(RoundsAsked::Exactly(n)) = arguments.rounds {
+                (before.plan.rounds, before.plan.budget) = (Rounds::Exactly(n), None);
+            }
             let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
             let skips = ready(&before.plan, &*ground, true)?;
             verify::same_machine(&before, &*ground)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips)
+            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
         }
         None => {
             let experiment = experiment(&arguments)?;
@@ -120,7 +125,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = store::read(&path)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips)
+            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
         }
     }
 }
@@ -188,24 +193,23 @@ fn race(
     before: &Run,
     ground: &dyn Ground,
     skips: &[Skip],
+    stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
     crate::agent::remove_what_dead_runs_left();
-    let stop = stop_on_signals()?;
     let path = folder.path().to_owned();
     let mut watch = Progress::new(arguments.quiet);
-    let finish =
-        Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop: &stop }.run(before)?;
+    let finish = Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop }.run(before)?;
     drop(watch);
     let run = store::read(&path)?;
     let html = super::report::after_run(&run, arguments.json)?;
     if !arguments.json {
-        anstream::println!("\nreport: {}", html.display());
+        print_line(&format!("\nreport: {}", html.display()))?;
     }
     if finish.interrupted {
-        anstream::eprintln!(
+        super::say(&format!(
             "interrupted; what was measured is kept\n  try: fsderby run --resume {}",
             path.display()
-        );
+        ));
     }
     Ok(ExitCode::from(code(&run, finish)))
 }
