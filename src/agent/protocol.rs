@@ -20,7 +20,7 @@ pub struct Job {
     pub protocol: u32,
     /// Names all that the agent makes on the host (memory group, site folder), so that it can be found and removed.
     pub token: String,
-    /// `r03/postmark-quick/ext4`
+    /// `r03/WORKLOAD/LABEL`
     pub trial: String,
     pub attempt: u32,
     pub role: Role,

@@ -9,12 +9,15 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod list;
+mod output;
 mod postmark;
 mod progress;
 mod report;
 mod run;
 mod shell;
 mod verify;
+
+pub use output::say;
 
 #[derive(Parser)]
 #[command(version, about, propagate_version = true)]

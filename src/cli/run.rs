@@ -10,6 +10,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::dry_run;
+use super::output::print_line;
 use super::progress::Progress;
 use crate::agent::protocol::ImageState;
 use crate::exit::{self, Failure};
@@ -79,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -103,6 +104,7 @@ fn memory(text: &str) -> Result<Memory, String> {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let stop = stop_on_signals()?;
     match &arguments.resume {
         Some(folder) => {
             let (mut folder, mut before) = Folder::open(folder)?;
@@ -110,7 +112,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
             let skips = ready(&before.plan, &*ground, true)?;
             verify::same_machine(&before, &*ground)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips)
+            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
         }
         None => {
             let experiment = experiment(&arguments)?;
@@ -126,7 +128,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = store::read(&path)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips)
+            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
         }
     }
 }
@@ -211,24 +213,23 @@ fn race(
     before: &Run,
     ground: &dyn Ground,
     skips: &[Skip],
+    stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
     crate::agent::remove_what_dead_runs_left();
-    let stop = stop_on_signals()?;
     let path = folder.path().to_owned();
     let mut watch = Progress::new(arguments.quiet);
-    let finish =
-        Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop: &stop }.run(before)?;
+    let finish = Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop }.run(before)?;
     drop(watch);
     let run = store::read(&path)?;
     let html = super::report::after_run(&run, arguments.json)?;
     if !arguments.json {
-        anstream::println!("\nreport: {}", html.display());
+        print_line(&format!("\nreport: {}", html.display()))?;
     }
     if finish.interrupted {
-        anstream::eprintln!(
+        super::say(&format!(
             "interrupted; what was measured is kept\n  try: fsderby run --resume {}",
             path.display()
-        );
+        ));
     }
     Ok(ExitCode::from(code(&run, finish)))
 }

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,7 +14,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use super::{Ended, Launched, Missing, Next, Stamped};
 use crate::agent::channel::decode;
 use crate::agent::protocol::Job;
-use crate::agent::{find_program, monotonic_ns};
+use crate::agent::{clean_up, find_program, find_unusable, monotonic_ns};
 use crate::filesystems::KernelNeed;
 
 /// How many of the agent's last words are kept.
@@ -32,6 +33,7 @@ pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
     let line = format!("{}\n", serde_json::to_string(job)?);
     lifeline.write_all(line.as_bytes()).context("could not hand the job to the agent")?;
     Ok(Box::new(LocalAgent {
+        job: job.clone(),
         child,
         lifeline: Some(lifeline),
         events,
@@ -42,6 +44,7 @@ pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
 }
 
 struct LocalAgent {
+    job: Job,
     child: Child,
     lifeline: Option<ChildStdin>,
     events: ChildStdout,
@@ -102,13 +105,26 @@ impl Launched for LocalAgent {
         self.lifeline = None;
         let fault = match self.child.wait() {
             Ok(status) if status.success() => String::new(),
-            Ok(status) => status.to_string(),
+            Ok(status) => how(status),
             Err(e) => e.to_string(),
         };
+        if !fault.is_empty() {
+            // The keeper has done so, unless it was what was killed.
+            clean_up(&self.job);
+        }
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         Ended { fault, console: lines[lines.len().saturating_sub(LAST_LINES)..].to_vec() }
+    }
+}
+
+/// A keeper ends as its agent did; of a signal's number it makes an exit code as shells do.
+fn how(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
+        (None, Some(code)) => format!("exit code {code}"),
+        (signal, _) => format!("its keeper was killed by signal {}", signal.unwrap_or(0)),
     }
 }
 
@@ -119,7 +135,7 @@ pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
     let loadable = |fstype: &str| {
         let mut dry = Command::new(modprobe.as_ref()?);
         dry.args(["--dry-run", "--quiet", &format!("fs-{fstype}")]).stderr(Stdio::null());
-        dry.status().ok().filter(std::process::ExitStatus::success)
+        dry.status().ok().filter(ExitStatus::success)
     };
     let known: Vec<String> = known_types().collect();
     if need.types.iter().any(|t| known.iter().any(|k| k == t) || loadable(t).is_some()) {
@@ -142,7 +158,10 @@ fn known_types() -> impl Iterator<Item = String> {
 /// Whether a program is installed here.
 pub fn has_tool(program: &str) -> Result<(), Missing> {
     let missing = || Missing {
-        what: format!("there is no {program} on this machine"),
+        what: match find_unusable(program) {
+            None => format!("there is no {program} on this machine"),
+            Some(path) => format!("{} is there, but it cannot be run", path.display()),
+        },
         try_this: "fsderby doctor (it names the packages)".into(),
     };
     find_program(program).map(|_| ()).ok_or_else(missing)

@@ -86,7 +86,7 @@ impl Ground for Loop {
         if need.memory.is_some() && memory_group_version() == 0 {
             return missing(
                 "no memory limit can be set: there is no memory controller".into(),
-                "the experiment without memory",
+                "--memory none",
             );
         }
         let folder = self.folder.display();
@@ -98,6 +98,12 @@ impl Ground for Loop {
         };
         if !about.is_dir() {
             return missing(format!("{folder} is not a folder"), "--ground loop:FOLDER");
+        }
+        if rustix::fs::access(&self.folder, rustix::fs::Access::WRITE_OK).is_err() {
+            return missing(
+                format!("nothing can be written in {folder}, where the images would lie"),
+                "--ground loop:FOLDER on another disk",
+            );
         }
         let free = rustix::fs::statvfs(&self.folder).map_or(0, |s| s.f_bavail * s.f_frsize);
         if free < need.size.0 + SLACK {

@@ -29,7 +29,7 @@ pub struct Skips {
 }
 
 impl Skips {
-    /// `fat16, fat32`, `rowanfs on mail`.
+    /// `alderfs, birchfs`, `rowanfs on mail`.
     pub fn who(&self) -> String {
         let on = if self.workloads.is_empty() { "" } else { " on " };
         format!("{}{on}{}", self.filesystems.join(", "), self.workloads.join(", "))
@@ -65,7 +65,7 @@ fn skips_of_each(run: &Run) -> Vec<Skips> {
     each
 }
 
-/// On one line: `this kernel has no vfat — try: a kernel with the module vfat`.
+/// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`.
 pub fn reason(record: &Record) -> String {
     let mut out = String::new();
     for line in record.reason.as_deref().unwrap_or_default().lines().map(str::trim) {

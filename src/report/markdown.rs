@@ -8,12 +8,12 @@ use super::summary::{Entry, Row, WorkloadSummary};
 pub fn text(report: &Report<'_>) -> String {
     let heading = &report.summary.heading;
     let mut out = vec![format!("# {}", escaped(&heading.name))];
+    out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
     out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", next.command)));
-    out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
     out.extend(report.summary.workloads.iter().map(workload));
     if !report.summary.skips.is_empty() || !report.summary.absent.is_empty() {
         out.push("## Not counted".to_owned());

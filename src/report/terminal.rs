@@ -54,6 +54,9 @@ impl Page {
 
     fn heading(&mut self, summary: &Summary) {
         let heading = &summary.heading;
+        for line in &summary.damage {
+            self.paragraph(NOTICE, &format!("damaged: {line}"));
+        }
         self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
         if !heading.question.is_empty() {
             self.paragraph(QUIET, first_sentence(&heading.question));
@@ -64,9 +67,6 @@ impl Page {
         }
         if let Some(next) = &heading.next {
             self.line(&format!("  {}", next.command));
-        }
-        for line in &summary.damage {
-            self.paragraph(NOTICE, &format!("damaged: {line}"));
         }
     }
 
