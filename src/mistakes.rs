@@ -5,7 +5,7 @@ const WIDEST: usize = 120;
 
 /// How the reader names types, and what they are called here.
 const TYPES: [(&str, &str); 7] = [
-    ("expected u32", "expected a whole number"),
+    ("expected u32", "expected a whole number up to 4294967295"),
     ("expected u64", "expected a whole number"),
     ("expected i64", "expected a whole number"),
     ("expected usize", "expected a whole number"),
@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn a_type_has_a_plain_name_and_a_long_line_an_end() {
         let wrong = |text: &str| toml::from_str::<std::collections::BTreeMap<String, u32>>(text).unwrap_err();
-        assert!(in_words(&wrong("a = 'six'")).ends_with("expected a whole number"));
+        assert!(in_words(&wrong("a = 'six'")).ends_with("expected a whole number up to 4294967295"));
         assert!(in_words(&wrong(&"x".repeat(1 << 20))).len() < 1000);
     }
 }
