@@ -168,7 +168,7 @@ fn on_directory(desk: &Desk, output: &str) -> Vec<String> {
 fn on(folder: &Path, desk: &Desk, output: &str) -> Vec<String> {
     let ground = format!("directory:{}", folder.display());
     let output = desk.path(output).display().to_string();
-    let words = ["run", "quick", "--workloads", "postmark-quick", "--scale", "1/64", "--rounds", "1"];
+    let words = ["run", "quick", "--workloads", "postmark-quick", "--scale", "1/16", "--rounds", "1"];
     let more = ["--memory", "none", "--ground", &ground, "--output", &output];
     words.iter().chain(&more).map(|word| (*word).to_owned()).collect()
 }
@@ -396,7 +396,7 @@ fn a_filesystem_that_fills_up_fails_its_trial_and_no_other() {
     }
     let desk = Desk::new();
     let small = "ext4 label=small mkfs=\"-J size=24\"";
-    let more = ["--filesystem", small, "--filesystem", "ext4", "--size", "56m", "--scale", "1/2"];
+    let more = ["--filesystem", small, "--filesystem", "ext4", "--size", "56m"];
     let (said, run) = race(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "small");
@@ -413,7 +413,7 @@ fn work_that_runs_out_of_memory_fails_its_trial_and_says_so() {
         return skipped("memory", "there is no memory controller, or no root");
     }
     let desk = Desk::new();
-    let more = ["--filesystems", "ext4", "--size", "64m", "--scale", "1/64", "--memory", "1m"];
+    let more = ["--filesystems", "ext4", "--size", "64m", "--scale", "1/16", "--memory", "1m"];
     let (said, run) = race(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "ext4");
@@ -426,7 +426,7 @@ fn a_mount_option_that_the_kernel_does_not_know_fails_its_trial_in_the_kernels_w
         return;
     }
     let desk = Desk::new();
-    let more = ["--filesystem", "ext4 mount=notime", "--size", "64m", "--scale", "1/64"];
+    let more = ["--filesystem", "ext4 mount=notime", "--size", "64m", "--scale", "1/16"];
     let (said, run) = race(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     assert!(reasons(&run, "ext4")[0].contains("notime"), "{:?}", reasons(&run, "ext4"));

@@ -60,7 +60,7 @@ fn a_directory_does_every_engines_work() {
 fn race(desk: &Desk, ground: &str, filesystems: &[&str]) -> Run {
     let sets: Vec<&str> = small_sets().collect();
     let sets = sets.join(",");
-    let work = ["run", "quick", "--workloads", &sets, "--scale", "1/64", "--rounds", "1", "--seed", "7"];
+    let work = ["run", "quick", "--workloads", &sets, "--scale", "1/16", "--rounds", "1", "--seed", "7"];
     let place = ["--ground", ground, "--size", "512m", "--memory", "none", "--output", "run", "--quiet"];
     let said = desk.say(&[&work[..], &place, filesystems].concat());
     assert_eq!(said.code, 0, "{said:#?}");

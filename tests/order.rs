@@ -20,7 +20,7 @@ const READ_BACK: [&str; 5] = ["verify-filled", "unmount", "check-filled", "mount
 
 fn plan(filesystems: &str) -> Plan {
     let text =
-        format!("workloads = ['postmark-quick']\nsize = '64m'\nscale = '1/64'\nseed = 1\n{filesystems}");
+        format!("workloads = ['postmark-quick']\nsize = '64m'\nscale = '1/16'\nseed = 1\n{filesystems}");
     Experiment::parse(&text, "test").unwrap().plan("loop".into(), 1).unwrap()
 }
 
