@@ -110,7 +110,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let (mut folder, mut before) = Folder::open(folder)?;
             before.plan = longer(before.plan, &arguments);
             let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
-            let skips = ready(&before.plan, &*ground, true)?;
+            usable(&before.plan, &*ground)?;
+            let skips = possible(&before.plan, &*ground, true)?;
             verify::same_machine(&before, &*ground)?;
             race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
         }
@@ -119,7 +120,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let ground = ground(&experiment)?;
             let plan = experiment.plan(ground.name(), now_seed())?;
             let plan = if ground.traits().makes_filesystem { plan } else { as_mounted(plan, &*ground) };
-            let skips = ready(&plan, &*ground, experiment.takes_all())?;
+            match usable(&plan, &*ground) {
+                Err(missing) if arguments.dry_run => {
+                    anstream::eprintln!("note: a run would end here: {missing}")
+                }
+                other => other?,
+            }
+            let skips = possible(&plan, &*ground, experiment.takes_all())?;
             if arguments.dry_run {
                 return dry_run::print(&plan, &*ground, &skips, arguments.json);
             }
@@ -188,14 +195,19 @@ fn as_mounted(plan: Plan, ground: &dyn Ground) -> Plan {
     plan.with_one_row(format!("{fstype}, as mounted"), fstype)
 }
 
-/// What cannot race here; an error when nothing can, or when the experiment itself asks for the impossible.
-fn ready(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<Skip>> {
+/// Whether this ground can be raced on, here and with the rights that we have.
+fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
     if plan.cold && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
     }
+    Ok(())
+}
+
+/// What cannot race here; an error when nothing can, or when the experiment itself asks for the impossible.
+fn possible(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<Skip>> {
     let skips = skips(plan, ground);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
         return Err(Failure::usage(skip.reason.clone()).into());
