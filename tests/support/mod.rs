@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses its own part of it")]
 
 pub mod desk;
+pub mod documents;
 pub mod remains;
 pub mod scripted;
 
