@@ -122,7 +122,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let plan = if ground.traits().makes_filesystem { plan } else { as_mounted(plan, &*ground) };
             match usable(&plan, &*ground) {
                 Err(missing) if arguments.dry_run => {
-                    anstream::eprintln!("note: a run would end here: {missing}")
+                    super::say(&format!("note: a run would end here: {missing}"))
                 }
                 other => other?,
             }
