@@ -24,10 +24,8 @@ use std::process::Command;
 use support::documents::{self, Block, Document};
 use support::{has_loop, project, skipped};
 
-/// An eighth of the work, once, in the smallest window that every kind takes. The seed is one with which the small pools do not
-/// run out of files.
-const SMALLER: [(&str, &str); 4] =
-    [("--scale", "1/8"), ("--rounds", "1"), ("--size", "320m"), ("--seed", "7")];
+/// An eighth of the work, once, in a window that every kind takes.
+const SMALLER: [(&str, &str); 3] = [("--scale", "1/8"), ("--rounds", "1"), ("--size", "320m")];
 /// `fsderby doctor` ends with it where the ground loop is not usable.
 const MISSING: i32 = fsderby::exit::MISSING as i32;
 
