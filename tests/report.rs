@@ -126,3 +126,19 @@ fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
         assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), "mine");
     }
 }
+
+#[test]
+fn a_torn_line_is_told_in_every_format_for_people() {
+    let kept = tempfile::tempdir().unwrap();
+    let run = raced(kept.path());
+    let trials = run.join("trials.jsonl");
+    let text = std::fs::read(&trials).unwrap();
+    std::fs::write(&trials, &text[..text.len() - 40]).unwrap();
+    let report = ["--html", "r.html", "--markdown", "r.md", "--all"];
+    let terminal = printed(&run, &report);
+    let file = |name: &str| std::fs::read_to_string(kept.path().join(name)).unwrap();
+    for (what, text) in [("terminal", terminal), ("HTML", file("r.html")), ("Markdown", file("r.md"))] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("was not written to its end; that trial is lost, nothing else"), "{what}");
+    }
+}

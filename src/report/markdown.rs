@@ -15,9 +15,11 @@ pub fn text(report: &Report<'_>) -> String {
     out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", next.command)));
     out.extend(report.summary.workloads.iter().map(workload));
-    if !report.summary.skips.is_empty() || !report.summary.absent.is_empty() {
+    let summary = &report.summary;
+    if !summary.skips.is_empty() || !summary.absent.is_empty() || !summary.torn.is_empty() {
         out.push("## Not counted".to_owned());
     }
+    out.extend(summary.torn.iter().map(|what| format!("- **torn:** {}", escaped(what))));
     if !report.summary.skips.is_empty() {
         out.push(skips(&report.summary.skips));
     }

@@ -34,6 +34,8 @@ pub struct Summary {
     pub kinds: Vec<Kind>,
     /// What is damaged or could not be read, one sentence each.
     pub damage: Vec<String>,
+    /// Records that were not written to their end, one sentence each: their trials are lost, nothing else.
+    pub torn: Vec<String>,
 }
 
 /// A filesystem as it was entered, and as it was mounted.
@@ -204,6 +206,7 @@ impl Summary {
             workloads,
             absent,
             damage,
+            torn: run.torn.iter().map(|what| format!("{what}; that trial is lost, nothing else")).collect(),
         }
     }
 }

@@ -209,14 +209,17 @@ impl Page {
     }
 
     fn absent(&mut self, summary: &Summary) {
-        let Summary { absent, skips, .. } = summary;
-        if absent.is_empty() && skips.is_empty() {
+        let Summary { absent, skips, torn, .. } = summary;
+        if absent.is_empty() && skips.is_empty() && torn.is_empty() {
             return;
         }
         self.line("");
         self.paragraph(TITLE, "Not counted");
         for skips in skips {
             self.paragraph(Style::new(), &format!("skipped {}: {}", skips.who(), skips.reason));
+        }
+        for what in torn {
+            self.paragraph(Style::new(), &format!("torn: {what}"));
         }
         for alike in absent.chunk_by(alike) {
             let line = &alike[0];
