@@ -22,7 +22,7 @@ lint:
 
 # The fast part, under a minute: everything that needs neither root nor another program.
 check: lint
-	cargo test --locked --workspace --lib --test plan --test scripted --test tidy
+	cargo test --locked --workspace --lib --test scripted --test order --test tidy
 
 # The whole gate. What it cannot do here it says and counts.
 test: lint

@@ -9,6 +9,7 @@ pub mod filesystems;
 pub mod grounds;
 pub mod lab;
 pub mod metric;
+pub mod mistakes;
 pub mod names;
 pub mod probes;
 pub mod report;

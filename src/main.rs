@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     match fsderby::cli::Cli::parse().run() {
         Ok(code) => code,
         Err(error) => {
-            anstream::eprintln!("fsderby: {error:#}");
+            fsderby::cli::say(&format!("fsderby: {error:#}"));
             ExitCode::from(fsderby::exit::code(&error))
         }
     }

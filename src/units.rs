@@ -35,7 +35,14 @@ impl FromStr for Bytes {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const STEPS: [(u64, &str); 4] = [(GIB << 10, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
+        const STEPS: [(u64, &str); 6] = [
+            (GIB << 30, "EiB"),
+            (GIB << 20, "PiB"),
+            (GIB << 10, "TiB"),
+            (GIB, "GiB"),
+            (MIB, "MiB"),
+            (KIB, "KiB"),
+        ];
         match STEPS.iter().find(|(step, _)| self.0 >= *step) {
             None => write!(f, "{} bytes", self.0),
             Some((step, unit)) if self.0.is_multiple_of(*step) => write!(f, "{} {unit}", self.0 / step),
@@ -216,6 +223,8 @@ mod tests {
         assert_eq!("2147450880".parse(), Ok(Bytes(2_147_450_880)));
         assert_eq!(Bytes(2 * GIB).to_string(), "2 GiB");
         assert_eq!(Bytes(1536).to_string(), "1.5 KiB");
+        assert_eq!(Bytes(8 << 60).to_string(), "8 EiB");
+        assert_eq!(Bytes(3 << 49).to_string(), "1.5 PiB");
     }
 
     #[test]

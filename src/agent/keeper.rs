@@ -76,11 +76,17 @@ fn hold_lifeline() {
 /// Waits for the agent's end, ends it where it does not, and cleans up.
 fn keep(pid: i32, job: &Job) -> anyhow::Result<u8> {
     let code = wait(pid)?;
+    clean_up(job);
+    Ok(code)
+}
+
+/// Removes what a job's agent made on the host under a name. For whoever outlives it: the keeper, or the host where the
+/// keeper was killed.
+pub fn clean_up(job: &Job) {
     memory_group::remove(&job.token);
     if let Dev::Folder { path } = &job.device {
         let _ = std::fs::remove_dir_all(site::folder(Path::new(path), &job.token));
     }
-    Ok(code)
 }
 
 fn wait(pid: i32) -> anyhow::Result<u8> {

@@ -69,6 +69,13 @@ pub fn peak(group: &Path) -> Option<u64> {
     [V1.peak, V2.peak].iter().find_map(|file| fs::read_to_string(group.join(file)).ok()?.trim().parse().ok())
 }
 
+/// How many processes of the group were killed because it was full; `None` where the kernel does not say.
+pub fn killed(group: &Path) -> Option<u64> {
+    let read = |file: &str| fs::read_to_string(group.join(file)).ok();
+    let text = read("memory.oom_control").or_else(|| read("memory.events"))?;
+    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+}
+
 /// Removes the group of that token, if there is one.
 pub fn remove(token: &str) {
     if let Some((root, _)) = controller() {

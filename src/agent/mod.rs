@@ -25,10 +25,10 @@ mod work;
 mod worker;
 
 pub use init::{Mishap, PORT, main as init_main};
-pub use keeper::{main as keeper_main, remove_what_dead_runs_left};
+pub use keeper::{clean_up, main as keeper_main, remove_what_dead_runs_left};
 pub use memory_group::{peak as memory_peak, version as memory_group_version};
 pub use site::image;
-pub use tools::find as find_program;
+pub use tools::{find as find_program, find_unusable};
 pub use worker::main as worker_main;
 
 use std::io;

@@ -94,7 +94,7 @@ pub fn mounted(target: &Path, served_by: Option<&str>) -> Result<Mounted, StepEr
     Ok(Mounted { source, fstype, driver, options })
 }
 
-/// The driver that shows this device as its own below /sys/fs: `ext2` may well be served by ext4.
+/// The driver that shows this device as its own below /sys/fs: an older type may well be served by its successor's driver.
 fn driver(source: &str) -> Option<String> {
     let device = Path::new(source).file_name()?;
     let drivers = fs::read_dir("/sys/fs").ok()?;

@@ -20,7 +20,7 @@ pub struct Job {
     pub protocol: u32,
     /// Names all that the agent makes on the host (memory group, site folder), so that it can be found and removed.
     pub token: String,
-    /// `r03/postmark-quick/ext4`
+    /// `r03/WORKLOAD/LABEL`
     pub trial: String,
     pub attempt: u32,
     pub role: Role,
@@ -74,6 +74,18 @@ pub enum ImageState {
     Allocated,
     /// All of it written once.
     Written,
+}
+
+impl ImageState {
+    pub const ALL: [ImageState; 3] = [ImageState::Sparse, ImageState::Allocated, ImageState::Written];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            ImageState::Sparse => "sparse",
+            ImageState::Allocated => "allocated",
+            ImageState::Written => "written",
+        }
+    }
 }
 
 /// The workload: an engine's name and its parameters.

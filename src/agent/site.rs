@@ -18,12 +18,16 @@ use crate::units::{Bytes, MIB};
 
 /// Folders that every Linux has and over which, unseen by others, our own little tree can be mounted.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
-/// What our own tree shows as its source in mountinfo, for whoever looks for remains.
-const BASE_SOURCE: &str = "fsderby";
+
+/// What a job's site is called: its folder on a `directory` ground, and elsewhere the source that mountinfo shows of our own
+/// tree, for whoever looks for remains.
+fn name(token: &str) -> String {
+    format!("fsderby-{token}")
+}
 
 /// The site folder on a `directory` ground.
 pub fn folder(parent: &Path, token: &str) -> PathBuf {
-    parent.join(format!("fsderby-{token}"))
+    parent.join(name(token))
 }
 
 /// What a site's filesystem lies on.
@@ -73,25 +77,27 @@ impl Site {
     /// A fresh ground for this device.
     pub fn new(device: &Dev, size: Bytes, token: &str, isolated: bool) -> Result<Self, StepError> {
         match device {
-            Dev::Image { folder, state } if isolated => Self::on_image(Path::new(folder), *state, size),
+            Dev::Image { folder, state } if isolated => {
+                Self::on_image(Path::new(folder), *state, size, token)
+            }
             Dev::Image { folder, .. } => Err(StepError::new("attach", folder, "loop devices need root")),
             Dev::Block { path, direct, .. } => {
-                Self::below(Below::Disk { path: path.into(), direct: *direct }, Path::new("/dev"))
+                Self::below(Below::Disk { path: path.into(), direct: *direct }, Path::new("/dev"), token)
             }
             Dev::Folder { path } => Self::in_folder(Path::new(path), token),
         }
     }
 
-    fn on_image(folder: &Path, state: ImageState, size: Bytes) -> Result<Self, StepError> {
+    fn on_image(folder: &Path, state: ImageState, size: Bytes, token: &str) -> Result<Self, StepError> {
         let image = image(folder, state, size).map_err(|e| StepError::io("make an image", folder, e))?;
         let device =
             LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", folder, e))?;
-        Self::below(Below::Loop(device), folder)
+        Self::below(Below::Loop(device), folder, token)
     }
 
     /// `occupied` must not be hidden by what is mounted.
-    fn below(device: Below, occupied: &Path) -> Result<Self, StepError> {
-        let mountpoint = base(occupied)?.join("site");
+    fn below(device: Below, occupied: &Path, token: &str) -> Result<Self, StepError> {
+        let mountpoint = base(occupied, token)?.join("site");
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
         let place = mountpoint.join("work");
         Ok(Site { device: Some(device), mountpoint, mounted: false, place, folder: None })
@@ -261,13 +267,13 @@ mod libc_codes {
 }
 
 /// A small tree of our own, mounted where it hides nothing that the trial needs.
-fn base(images: &Path) -> Result<PathBuf, StepError> {
+fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
     let images = fs::canonicalize(images).map_err(|e| StepError::io("look at", images, e))?;
     let free = |base: &&&str| Path::new(base).is_dir() && !images.starts_with(base);
     let base = BASES
         .iter()
         .find(free)
         .ok_or_else(|| StepError::new("mount", "/mnt", "there is no folder to mount on"))?;
-    mounting::mount(Path::new(BASE_SOURCE), Path::new(base), "tmpfs", &["size=1m".to_owned()])?;
+    mounting::mount(Path::new(&name(token)), Path::new(base), "tmpfs", &["size=1m".to_owned()])?;
     Ok(PathBuf::from(base))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{End, Reaped, Usage, reap, tied_command};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::StepError;
@@ -18,9 +18,19 @@ const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/
 /// How much of a tool's output is kept for a message.
 const LAST_LINES: usize = 5;
 
-/// The file of a program.
+/// The file of a program that can be run.
 pub fn find(program: &str) -> Option<PathBuf> {
-    FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.is_file())
+    let can_run = |path: &Path| access(path, Access::EXEC_OK).is_ok();
+    files(program).find(|path| path.is_file() && can_run(path))
+}
+
+/// What has the name of a program that [`find`] does not find.
+pub fn find_unusable(program: &str) -> Option<PathBuf> {
+    files(program).find(|path| path.exists())
+}
+
+fn files(program: &str) -> impl Iterator<Item = PathBuf> {
+    FOLDERS.iter().map(move |folder| Path::new(folder).join(program))
 }
 
 /// A program that has ended.

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::worker::{GO, Orders, READY, Told};
-use super::{StepError, tools};
+use super::{StepError, memory_group, tools};
 use crate::agent::protocol::WorkSpec;
 use crate::workloads::Until;
 
@@ -24,6 +24,7 @@ pub struct Worker {
     output: BufReader<ChildStdout>,
     errors: File,
     progress: SharedProgress,
+    memory_group: Option<PathBuf>,
 }
 
 /// How to start one.
@@ -50,7 +51,14 @@ impl Worker {
         let (Some(input), Some(output)) = (input, output) else {
             return Err(StepError::new("start", "the workload", "its pipes are missing"));
         };
-        let mut worker = Worker { child, input, output: BufReader::new(output), errors, progress };
+        let mut worker = Worker {
+            child,
+            input,
+            output: BufReader::new(output),
+            errors,
+            progress,
+            memory_group: start.memory_group.clone(),
+        };
         let orders = Orders {
             work: start.work.clone(),
             seed: start.seed,
@@ -115,13 +123,19 @@ impl Worker {
         }
     }
 
+    fn is_out_of_memory(&self) -> bool {
+        self.memory_group.as_deref().and_then(memory_group::killed).is_some_and(|n| n > 0)
+    }
+
     /// Its last words, and how it ended.
     fn died(&mut self, operation: &str) -> StepError {
         let ended = tools::wait(self.child.id(), Instant::now(), Duration::from_secs(5), &mut |_| {});
         let mut words = String::new();
         let _ = self.errors.rewind().and_then(|()| self.errors.read_to_string(&mut words));
         let how = match ended.map(|r| r.end) {
-            Ok(End::Signal(9)) => "it was killed; most likely it ran out of memory".to_owned(),
+            Ok(End::Signal(9)) if self.is_out_of_memory() => {
+                "it ran out of memory; try a larger --memory or a smaller --scale".to_owned()
+            }
             Ok(End::Signal(signal)) => format!("it was ended by signal {signal}"),
             Ok(End::Exit(code)) => format!("it ended with exit code {code}"),
             Err(e) => e.text,

@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
+use super::output::{print_json, print_line};
 use crate::agent::{find_program, memory_group_version};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
@@ -46,19 +47,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let usable = findings.iter().any(|f| f.what.starts_with("ground ") && f.state == State::Ok);
     if arguments.json {
         let shown = json!({ "schema_version": 1, "findings": findings, "missing_packages": packages });
-        println!("{}", serde_json::to_string_pretty(&shown)?);
+        print_json(&shown)?;
     } else {
-        findings.iter().for_each(show);
-        if packages.is_empty() {
-            println!("\nNo package is missing.");
-        } else {
-            println!("\nTo bring what is missing:\n  apt-get install {}", packages.join(" "));
-        }
+        let findings: String = findings.iter().map(shown).collect();
+        let end = match packages.as_slice() {
+            [] => "No package is missing.".to_owned(),
+            some => format!("To bring what is missing:\n  apt-get install {}", some.join(" ")),
+        };
+        print_line(&format!("{findings}\n{end}"))?;
     }
     Ok(ExitCode::from(if usable { exit::OK } else { exit::MISSING }))
 }
 
-fn show(finding: &Finding) {
+fn shown(finding: &Finding) -> String {
     use anstyle::{AnsiColor, Style};
     let (sign, colour) = match finding.state {
         State::Ok => ("ok", AnsiColor::Green),
@@ -66,9 +67,10 @@ fn show(finding: &Finding) {
         State::Missing => ("missing", AnsiColor::Red),
     };
     let style = Style::new().fg_color(Some(colour.into()));
-    anstream::println!("{style}{sign:<8}{style:#} {:<22} {}", finding.what, finding.found);
-    if !finding.try_this.is_empty() {
-        anstream::println!("{:31} try: {}", "", finding.try_this);
+    let line = format!("{style}{sign:<8}{style:#} {:<22} {}\n", finding.what, finding.found);
+    match finding.try_this.as_str() {
+        "" => line,
+        try_this => format!("{line}{:31} try: {try_this}\n", ""),
     }
 }
 

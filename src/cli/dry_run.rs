@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::output::{print_json, print_line};
 use crate::agent::protocol::{Job, Step};
 use crate::filesystems::Mount;
 use crate::grounds::Ground;
@@ -25,18 +26,16 @@ pub fn print(plan: &Plan, ground: &dyn Ground, skips: &[Skip], as_json: bool) ->
     let trials: Vec<Trial<'_>> = plan.proofs().chain(plan.round(1)).filter(|t| !is_skipped(t)).collect();
     let jobs: Vec<Job> = trials.iter().map(|t| plan.job(t, 1, device.clone(), "dry-run")).collect();
     if as_json {
-        println!(
-            "{}",
-            serde_json::to_string_pretty(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?
-        );
+        print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let mut lines = Vec::new();
     for job in &jobs {
-        println!("{}", job.trial);
-        job.steps.iter().for_each(|step| println!("  {}", shown(step)));
+        lines.push(job.trial.clone());
+        lines.extend(job.steps.iter().map(|step| format!("  {}", shown(step))));
     }
     for (who, why) in reasons(skips) {
-        println!("skipped {who}: {}", why.replace("\n  try:", "; try:"));
+        lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
     }
     let total: u64 = jobs.iter().map(|job| volume(job).bytes_written).sum();
     let time: Duration = jobs.iter().map(expected).sum();
@@ -44,18 +43,19 @@ pub fn print(plan: &Plan, ground: &dyn Ground, skips: &[Skip], as_json: bool) ->
         Rounds::Exactly(n) => (n, format!("{n} rounds")),
         Rounds::AtLeast(n) => (n, format!("at least {n} rounds")),
     };
-    println!(
+    lines.push(format!(
         "\n{} trials a round in random order, {of}, each cell proved once before the first.",
         jobs.len() / 2
-    );
-    println!(
+    ));
+    lines.push(format!(
         "Expected for the proofs and one round: {} written by the workloads, about {} s; for the run about {} min{}.",
         Bytes(total),
         time.as_secs(),
         (time.as_secs() / 2 * u64::from(rounds + 1)).div_ceil(60),
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
-    );
-    println!("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial. Nothing was done.");
+    ));
+    lines.push("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned());
+    print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::output::{print_json, print_line};
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem, Variant};
 use crate::lab::experiment::{Experiment, SHIPPED};
@@ -30,9 +31,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
     };
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&shown)?);
+        print_json(&shown)?;
     } else {
-        println!("{}", text.trim_end());
+        print_line(text.trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }

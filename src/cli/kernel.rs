@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Subcommand;
 
+use super::output::print_line;
 use crate::exit::Failure;
 use crate::grounds::vm::{apt, kernel};
 
@@ -27,7 +28,7 @@ pub fn run(command: &Kernel) -> anyhow::Result<ExitCode> {
     match command {
         Kernel::Fetch { if_absent: true, release } if kernel::find(release.as_deref()).is_some() => {}
         Kernel::Fetch { release, .. } => fetch(release.as_deref())?,
-        Kernel::List => list(),
+        Kernel::List => list()?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -38,8 +39,7 @@ fn fetch(version: Option<&str>) -> anyhow::Result<()> {
         None => download(version),
     };
     let kernel = kernel.map_err(|e| Failure::missing(format!("could not fetch a kernel: {e:#}")))?;
-    println!("{} is in {}", kernel.index.release, kernel::cache().join("kernels").display());
-    Ok(())
+    print_line(&format!("{} is in {}", kernel.index.release, kernel::cache().join("kernels").display()))
 }
 
 fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
@@ -50,13 +50,14 @@ fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
     brought
 }
 
-fn list() {
+fn list() -> anyhow::Result<()> {
     let all = kernel::all();
     if all.is_empty() {
-        println!("none\n  try: fsderby kernel fetch");
+        return print_line("none\n  try: fsderby kernel fetch");
     }
     for kernel in all {
         let modules = kernel.index.modules.loadable.len();
-        println!("{}  {modules} modules, from {}", kernel.index.release, kernel.index.source);
+        print_line(&format!("{}  {modules} modules, from {}", kernel.index.release, kernel.index.source))?;
     }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
+use super::output::{print_json, print_line};
 use crate::filesystems::{self, Filesystem};
 use crate::lab::experiment::{Experiment, SHIPPED};
 use crate::{grounds, probes, workloads};
@@ -43,13 +44,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let mut all: serde_json::Map<String, Value> =
             lists.into_iter().map(|l| (l.title.to_owned(), l.json)).collect();
         all.insert("schema_version".into(), json!(1));
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        print_json(&all)?;
     } else {
-        for list in lists {
-            println!("{}", list.title);
-            println!("{}\n", table(&list));
-        }
-        println!("fsderby explain NAME says more of each.");
+        let lists: String = lists.iter().map(|l| format!("{}\n{}\n\n", l.title, table(l))).collect();
+        print_line(&format!("{lists}fsderby explain NAME says more of each."))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,12 +10,15 @@ mod dry_run;
 mod explain;
 mod kernel;
 mod list;
+mod output;
 mod postmark;
 mod progress;
 mod report;
 mod run;
 mod shell;
 mod verify;
+
+pub use output::say;
 
 #[derive(Parser)]
 #[command(version, about, propagate_version = true)]

@@ -31,7 +31,7 @@ impl Progress {
 
     fn say(&self, line: &str) {
         if self.plain {
-            eprintln!("{line}");
+            super::say(line);
         } else {
             self.bar.println(line);
         }

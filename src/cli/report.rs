@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 
-use crate::exit::Failure;
+use super::output::{print, say};
+use crate::exit::{self, Failure};
 use crate::report::terminal::{self, Detail};
 use crate::report::{Report, csv, html, json, markdown};
 use crate::store::{self, Run};
@@ -44,14 +45,12 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if options.json {
         let mut text = Vec::new();
         json::write(&report, &mut text)?;
-        return broken_pipe_is_fine(std::io::stdout().lock().write_all(&text));
+        print(&String::from_utf8(text)?)?;
     } else if options.all || !wrote {
         let detail = if options.all { Detail::Everything } else { Detail::Glance };
-        let text = terminal::text(&report, terminal_width(), detail);
-        let written = write!(anstream::stdout().lock(), "{text}");
-        return broken_pipe_is_fine(written);
+        print(&terminal::text(&report, terminal_width(), detail))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(if run.damage.is_empty() { exit::OK } else { exit::DAMAGED }))
 }
 
 /// After a race: the page into the run's folder, the table to standard output. Returns the page's path.
@@ -59,14 +58,18 @@ pub fn after_run(run: &Run, as_json: bool) -> anyhow::Result<PathBuf> {
     let report = Report::of(run);
     let path = run.folder.join("report.html");
     let page = html::page(&report)?;
-    std::fs::write(&path, page).with_context(|| format!("could not write {}", path.display()))?;
+    std::fs::write(&path, page).map_err(|e| {
+        let (path, folder) = (path.display(), run.folder.display());
+        let try_this = format!("make room, then fsderby report {folder} --html FILE");
+        Failure::missing(format!("could not write {path}: {e}\n  try: {try_this}"))
+    })?;
     let mut text = Vec::new();
     if as_json {
         json::write(&report, &mut text)?;
     } else {
         text.extend(terminal::text(&report, terminal_width(), Detail::Glance).bytes());
     }
-    broken_pipe_is_fine(anstream::stdout().lock().write_all(&text))?;
+    print(&String::from_utf8(text)?)?;
     Ok(path)
 }
 
@@ -99,20 +102,10 @@ fn write_file(
     let mut to = BufWriter::new(File::create_new(path).with_context(failed)?);
     write(&mut to).with_context(failed)?;
     to.flush().with_context(failed)?;
-    anstream::eprintln!("wrote {}", path.display());
+    say(&format!("wrote {}", path.display()));
     Ok(())
 }
 
 fn terminal_width() -> u16 {
     comfy_table::Table::new().width().unwrap_or(WIDTH)
-}
-
-/// `fsderby report RUN | head` is no failure.
-fn broken_pipe_is_fine(written: std::io::Result<()>) -> anyhow::Result<ExitCode> {
-    match written {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(error).context("could not print the report")
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
 }

@@ -10,15 +10,18 @@ use anyhow::Context;
 use clap::Args;
 
 use super::dry_run;
+use super::output::print_line;
 use super::progress::Progress;
+use crate::agent::protocol::ImageState;
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::grounds::{self, Ground, Need};
 use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
-use crate::lab::plan::Plan;
+use crate::lab::plan::{Plan, Rounds};
 use crate::lab::race::{Finish, Race};
 use crate::lab::skips::{Skip, skips};
 use crate::lab::{machine, verify};
+use crate::names;
 use crate::store::record::{ClockKind, Held, Outcome};
 use crate::store::{self, Folder, Run};
 use crate::units::{Bytes, Percent, Scale, Span};
@@ -52,9 +55,15 @@ pub struct Arguments {
     /// Page cache and workload together: 64m; `none` for the machine's
     #[arg(long, value_parser = memory)]
     memory: Option<Memory>,
+    /// In which state each trial finds its image: `sparse`, `allocated` or `written`
+    #[arg(long, value_name = "STATE", value_parser = image)]
+    image: Option<ImageState>,
     /// A number, or `auto`
     #[arg(long, value_name = "N|auto")]
     rounds: Option<RoundsAsked>,
+    /// With `--rounds auto`: never fewer than so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    at_least: Option<u32>,
     /// With `--rounds auto`: as many whole rounds as fit into this time
     #[arg(long)]
     budget: Option<Span>,
@@ -73,15 +82,12 @@ pub struct Arguments {
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Go on with a run that was interrupted
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "rounds", "budget", "margin", "seed", "scale", "cold"])]
+    /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Ask nothing
-    #[arg(long)]
-    yes: bool,
     /// The result as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -101,20 +107,29 @@ fn memory(text: &str) -> Result<Memory, String> {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let stop = stop_on_signals()?;
     match &arguments.resume {
         Some(folder) => {
-            let (mut folder, before) = Folder::open(folder)?;
+            let (mut folder, mut before) = Folder::open(folder)?;
+            before.plan = longer(before.plan, &arguments);
             let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
-            let skips = ready(&before.plan, &*ground, true)?;
+            usable(&before.plan, &*ground)?;
+            let skips = possible(&before.plan, &*ground, true)?;
             verify::same_machine(&before, &*ground)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips)
+            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
         }
         None => {
             let experiment = experiment(&arguments)?;
             let ground = ground(&experiment)?;
             let plan = experiment.plan(ground.name(), now_seed())?;
             let plan = if ground.traits().makes_filesystem { plan } else { as_mounted(plan, &*ground) };
-            let skips = ready(&plan, &*ground, experiment.takes_all())?;
+            match usable(&plan, &*ground) {
+                Err(missing) if arguments.dry_run => {
+                    super::say(&format!("note: a run would end here: {missing}"))
+                }
+                other => other?,
+            }
+            let skips = possible(&plan, &*ground, experiment.takes_all())?;
             if arguments.dry_run {
                 return dry_run::print(&plan, &*ground, &skips, arguments.json);
             }
@@ -123,9 +138,24 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = store::read(&path)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips)
+            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
         }
     }
+}
+
+/// The stored plan says in which order any round goes; how many are run may be asked anew.
+fn longer(plan: Plan, arguments: &Arguments) -> Plan {
+    match (arguments.rounds, arguments.budget) {
+        (Some(RoundsAsked::Exactly(n)), _) => Plan { rounds: Rounds::Exactly(n), budget: None, ..plan },
+        (_, Some(budget)) => Plan { rounds: Rounds::AtLeast(1), budget: Some(budget), ..plan },
+        _ => plan,
+    }
+}
+
+fn image(text: &str) -> Result<ImageState, String> {
+    let known = ImageState::ALL.map(ImageState::name);
+    let found = ImageState::ALL.into_iter().find(|state| state.name() == text);
+    found.ok_or_else(|| names::unknown("state of an image", text, known))
 }
 
 /// The experiment with the flags over it.
@@ -149,7 +179,9 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         experiment.ground = Some(with_kernel(experiment.ground.as_deref(), kernel)?);
     }
     experiment.size = arguments.size.or(experiment.size);
+    experiment.image = arguments.image.or(experiment.image);
     experiment.rounds = arguments.rounds.or(experiment.rounds);
+    experiment.at_least = arguments.at_least.or(experiment.at_least);
     experiment.budget = arguments.budget.or(experiment.budget);
     experiment.margin = arguments.margin.or(experiment.margin);
     experiment.seed = arguments.seed.or(experiment.seed);
@@ -189,8 +221,8 @@ fn as_mounted(plan: Plan, ground: &dyn Ground) -> Plan {
     plan.with_one_row(format!("{fstype}, as mounted"), fstype)
 }
 
-/// What cannot race here; an error when nothing can, or when the experiment itself asks for the impossible.
-fn ready(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<Skip>> {
+/// Whether this ground can be raced on, here and with the rights that we have.
+fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
@@ -198,6 +230,11 @@ fn ready(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
     }
+    Ok(())
+}
+
+/// What cannot race here; an error when nothing can, or when the experiment itself asks for the impossible.
+fn possible(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<Skip>> {
     let skips = skips(plan, ground);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
         return Err(Failure::usage(skip.reason.clone()).into());
@@ -215,24 +252,23 @@ fn race(
     before: &Run,
     ground: &dyn Ground,
     skips: &[Skip],
+    stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
     crate::agent::remove_what_dead_runs_left();
-    let stop = stop_on_signals()?;
     let path = folder.path().to_owned();
     let mut watch = Progress::new(arguments.quiet);
-    let finish =
-        Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop: &stop }.run(before)?;
+    let finish = Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop }.run(before)?;
     drop(watch);
     let run = store::read(&path)?;
     let html = super::report::after_run(&run, arguments.json)?;
     if !arguments.json {
-        anstream::println!("\nreport: {}", html.display());
+        print_line(&format!("\nreport: {}", html.display()))?;
     }
     if finish.interrupted {
-        anstream::eprintln!(
+        super::say(&format!(
             "interrupted; what was measured is kept\n  try: fsderby run --resume {}",
             path.display()
-        );
+        ));
     }
     Ok(ExitCode::from(code(&run, finish)))
 }
@@ -282,4 +318,85 @@ fn fresh_folder(name: &str) -> PathBuf {
 /// A seed that nobody chose; it is stored, so that the run can be repeated.
 fn now_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| u64::from(t.subsec_nanos()) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::lab::plan::Entrant;
+    use crate::report::repeat;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// What the words expand to.
+    fn plan(words: &[&str]) -> Plan {
+        let line =
+            Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
+        let experiment = experiment(&line.arguments).unwrap();
+        experiment.plan(ground(&experiment).unwrap().name(), 4711).unwrap()
+    }
+
+    /// What a shell and then the parser make of a printed command.
+    fn typed(command: &str) -> Plan {
+        let words = command.strip_prefix("fsderby run ").unwrap();
+        let shell = Command::new("sh").arg("-c").arg(format!("printf '%s\\n' {words}")).output().unwrap();
+        let text = String::from_utf8(shell.stdout).unwrap();
+        plan(&text.lines().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_command_that_a_report_prints_gives_the_very_same_plan() {
+        let lines: &[&[&str]] = &[
+            &[],
+            &["--seed", "18446744073709551615", "--memory", "none", "--rounds", "7", "--size", "2147450880"],
+            &[
+                "--filesystems",
+                "xfs,ext4",
+                "--filesystem",
+                r#"ext4 label="it's no atime" mount=noatime,nodev"#,
+            ],
+            &["--filesystem", r#"ext4 mkfs="-O ^has_journal -b 1024" mount=noatime label=bare"#],
+            &["--filesystem", "xfs", "--filesystem", "ext4 label=b", "--filesystem", "ext2"],
+            &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
+            &["--filesystems", "all", "--filesystem", "ext4 label=second"],
+            &["--image", "written", "--cold", "--rounds", "auto", "--at-least", "9", "--budget", "90s"],
+            &[
+                "--image",
+                "sparse",
+                "--margin",
+                "2.5%",
+                "--workloads",
+                "maildir-quick",
+                "--ground",
+                "loop:/srv/a b",
+            ],
+        ];
+        for words in lines {
+            let planned = plan(words);
+            let repeat = repeat::of(&planned, true);
+            assert_eq!(repeat.warning(), None, "{words:?}");
+            assert_eq!(typed(&repeat.command), planned, "{}", repeat.command);
+        }
+    }
+
+    #[test]
+    fn what_no_command_line_can_say_is_named() {
+        let mut planned = plan(&["--scale", "1/4"]);
+        planned.name = "my own".into();
+        planned.workload_seed = 1;
+        let label = String::from("a \" quote");
+        planned.entrants.push(Entrant { label, ..planned.entrants[0].clone() });
+        let said = repeat::of(&planned, true).warning().unwrap();
+        for what in ["name and question", "a \" quote", "postmark-quick", "maildir-quick", "seed 1"] {
+            assert!(said.contains(what), "{said}");
+        }
+    }
 }

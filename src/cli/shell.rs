@@ -1,6 +1,5 @@
 //! `fsderby completions` and `fsderby man`.
 
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,6 +7,7 @@ use anyhow::Context;
 use clap::{Args, CommandFactory};
 
 use super::Cli;
+use super::output::print;
 
 #[derive(Args)]
 pub struct Man {
@@ -19,13 +19,17 @@ pub struct Man {
 pub fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "fsderby", &mut script);
-    io::Write::write_all(&mut io::stdout(), &script)?;
+    print(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn man(arguments: &Man) -> anyhow::Result<ExitCode> {
     match &arguments.output {
-        None => clap_mangen::Man::new(Cli::command()).render(&mut io::stdout())?,
+        None => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            print(&String::from_utf8(page)?)?;
+        }
         Some(folder) => {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("could not make {}", folder.display()))?;

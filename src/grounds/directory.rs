@@ -70,7 +70,7 @@ impl Ground for Directory {
         if need.memory.is_some() && !self.traits().limits_memory {
             return missing(
                 "a memory limit needs root and a memory controller".into(),
-                "sudo, or the experiment without memory",
+                "sudo, or --memory none",
             );
         }
         Ok(())

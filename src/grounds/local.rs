@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -11,8 +12,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::stream::Events;
 use super::{Ended, Launched, Missing, Next};
-use crate::agent::find_program;
 use crate::agent::protocol::Job;
+use crate::agent::{clean_up, find_program, find_unusable};
 use crate::filesystems::KernelNeed;
 use crate::units::Bytes;
 
@@ -31,10 +32,12 @@ pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
     let events = events.context("the agent has no standard output")?;
     let line = format!("{}\n", serde_json::to_string(job)?);
     lifeline.write_all(line.as_bytes()).context("could not hand the job to the agent")?;
-    Ok(Box::new(LocalAgent { child, lifeline: Some(lifeline), events: Events::new(events), console }))
+    let events = Events::new(events);
+    Ok(Box::new(LocalAgent { job: job.clone(), child, lifeline: Some(lifeline), events, console }))
 }
 
 struct LocalAgent {
+    job: Job,
     child: Child,
     lifeline: Option<ChildStdin>,
     events: Events<ChildStdout>,
@@ -54,9 +57,13 @@ impl Launched for LocalAgent {
         self.lifeline = None;
         let fault = match self.child.wait() {
             Ok(status) if status.success() => String::new(),
-            Ok(status) => status.to_string(),
+            Ok(status) => how(status),
             Err(e) => e.to_string(),
         };
+        if !fault.is_empty() {
+            // The keeper has done so, unless it was what was killed.
+            clean_up(&self.job);
+        }
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -64,19 +71,26 @@ impl Launched for LocalAgent {
     }
 }
 
-/// Whether the running kernel has one of these types, or a module that can be loaded for it.
+/// A keeper ends as its agent did; of a signal's number it makes an exit code as shells do.
+fn how(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
+        (None, Some(code)) => format!("exit code {code}"),
+        (signal, _) => format!("its keeper was killed by signal {}", signal.unwrap_or(0)),
+    }
+}
+
+/// Whether the running kernel has one of these types, or a module that it would load by itself on a mount.
+/// Nothing is loaded here.
 pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
-    if known_types().any(|t| need.types.contains(&t.as_str())) {
-        return Ok(());
-    }
-    if let Some(modprobe) = find_program("modprobe") {
-        let loaded = |module: &&str| {
-            let quiet = Command::new(&modprobe).args(["-q", module]).stderr(Stdio::null()).status();
-            quiet.is_ok_and(|s| s.success())
-        };
-        let _ = need.modules.iter().filter(|module| loaded(module)).count();
-    }
-    if known_types().any(|t| need.types.contains(&t.as_str())) {
+    let modprobe = find_program("modprobe");
+    let loadable = |fstype: &str| {
+        let mut dry = Command::new(modprobe.as_ref()?);
+        dry.args(["--dry-run", "--quiet", &format!("fs-{fstype}")]).stderr(Stdio::null());
+        dry.status().ok().filter(ExitStatus::success)
+    };
+    let known: Vec<String> = known_types().collect();
+    if need.types.iter().any(|t| known.iter().any(|k| k == t) || loadable(t).is_some()) {
         return Ok(());
     }
     Err(Missing {
@@ -96,7 +110,10 @@ fn known_types() -> impl Iterator<Item = String> {
 /// Whether a program is installed here.
 pub fn has_tool(program: &str) -> Result<(), Missing> {
     let missing = || Missing {
-        what: format!("there is no {program} on this machine"),
+        what: match find_unusable(program) {
+            None => format!("there is no {program} on this machine"),
+            Some(path) => format!("{} is there, but it cannot be run", path.display()),
+        },
         try_this: "fsderby doctor (it names the packages)".into(),
     };
     find_program(program).map(|_| ()).ok_or_else(missing)
@@ -111,6 +128,10 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
     };
     if !about.is_dir() {
         return missing(format!("{name} is not a folder"), elsewhere.to_owned());
+    }
+    if rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() {
+        let what = format!("nothing can be written in {name}, where the images would lie");
+        return missing(what, format!("{elsewhere} on another disk"));
     }
     let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
     if free < size.0 + slack {

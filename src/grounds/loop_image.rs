@@ -85,7 +85,7 @@ impl Ground for Loop {
         if need.memory.is_some() && memory_group_version() == 0 {
             return missing(
                 "no memory limit can be set: there is no memory controller".into(),
-                "the experiment without memory",
+                "--memory none",
             );
         }
         local::has_room(&self.folder, need.size, SLACK, "--ground loop:FOLDER")

@@ -126,7 +126,10 @@ fn host_cache(direct: Option<bool>) -> Option<Control> {
 
 fn stored(trees: &[Tree]) -> Option<Control> {
     let tree = trees.iter().find(|t| t.at == At::Remounted).or(trees.first())?;
-    let share = tree.stored as f64 / tree.bytes.max(1) as f64;
+    if tree.bytes == 0 {
+        return None;
+    }
+    let share = tree.stored as f64 / tree.bytes as f64;
     let seen = format!("{} on the device for {} in files", Bytes(tree.stored), Bytes(tree.bytes));
     control("stored", "every byte in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
 }

@@ -1,6 +1,7 @@
 //! What a user writes: an experiment file, flags over it, and how both become a plan.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,11 +12,11 @@ use crate::agent::protocol::{ImageState, WorkSpec};
 use crate::exit::Failure;
 use crate::filesystems::{self, Variant};
 use crate::units::{Bytes, GIB, MIB, Percent, Scale, Span};
-use crate::{names, workloads};
+use crate::{mistakes, names, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
 const LONGEST_FILE: u64 = MIB;
-/// Below 512 MiB ext4 chooses other block sizes; FAT16 ends just under 2 GiB.
+/// Below 512 MiB some kinds choose other block sizes; the smallest of the large ones ends just under 2 GiB.
 const SIZE: Bytes = Bytes(2 * GIB);
 const ROUNDS: u32 = 10;
 const AT_LEAST: u32 = 6;
@@ -104,7 +105,7 @@ impl<'de> Deserialize<'de> for RoundsAsked {
     }
 }
 
-/// `[[filesystem]]`, or `--filesystem 'ext4 label="no atime" mount=noatime'`.
+/// `[[filesystem]]`, or `--filesystem 'KIND label="no atime" mount=noatime'`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilesystemEntry {
@@ -146,11 +147,28 @@ impl Experiment {
     /// # Errors
     /// Names the line, or the key and the nearest right one.
     pub fn parse(text: &str, from: &str) -> Result<Self, Failure> {
-        let fault = |e: toml::de::Error| Failure::usage(format!("could not understand {from}: {e}"));
+        let fault = |e: toml::de::Error| {
+            Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e)))
+        };
         let table: Table = toml::from_str(text).map_err(fault)?;
         known_keys(&table, "key", &KEYS, from)?;
+        for (key, instead) in [("filesystem", "filesystems"), ("workload", "workloads")] {
+            let is_list_of_tables = |v: &Value| v.as_array().is_some_and(|a| a.iter().all(Value::is_table));
+            if table.get(key).is_some_and(|v| !is_list_of_tables(v)) {
+                let text = format!(
+                    "{from}: {key} is not a list of tables\n  try: [[{key}]], or {instead} = [\"…\"]"
+                );
+                return Err(Failure::usage(text));
+            }
+        }
         for entry in tables(&table, "filesystem") {
             known_keys(entry, "key of a filesystem", &FILESYSTEM_KEYS, from)?;
+            if !entry.contains_key("kind") {
+                let text = format!(
+                    "{from}: a [[filesystem]] has no kind\n  try: kind = \"…\", one of fsderby list filesystems"
+                );
+                return Err(Failure::usage(text));
+            }
         }
         toml::from_str(text).map_err(fault)
     }
@@ -164,6 +182,11 @@ impl Experiment {
             (_, Some(_)) => Rounds::AtLeast(at_least),
             (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
         };
+        if self.memory == Some(Bytes(0)) {
+            return Err(Failure::usage(
+                "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none",
+            ));
+        }
         let entrants = self.entrants()?;
         let plan = Plan {
             schema: SCHEMA,
@@ -236,10 +259,10 @@ impl Experiment {
 impl std::str::FromStr for FilesystemEntry {
     type Err = String;
 
-    /// `ext4 label="no atime" mount=noatime,nodev mkfs="-O ^has_journal" conversion`
+    /// `KIND label="no atime" mount=noatime,nodev mkfs="-O ^has_journal" conversion`
     fn from_str(text: &str) -> Result<Self, String> {
         let mut words = quoted_words(text)?.into_iter();
-        let kind = words.next().ok_or("write a kind first: --filesystem 'ext4 mount=noatime'")?;
+        let kind = words.next().ok_or("write a kind first: --filesystem 'KIND mount=noatime'")?;
         let mut entry = FilesystemEntry { kind, ..FilesystemEntry::default() };
         for word in words {
             match word.split_once('=') {
@@ -251,6 +274,11 @@ impl std::str::FromStr for FilesystemEntry {
                 None if word == "conversion" => entry.conversion = true,
                 _ => {
                     let key = word.split_once('=').map_or(word.as_str(), |(key, _)| key);
+                    if word == "conversion=" || FILESYSTEM_KEYS[1..4].contains(&key) {
+                        return Err(format!(
+                            "'{word}' in: {text}; write label=…, mount=…, mkfs=…, conversion"
+                        ));
+                    }
                     return Err(names::unknown(
                         "key of a filesystem",
                         key,
@@ -283,14 +311,13 @@ fn quoted_words(text: &str) -> Result<Vec<String>, String> {
 fn read(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
     let fault = |e: std::io::Error| Failure::usage(format!("could not read the experiment {shown}: {e}"));
-    let about = fs::metadata(path).map_err(fault)?;
-    if about.len() > LONGEST_FILE {
-        let (length, most) = (Bytes(about.len()), Bytes(LONGEST_FILE));
-        return Err(Failure::usage(format!(
-            "{shown} has {length}; an experiment is a page of text, at most {most}"
-        )));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(fault)?;
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(fault)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        let most = Bytes(LONGEST_FILE);
+        return Err(Failure::usage(format!("{shown} has more than {most}; an experiment is a page of text")));
     }
-    let bytes = fs::read(path).map_err(fault)?;
     String::from_utf8(bytes)
         .map_err(|_| Failure::usage(format!("{shown} is not text; an experiment is a TOML file")))
 }

@@ -1,6 +1,7 @@
 //! From a launch's events to a record. Pure: whatever ground the events came from, they fold the same way.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::controls::{self, Witness};
 use super::jobs::Trial;
@@ -97,6 +98,13 @@ impl<'a> Fold<'a> {
     /// The figures say nothing, for this reason.
     pub fn void(&mut self, reason: impl Into<String>) {
         self.void.get_or_insert(reason.into());
+    }
+
+    /// The agent said nothing for so long that it must have hung.
+    pub fn hung(&mut self, silence: Duration) {
+        let during = self.step.as_deref().unwrap_or("the start");
+        self.failed
+            .get_or_insert(format!("{during}: nothing was heard from the agent for {} s", silence.as_secs()));
     }
 
     pub fn finish(mut self, ended: &Ended, circumstances: Circumstances) -> Folded {

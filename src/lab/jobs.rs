@@ -22,7 +22,7 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// `r03/postmark-quick/ext4`
+    /// `r03/WORKLOAD/LABEL`
     pub fn name(&self) -> String {
         let round = match self.role {
             Role::Proof => "proof".to_owned(),

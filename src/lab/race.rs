@@ -200,7 +200,10 @@ impl Race<'_> {
                 }
                 Next::Damaged(what) => fold.void(what),
                 Next::Quiet if heard.elapsed() < SILENCE => {}
-                Next::Quiet => launched.stop(),
+                Next::Quiet => {
+                    fold.hung(SILENCE);
+                    launched.stop();
+                }
                 Next::Ended => break,
             }
         }

@@ -3,7 +3,7 @@
 use super::plan::{Entrant, Plan, PlannedWork};
 use crate::filesystems::{self, Filesystem};
 use crate::grounds::Ground;
-use crate::units::Bytes;
+use crate::units::{Bytes, GIB, KIB, MIB};
 use crate::workloads;
 
 /// Of the window, what a filesystem may take for itself before the workload's files no longer fit for certain.
@@ -50,8 +50,8 @@ fn machine(kind: &dyn Filesystem, ground: &dyn Ground) -> Option<String> {
     if let Err(missing) = ground.serves(&kind.kernel()) {
         return Some(missing.to_string());
     }
-    let missing = filesystems::tools(kind).into_iter().find(|program| ground.tool(program).is_err())?;
-    Some(format!("there is no {missing} on this machine\n  try: apt-get install {}", kind.package()))
+    let missing = filesystems::tools(kind).iter().find_map(|program| ground.tool(program).err())?;
+    Some(format!("{}\n  try: apt-get install {}", missing.what, kind.package()))
 }
 
 fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
@@ -72,8 +72,11 @@ fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
     }
 }
 
+/// As the user types it, to the byte.
 fn exact(bytes: Bytes) -> String {
-    bytes.0.to_string()
+    let units = [(GIB, "g"), (MIB, "m"), (KIB, "k")];
+    let fits = units.iter().find(|(unit, _)| bytes.0.is_multiple_of(*unit));
+    fits.map_or(bytes.0.to_string(), |(unit, letter)| format!("{}{letter}", bytes.0 / unit))
 }
 
 fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork) -> Option<String> {

@@ -12,11 +12,69 @@ use crate::store::record::{Outcome, Record};
 pub struct Absent {
     pub workload: String,
     pub filesystem: String,
-    /// `failed`, `void`, `skipped`, `superseded`, or `not run`.
+    /// `failed`, `void`, `superseded`, or `not run`.
     pub what: &'static str,
     pub reason: String,
     /// `round 3`, `round 4, attempt 1: repeated`; empty where it never came to a trial.
     pub trials: Vec<String>,
+}
+
+/// Filesystems that could not race, for one reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct Skips {
+    pub filesystems: Vec<String>,
+    /// Empty where they could do none of the run's workloads.
+    pub workloads: Vec<String>,
+    pub reason: String,
+}
+
+impl Skips {
+    /// `alderfs, birchfs`, `rowanfs on mail`.
+    pub fn who(&self) -> String {
+        let on = if self.workloads.is_empty() { "" } else { " on " };
+        format!("{}{on}{}", self.filesystems.join(", "), self.workloads.join(", "))
+    }
+}
+
+/// What was skipped: once for each filesystem and reason, and those with the same reason together.
+pub fn skips(run: &Run, workloads: usize) -> Vec<Skips> {
+    let mut out: Vec<Skips> = Vec::new();
+    for mut one in skips_of_each(run) {
+        if one.workloads.len() == workloads {
+            one.workloads.clear();
+        }
+        match out.iter_mut().find(|s| s.reason == one.reason && s.workloads == one.workloads) {
+            Some(skips) => skips.filesystems.extend(one.filesystems),
+            None => out.push(one),
+        }
+    }
+    out
+}
+
+fn skips_of_each(run: &Run) -> Vec<Skips> {
+    let mut each: Vec<Skips> = Vec::new();
+    for record in run.current().into_iter().filter(|r| r.outcome == Outcome::Skipped) {
+        let (filesystem, workload) = (record.filesystem.clone(), record.workload.clone());
+        let reason = reason(record);
+        match each.iter_mut().find(|s| s.filesystems[0] == filesystem && s.reason == reason) {
+            Some(skips) if skips.workloads.contains(&workload) => {}
+            Some(skips) => skips.workloads.push(workload),
+            None => each.push(Skips { filesystems: vec![filesystem], workloads: vec![workload], reason }),
+        }
+    }
+    each
+}
+
+/// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`.
+pub fn reason(record: &Record) -> String {
+    let mut out = String::new();
+    for line in record.reason.as_deref().unwrap_or_default().lines().map(str::trim) {
+        if !out.is_empty() {
+            out += if line.starts_with("try:") { " — " } else { " " };
+        }
+        out += line;
+    }
+    out
 }
 
 /// All trials that do not count, in the order of the records, and the filesystems that never had their turn.
@@ -27,10 +85,14 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> V
         let superseded = !current.iter().any(|c| c.trial == record.trial && c.attempt == record.attempt);
         let what = match record.outcome {
             Outcome::Done if !superseded => continue,
+            Outcome::Skipped => continue,
             Outcome::Done => "superseded",
             other => other.name(),
         };
-        let reason = record.reason.clone().unwrap_or_else(|| "a later attempt counts".to_owned());
+        let reason = match record.reason {
+            Some(_) => reason(record),
+            None => "a later attempt counts".to_owned(),
+        };
         add(&mut out, record, what, reason, superseded);
     }
     for workload in workloads.iter().map(|w| &w.label) {
@@ -59,15 +121,44 @@ fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: Strin
             && a.what == what
             && a.reason == reason
     };
-    let trials = if what == Outcome::Skipped.name() { Vec::new() } else { vec![trial] };
     match out.iter_mut().find(same) {
-        Some(absent) => absent.trials.extend(trials),
+        Some(absent) => absent.trials.push(trial),
         None => out.push(Absent {
             workload: record.workload.clone(),
             filesystem: record.filesystem.clone(),
             what,
             reason,
-            trials,
+            trials: vec![trial],
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+
+    fn said(run: &Run) -> Vec<String> {
+        skips(run, 2).iter().map(|s| format!("{}: {}", s.who(), s.reason)).collect()
+    }
+
+    #[test]
+    fn equal_reasons_stand_together_and_a_workload_is_named_only_where_others_were_done() {
+        let mut run = example::example().run;
+        let why = "this kernel has no vfat\n  try: a kernel with the module vfat";
+        let skipped = example::skipped(
+            &run.plan,
+            &[("alderfs", 0), ("alderfs", 1), ("birchfs", 0), ("birchfs", 1)],
+            why,
+        );
+        run.records.extend(skipped);
+        assert_eq!(
+            said(&run),
+            [
+                "birchfs-journal on letters-in-memory: this kernel has no birchfs-journal — try: --ground vm",
+                "rowanfs on letters-in-memory: letters needs hard links, which rowanfs cannot make",
+                "alderfs, birchfs: this kernel has no vfat — try: a kernel with the module vfat",
+            ]
+        );
     }
 }

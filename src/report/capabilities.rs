@@ -52,7 +52,7 @@ fn facts(kind: &dyn Filesystem) -> Vec<Row> {
         row("grows", &can.grow, resize),
         row("shrinks", &can.shrink, resize),
         row("own check (fsck)", &can.check, check),
-        row("largest file", &can.largest_file, |bytes: &Bytes| bytes.to_string()),
+        row("largest file", &can.largest_file, largest),
         row("entries in the root folder", &can.root_entries, entries),
         row("can be converted from another kind", &can.conversion, yes_or_no),
         row("in Linux", &can.linux, linux),
@@ -94,6 +94,11 @@ fn check(depth: &Option<Depth>) -> String {
         None => "none",
     }
     .to_owned()
+}
+
+/// Limits are a block or a byte short of a round number, which is what people know them by.
+fn largest(bytes: &Bytes) -> String {
+    bytes.to_string().replace(".0 ", " ")
 }
 
 fn entries(limit: &Option<u64>) -> String {

@@ -89,7 +89,7 @@ pub fn bars(row: &Row) -> Option<Bars> {
         title: row.title.clone(),
         unit: scale.unit.clone(),
         direction: row.direction(),
-        ticks: ticks(top, &row.unit, 4),
+        ticks: ticks(top, &scale, 4),
         bars: row.cells.iter().enumerate().map(bar).collect(),
     })
 }
@@ -119,11 +119,12 @@ pub fn grouped(title: &str, rows: &[&Row]) -> Option<Grouped> {
         width: percent(width),
         bars: upright(row, at as f64 * width, width, top),
     };
+    let scale = Scale::of(&first.unit, rows.iter().flat_map(|r| r.values()));
     Some(Grouped {
         title: title.to_owned(),
-        unit: Scale::of(&first.unit, [top]).unit,
+        unit: scale.unit.clone(),
         direction: first.direction(),
-        ticks: ticks(top, &first.unit, 6),
+        ticks: ticks(top, &scale, 6),
         groups: rows.iter().enumerate().map(group).collect(),
         least_width: rows.len() * (first.cells.len() * 13 + 16),
     })
@@ -187,9 +188,10 @@ fn bar(at: usize, cell: &Cell, scale: &Scale) -> Bar {
     }
 }
 
-/// `1,704 – 1,960`; empty where there are not two values.
+/// `1,704 – 1,960`, or `all alike`; empty where there are not two values.
 pub fn range(cell: &Cell, scale: &Scale) -> String {
     match (cell.min, cell.max) {
+        (Some(min), Some(max)) if cell.n > 1 && min == max => "all alike".to_owned(),
         (Some(min), Some(max)) if cell.n > 1 => format!("{} – {}", scale.number(min), scale.number(max)),
         _ => String::new(),
     }
@@ -229,9 +231,9 @@ fn scale_end(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// At most so many steps from 0, and at least half as many.
-fn ticks(top: f64, unit: &str, most: u32) -> Vec<Tick> {
-    let step = step(top, unit, most);
-    let scale = Scale::of_ticks(unit, top, step);
+fn ticks(top: f64, scale: &Scale, most: u32) -> Vec<Tick> {
+    let step = step(top, scale, most);
+    let scale = scale.for_ticks(step);
     let tick = |i: usize| {
         let value = i as f64 * step;
         let at = share(value, top);
@@ -250,8 +252,7 @@ fn ticks(top: f64, unit: &str, most: u32) -> Vec<Tick> {
 }
 
 /// 1, 2 or 5 times a power of ten of the unit that is shown.
-fn step(top: f64, unit: &str, most: u32) -> f64 {
-    let shown = Scale::of(unit, [top]);
+fn step(top: f64, shown: &Scale, most: u32) -> f64 {
     let rough = top / f64::from(most) / shown.divisor;
     let power = 10.0_f64.powf(rough.log10().floor());
     let times = [1.0, 2.0, 5.0].into_iter().find(|times| times * power >= rough).unwrap_or(10.0);
@@ -264,13 +265,14 @@ mod tests {
     use super::*;
 
     fn texts(top: f64, unit: &str) -> String {
-        ticks(top, unit, 4).into_iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
+        ticks(top, &Scale::of(unit, [top]), 4).into_iter().map(|t| t.text).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn ticks_are_round_numbers() {
         assert_eq!(texts(2431.0, "1/s"), "0 1,000 2,000");
-        assert_eq!(texts(0.0334, "s"), "0 0.01 0.02 0.03");
+        assert_eq!(texts(0.0334, "s"), "0 10 20 30");
+        assert_eq!(texts(1.2, "s"), "0 0.5 1.0");
         assert_eq!(texts(26.0, "%"), "0 10 20");
         assert_eq!(texts(3.2 * 1024.0 * 1024.0 * 1024.0, "bytes"), "0 1 2 3");
         assert_eq!(texts(1.0, ""), "0 0.5 1.0");

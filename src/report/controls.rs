@@ -10,65 +10,133 @@ pub struct Controls {
     pub held: Vec<ControlLine>,
 }
 
-/// A control with the same answers over several trials.
+/// A control with the same outcome over several trials.
+#[derive(Clone)]
 pub struct ControlLine {
     pub workload: String,
-    pub filesystem: String,
+    pub filesystems: Vec<String>,
     pub name: String,
-    pub asked: String,
-    pub seen: Vec<String>,
-    pub held: &'static str,
+    /// Each once, in order.
+    asked: Vec<String>,
+    seen: Vec<String>,
+    held: Held,
+    /// With this outcome, of so many that have the control.
     pub trials: usize,
+    pub of: usize,
 }
 
+impl ControlLine {
+    pub fn is_label(&self) -> bool {
+        self.held == Held::Label
+    }
+
+    pub fn outcome(&self) -> &'static str {
+        match self.held {
+            Held::Yes => "held",
+            Held::No => "did not hold",
+            Held::Label => "held, but labelled",
+        }
+    }
+
+    pub fn asked(&self) -> String {
+        example(&self.asked)
+    }
+
+    pub fn seen(&self) -> String {
+        example(&self.seen)
+    }
+
+    /// `stored in 2 of 6 trials: asked for 2 GiB in full, seen e.g. 1.2 GiB`
+    pub fn said(&self) -> String {
+        let of = super::number::count(self.of, "trial");
+        format!("{} in {} of {of}: asked for {}, seen {}", self.name, self.trials, self.asked(), self.seen())
+    }
+}
+
+fn example(texts: &[String]) -> String {
+    match texts {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first, ..] => format!("e.g. {first}"),
+    }
+}
+
+/// Of all trials whose last attempt this is. Filesystems of which the same was asked share a line where it held.
 pub fn of(run: &Run, summary: &Summary) -> Controls {
+    let mut lines = lines(&run.current());
+    let names: Vec<String> = lines.iter().map(|line| line.name.clone()).collect();
+    let place = |line: &ControlLine| {
+        let work = summary.workloads.iter().position(|w| w.label == line.workload);
+        let name = names.iter().position(|name| *name == line.name);
+        (work, name, summary.filesystems.iter().position(|f| line.filesystems.contains(&f.label)))
+    };
+    lines.sort_by_key(place);
+    let (held, notable): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.held == Held::Yes);
+    Controls { notable, held: together(held) }
+}
+
+/// One line for each workload, filesystem, control and outcome.
+pub fn lines(records: &[&Record]) -> Vec<ControlLine> {
     let mut lines: Vec<ControlLine> = Vec::new();
-    for record in run.current() {
+    for record in records {
         for control in &record.controls {
             add(&mut lines, record, control);
         }
     }
-    let place = |line: &ControlLine| {
-        let work = summary.workloads.iter().position(|w| w.label == line.workload);
-        (work, summary.filesystems.iter().position(|f| f.label == line.filesystem))
+    let same = |a: &ControlLine, b: &ControlLine| {
+        (&a.workload, &a.filesystems, &a.name) == (&b.workload, &b.filesystems, &b.name)
     };
-    lines.sort_by_key(place);
-    let (held, notable) = lines.into_iter().partition(|line| line.held == held(Held::Yes));
-    Controls { notable, held }
+    let of = |line: &ControlLine| lines.iter().filter(|l| same(l, line)).map(|l| l.trials).sum();
+    let of: Vec<usize> = lines.iter().map(of).collect();
+    lines.into_iter().zip(of).map(|(line, of)| ControlLine { of, ..line }).collect()
 }
 
 fn add(lines: &mut Vec<ControlLine>, record: &Record, control: &Control) {
-    let held = held(control.held);
     let same = |line: &&mut ControlLine| {
         line.workload == record.workload
-            && line.filesystem == record.filesystem
+            && line.filesystems[0] == record.filesystem
             && line.name == control.name
-            && line.asked == control.asked
-            && line.held == held
+            && line.held == control.held
     };
     match lines.iter_mut().find(same) {
         Some(line) => {
             line.trials += 1;
-            if !line.seen.contains(&control.seen) {
-                line.seen.push(control.seen.clone());
-            }
+            insert(&mut line.asked, &control.asked);
+            insert(&mut line.seen, &control.seen);
         }
         None => lines.push(ControlLine {
             workload: record.workload.clone(),
-            filesystem: record.filesystem.clone(),
+            filesystems: vec![record.filesystem.clone()],
             name: control.name.clone(),
-            asked: control.asked.clone(),
+            asked: vec![control.asked.clone()],
             seen: vec![control.seen.clone()],
-            held,
+            held: control.held,
             trials: 1,
+            of: 0,
         }),
     }
 }
 
-fn held(held: Held) -> &'static str {
-    match held {
-        Held::Yes => "held",
-        Held::No => "did not hold",
-        Held::Label => "held, but labelled",
+fn insert(texts: &mut Vec<String>, text: &str) {
+    if let Err(at) = texts.binary_search_by(|t| t.as_str().cmp(text)) {
+        texts.insert(at, text.to_owned());
     }
+}
+
+fn together(lines: Vec<ControlLine>) -> Vec<ControlLine> {
+    let mut out: Vec<ControlLine> = Vec::new();
+    for line in lines {
+        let same = |o: &&mut ControlLine| {
+            (&o.workload, &o.name, &o.asked) == (&line.workload, &line.name, &line.asked)
+        };
+        let Some(other) = out.iter_mut().find(same) else {
+            out.push(line);
+            continue;
+        };
+        other.filesystems.extend(line.filesystems);
+        line.seen.iter().for_each(|seen| insert(&mut other.seen, seen));
+        other.trials += line.trials;
+        other.of += line.of;
+    }
+    out
 }

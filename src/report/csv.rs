@@ -125,7 +125,7 @@ mod tests {
         let lines: usize = example.run.records.iter().map(|r| r.metrics.len().max(1)).sum();
         assert_eq!(::csv::Reader::from_reader(text.as_bytes()).records().count(), lines);
         let first_two: Vec<&str> = text.lines().filter(|l| l.contains("transactions.rate")).take(2).collect();
-        let without_result: Vec<&str> = text.lines().filter(|l| l.contains(",no,measure,")).collect();
+        let without_result: Vec<&str> = text.lines().filter(|l| l.contains(",no,")).collect();
         insta::assert_snapshot!(
             [vec![text.lines().next().unwrap()], first_two, without_result].concat().join("\n")
         );
@@ -134,11 +134,11 @@ mod tests {
     #[test]
     fn labels_with_commas_and_quotes_stay_one_field() {
         let mut example = example::example();
-        example.run.records[1].filesystem = "a, \"b\"\nc".into();
+        example.run.records[0].filesystem = "a, \"b\"\nc".into();
         let text = text(&example.run);
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-        let second = reader.records().nth(2).unwrap().unwrap();
-        assert_eq!(&second[8], "a, \"b\"\nc");
-        assert_eq!(second.len(), COLUMNS.len());
+        let first = reader.records().next().unwrap().unwrap();
+        assert_eq!(&first[8], "a, \"b\"\nc");
+        assert_eq!(first.len(), COLUMNS.len());
     }
 }

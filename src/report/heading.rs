@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::number::{count, list};
+use super::repeat::{self, Repeat};
 use super::summary::{WorkloadSummary, counted};
 use crate::agent::protocol::{Dev, ImageState, Role};
-use crate::filesystems::Variant;
-use crate::lab::plan::{Entrant, Plan};
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
-use crate::units::Bytes;
+
+const MEDIANS: &str =
+    "Medians and ranges are given, with every single trial; findings come with the verdict.";
+const MEDIANS_BRIEF: &str = "Medians and ranges; findings come with the verdict.";
 
 /// Fewer complete rounds than this are a look, not a verdict.
 pub const ROUNDS_NEEDED: usize = 5;
@@ -26,9 +28,11 @@ pub struct Heading {
     pub title: &'static str,
     /// What was raced, where, how often, and what may be concluded.
     pub sentences: Vec<String>,
+    /// The same in a few lines, for a terminal.
+    #[serde(skip)]
+    pub brief: Vec<String>,
     pub next: Option<Next>,
-    /// The same plan once more.
-    pub repeat: String,
+    pub repeat: Repeat,
 }
 
 /// How much the run carries.
@@ -61,16 +65,24 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
     let next = (standing == Standing::Look).then(|| next(run, complete));
     let mut sentences: Vec<String> = emulated(run).into_iter().collect();
     sentences.extend([raced(run, filesystems, workloads), place(run), trials(run)]);
+    let first = match standing {
+        _ if emulated(run).is_some() => EMULATED_BRIEF.to_owned() + &turns(run, filesystems),
+        Standing::Nothing => sentences[0].clone(),
+        _ => turns(run, filesystems),
+    };
     sentences.extend(page_cache(workloads));
-    sentences.push(conclusion(standing, complete, next.as_ref()));
+    let conclusion = conclusion(standing, complete, next.as_ref());
+    let last = if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.clone() };
+    sentences.push(conclusion);
     Heading {
         name: run.plan.name.clone(),
-        question: run.plan.analysis.clone(),
+        question: run.plan.analysis.trim().to_owned(),
         standing,
         title: title(standing),
         sentences,
+        brief: vec![first, terms(run), last],
         next,
-        repeat: repeat(&run.plan),
+        repeat: repeat::of(&run.plan, makes_filesystem(run)),
     }
 }
 
@@ -111,22 +123,59 @@ fn raced(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> St
     )
 }
 
+/// `8 of 16 filesystems, 6 rounds in random order; 96 trials count, 1 failed.`
+fn turns(run: &Run, filesystems: &[String]) -> String {
+    let counted = counted(run);
+    let did = counted.iter().map(|r| r.filesystem.as_str()).collect::<BTreeSet<&str>>().len();
+    let rounds = counted.iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
+    let of = if did == filesystems.len() { String::new() } else { format!("{did} of ") };
+    let all = count(filesystems.len(), "filesystem");
+    let verb = if counted.len() == 1 { "counts" } else { "count" };
+    let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
+    let trials = count(counted.len(), "trial");
+    format!("{of}{all}, {} in random order; {trials} {verb}{rest}.", count(rounds, "round"))
+}
+
 fn place(run: &Run) -> String {
-    let (plan, machine) = (&run.plan, &run.machine);
+    let plan = &run.plan;
     let memory = match plan.memory {
         Some(memory) => format!("{memory} of memory for page cache and workload"),
-        None => format!("all of the machine's {} of memory", machine.memory),
+        None => format!("all of the machine's {} of memory", run.machine.memory),
     };
     let cold = if plan.cold { ", with empty caches at the start" } else { "" };
-    let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu };
-    let cpus = count(machine.cpus as usize, "CPU");
-    format!("{}, {memory}{cold}; Linux {} on {cpu} ({cpus}).", site(run), machine.kernel)
+    format!("{}, {memory}{cold}; {}.", site(run), machine(run))
 }
+
+/// `Ground loop, 1 GiB (image: allocated), 64 MiB of memory; Linux 6.12 on Example 3000 (4 CPUs).`
+fn terms(run: &Run) -> String {
+    let plan = &run.plan;
+    let window = match makes_filesystem(run) {
+        true => format!(", {} (image: {})", plan.size, plan.image.name()),
+        false => String::new(),
+    };
+    let memory = plan.memory.unwrap_or(run.machine.memory);
+    let cold = if plan.cold { ", cold" } else { "" };
+    format!("Ground {}{window}, {memory} of memory{cold}; {}.", plan.ground, machine(run))
+}
+
+fn machine(run: &Run) -> String {
+    let machine = &run.machine;
+    let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu };
+    format!("Linux {} on {cpu} ({})", machine.kernel, count(machine.cpus as usize, "CPU"))
+}
+
+fn makes_filesystem(run: &Run) -> bool {
+    !run.records.iter().any(|r| matches!(r.device, Dev::Folder { .. }))
+}
+
+/// [`emulated`] in a few words.
+const EMULATED_BRIEF: &str = "The CPU was emulated, so no time is shown; --ground vm on a machine with KVM, or --ground loop as root, gives times. ";
 
 /// Why no time is shown, and what would give times.
 fn emulated(run: &Run) -> Option<String> {
     run.records.iter().find(|r| !r.fidelity.times_count())?;
-    let here = repeat(&Plan { ground: "loop".into(), ..run.plan.clone() });
+    let here =
+        repeat::of(&crate::lab::plan::Plan { ground: "loop".into(), ..run.plan.clone() }, true).command;
     Some(format!(
         "The CPU was emulated, so no time would say anything about a real machine and none is shown: requests, bytes, flushes and \
          capacity are compared. The same run on a machine with KVM gives times; so does, as root and for the filesystems of this \
@@ -137,7 +186,7 @@ fn emulated(run: &Run) -> Option<String> {
 /// What each trial finds.
 fn site(run: &Run) -> String {
     let plan = &run.plan;
-    if run.records.iter().any(|r| matches!(r.device, Dev::Folder { .. })) {
+    if !makes_filesystem(run) {
         return format!(
             "Each trial gets a new folder on ground {}, on the filesystem that is there",
             plan.ground
@@ -155,22 +204,9 @@ fn site(run: &Run) -> String {
 }
 
 fn trials(run: &Run) -> String {
-    let current: Vec<&Record> = run.current().into_iter().filter(|r| r.role == Role::Measure).collect();
-    let with = |outcome: Outcome| current.iter().filter(|r| r.outcome == outcome).count();
-    let mut rest = Vec::new();
-    for outcome in [Outcome::Failed, Outcome::Void, Outcome::Skipped] {
-        if with(outcome) > 0 {
-            rest.push(format!("{} {}", with(outcome), outcome.name()));
-        }
-    }
-    let measured = run.records.iter().filter(|r| r.role == Role::Measure).count();
-    let repeated = measured - current.len();
-    if repeated > 0 {
-        rest.push(format!("{repeated} repeated"));
-    }
-    let n = with(Outcome::Done);
+    let n = counted(run).len();
     let verb = if n == 1 { "counts" } else { "count" };
-    match rest.as_slice() {
+    match uncounted(run).as_slice() {
         [] => format!("{} {verb}; none failed, none was void.", count(n, "trial")),
         rest => format!(
             "{} {verb}; not counted and listed with their reasons: {}.",
@@ -180,11 +216,27 @@ fn trials(run: &Run) -> String {
     }
 }
 
+/// `1 failed`, `2 repeated`; proofs and what was skipped are no trials of a round.
+fn uncounted(run: &Run) -> Vec<String> {
+    let current: Vec<&Record> = run.current().into_iter().filter(|r| r.role == Role::Measure).collect();
+    let with = |outcome: Outcome| current.iter().filter(|r| r.outcome == outcome).count();
+    let mut rest = Vec::new();
+    for outcome in [Outcome::Failed, Outcome::Void] {
+        if with(outcome) > 0 {
+            rest.push(format!("{} {}", with(outcome), outcome.name()));
+        }
+    }
+    let measured = run.records.iter().filter(|r| r.role == Role::Measure).count();
+    let repeated = measured - current.len();
+    if repeated > 0 {
+        rest.push(format!("{repeated} repeated"));
+    }
+    rest
+}
+
 fn page_cache(workloads: &[WorkloadSummary]) -> Vec<String> {
     let marked = workloads.iter().filter(|w| !w.page_cache.is_empty());
-    marked
-        .map(|w| format!("{} measures page cache and CPU, not the disk: {}.", w.label, w.page_cache))
-        .collect()
+    marked.map(|w| format!("{} is about page cache and CPU: {}.", w.label, w.page_cache)).collect()
 }
 
 fn conclusion(standing: Standing, complete: usize, next: Option<&Next>) -> String {
@@ -202,14 +254,13 @@ fn conclusion(standing: Standing, complete: usize, next: Option<&Next>) -> Strin
                 time.unwrap_or_default(),
             )
         }
-        _ => "Medians and ranges are given, with every single trial; findings come with the verdict."
-            .to_owned(),
+        _ => MEDIANS.to_owned(),
     }
 }
 
 fn next(run: &Run, complete: usize) -> Next {
-    let folder = run.folder.to_string_lossy();
-    let command = format!("fsderby run --resume {} --rounds {ROUNDS_NEEDED}", quoted(&folder));
+    let folder = repeat::quoted(&run.folder.to_string_lossy());
+    let command = format!("fsderby run --resume {folder} --rounds {ROUNDS_NEEDED}");
     Next { command, minutes: minutes_for(run, ROUNDS_NEEDED - complete) }
 }
 
@@ -224,67 +275,10 @@ fn minutes_for(run: &Run, rounds: usize) -> Option<u64> {
     Some((host_ns / so_far * rounds as u64).div_ceil(60_000_000_000))
 }
 
-/// The command line that expands to the same plan.
-fn repeat(plan: &Plan) -> String {
-    let mut words = vec!["fsderby run".to_owned()];
-    words.extend(plan.entrants.iter().map(|e| format!("--filesystem {}", quoted(&entrant(e)))));
-    let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
-    words.push(format!("--workloads {}", quoted(&works.join(","))));
-    words.push(format!("--ground {}", quoted(&plan.ground)));
-    words.push(format!("--size {}", size(plan.size)));
-    words.extend(plan.memory.map(|m| format!("--memory {}", size(m))));
-    words.push(format!("--rounds {}", plan.rounds.at_least()));
-    words.push(format!("--margin {}", plan.margin));
-    words.push(format!("--seed {}", plan.plan_seed));
-    words.join(" ")
-}
-
-/// `KIND label="no atime" mount=noatime`
-fn entrant(entrant: &Entrant) -> String {
-    let Variant { mkfs, mount, conversion } = &entrant.variant;
-    let mut words = vec![entrant.kind.clone()];
-    if entrant.label != entrant.kind {
-        words.push(format!("label={:?}", entrant.label));
-    }
-    if !mount.is_empty() {
-        words.push(format!("mount={}", mount.join(",")));
-    }
-    if !mkfs.is_empty() {
-        words.push(format!("mkfs={:?}", mkfs.join(" ")));
-    }
-    if *conversion {
-        words.push("conversion".to_owned());
-    }
-    words.join(" ")
-}
-
-/// `2g`: the units of the command line.
-fn size(bytes: Bytes) -> String {
-    const STEPS: [(u32, &str); 4] = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
-    let step = STEPS.iter().find(|(power, _)| bytes.0 > 0 && bytes.0.is_multiple_of(1 << power));
-    step.map_or_else(|| bytes.0.to_string(), |(power, unit)| format!("{}{unit}", bytes.0 >> power))
-}
-
-/// For a shell: in single quotes where it needs them.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::example;
     use super::*;
-
-    #[test]
-    fn words_are_quoted_for_a_shell_only_where_needed() {
-        assert_eq!(quoted("a,b-c"), "a,b-c");
-        assert_eq!(quoted("it's here"), r"'it'\''s here'");
-        assert_eq!(quoted(""), "''");
-    }
 
     fn complete(run: &Run, work: &str) -> usize {
         let counted: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == work).collect();
@@ -309,13 +303,5 @@ mod tests {
         // 14 trials a round, 31 s each, and three rounds missing: 1302 s.
         assert_eq!(minutes_for(&example.run, 3), Some(22));
         assert_eq!(minutes_for(&example::all_skipped().run, 5), None);
-    }
-
-    #[test]
-    fn sizes_are_written_as_they_are_typed() {
-        assert_eq!(size(Bytes(2 << 30)), "2g");
-        assert_eq!(size(Bytes(512 << 20)), "512m");
-        assert_eq!(size(Bytes(2_147_450_880)), "2097120k");
-        assert_eq!(size(Bytes(1001)), "1001");
     }
 }

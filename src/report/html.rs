@@ -17,7 +17,8 @@ use super::{BIAS, Report};
 use crate::agent::protocol::Role;
 use crate::metric::Metric;
 use crate::store::Run;
-use crate::store::record::Record;
+use crate::store::machine::{Disk, Tool};
+use crate::store::record::{Outcome, Record};
 
 /// More metrics than this stand below one another.
 const METRICS_ACROSS: usize = 8;
@@ -29,6 +30,9 @@ const UNKNOWN_DRAWN: usize = 12;
 struct Page<'r> {
     run: &'r Run,
     summary: &'r Summary,
+    disk: String,
+    /// Of the kinds that raced.
+    tools: Vec<&'r Tool>,
     works: Vec<Work<'r>>,
     abilities: Abilities,
     controls: Controls,
@@ -145,6 +149,13 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
     let page = Page {
         run,
         summary,
+        disk: disk(&run.machine.disk),
+        tools: run
+            .machine
+            .tools
+            .iter()
+            .filter(|t| summary.filesystems.iter().any(|f| f.kind == t.kind))
+            .collect(),
         works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
         abilities: abilities(summary),
         controls: controls::of(run, summary),
@@ -152,6 +163,15 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
         bias: BIAS,
     };
     page.render().context("render the page")
+}
+
+/// `sda Example Disk, 500 GiB, rotating, scheduler mq-deadline`
+fn disk(disk: &Disk) -> String {
+    let named = format!("{} {}", disk.name, disk.model);
+    let turns = if disk.rotational { "rotating" } else { "not rotating" };
+    // The kernel lists all that it has, with the one that is used in brackets.
+    let scheduler = disk.scheduler.split(['[', ']']).nth(1).unwrap_or(&disk.scheduler);
+    format!("{}, {}, {turns}, scheduler {scheduler}", named.trim(), disk.size)
 }
 
 impl Page<'_> {
@@ -244,17 +264,14 @@ fn shown(cell: &Cell, scale: &Scale) -> Shown {
 
 fn latencies(summary: &Summary, latency: &super::latency::Latency) -> Latencies {
     let ns = latency.unit == "ns";
-    let number = |value: u64| {
-        let micros = value as f64 / 1000.0;
-        let text = match micros {
-            m if !ns => format!("{}", m * 1000.0),
-            m if m < 100.0 => format!("{m:.1}"),
-            m => format!("{m:.0}"),
-        };
-        number::grouped(&text)
+    let divisor = if ns { 1000.0 } else { 1.0 };
+    let values = |row: &super::latency::Row| {
+        [row.p50, row.p90, row.p99, row.p999, row.max].map(|value| value as f64 / divisor)
     };
+    let column = |at: usize| Scale::of("", latency.rows.iter().map(|row| values(row)[at]));
+    let scales: Vec<Scale> = (0..5).map(column).collect();
     let row = |row: &super::latency::Row| {
-        let percentiles = [row.p50, row.p90, row.p99, row.p999, row.max].map(number);
+        let percentiles = values(row).into_iter().zip(&scales).map(|(value, scale)| scale.number(value));
         let numbers = std::iter::once(number::grouped(&row.n.to_string())).chain(percentiles).collect();
         (row.filesystem.clone(), look(summary, &row.filesystem), numbers)
     };
@@ -311,7 +328,7 @@ fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
         };
         trial(record, rows.iter().zip(&scales).map(value).collect())
     };
-    let mine = run.records.iter().filter(|r| r.workload == work.label);
+    let mine = run.records.iter().filter(|r| r.workload == work.label && r.outcome != Outcome::Skipped);
     Trials { workload: work.label.clone(), columns, lines: mine.map(line).collect() }
 }
 

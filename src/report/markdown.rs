@@ -1,42 +1,49 @@
 //! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
 
 use super::Report;
-use super::absent::Absent;
+use super::absent::{Absent, Skips};
 use super::sections;
 use super::summary::{Entry, Row, WorkloadSummary};
 
 pub fn text(report: &Report<'_>) -> String {
     let heading = &report.summary.heading;
     let mut out = vec![format!("# {}", escaped(&heading.name))];
+    out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
     out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", next.command)));
-    out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
     out.extend(report.summary.workloads.iter().map(workload));
-    if !report.summary.absent.is_empty() {
-        out.push(format!("## Not counted\n\n{}", absent(&report.summary.absent)));
+    let summary = &report.summary;
+    if !summary.skips.is_empty() || !summary.absent.is_empty() || !summary.torn.is_empty() {
+        out.push("## Not counted".to_owned());
     }
-    out.push(format!("## The filesystems\n\n{}", entries(&report.summary.filesystems)));
+    out.extend(summary.torn.iter().map(|what| format!("- **torn:** {}", escaped(what))));
+    if !report.summary.skips.is_empty() {
+        out.push(skips(&report.summary.skips));
+    }
+    if !report.summary.absent.is_empty() {
+        out.push(absent(&report.summary.absent));
+    }
+    if !report.summary.filesystems.is_empty() {
+        out.push(format!("## The filesystems\n\n{}", entries(&report.summary.filesystems)));
+    }
     out.push(machine(report));
-    out.push(format!("The same plan once more:\n\n```sh\n{}\n```", heading.repeat));
+    out.push(format!("The same plan once more:\n\n```sh\n{}\n```", heading.repeat.command));
+    out.extend(heading.repeat.warning().map(|text| escaped(&text)));
     out.join("\n\n") + "\n"
 }
 
 fn workload(work: &WorkloadSummary) -> String {
-    let note = if work.page_cache.is_empty() { "" } else { " – page cache and CPU" };
-    let mut out = vec![format!("## {}{note}", escaped(&work.label))];
-    out.push(format!(
-        "At most {} of files live at one time, beside {} of memory; median, and in brackets the range.",
-        work.peak(),
-        work.memory
-    ));
+    let mut out = vec![format!("## {}", escaped(&work.label))];
+    out.push(format!("_{}_", escaped(&work.setting())));
     let notes: Vec<String> = work.notes().iter().map(|note| format!("- {}", escaped(note))).collect();
     if !notes.is_empty() {
         out.push(notes.join("\n"));
     }
     out.push(numbers(work));
+    out.push(escaped(&explained(work)));
     out.join("\n\n")
 }
 
@@ -60,8 +67,18 @@ fn numbers(work: &WorkloadSummary) -> String {
     table(&titles, first.cells.iter().enumerate().map(line), 1)
 }
 
+/// What the numbers are, and what a heading alone does not say.
+fn explained(work: &WorkloadSummary) -> String {
+    let known = work.rows().filter_map(|row| sections::find(&row.name));
+    let key = known.filter(|known| known.key && !known.explained.is_empty());
+    let texts: Vec<String> = key.map(|known| format!(" {}.", known.explained)).collect();
+    format!("Medians; in brackets the range and the number of trials.{}", texts.join(""))
+}
+
 fn title(row: &Row) -> String {
-    let mut title = escaped(&row.scale().heading(&row.title));
+    let key = sections::find(&row.name).filter(|known| known.key);
+    let title = key.map_or_else(|| row.title.clone(), |known| known.short.replace('\n', " "));
+    let mut title = escaped(&row.scale().heading(&title));
     if !row.direction().is_empty() {
         title += &format!(" ({})", row.direction());
     }
@@ -76,6 +93,11 @@ fn number(row: &Row, at: usize) -> String {
         return scale.number(median);
     }
     format!("{} ({range}, n = {})", scale.number(median), cell.n)
+}
+
+fn skips(skips: &[Skips]) -> String {
+    let line = |s: &Skips| format!("- skipped {}: {}", escaped(&s.who()), escaped(&s.reason));
+    skips.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn absent(absent: &[Absent]) -> String {
@@ -95,14 +117,13 @@ fn entries(entries: &[Entry]) -> String {
 fn machine(report: &Report<'_>) -> String {
     let (machine, plan) = (&report.run.machine, &report.run.plan);
     let text = format!(
-        "Machine: Linux {} ({}), {}, {} CPUs, {} of memory, disk {} {}. Seeds: order {}, workload {}. fsderby {}.",
+        "Machine: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
         machine.kernel,
         machine.architecture,
         machine.cpu,
         machine.cpus,
         machine.memory,
-        machine.disk.name,
-        machine.disk.model,
+        format!("{} {}", machine.disk.name, machine.disk.model).trim(),
         plan.plan_seed,
         plan.workload_seed,
         machine.fsderby.version

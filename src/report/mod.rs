@@ -20,6 +20,7 @@ pub mod json;
 mod latency;
 pub mod markdown;
 mod number;
+pub(crate) mod repeat;
 mod sections;
 pub mod summary;
 pub mod terminal;

@@ -19,7 +19,10 @@ impl Scale {
         let largest = sizes.iter().copied().fold(0.0, f64::max);
         let (divisor, unit) = match unit {
             "bytes" => byte_step(largest),
+            "s" if largest > 0.0 && largest < 1.0 => (0.001, "ms"),
             "1/s" => (1.0, "per second"),
+            // A ratio; its title says of what.
+            "of what was written" => (1.0, ""),
             other => (1.0, other),
         };
         let smallest = sizes.iter().copied().fold(largest, f64::min);
@@ -28,11 +31,10 @@ impl Scale {
         Scale { divisor, decimals, unit: unit.to_owned() }
     }
 
-    /// For the ticks of a scale that ends at `top`: as many decimals as the step between them needs.
-    pub fn of_ticks(unit: &str, top: f64, step: f64) -> Self {
-        let scale = Scale::of(unit, [top]);
-        let decimals = (-(step / scale.divisor).log10().floor()).clamp(0.0, 9.0) as usize;
-        Scale { decimals, ..scale }
+    /// The same for ticks: as many decimals as the step between them needs.
+    pub fn for_ticks(&self, step: f64) -> Self {
+        let decimals = (-(step / self.divisor).log10().floor()).clamp(0.0, 9.0) as usize;
+        Scale { decimals, ..self.clone() }
     }
 
     /// The number alone: `12,345`, `0.012`.
@@ -133,6 +135,7 @@ mod tests {
     fn numbers_of_one_column_share_unit_and_decimals() {
         assert_eq!(all("1/s", &[812.34, 5211.7]), "812 5,212 per second");
         assert_eq!(all("s", &[0.0123, 3.4]), "0.012 3.400 s");
+        assert_eq!(all("s", &[0.0123, 0.34]), "12.3 340.0 ms");
         assert_eq!(all("MiB/s", &[12.5, 80.0]), "12.5 80.0 MiB/s");
         assert_eq!(all("bytes", &[1e6, 3e9]), "0.001 2.794 GiB");
         assert_eq!(all("", &[3.0, 1200.0]), "3 1,200 ");

@@ -24,6 +24,8 @@ pub struct Known {
     pub title: &'static str,
     /// The heading of a narrow column.
     pub short: &'static str,
+    /// What stands once under a table, where the heading alone does not say it; may be empty.
+    pub explained: &'static str,
     /// Whether it stands beside the headline in the tables of the terminal and of Markdown.
     pub key: bool,
     /// Whether it is drawn as well as listed.
@@ -31,12 +33,16 @@ pub struct Known {
 }
 
 const fn known(name: &'static str, title: &'static str) -> Known {
-    Known { name, title, short: title, key: false, drawn: true }
+    Known { name, title, short: title, explained: "", key: false, drawn: true }
 }
 
 impl Known {
     const fn key(self, short: &'static str) -> Known {
         Known { key: true, short, ..self }
+    }
+
+    const fn explained(self, explained: &'static str) -> Known {
+        Known { explained, ..self }
     }
 
     const fn listed(self) -> Known {
@@ -70,7 +76,8 @@ pub static SECTIONS: &[Section] = &[
     },
     Section {
         title: "What reached the device",
-        note: "From the start of the work to the end of the sync.",
+        note: "From the start of the work to the end of the sync. Device ÷ written is what reached the device ÷ what \
+               the work wrote.",
         drawing: Drawing::Panels,
         metrics: DEVICE,
     },
@@ -114,7 +121,9 @@ const PROCESSOR: &[Known] = &[
 ];
 
 const DEVICE: &[Known] = &[
-    known("device.written_ratio", "reached the device ÷ written by the work").key("device\nratio"),
+    known("device.written_ratio", "device ÷ written")
+        .key("device ÷\nwritten")
+        .explained("device ÷ written: what reached the device by the end of the sync ÷ what the work wrote"),
     known("device.bytes_written", "written to the device"),
     known("device.bytes_read", "read from the device").listed(),
     known("device.writes", "write requests").listed(),

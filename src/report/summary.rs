@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
-use super::absent::{self, Absent};
+use super::absent::{self, Absent, Skips};
 use super::capabilities::{self, Kind};
+use super::controls;
 use super::heading::{self, Heading};
 use super::latency::{Latency, Merge};
 use super::sections::{self, Drawing, SECTIONS};
@@ -12,7 +13,7 @@ use super::{Kinds, number};
 use crate::agent::protocol::Role;
 use crate::metric::{Better, Metric, Of};
 use crate::store::Run;
-use crate::store::record::{Held, Outcome, Record};
+use crate::store::record::{Outcome, Record};
 use crate::units::Bytes;
 use crate::workloads::{self, Volume};
 
@@ -22,15 +23,19 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     pub heading: Heading,
-    /// In the order of the plan, which gives each its place and colour in every table and chart.
+    /// Those that raced, in the order of the plan, which gives each its place and colour in every table and chart.
     pub filesystems: Vec<Entry>,
     pub workloads: Vec<WorkloadSummary>,
-    /// What does not count, and why.
+    /// What could not race, and why.
+    pub skips: Vec<Skips>,
+    /// Trials that do not count, and why.
     pub absent: Vec<Absent>,
-    /// The kinds behind the filesystems, each once.
+    /// The kinds behind the filesystems that raced, each once.
     pub kinds: Vec<Kind>,
     /// What is damaged or could not be read, one sentence each.
     pub damage: Vec<String>,
+    /// Records that were not written to their end, one sentence each: their trials are lost, nothing else.
+    pub torn: Vec<String>,
 }
 
 /// A filesystem as it was entered, and as it was mounted.
@@ -68,7 +73,7 @@ pub struct WorkloadSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Label {
     pub filesystem: String,
-    /// What a control saw, or how much of what was written reached the device.
+    /// What a control saw and in how many trials, or how much of what was written reached the device.
     pub text: String,
     /// Whether it means "page cache and CPU".
     pub page_cache: bool,
@@ -159,12 +164,19 @@ impl WorkloadSummary {
         self.page_cache.is_empty() && self.labels.iter().any(|l| l.page_cache && l.filesystem == filesystem)
     }
 
+    /// How much is live beside how much memory, and what that makes of the figures.
+    pub fn setting(&self) -> String {
+        match self.page_cache.as_str() {
+            "" => {
+                format!("at most {} of files live at one time, beside {} of memory", self.peak(), self.memory)
+            }
+            why => format!("page cache and CPU: {why}"),
+        }
+    }
+
     /// What must be said with the figures, one sentence each, the page cache first.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if !self.page_cache.is_empty() {
-            notes.push(format!("page cache and CPU: {}", self.page_cache));
-        }
         let marked: Vec<String> =
             self.labels.iter().filter(|l| l.page_cache && self.page_cache.is_empty()).map(said).collect();
         if !marked.is_empty() {
@@ -181,18 +193,21 @@ impl WorkloadSummary {
 
 impl Summary {
     pub(super) fn of(run: &Run, kinds: Kinds) -> Self {
-        let labels = filesystem_labels(run);
+        let planned = filesystem_labels(run);
+        let labels: Vec<String> = planned.iter().filter(|label| raced(run, label)).cloned().collect();
         let mut damage = run.damage.clone();
         let workloads: Vec<WorkloadSummary> =
             workload_labels(run).iter().map(|w| workload(run, w, &labels, &mut damage)).collect();
-        let absent = absent::of(run, &labels, &workloads);
+        let absent = absent::of(run, &planned, &workloads);
         Summary {
-            heading: heading::of(run, &labels, &workloads),
+            heading: heading::of(run, &planned, &workloads),
             filesystems: labels.iter().map(|label| entry(run, label)).collect(),
-            kinds: kinds_of(run, kinds),
+            kinds: kinds_of(run, &labels, kinds),
+            skips: absent::skips(run, workloads.len()),
             workloads,
             absent,
             damage,
+            torn: run.torn.iter().map(|what| format!("{what}; that trial is lost, nothing else")).collect(),
         }
     }
 }
@@ -200,6 +215,11 @@ impl Summary {
 /// `label (31 %)`
 fn said(label: &Label) -> String {
     format!("{} ({})", label.filesystem, label.text)
+}
+
+/// Whether it was ever begun with; a filesystem that is skipped everywhere has no place in the tables.
+fn raced(run: &Run, label: &str) -> bool {
+    run.records.iter().any(|r| r.filesystem == label && r.outcome != Outcome::Skipped)
 }
 
 /// The labels in the order of the plan; a stray one that only records know comes last.
@@ -228,8 +248,8 @@ pub fn counted(run: &Run) -> Vec<&Record> {
     run.current().into_iter().filter(|r| r.role == Role::Measure && r.outcome == Outcome::Done).collect()
 }
 
-fn kinds_of(run: &Run, find: Kinds) -> Vec<Kind> {
-    let names = each_once(run.plan.entrants.iter().map(|e| &e.kind));
+fn kinds_of(run: &Run, labels: &[String], find: Kinds) -> Vec<Kind> {
+    let names = each_once(run.plan.entrants.iter().filter(|e| labels.contains(&e.label)).map(|e| &e.kind));
     names.iter().filter_map(|name| find(name)).map(capabilities::of).collect()
 }
 
@@ -262,9 +282,9 @@ fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<Str
     let volume = mine.iter().map(|r| r.volume).max_by_key(|v| v.bytes_peak).unwrap_or_default();
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let sections = sections_of(run, &counted, label, filesystems);
-    let mut labels = control_labels(&counted, filesystems);
-    labels.extend(device_labels(&sections));
-    let page_cache = everything_in_memory(volume, memory, &counted, &labels);
+    let mut labels = control_labels(run, label, filesystems);
+    labels.extend(device_cells(&sections).iter().filter_map(device_label));
+    let page_cache = everything_in_memory(volume, memory, &counted, device_cells(&sections));
     WorkloadSummary {
         label: label.to_owned(),
         engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
@@ -285,48 +305,58 @@ fn parameters(table: &toml::Table) -> Vec<String> {
 }
 
 /// The live data fits into memory, or of every filesystem less than half reached the device.
-fn everything_in_memory(volume: Volume, memory: Bytes, counted: &[&Record], labels: &[Label]) -> String {
+fn everything_in_memory(volume: Volume, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
     if counted.is_empty() {
         return String::new();
     }
+    let little =
+        |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
     if volume.bytes_peak > 0 && volume.bytes_peak <= memory.0 {
         let peak = Bytes(volume.bytes_peak);
-        return format!("at most {peak} of files live at one time and fit into {memory} of memory");
+        let fits = format!("at most {peak} of files live at one time and fit into {memory} of memory");
+        let all_written = counted.iter().all(|r| !little(r));
+        let but = if all_written { "; what was written reached the device all the same" } else { "" };
+        return fits + but;
     }
-    let marked = |r: &&Record| labels.iter().any(|l| l.page_cache && l.filesystem == r.filesystem);
-    if counted.iter().all(marked) {
+    if counted.iter().all(little) {
         return "less than half of the written bytes reached the device on every filesystem".to_owned();
     }
     String::new()
 }
 
-/// Under half of what the work wrote reached the device by the end of the sync.
-fn device_labels(sections: &[SectionSummary]) -> Vec<Label> {
+fn device_cells(sections: &[SectionSummary]) -> &[Cell] {
     let ratio = sections.iter().flat_map(|s| &s.rows).find(|r| r.name == "device.written_ratio");
-    let cells = ratio.map(|r| r.cells.as_slice()).unwrap_or_default();
-    let label = |cell: &Cell| {
-        let reached = cell.median.filter(|m| *m < 0.5)?;
-        let text = format!("{:.0} %", reached * 100.0);
-        Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
-    };
-    cells.iter().filter_map(label).collect()
+    ratio.map(|r| r.cells.as_slice()).unwrap_or_default()
 }
 
-/// Controls that do not void a trial but must be said with its figures.
-fn control_labels(counted: &[&Record], filesystems: &[String]) -> Vec<Label> {
-    let mut labels: Vec<Label> = Vec::new();
-    for filesystem in filesystems {
-        for record in counted.iter().filter(|r| r.filesystem == *filesystem) {
-            for control in record.controls.iter().filter(|c| c.held == Held::Label) {
-                let text = format!("{}: asked for {}, seen {}", control.name, control.asked, control.seen);
-                let label = Label { filesystem: filesystem.clone(), text, page_cache: false };
-                if !labels.contains(&label) {
-                    labels.push(label);
-                }
-            }
-        }
-    }
-    labels
+/// In some trial under half of what the work wrote reached the device by the end of the sync.
+fn device_label(cell: &Cell) -> Option<Label> {
+    let little = cell.values.iter().filter(|v| v.value < 0.5).count();
+    let median = cell.median.filter(|_| little > 0)? * 100.0;
+    let text = match cell.n {
+        n if n == little => format!("{median:.0} %"),
+        n => format!("{median:.0} %, under half in {little} of {n} trials"),
+    };
+    Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
+}
+
+/// Controls that do not void a trial but must be said with its figures, proofs included. What the control `device` has to
+/// say, the ratio says better.
+fn control_labels(run: &Run, workload: &str, filesystems: &[String]) -> Vec<Label> {
+    let mine = |r: &&Record| r.workload == workload && r.outcome == Outcome::Done;
+    let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();
+    let lines = controls::lines(&records);
+    let of = |filesystem: &String| {
+        let notable = lines.iter().filter(|l| l.is_label() && l.name != "device");
+        let mine = notable.filter(|l| l.filesystems.contains(filesystem));
+        let label = |line| Label {
+            filesystem: filesystem.clone(),
+            text: controls::ControlLine::said(line),
+            page_cache: false,
+        };
+        mine.map(label).collect::<Vec<Label>>()
+    };
+    filesystems.iter().flat_map(of).collect()
 }
 
 fn sections_of(
@@ -471,6 +501,32 @@ mod tests {
         let work = &summary.workloads[0];
         assert!(work.page_cache.is_empty() && work.marked("birchfs") && !work.marked("alderfs"));
         assert!(work.notes()[0].ends_with("by the end of the sync: birchfs (20 %)"));
+    }
+
+    #[test]
+    fn one_trial_of_which_little_reached_the_device_is_told_too() {
+        let mut example = example::example();
+        let one = example.run.records.iter_mut().find(|r| r.filesystem == "birchfs" && r.round == 2);
+        let ratio = one.and_then(|r| r.metrics.iter_mut().find(|m| m.name == "device.written_ratio"));
+        ratio.expect("every trial has it").value = 0.01;
+        let note = &example.report().summary.workloads[0].notes()[0];
+        assert!(note.contains("birchfs (13") && note.ends_with("under half in 1 of 6 trials)"), "{note}");
+    }
+
+    #[test]
+    fn a_filesystem_that_raced_nowhere_has_no_row_and_is_listed_once() {
+        let mut example = example::example();
+        let run = &mut example.run;
+        run.records.retain(|r| r.filesystem != "maplefs");
+        let skipped =
+            example::skipped(&run.plan, &[("maplefs", 0), ("maplefs", 1)], "this kernel has no maplefs");
+        run.records.extend(skipped);
+        let summary = example.report().summary;
+        assert!(summary.workloads.iter().flat_map(|w| w.rows()).all(|r| r.cells.len() == 7));
+        assert!(summary.filesystems.iter().all(|f| f.label != "maplefs"));
+        assert!(summary.kinds.iter().all(|k| k.name != "maplefs"));
+        assert_eq!(summary.skips.iter().filter(|s| s.who() == "maplefs").count(), 1);
+        assert!(summary.heading.sentences[0].starts_with("7 of 8 filesystems"));
     }
 
     #[test]

@@ -48,36 +48,33 @@ impl Page {
         for work in &summary.workloads {
             self.workload(work, detail);
         }
-        self.absent(&summary.absent);
+        self.absent(summary);
         self.out
     }
 
     fn heading(&mut self, summary: &Summary) {
         let heading = &summary.heading;
+        for line in &summary.damage {
+            self.paragraph(NOTICE, &format!("damaged: {line}"));
+        }
         self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
         if !heading.question.is_empty() {
-            self.paragraph(QUIET, &heading.question);
+            self.paragraph(QUIET, first_sentence(&heading.question));
         }
         self.line("");
-        for sentence in &heading.sentences {
+        for sentence in &heading.brief {
             self.paragraph(Style::new(), sentence);
         }
         if let Some(next) = &heading.next {
             self.line(&format!("  {}", next.command));
         }
-        for line in &summary.damage {
-            self.paragraph(NOTICE, &format!("damaged: {line}"));
-        }
     }
 
     fn workload(&mut self, work: &WorkloadSummary, detail: Detail) {
         self.line("");
-        let note = if work.page_cache.is_empty() { "" } else { " – page cache and CPU" };
-        self.paragraph(TITLE, &format!("{}{note}", work.label));
-        self.paragraph(
-            QUIET,
-            &format!("at most {} of files live at one time, beside {} of memory", work.peak(), work.memory),
-        );
+        self.paragraph(TITLE, &work.label);
+        let style = if work.page_cache.is_empty() { QUIET } else { NOTICE };
+        self.paragraph(style, &work.setting());
         match detail {
             Detail::Glance => self.glance(work),
             Detail::Everything => self.everything(work),
@@ -101,6 +98,9 @@ impl Page {
         }
         for row in more {
             self.table(self.headline_table(work, row, &[]));
+        }
+        for text in key.iter().filter_map(|row| explained(row)) {
+            self.paragraph(QUIET, text);
         }
     }
 
@@ -208,19 +208,26 @@ impl Page {
         }
     }
 
-    fn absent(&mut self, absent: &[Absent]) {
-        if absent.is_empty() {
+    fn absent(&mut self, summary: &Summary) {
+        let Summary { absent, skips, torn, .. } = summary;
+        if absent.is_empty() && skips.is_empty() && torn.is_empty() {
             return;
         }
         self.line("");
         self.paragraph(TITLE, "Not counted");
+        for skips in skips {
+            self.paragraph(Style::new(), &format!("skipped {}: {}", skips.who(), skips.reason));
+        }
+        for what in torn {
+            self.paragraph(Style::new(), &format!("torn: {what}"));
+        }
         for alike in absent.chunk_by(alike) {
             let line = &alike[0];
             let who: Vec<String> = alike.iter().map(|a| a.filesystem.clone()).collect();
             let trials =
                 if line.trials.is_empty() { String::new() } else { format!(" ({})", line.trials.join("; ")) };
             let who = super::number::list(&who);
-            let text = format!("{}: {who} on {}{trials}: {}", line.what, line.workload, line.reason);
+            let text = format!("{} {who} on {}{trials}: {}", line.what, line.workload, line.reason);
             self.paragraph(Style::new(), &text);
         }
     }
@@ -277,6 +284,13 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Up to a mark that ends a sentence; the whole text where there is none.
+fn first_sentence(text: &str) -> &str {
+    let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
+    let end = ends.into_iter().find(|end| text[*end..].starts_with(char::is_whitespace));
+    end.map_or(text, |end| &text[..end])
 }
 
 fn lower_first(text: &str) -> String {
@@ -339,6 +353,10 @@ fn is_key(row: &Row) -> bool {
     !row.headline && sections::find(&row.name).is_some_and(|known| known.key)
 }
 
+fn explained(row: &Row) -> Option<&'static str> {
+    sections::find(&row.name).map(|known| known.explained).filter(|text| !text.is_empty())
+}
+
 /// `sync s`
 fn short(row: &Row) -> String {
     let title = sections::find(&row.name).map_or(row.title.as_str(), |known| known.short);
@@ -369,6 +387,13 @@ mod tests {
 
     fn plain(report: &Report<'_>, width: u16, detail: Detail) -> String {
         strip_str(&text(report, width, detail)).to_string()
+    }
+
+    #[test]
+    fn the_first_sentence_of_a_text() {
+        assert_eq!(first_sentence("Which one? The other.\n"), "Which one?");
+        assert_eq!(first_sentence("At 1.5 GiB it\nends.\nMore."), "At 1.5 GiB it\nends.");
+        assert_eq!(first_sentence("no end"), "no end");
     }
 
     #[test]

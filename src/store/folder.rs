@@ -14,6 +14,7 @@ use super::record::{FileRef, Record};
 use crate::agent::protocol::Buckets;
 use crate::exit::{DAMAGED, Failure};
 use crate::lab::plan::Plan;
+use crate::mistakes;
 
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
@@ -41,7 +42,17 @@ impl Folder {
             return Err(Failure::usage(text).into());
         }
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).with_context(|| format!("could not make {}", parent.display()))?;
+        let above: Vec<&Path> =
+            parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
+        let cannot = |e: anyhow::Error| {
+            above.iter().for_each(|p| drop(fs::remove_dir(p)));
+            let text = format!(
+                "could not make the run's folder {}: {e:#}\n  try: --output DIR, in a folder of your own with room",
+                path.display()
+            );
+            Failure::missing(text)
+        };
+        fs::create_dir_all(parent).map_err(|e| cannot(e.into()))?;
         remove_unready_of_the_dead(parent);
         let unready = parent.join(format!("{UNREADY}{}", std::process::id()));
         let made = fill(&unready, plan, machine).and_then(|()| {
@@ -50,7 +61,7 @@ impl Folder {
         });
         if let Err(e) = made {
             let _ = fs::remove_dir_all(&unready);
-            return Err(e.context(format!("could not make the run's folder {}", path.display())));
+            return Err(cannot(e).into());
         }
         Self::open(path).map(|(folder, _)| folder)
     }
@@ -78,7 +89,7 @@ impl Folder {
         if bytes.last().is_some_and(|b| *b != b'\n') {
             trials.write_all(b"\n")?;
         }
-        let last = lines::read_all(&bytes).last;
+        let last = lines::read_all(&bytes, &first_sum(path)?).last;
         Ok((Folder { path: path.to_owned(), trials, last }, run))
     }
 
@@ -87,14 +98,25 @@ impl Folder {
     }
 
     /// Adds a trial: its histograms first, then one line, one write, one flush to the disk.
-    pub fn append(&mut self, mut record: Record, histograms: &[Buckets]) -> anyhow::Result<Record> {
+    ///
+    /// # Errors
+    /// When there is no room or no right to; the run can be gone on with.
+    pub fn append(&mut self, record: Record, histograms: &[Buckets]) -> anyhow::Result<Record> {
+        self.append_or_fail(record, histograms).map_err(|e| {
+            let (path, trouble) = (self.path.display(), format!("{e:#}"));
+            let text = format!("could not store a trial in {path}: {trouble}\n  try: make room, then fsderby run --resume {path}");
+            Failure::missing(text).into()
+        })
+    }
+
+    fn append_or_fail(&mut self, mut record: Record, histograms: &[Buckets]) -> anyhow::Result<Record> {
         if !histograms.is_empty() {
             record.histograms = vec![self.store_histograms(&record, histograms)?];
         }
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
-        self.trials.write_all(format!("{line}\n").as_bytes()).context("could not store a trial")?;
-        self.trials.sync_data().context("could not store a trial")?;
+        self.trials.write_all(format!("{line}\n").as_bytes())?;
+        self.trials.sync_data()?;
         self.last = sum;
         Ok(record)
     }
@@ -142,6 +164,15 @@ fn remove_unready_of_the_dead(parent: &Path) {
     }
 }
 
+/// What the first line chains to, so that no plan or machine can be put under records that were made with another.
+fn first_sum(path: &Path) -> io::Result<String> {
+    let mut sum = crc32fast::Hasher::new();
+    for name in [PLAN, MACHINE] {
+        sum.update(&fs::read(path.join(name))?);
+    }
+    Ok(format!("{:08x}", sum.finalize()))
+}
+
 fn fill(at: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<()> {
     fs::create_dir(at)?;
     fs::create_dir(at.join(HISTOGRAMS))?;
@@ -170,14 +201,19 @@ pub fn read(path: &Path) -> anyhow::Result<Run> {
         );
         Failure::usage(text)
     };
-    let text =
-        |name: &str| fs::read_to_string(path.join(name)).map_err(|e| not_a_run(&format!("{name}: {e}")));
     let damaged =
         |name: &str, e: String| Failure::new(DAMAGED, format!("{}/{name} is damaged: {e}", path.display()));
-    let plan = toml::from_str(&text(PLAN)?).map_err(|e| damaged(PLAN, e.to_string()))?;
+    let has_records = path.join(TRIALS).exists();
+    let text = |name: &str| {
+        fs::read_to_string(path.join(name)).map_err(|e| match has_records {
+            true => damaged(name, e.to_string()),
+            false => not_a_run(&format!("{name}: {e}")),
+        })
+    };
+    let plan = toml::from_str(&text(PLAN)?).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
     let machine = serde_json::from_str(&text(MACHINE)?).map_err(|e| damaged(MACHINE, e.to_string()))?;
     let bytes = fs::read(path.join(TRIALS)).map_err(|e| not_a_run(&format!("{TRIALS}: {e}")))?;
-    let lines = lines::read_all(&bytes);
+    let lines = lines::read_all(&bytes, &first_sum(path)?);
     Ok(Run {
         folder: path.to_owned(),
         plan,

@@ -64,8 +64,10 @@ pub struct Lines {
 }
 
 /// A torn line loses only its own trial: whoever writes next begins a new line and chains to the last sound one.
-pub fn read_all(bytes: &[u8]) -> Lines {
-    let mut lines = Lines::default();
+///
+/// `first` is what the first line follows: the sum of plan and machine.
+pub fn read_all(bytes: &[u8], first: &str) -> Lines {
+    let mut lines = Lines { last: first.to_owned(), ..Lines::default() };
     let text = String::from_utf8_lossy(bytes);
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
         match read(line) {
@@ -73,10 +75,10 @@ pub fn read_all(bytes: &[u8]) -> Lines {
             Line::Damaged(what) => lines.damage.push(format!("line {number}: {what}")),
             Line::Sound(record, sum) => {
                 if record.previous != lines.last {
-                    let text = format!(
-                        "line {number} does not follow the line before it: one is altered, missing or out of order"
-                    );
-                    lines.damage.push(text);
+                    lines.damage.push(match lines.last == first {
+                        true => format!("line {number} does not follow plan and machine: one of them or a line is altered"),
+                        false => format!("line {number} does not follow the line before it: one is altered, missing or out of order"),
+                    });
                 }
                 lines.last = sum;
                 lines.records.push(*record);

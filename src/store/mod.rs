@@ -4,7 +4,8 @@
 //! results/NAME-DATE/
 //!   plan.toml            the expanded experiment with its seeds
 //!   machine.json         kernel, CPU, disk, tools and their hashes
-//!   trials.jsonl         one record a line, checksummed and chained; a torn last line is tolerated and reported
+//!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
+//!                        tolerated and reported
 //!   histograms/          latencies at full resolution, one file a trial
 //!   report.html          and what else was asked for
 //! ```

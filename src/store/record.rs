@@ -20,7 +20,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub schema: u32,
-    /// `r03/postmark-quick/ext4, no atime`: round, workload, label.
+    /// `r03/postmark-quick/no atime`: round, workload, label.
     pub trial: String,
     /// 1, 2 or 3; with `trial` the key of a record.
     pub attempt: u32,
@@ -69,7 +69,7 @@ pub struct Record {
     pub metrics: Vec<Metric>,
     pub metrics_version: u32,
     pub circumstances: Circumstances,
-    /// The checksum of the line before this one; empty in the first.
+    /// The checksum of the line before this one; in the first, of `plan.toml` and `machine.json`, one after the other.
     pub previous: String,
     // `crc32`, over all bytes of the line before it, is put in as the last key when the line is written.
 }

@@ -18,7 +18,10 @@ pub mod postmark;
 pub use fsderby_sys::shared::Progress;
 
 /// Every workload engine.
-pub static TABLE: &[&dyn Workload] = &[&postmark::PostMark];
+pub static TABLE: &[&dyn Workload] = &[
+    // One row a line.
+    &postmark::PostMark,
+];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
 

@@ -1,6 +1,8 @@
 //! What several tests need.
 #![allow(dead_code, reason = "each test uses its own part of it")]
 
+pub mod desk;
+pub mod documents;
 pub mod remains;
 pub mod scripted;
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Everything of fsderby's that is there: with images in `folder`, or of the process `pid`.
+/// Everything that is there of the run of process `pid` with its images in `folder`.
 pub fn find(folder: &Path, pid: u32) -> Vec<String> {
-    let mut found = mounts();
+    let mut found = mounts(pid);
     found.extend(loops(folder));
     found.extend(files(folder));
     found.extend(groups(pid));
@@ -25,12 +25,13 @@ pub fn wait_for_none(folder: &Path, pid: u32) -> Vec<String> {
     }
 }
 
-/// Mounts of ours in the eyes of *any* process: the host's own table does not show those of another namespace.
-fn mounts() -> Vec<String> {
+/// Mounts of that run's in the eyes of *any* process: the host's own table does not show those of another namespace.
+fn mounts(pid: u32) -> Vec<String> {
+    let source = format!(" - tmpfs fsderby-{pid}-");
     let mut found = Vec::new();
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let table = fs::read_to_string(process.path().join("mountinfo")).unwrap_or_default();
-        let ours = table.lines().filter(|l| l.contains(" - tmpfs fsderby "));
+        let ours = table.lines().filter(|l| l.contains(&source));
         found.extend(ours.map(|l| format!("mount seen by {}: {l}", process.path().display())));
     }
     found

@@ -5,6 +5,7 @@
 //! [`Generator::free`] after an unlink.
 
 use super::rules::Rules;
+use super::taken::Taken;
 use super::twister::Twister;
 
 /// First of the 95 printable characters that files are made of.
@@ -45,8 +46,9 @@ pub enum Turnover {
 pub struct Generator {
     rules: Rules,
     draws: Twister,
-    /// Twice as many as files at the start. `bytes` is 0 where the slot is free.
+    /// Twice as many as files at the start.
     slots: Vec<Slot>,
+    taken: Taken,
     cursor: u32,
     /// No free slot lies below this one: the lowest is then found without looking at all of them.
     lowest: u32,
@@ -90,6 +92,7 @@ impl Generator {
         Generator {
             draws: Twister::new(rules.seed),
             slots: vec![Slot::default(); 2 * rules.number as usize],
+            taken: Taken::none_of(2 * rules.number),
             cursor: 0,
             lowest: 0,
             used: 0,
@@ -123,6 +126,7 @@ impl Generator {
         };
         let bytes = self.rules.low + self.draws.below(self.rules.high - self.rules.low);
         self.slots[slot as usize] = Slot { name, bytes };
+        self.taken.take(slot);
         self.used += 1;
         Some(File { slot, name, bytes })
     }
@@ -158,15 +162,18 @@ impl Generator {
 
     /// The file is gone.
     pub fn free(&mut self, file: File) {
-        self.slots[file.slot as usize] = Slot::default();
+        self.taken.free(file.slot);
         self.lowest = self.lowest.min(file.slot);
         self.used -= 1;
     }
 
     /// The file in that slot, if it is taken.
     pub fn file(&self, slot: u32) -> Option<File> {
-        let Slot { name, bytes } = *self.slots.get(slot as usize)?;
-        (bytes > 0).then_some(File { slot, name, bytes })
+        if !self.taken.has(slot) {
+            return None;
+        }
+        let Slot { name, bytes } = self.slots[slot as usize];
+        Some(File { slot, name, bytes })
     }
 
     /// How many slots there are.
@@ -189,11 +196,10 @@ impl Generator {
     }
 
     fn free_slot(&mut self) -> Option<u32> {
-        let is_free = |slot: u32| self.slots.get(slot as usize).is_some_and(|s| s.bytes == 0);
-        let slot = if is_free(self.cursor) {
+        let slot = if self.cursor < self.slots() && !self.taken.has(self.cursor) {
             self.cursor
         } else {
-            let found = (self.lowest..self.slots()).find(|slot| is_free(*slot));
+            let found = self.taken.first_free(self.lowest);
             self.lowest = found.map_or(self.slots(), |slot| slot + 1);
             found?
         };

@@ -49,6 +49,7 @@ mod names;
 pub mod parameters;
 pub mod rules;
 pub mod stream;
+mod taken;
 mod timed;
 pub mod trace;
 mod trial;

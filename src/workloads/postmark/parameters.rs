@@ -4,8 +4,8 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::rules::{Location, Rules};
-use crate::names;
 use crate::units::{Bytes, Scale};
+use crate::{mistakes, names};
 
 /// A trial's work: PostMark's rules, and what PostMark has not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
 
 fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<Option<T>, String> {
     let value = table.get(key).map(|value| value.clone().try_into());
-    value.transpose().map_err(|error| format!("{key}: {error}"))
+    value.transpose().map_err(|error| format!("{key}: {}", mistakes::in_words(&error)))
 }
 
 fn positive(table: &Table, key: &str, default: u32) -> Result<u32, String> {

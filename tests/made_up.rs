@@ -1,0 +1,229 @@
+//! One new file and one row, with its `mod` line: nothing else adds a filesystem or a workload.
+//!
+//! The listings of CONTRIBUTING.md, as they stand there, go into a copy of the project; it is built, and the commands that
+//! CONTRIBUTING.md gives as the proof (blocks marked `sh made-up`) are run in it as they are written. The copy and its build stay in
+//! the target folder, below the project's own `.cargo`, and share its built libraries: a build takes seconds, not minutes.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use fsderby::store;
+use fsderby::store::record::Outcome;
+use support::documents::{self, Block};
+use support::{has_loop, project, skipped};
+
+/// Files by their path in the project.
+type Tree = BTreeMap<PathBuf, Vec<u8>>;
+
+const NEW: [&str; 2] = ["src/filesystems/tinyfs.rs", "src/workloads/touch.rs"];
+const TABLES: [&str; 2] = ["src/filesystems/mod.rs", "src/workloads/mod.rs"];
+
+#[test]
+fn a_made_up_filesystem_and_a_made_up_workload_are_a_file_and_a_row_each() {
+    let blocks = documents::document("CONTRIBUTING.md").blocks;
+    let before = tree(&project());
+    let after = added(&before, &blocks);
+    nothing_else_differs(&before, &after);
+
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("made-up");
+    fs::create_dir_all(&place).unwrap();
+    let lock = File::create(place.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let copy = Copy { project: place.join("project"), target: place.join("target") };
+    copy.become_like(&after);
+    copy.share_libraries();
+    copy.is_formatted();
+    copy.sh("cargo build --offline --locked --quiet");
+    copy.sh("cargo run --offline --locked --quiet -- list").contains("touch-quick", "tinyfs");
+
+    let loops = has_loop("the made-up filesystem on the ground loop");
+    for line in blocks.iter().filter(|b| b.info == "sh made-up").flat_map(|b| b.text.lines()) {
+        match (loops, line.contains(" run quick "), line.contains(" results/")) {
+            (false, true, _) => drop(copy.sh(&format!("{line} --dry-run"))),
+            (false, false, true) => skipped(line, "there is no run to look at"),
+            _ => drop(copy.sh(line)),
+        }
+    }
+    if loops {
+        copy.raced("results/tinyfs", "tinyfs", "postmark-quick");
+        copy.raced("results/touch", "ext2", "touch-quick");
+    }
+}
+
+/// Everything that is not made by building or running.
+fn tree(root: &Path) -> Tree {
+    let mut tree = Tree::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            let inside = path.strip_prefix(root).unwrap().to_owned();
+            let left_out = [".git", ".cargo", "results"].iter().any(|name| inside.starts_with(name));
+            if left_out || path.join("CACHEDIR.TAG").exists() {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                tree.insert(inside, fs::read(&path).unwrap());
+            }
+        }
+    }
+    tree
+}
+
+/// The tree with what the listings add.
+fn added(before: &Tree, blocks: &[Block]) -> Tree {
+    let mut after = before.clone();
+    for block in blocks {
+        if let Some(path) = block.title("rust") {
+            let is_new = after.insert(path.into(), block.text.clone().into_bytes()).is_none();
+            assert!(is_new, "{}: {path} is there already", block.place);
+        }
+        if let Some(path) = block.title("diff") {
+            let text = String::from_utf8(after[Path::new(path)].clone()).unwrap();
+            after.insert(path.into(), insert(&text, block).into_bytes());
+        }
+    }
+    after
+}
+
+/// Puts each line that begins with `+` behind the line that stands before it in the block.
+fn insert(text: &str, block: &Block) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let mut behind = None;
+    for line in block.text.lines() {
+        if let Some(new) = line.strip_prefix('+') {
+            let at: usize = behind.unwrap_or_else(|| panic!("{}: behind which line?", block.place)) + 1;
+            lines.insert(at, new);
+            behind = Some(at);
+        } else {
+            let context = line.strip_prefix(' ').unwrap_or(line);
+            let mut places = lines.iter().enumerate().filter(|(_, l)| **l == context).map(|(i, _)| i);
+            behind = places.next();
+            assert!(behind.is_some() && places.next().is_none(), "{}: not once: '{context}'", block.place);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn nothing_else_differs(before: &Tree, after: &Tree) {
+    let new: Vec<&PathBuf> = after.keys().filter(|path| !before.contains_key(*path)).collect();
+    assert_eq!(new, NEW.map(Path::new).to_vec());
+    let changed: Vec<&PathBuf> =
+        before.iter().filter(|(path, bytes)| after[*path] != **bytes).map(|(path, _)| path).collect();
+    assert_eq!(changed, TABLES.map(Path::new).to_vec());
+    for table in TABLES.map(Path::new) {
+        let lines = |tree: &Tree| String::from_utf8(tree[table].clone()).unwrap().lines().count();
+        assert_eq!(lines(after), lines(before) + 2, "{}: a mod line and a row", table.display());
+    }
+}
+
+struct Copy {
+    project: PathBuf,
+    target: PathBuf,
+}
+
+impl Copy {
+    /// Only what differs is written, so that cargo builds again only what is changed.
+    fn become_like(&self, wanted: &Tree) {
+        let results = self.project.join("results");
+        if results.exists() {
+            fs::remove_dir_all(results).unwrap();
+        }
+        fs::create_dir_all(&self.project).unwrap();
+        let there = tree(&self.project);
+        for path in there.keys().filter(|path| !wanted.contains_key(*path)) {
+            fs::remove_file(self.project.join(path)).unwrap();
+        }
+        for (path, bytes) in wanted.iter().filter(|(path, bytes)| there.get(*path) != Some(bytes)) {
+            let to = self.project.join(path);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            // A copy keeps the right to be executed.
+            match project().join(path) {
+                from if from.exists() => drop(fs::copy(from, &to).unwrap()),
+                _ => {}
+            }
+            fs::write(to, bytes).unwrap();
+        }
+    }
+
+    /// Links what cargo has built of others' libraries, so that it need not be built again. Where that fails, cargo builds.
+    fn share_libraries(&self) {
+        let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let (Some(above), Some(triple)) = (built.parent(), built.file_name()) else { return };
+        if self.target.exists() {
+            return;
+        }
+        for part in ["deps", "build", ".fingerprint"].map(|part| Path::new("debug").join(part)) {
+            link_all(&built.join(&part), &self.target.join(triple).join(&part));
+            link_all(&above.join(&part), &self.target.join(&part));
+        }
+    }
+
+    fn is_formatted(&self) {
+        let mut rustfmt = Command::new("rustfmt");
+        rustfmt.args(["--edition", "2024", "--check"]).args(NEW).current_dir(&self.project);
+        match rustfmt.output() {
+            Err(e) => skipped("the listings' format", &format!("rustfmt: {e}")),
+            Ok(output) => assert!(output.status.success(), "{}", said(&output)),
+        }
+    }
+
+    /// Runs a line, which must end well.
+    fn sh(&self, line: &str) -> Said {
+        let cargo = Path::new(env!("CARGO")).parent().unwrap();
+        let path = format!("{}:{}", cargo.display(), std::env::var("PATH").unwrap_or_default());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(&self.project).env("PATH", path).env("NO_COLOR", "1");
+        shell.env("CARGO_TARGET_DIR", &self.target).env("CARGO_NET_OFFLINE", "true");
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "'{line}' ended with {}:\n{}", output.status, said(&output));
+        Said(said(&output))
+    }
+
+    fn raced(&self, folder: &str, filesystem: &str, workload: &str) {
+        let run = store::read(&self.project.join(folder)).unwrap();
+        let current = run.current();
+        assert!(current.iter().all(|r| r.outcome == Outcome::Done), "{folder}");
+        let is_wanted = |r: &&&store::record::Record| {
+            r.round == 1 && r.filesystem == filesystem && r.workload == workload
+        };
+        let measured = current.iter().find(is_wanted).unwrap();
+        assert!(measured.metrics.iter().any(|m| m.headline && m.value > 0.0), "{folder}");
+    }
+}
+
+/// Hard links keep the times by which cargo sees that nothing changed. What is ours is left out: the copy has its own.
+fn link_all(from: &Path, to: &Path) {
+    let _ = fs::create_dir_all(to);
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if name.to_string_lossy().trim_start_matches("lib").starts_with("fsderby") {
+            continue;
+        }
+        if entry.path().is_dir() {
+            link_all(&entry.path(), &to.join(name));
+        } else {
+            let _ = fs::hard_link(entry.path(), to.join(name));
+        }
+    }
+}
+
+struct Said(String);
+
+impl Said {
+    fn contains(&self, one: &str, other: &str) {
+        assert!(self.0.contains(one) && self.0.contains(other), "{}", self.0);
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
+}

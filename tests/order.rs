@@ -1,0 +1,165 @@
+//! The order of a trial: as it is planned, and as the real agent carries it out.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+use fsderby::agent::channel::decode;
+use fsderby::agent::protocol::{Event, ImageState, Job, Role};
+use fsderby::filesystems::{self, TABLE, Variant, accept};
+use fsderby::grounds;
+use fsderby::lab::experiment::Experiment;
+use fsderby::lab::plan::{Entrant, Plan};
+use support::{desk::Desk, has_loop};
+
+const BEFORE: [&str; 7] = ["space-fresh", "settle", "probes-on", "work", "sync", "probes-off", "empty"];
+const READ_BACK: [&str; 5] = ["verify-filled", "unmount", "check-filled", "mount", "verify-remounted"];
+
+fn plan(filesystems: &str) -> Plan {
+    let text =
+        format!("workloads = ['postmark-quick']\nsize = '64m'\nscale = '1/16'\nseed = 1\n{filesystems}");
+    Experiment::parse(&text, "test").unwrap().plan("loop".into(), 1).unwrap()
+}
+
+/// The proof's job and the first round's.
+fn jobs(plan: &Plan, ground: &str, token: &str) -> [Job; 2] {
+    let device = grounds::parse(ground).unwrap().device(ImageState::Sparse);
+    let job = |trial| plan.job(&trial, 1, device.clone(), token);
+    [job(plan.proofs().next().unwrap()), job(plan.round(1).next().unwrap())]
+}
+
+fn names(job: &Job) -> Vec<String> {
+    job.steps.iter().map(|step| step.name()).collect()
+}
+
+/// What is expected of a kind, from the words of the method and not from the code that plans.
+fn expected(variant: &Variant, kind: &str, role: Role) -> Vec<String> {
+    let kind = filesystems::find(kind).unwrap();
+    let has_check = kind.check().is_some();
+    let mut steps = vec!["reset"];
+    steps.extend(kind.make(variant).iter().map(|_| "make"));
+    steps.push("mount");
+    steps.extend(&BEFORE[..6]);
+    if role == Role::Proof {
+        steps.extend(READ_BACK.iter().filter(|step| has_check || **step != "check-filled"));
+    }
+    steps.extend(["empty", "space-emptied", "unmount"]);
+    steps.extend(has_check.then_some("check-emptied"));
+    steps.extend(kind.revert(variant).iter().map(|_| "revert"));
+    steps.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_trial_of_ext4_is_in_this_order() {
+    let [proof, measure] = jobs(&plan("filesystems = ['ext4']"), "loop", "");
+    assert_eq!(
+        names(&measure).join(" "),
+        "reset make mount space-fresh settle probes-on work sync probes-off empty space-emptied unmount check-emptied"
+    );
+    assert_eq!(
+        names(&proof).join(" "),
+        "reset make mount space-fresh settle probes-on work sync probes-off \
+         verify-filled unmount check-filled mount verify-remounted empty space-emptied unmount check-emptied"
+    );
+}
+
+#[test]
+fn every_kind_takes_the_same_steps() {
+    for kind in TABLE {
+        let converted = Variant { conversion: true, ..Variant::default() };
+        let variants = [Variant::default(), converted];
+        for variant in variants.into_iter().filter(|v| accept(*kind, v).is_ok()) {
+            let entrant = Entrant { label: "x".into(), kind: kind.name().into(), variant: variant.clone() };
+            let plan = Plan { entrants: vec![entrant], ..plan("filesystems = ['ext4']") };
+            for job in jobs(&plan, "loop", "") {
+                assert_eq!(names(&job), expected(&variant, kind.name(), job.role), "{}", job.trial);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_directory_has_no_filesystem_to_make_mount_or_check() {
+    let [proof, measure] = jobs(&plan("filesystems = ['ext4']"), "directory:/tmp", "");
+    let (before, [empty]) = BEFORE.split_at(6) else { panic!("seven steps") };
+    let around = |read_back: &[&str]| {
+        let all = [&["reset"], before, read_back, &[*empty, "space-emptied"]].concat();
+        all.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&measure), around(&[]));
+    assert_eq!(names(&proof), around(&["verify-filled"]));
+}
+
+/// Hands a job to a real agent and returns its events; each line carries its number and checksum.
+fn carry_out(job: &Job) -> Vec<Event> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fsderby"));
+    let mut agent = command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lifeline = agent.stdin.take().unwrap();
+    writeln!(lifeline, "{}", serde_json::to_string(job).unwrap()).unwrap();
+    let lines = BufReader::new(agent.stdout.take().unwrap()).lines();
+    let events = lines.zip(0..).map(|(line, n)| decode(&line.unwrap(), n).unwrap()).collect();
+    assert!(agent.wait().unwrap().success());
+    events
+}
+
+#[test]
+fn the_agent_carries_the_steps_out_in_the_planned_order_and_keeps_silent_while_it_works() {
+    if !has_loop("the agent's order") {
+        return;
+    }
+    let desk = Desk::new();
+    let plan = plan("[[filesystem]]\nkind = 'ext3-ordered'\nconversion = true");
+    for job in jobs(&plan, &desk.ground(), &format!("{}-order", std::process::id())) {
+        let events = carry_out(&job);
+        check(&job, &events);
+        desk.leaves_nothing(std::process::id());
+    }
+}
+
+fn check(job: &Job, events: &[Event]) {
+    assert!(matches!(&events[0], Event::Hello { .. }), "{:?}", events[0]);
+    assert!(matches!(&events[1], Event::Trial { trial, attempt: 1, .. } if *trial == job.trial));
+    let last = events.len() - 1;
+    assert!(
+        matches!(&events[last], Event::Bye { events, .. } if *events == last as u64),
+        "{:?}",
+        events[last]
+    );
+    assert!(matches!(&events[last - 1], Event::Done { .. }), "{:?}", events[last - 1]);
+    let mut begun = Vec::new();
+    let mut rest = &events[2..last - 1];
+    while let Some((first, more)) = rest.split_first() {
+        let Event::Step { step, .. } = first else { panic!("{first:?} stands outside of a step") };
+        let end = more.iter().position(|e| matches!(e, Event::Step { .. })).unwrap_or(more.len());
+        let (ended, within) = more[..end].split_last().unwrap();
+        assert!(matches!(ended, Event::Stepped(s) if s.step == *step), "{step} ends with {ended:?}");
+        check_within(step, within);
+        begun.push(step.clone());
+        rest = &more[end..];
+    }
+    assert_eq!(begun, names(job));
+}
+
+/// While the work goes on there are ticks alone; what it did is told when its time has been taken.
+fn check_within(step: &str, events: &[Event]) {
+    let fits = |event: &Event| match event {
+        Event::Tick { .. } | Event::Phase(_) | Event::Histogram(_) => step == "work",
+        Event::Device { .. } => step == "reset",
+        Event::Mounted(_) => step == "mount",
+        Event::Space(space) => step == format!("space-{}", space.at.name()),
+        Event::Seen { .. } => step == "settle",
+        Event::NotAvailable { .. } => step == "probes-on",
+        Event::Probe { .. } => step == "probes-off",
+        Event::Tree(tree) => step == format!("verify-{}", tree.at.name()),
+        _ => false,
+    };
+    if let Some(stray) = events.iter().find(|event| !fits(event)) {
+        panic!("{stray:?} within {step}");
+    }
+    let is_tick = |event: &Event| matches!(event, Event::Tick { .. });
+    let ticks = events.iter().take_while(|e| is_tick(e)).count();
+    assert!(!events[ticks..].iter().any(is_tick), "ticks come before what was done");
+}

@@ -1,0 +1,268 @@
+//! What must not be known, and what every file must have.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use fsderby::{filesystems, grounds, lab, probes, workloads};
+use support::{project, skipped};
+
+const LONG: usize = 700;
+const TOO_LONG: usize = 800;
+
+/// All files below, as paths from the project's root, sorted.
+fn files(below: &str, extension: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![project().join(below)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == extension) {
+                found.push(path.strip_prefix(project()).unwrap().display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn sources() -> Vec<String> {
+    ["src", "crates", "tests", "benches"].iter().flat_map(|below| files(below, "rs")).collect()
+}
+
+fn text(file: &str) -> String {
+    fs::read_to_string(project().join(file)).unwrap()
+}
+
+/// Numbered lines of what is compiled into the program: up to a file's own tests, and none of a file of tests.
+fn program(file: &str) -> Vec<(usize, String)> {
+    if is_for_tests(file) {
+        return Vec::new();
+    }
+    let whole = text(file);
+    let lines = (1..).zip(whole.lines().map(str::to_owned));
+    lines
+        .take_while(|(_, line)| !line.starts_with("#[cfg(test)]") || !whole.contains("mod tests {"))
+        .collect()
+}
+
+/// Whether the module above declares it under `#[cfg(test)]`.
+fn is_for_tests(file: &str) -> bool {
+    let path = Path::new(file);
+    let (name, folder) = (path.file_stem().unwrap().to_string_lossy(), path.parent().unwrap());
+    let above = fs::read_to_string(project().join(folder).join("mod.rs")).unwrap_or_default();
+    let lines: Vec<&str> = above.lines().collect();
+    lines.windows(2).any(|pair| {
+        pair[0] == "#[cfg(test)]"
+            && pair[1].trim_start_matches("pub ").trim_start_matches("(crate) ") == format!("mod {name};")
+    })
+}
+
+/// Whether a word stands there by itself, in either case.
+fn has_word(line: &str, word: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !before.is_some_and(inside) && !after.is_some_and(inside)
+    })
+}
+
+/// `file:line: word`, for every one of these words in the program's lines of these files.
+fn mentions<'a>(files: &[String], words: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files {
+        for (number, line) in program(file) {
+            let known = words.clone().filter(|word| has_word(&line, word));
+            found.extend(known.map(|word| format!("{file}:{number}: {word}")));
+        }
+    }
+    found
+}
+
+fn kinds() -> impl Iterator<Item = &'static str> + Clone {
+    // Families whose kinds have longer names.
+    filesystems::TABLE.iter().map(|kind| kind.name()).chain(["ext3", "fat", "vfat", "ntfs3", "nilfs"])
+}
+
+#[test]
+fn words_are_found_by_themselves_only() {
+    assert!(has_word("mkfs of ext4, say", "ext4") && has_word("EXT4", "ext4"));
+    assert!(!has_word("ext42", "ext4") && !has_word("my_ext4", "ext4") && !has_word("ext3-journal", "ext3"));
+}
+
+#[test]
+fn lab_agent_report_and_verdict_name_no_kind() {
+    for folder in
+        ["src/lab", "src/agent", "src/report", "src/verdict", "src/store", "src/probes", "src/grounds"]
+    {
+        assert_eq!(mentions(&files(folder, "rs"), kinds()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_workload_knows_neither_filesystem_nor_ground() {
+    let files = files("src/workloads", "rs");
+    assert_eq!(mentions(&files, kinds()), Vec::<String>::new());
+    assert_eq!(
+        mentions(&files, ["crate::grounds", "crate::filesystems", "crate::lab", "crate::agent"].into_iter()),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_filesystem_knows_no_workload_and_no_ground() {
+    let engines = workloads::TABLE.iter().map(|engine| engine.name());
+    let sets = workloads::TABLE.iter().flat_map(|engine| engine.sets()).map(|set| set.name);
+    let parts = ["crate::workloads", "crate::grounds", "crate::lab", "crate::agent"].into_iter();
+    assert_eq!(
+        mentions(&files("src/filesystems", "rs"), engines.chain(sets).chain(parts)),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn every_file_with_an_implementation_has_a_row() {
+    for (folder, implements) in [
+        ("src/filesystems", "impl Filesystem for "),
+        ("src/probes", "impl Probe for "),
+        ("src/grounds", "impl GroundKind for "),
+        ("src/workloads", "impl Workload for "),
+    ] {
+        let table = text(&format!("{folder}/mod.rs"));
+        let table =
+            table.split_once("pub static TABLE").and_then(|(_, t)| t.split_once("];")).unwrap().0.to_owned();
+        for file in files(folder, "rs").iter().filter(|f| text(f).contains(implements)) {
+            let inside = Path::new(file).strip_prefix(folder).unwrap();
+            let module = inside.with_extension("").iter().next().unwrap().to_string_lossy().into_owned();
+            assert!(
+                table.contains(&format!("{module}::")),
+                "{file} has no row in the TABLE of {folder}/mod.rs"
+            );
+        }
+    }
+    assert!(!filesystems::TABLE.is_empty() && !probes::TABLE.is_empty() && !grounds::TABLE.is_empty());
+}
+
+/// Measuring code tells by events; only the agent's last words, and a worker's first, go to its own streams.
+#[test]
+fn measuring_code_prints_nothing() {
+    let allowed = [
+        ("src/agent/keeper.rs", "eprintln!(\"the agent could not go on"),
+        ("src/agent/worker.rs", "println!(\"{READY}\")"),
+    ];
+    let mut found = Vec::new();
+    for file in ["src/agent", "src/lab", "src/probes", "src/grounds", "src/workloads"]
+        .iter()
+        .flat_map(|f| files(f, "rs"))
+    {
+        for (number, line) in program(&file) {
+            let prints = line.contains("print!(") || line.contains("println!(") || line.contains("dbg!(");
+            if prints
+                && !allowed.iter().any(|(f, l)| *f == file && line.contains(l))
+                && !file.contains("/dropin/")
+            {
+                found.push(format!("{file}:{number}: {}", line.trim()));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+/// `println!` panics where nobody reads on.
+#[test]
+fn commands_print_through_what_bears_a_broken_pipe() {
+    let files = files("src/cli", "rs");
+    let prints = |line: &str| line.contains("println!(") || line.contains("print!(");
+    let found: Vec<String> =
+        files.into_iter().filter(|f| program(f).iter().any(|(_, l)| prints(l))).collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn every_source_begins_with_what_it_is_for_and_is_not_too_long() {
+    for file in sources() {
+        let text = text(&file);
+        assert!(text.starts_with("//! "), "{file} does not begin with //!");
+        let length = text.lines().count();
+        assert!(length <= TOO_LONG, "{file} has {length} lines");
+        if length > LONG {
+            eprintln!("{file} has {length} lines, which is long");
+        }
+    }
+}
+
+#[test]
+fn no_test_is_ignored_and_unsafe_stands_in_one_crate() {
+    let ignore = ["#[ig", "nore"].concat();
+    let unsafes = ["{", "fn", "impl", "extern"].map(|what| ["uns", "afe ", what].concat());
+    for file in sources() {
+        let text = text(&file);
+        assert!(!text.contains(&ignore), "{file} ignores a test");
+        let has_unsafe = unsafes.iter().any(|u| text.contains(u));
+        assert!(!has_unsafe || file.starts_with("crates/sys/"), "{file} has unsafe code");
+    }
+}
+
+#[test]
+fn each_dependency_says_why_it_is_there() {
+    let manifest = text("Cargo.toml");
+    let mut within = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            within = line.contains("dependencies");
+        } else if within && line.contains(" = ") && !line.starts_with('#') {
+            assert!(line.contains(" # "), "no reason given: {line}");
+        }
+    }
+}
+
+#[test]
+fn every_experiment_is_shipped_and_parses() {
+    let mut names = Vec::new();
+    for file in files("experiments", "toml") {
+        let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
+        let shipped = lab::experiment::SHIPPED.iter().find(|(n, _)| *n == name);
+        let (_, shipped) = shipped.unwrap_or_else(|| panic!("{file} is not in SHIPPED"));
+        assert_eq!(*shipped, text(&file));
+        let experiment = lab::experiment::Experiment::parse(shipped, &file).unwrap();
+        assert!(!experiment.analysis.trim().is_empty(), "{file} does not say what it is for");
+        experiment.plan("loop".into(), 1).unwrap();
+        names.push(name);
+    }
+    assert_eq!(names.len(), lab::experiment::SHIPPED.len());
+}
+
+#[test]
+fn each_exit_code_is_documented() {
+    let text = text("src/exit.rs");
+    let lines: Vec<&str> = text.lines().collect();
+    let codes: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].starts_with("pub const ")).collect();
+    assert_eq!(codes.len(), 9);
+    assert!(codes.iter().all(|n| lines[n - 1].starts_with("/// ")));
+}
+
+/// A file of the project speaks of the project alone, and of no place that only one machine has.
+#[test]
+fn no_file_names_a_place_of_one_machine() {
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(project()).output();
+    let Some(listed) = listed.ok().filter(|o| o.status.success()) else {
+        return skipped("names of places", "this is no clone");
+    };
+    let places = [["/wo", "rk/"], ["sha", "red/"], ["/ho", "me/"], ["/tmp", "/wt"], ["crates", ".io"]];
+    let places = places.map(|parts| parts.concat());
+    for file in
+        String::from_utf8(listed.stdout).unwrap().split('\0').filter(|f| !f.is_empty() && *f != "Cargo.lock")
+    {
+        let text = String::from_utf8_lossy(&fs::read(project().join(file)).unwrap_or_default()).into_owned();
+        let found = (1..).zip(text.lines()).find(|(_, line)| places.iter().any(|place| line.contains(place)));
+        assert!(found.is_none(), "{file}: {found:?}");
+    }
+}
