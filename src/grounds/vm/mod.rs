@@ -45,8 +45,8 @@ const SLACK: u64 = 64 * MIB;
 const MEMORY: u64 = 512 * MIB;
 /// What the guest's kernel takes for itself, beside page cache and workload.
 const OVERHEAD: u64 = 160 * MIB;
-/// With less for page cache and workload the tools that make and check filesystems run out of memory.
-const LEAST_MEMORY: u64 = 48 * MIB;
+/// With less than this for page cache and workload the tools that make and check filesystems run out of memory.
+const LEAST_MEMORY: u64 = 16 * MIB;
 /// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
 const SILENCE: Duration = Duration::from_secs(480);
 
