@@ -66,6 +66,8 @@ pub struct GroundTraits {
     pub makes_filesystem: bool,
     /// Whether the experiment's memory limit can be kept.
     pub limits_memory: bool,
+    /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
+    pub loses_power: bool,
     /// How many jobs one launch may take.
     pub trials_per_launch: usize,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::controls::{self, Witness};
 use super::jobs::Trial;
 use super::metrics;
-use crate::agent::protocol::{Buckets, Event, Job, Role, Step, WorkSpec};
+use crate::agent::protocol::{Buckets, Event, Job, Role, Step, Stepped, WorkSpec};
 use crate::grounds::{Ended, GroundTraits, Stamped};
 use crate::probes::Raw;
 use crate::store::record::{Circumstances, Control, Held, Outcome, Record, SCHEMA};
@@ -23,6 +23,8 @@ pub struct Fold<'a> {
     step: Option<String>,
     /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
     offsets_ns: Vec<i64>,
+    /// Of machines that ran before this one, in the same launch.
+    drift_before_ns: i64,
     done: bool,
     void: Option<String>,
     failed: Option<String>,
@@ -51,6 +53,7 @@ impl<'a> Fold<'a> {
             direct: None,
             step: None,
             offsets_ns: Vec::new(),
+            drift_before_ns: 0,
             done: false,
             void: None,
             failed: None,
@@ -84,6 +87,14 @@ impl<'a> Fold<'a> {
             }
             Event::Seen { raw, .. } => self.cold = Some(raw),
             Event::Tree(tree) => self.record.trees.push(tree),
+            Event::PowerCut { work, phases, clock_ns } => {
+                self.clock(clock_ns, host_ns);
+                self.clock_ends();
+                self.step = None;
+                self.record.steps.push(Stepped { step: "work".into(), ..work });
+                self.record.phases = phases;
+            }
+            Event::Survivors(survivors) => self.record.survivors = Some(survivors),
             Event::Failed { step, operation, path, text, .. } => {
                 self.failed = Some(format!("{step}: {operation} of {path} failed: {text}"));
             }
@@ -109,7 +120,8 @@ impl<'a> Fold<'a> {
 
     pub fn finish(mut self, ended: &Ended, circumstances: Circumstances) -> Folded {
         self.record.circumstances = circumstances;
-        self.record.circumstances.clock_drift_ns = drift_ns(&self.offsets_ns);
+        self.clock_ends();
+        self.record.circumstances.clock_drift_ns = self.drift_before_ns;
         let asked = self
             .job
             .steps
@@ -129,6 +141,14 @@ impl<'a> Fold<'a> {
 
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
         self.offsets_ns.push(host_ns.cast_signed() - agent_ns.cast_signed());
+    }
+
+    /// A machine that starts again has a clock of its own. The one that ran worst stands for all.
+    fn clock_ends(&mut self) {
+        let drift = drift_ns(&std::mem::take(&mut self.offsets_ns));
+        if drift.abs() > self.drift_before_ns.abs() {
+            self.drift_before_ns = drift;
+        }
     }
 
     fn outcome(&self, ended: &Ended) -> (Outcome, Option<String>) {
@@ -152,7 +172,7 @@ impl<'a> Fold<'a> {
 
 /// Data that is not what was written is the filesystem's failure; any other broken control says nothing about it.
 fn broken_outcome(control: &Control) -> Outcome {
-    if control.name == "read-back" { Outcome::Failed } else { Outcome::Void }
+    if controls::INTEGRITY.contains(&control.name.as_str()) { Outcome::Failed } else { Outcome::Void }
 }
 
 fn sentence(control: &Control) -> String {
@@ -201,6 +221,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         not_available: BTreeMap::new(),
         controls: Vec::new(),
         trees: Vec::new(),
+        survivors: None,
         histograms: Vec::new(),
         metrics: Vec::new(),
         metrics_version: 0,

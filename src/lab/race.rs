@@ -189,7 +189,7 @@ impl Race<'_> {
             match launched.next(LOOK) {
                 Next::Event(stamped) => {
                     heard = Instant::now();
-                    if let Event::Hello { .. } = stamped.event {
+                    if matches!(stamped.event, Event::Hello { .. }) && circumstances.launch_ns == 0 {
                         circumstances.launch_ns =
                             u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
                     }

@@ -54,6 +54,7 @@ impl Ground for Scripted {
             fidelity: Fidelity::Loop,
             makes_filesystem: true,
             limits_memory: true,
+            loses_power: true,
             trials_per_launch: 1,
         }
     }
