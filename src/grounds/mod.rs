@@ -118,8 +118,16 @@ pub struct Stamped {
 pub struct Ended {
     /// `exit code 3`, `signal 9`; empty for a good end.
     pub fault: String,
-    /// The last lines it wrote to its standard error or console.
+    /// All lines that it wrote to its standard error or console.
     pub console: Vec<String>,
+}
+
+impl Ended {
+    /// The last lines, for a sentence.
+    pub fn last_lines(&self) -> &[String] {
+        const LAST: usize = 12;
+        &self.console[self.console.len().saturating_sub(LAST)..]
+    }
 }
 
 /// The ground that this machine serves best.

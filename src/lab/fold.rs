@@ -35,6 +35,8 @@ pub struct Fold<'a> {
 pub struct Folded {
     pub record: Record,
     pub histograms: Vec<Buckets>,
+    /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
+    pub console: String,
 }
 
 impl<'a> Fold<'a> {
@@ -136,7 +138,8 @@ impl<'a> Fold<'a> {
             self.record.metrics = metrics::all(&self.record, &*work);
             self.record.metrics_version = metrics::version(&*work);
         }
-        Folded { record: self.record, histograms: self.histograms }
+        let console = ended.console.iter().map(|line| format!("{line}\n")).collect();
+        Folded { record: self.record, histograms: self.histograms, console }
     }
 
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
@@ -165,7 +168,7 @@ impl<'a> Fold<'a> {
     fn lost(&self, ended: &Ended) -> String {
         let during = self.step.as_deref().map_or(String::new(), |s| format!(" during {s}"));
         let how = if ended.fault.is_empty() { "without a word" } else { &ended.fault };
-        let console = ended.console.join(" | ");
+        let console = ended.last_lines().join(" | ");
         format!("the agent ended{during}: {how}{}{console}", if console.is_empty() { "" } else { ": " })
     }
 }
@@ -223,6 +226,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         trees: Vec::new(),
         survivors: None,
         histograms: Vec::new(),
+        console: None,
         metrics: Vec::new(),
         metrics_version: 0,
         circumstances: Circumstances::default(),

@@ -105,7 +105,7 @@ impl Race<'_> {
             let trial = Trial { role: Role::Proof, round: 0, order: 0, entrant, work };
             let mut record = self.blank(&trial, 1);
             (record.trial, record.reason) = (name, Some(skip.reason.clone()));
-            self.store(Folded { record, histograms: Vec::new() }, history)?;
+            self.store(Folded { record, histograms: Vec::new(), console: String::new() }, history)?;
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Race<'_> {
     }
 
     fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
-        let record = self.folder.append(folded.record, &folded.histograms)?;
+        let record = self.folder.append(folded.record, &folded.histograms, &folded.console)?;
         history.add(&record);
         self.watch.record(&record);
         Ok(record.outcome)

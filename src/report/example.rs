@@ -271,6 +271,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         trees: Vec::new(),
         survivors: None,
         histograms: Vec::new(),
+        console: None,
         metrics: Vec::new(),
         metrics_version: 1,
         circumstances: Circumstances {

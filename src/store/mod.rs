@@ -7,6 +7,7 @@
 //!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
 //!                        tolerated and reported
 //!   histograms/          latencies at full resolution, one file a trial
+//!   consoles/            what each trial's guest or agent wrote to its console, where it wrote anything
 //!   report.html          and what else was asked for
 //! ```
 

@@ -69,6 +69,9 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survivors: Option<Survivors>,
     pub histograms: Vec<FileRef>,
+    /// All that stood on the agent's console, where anything did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<FileRef>,
     pub metrics: Vec<Metric>,
     pub metrics_version: u32,
     pub circumstances: Circumstances,

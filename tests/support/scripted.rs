@@ -18,16 +18,18 @@ pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
 
 pub struct Scripted {
     pub alter: Box<Alter>,
+    /// What each agent leaves on its console.
+    pub console: Vec<String>,
 }
 
 impl Scripted {
     /// Everything goes well.
     pub fn well() -> Self {
-        Scripted { alter: Box::new(|_, events| events) }
+        Scripted::altered(|_, events| events)
     }
 
     pub fn altered(alter: impl Fn(&Job, Vec<Next>) -> Vec<Next> + Sync + 'static) -> Self {
-        Scripted { alter: Box::new(alter) }
+        Scripted { alter: Box::new(alter), console: Vec::new() }
     }
 
     /// With every event changed by this.
@@ -81,23 +83,26 @@ impl Ground for Scripted {
 
     fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
         let events = (self.alter)(&jobs[0], script(&jobs[0]));
-        Ok(Box::new(Playing(events.into())))
+        Ok(Box::new(Playing { events: events.into(), console: self.console.clone() }))
     }
 }
 
-struct Playing(VecDeque<Next>);
+struct Playing {
+    events: VecDeque<Next>,
+    console: Vec<String>,
+}
 
 impl Launched for Playing {
     fn next(&mut self, _wait: Duration) -> Next {
-        self.0.pop_front().unwrap_or(Next::Ended)
+        self.events.pop_front().unwrap_or(Next::Ended)
     }
 
     fn stop(&mut self) {
-        self.0.clear();
+        self.events.clear();
     }
 
     fn end(self: Box<Self>) -> Ended {
-        Ended::default()
+        Ended { fault: String::new(), console: self.console }
     }
 }
 

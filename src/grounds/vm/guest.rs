@@ -11,8 +11,6 @@ use super::machine::Running;
 use crate::grounds::stream::Events;
 use crate::grounds::{Ended, Launched, Next};
 
-/// How many of the console's last lines are kept.
-const LAST_LINES: usize = 12;
 /// What a kernel says when it cannot go on.
 const LAST_WORDS: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "Out of memory"];
 
@@ -92,7 +90,7 @@ impl Launched for Guest {
             (None, None, Ok(status)) => format!("QEMU was lost: {status}"),
             (None, None, Err(e)) => format!("QEMU was lost: {e}"),
         };
-        Ended { fault, console: console.split_off(console.len().saturating_sub(LAST_LINES)) }
+        Ended { fault, console }
     }
 }
 
