@@ -102,6 +102,10 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
         let read_back = record.controls.iter().find(|c| c.name == "read-back").map(|c| c.held);
         assert_eq!(read_back, Some(Held::Yes), "{}", record.filesystem);
         assert!(record.probe("block_io", "writes").is_some(), "{} has no counters", record.filesystem);
+        let hashes: Vec<usize> = record.ingredients.values().map(String::len).collect();
+        assert_eq!(hashes, [64, 64], "kernel and initramfs: {:?}", record.ingredients);
+        let console = record.console.as_ref().map(|file| file.what.as_str());
+        eprintln!("{}: console: {console:?}", record.filesystem);
         let drift_ms = record.circumstances.clock_drift_ns / 1_000_000;
         eprintln!(
             "{}: {} s, clock {drift_ms} ms",

@@ -180,6 +180,7 @@ impl Race<'_> {
         };
         let (begin, steal) = (Instant::now(), steal_ns());
         let mut launched = self.ground.launch(std::slice::from_ref(&job))?;
+        fold.launched(launched.ingredients());
         let mut heard = Instant::now();
         loop {
             if self.stopped() {

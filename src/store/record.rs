@@ -45,6 +45,10 @@ pub struct Record {
     pub size: Bytes,
     pub memory: Option<Bytes>,
     pub workload_seed: u64,
+    /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
+    /// the record.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ingredients: BTreeMap<String, String>,
     pub clock: ClockKind,
     /// How far a figure may be believed on this ground.
     pub fidelity: Fidelity,

@@ -1,5 +1,6 @@
 //! A guest that runs, until it switches itself off or is switched off.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -25,6 +26,7 @@ pub struct Guest {
     silence: Duration,
     heard: Instant,
     fault: Option<String>,
+    ingredients: BTreeMap<String, String>,
 }
 
 impl Guest {
@@ -42,7 +44,14 @@ impl Guest {
             silence,
             heard: Instant::now(),
             fault: None,
+            ingredients: BTreeMap::new(),
         })
+    }
+
+    /// With the hashes of what it was started from.
+    pub fn made_of(mut self, ingredients: BTreeMap<String, String>) -> Self {
+        self.ingredients = ingredients;
+        self
     }
 
     /// Ends QEMU at once, as a power cut ends a machine, and waits until nothing of it can write any more. Returns its console.
@@ -72,6 +81,10 @@ impl Launched for Guest {
             _ => self.heard = Instant::now(),
         }
         next
+    }
+
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        self.ingredients.clone()
     }
 
     fn stop(&mut self) {

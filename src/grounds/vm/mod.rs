@@ -90,7 +90,13 @@ pub struct Vm {
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
     /// The archives that were built, by what they hold.
-    archives: Mutex<HashMap<String, Arc<Vec<u8>>>>,
+    archives: Mutex<HashMap<String, Arc<Archive>>>,
+}
+
+/// An initramfs without its job, and its BLAKE3. It is the same bit for bit whenever it is built from the same.
+struct Archive {
+    bytes: Vec<u8>,
+    blake3: String,
 }
 
 /// What it takes to start a guest.
@@ -154,14 +160,15 @@ impl Vm {
         Some((cpu, &found.kernel.index.release, times_count))
     }
 
-    fn archive(&self, found: &Found, job: &Job) -> anyhow::Result<Arc<Vec<u8>>> {
+    fn archive(&self, found: &Found, job: &Job) -> anyhow::Result<Arc<Archive>> {
         let steps: Vec<_> = job.steps.iter().filter_map(initramfs::program).collect();
         let key = format!("{:?} {steps:?}", job.modules);
         let mut archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(archive) = archives.get(&key) {
             return Ok(archive.clone());
         }
-        let archive = Arc::new(initramfs::base(&found.kernel, &self.agent, job)?);
+        let bytes = initramfs::base(&found.kernel, &self.agent, job)?;
+        let archive = Arc::new(Archive { blake3: blake3::hash(&bytes).to_hex().to_string(), bytes });
         archives.insert(key, archive.clone());
         Ok(archive)
     }
@@ -284,7 +291,7 @@ impl Ground for Vm {
 /// What the machines of one launch have in common.
 struct Parts {
     found: Found,
-    archive: Arc<Vec<u8>>,
+    archive: Arc<Archive>,
     /// The disk, which has no other name.
     image: File,
     mishap: Option<Mishap>,
@@ -297,13 +304,16 @@ impl Parts {
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
-            initramfs: vec![&self.archive, &job_archive],
+            initramfs: vec![&self.archive.bytes, &job_archive],
             memory: memory(job.memory),
             cpu: self.found.cpu,
             disk: Some(&self.image),
             mishap: self.mishap,
         };
-        Guest::new(machine.start()?, self.silence)
+        let kernel = self.found.kernel.index.image_blake3.clone();
+        let ingredients =
+            [("kernel", kernel), ("initramfs", self.archive.blake3.clone())].map(|(k, v)| (k.to_owned(), v));
+        Ok(Guest::new(machine.start()?, self.silence)?.made_of(ingredients.into()))
     }
 }
 
