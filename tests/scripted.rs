@@ -219,6 +219,38 @@ fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
 }
 
 #[test]
+fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem() {
+    let cut = Plan { power_cut: Some("50%".parse().unwrap()), ..plan() };
+    let folder = tempfile::tempdir().unwrap();
+    let lossy = Scripted::event(|job, event| {
+        let Event::Survivors(seen) = event else { return };
+        match job.trial.rsplit('/').next() {
+            Some("xfs") => seen.missing = 2,
+            Some("ext2") => (seen.nameless, seen.names_promised) = (3, false),
+            _ => {}
+        }
+    });
+    let (_, run) = race(folder.path(), &cut, &lossy, None);
+    let of =
+        |name: &str| run.records.iter().find(|r| r.trial == format!("r01/maildir-quick/{name}")).unwrap();
+    let value = |name: &str, metric: &str| of(name).metric(metric).map(|m| m.value);
+    let parts = ["return.repair.time", "return.mount.time", "return.first_file.time"];
+    for name in ["ext4", "ext2"] {
+        assert_eq!(of(name).outcome, Outcome::Done, "{:?}", of(name).reason);
+        let sum: f64 = parts.iter().filter_map(|part| value(name, part)).sum();
+        assert!((value(name, "return.time").unwrap() - sum).abs() < 1e-9 && sum > 0.0);
+        assert_eq!(value(name, "transactions.rate"), None, "work that was cut short has no rate");
+    }
+    assert_eq!((value("ext4", parts[0]).is_some(), value("ext2", parts[0]).is_some()), (false, true));
+    let held = |name: &str| of(name).controls.iter().find(|c| c.name == "survivors").unwrap().held;
+    assert_eq!((held("ext4"), held("ext2"), held("xfs")), (Held::Yes, Held::Label, Held::No));
+    assert_eq!(outcomes(&run, "r01/maildir-quick/xfs"), [Outcome::Failed], "not repeated");
+    assert!(of("xfs").reason.as_ref().unwrap().contains("2 are missing"));
+    assert_eq!(outcomes(&run, "proof/maildir-quick/xfs"), [Outcome::Done], "a proof is not cut");
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
 fn a_failed_step_and_a_lost_agent_are_one_failed_trial_each() {
     let (_kept, run) = raced(Scripted::altered(|job, mut events| {
         match job.trial.as_str() {

@@ -230,16 +230,15 @@ fn as_mounted(plan: Plan, ground: &dyn Ground) -> Plan {
 
 /// Whether this ground can be raced on, here and with the rights that we have.
 fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
+    if plan.power_cut.is_some() && !ground.traits().loses_power {
+        let name = ground.name();
+        let text =
+            format!("the ground {name} cannot lose its power\n  try: --ground vm, or without --power-cut");
+        return Err(Failure::usage(text).into());
+    }
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
-    if plan.power_cut.is_some() && !ground.traits().loses_power {
-        let text = format!(
-            "the ground {} cannot lose its power\n  try: --ground vm, or without --power-cut",
-            ground.name()
-        );
-        return Err(Failure::usage(text).into());
-    }
     let on_host = ground.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());

@@ -158,7 +158,7 @@ fn read_back(trees: &[Tree]) -> Option<Control> {
     }
 }
 
-/// After a power cut. Of a file that was synced, content may never be lost; its name only where its folder was not.
+/// After a power cut. Of a file that was synced, content may never be lost; its name only where its folder was not synced.
 fn survivors(record: &Record) -> Option<Control> {
     let seen = record.survivors.as_ref()?;
     let (files, bytes) = (seen.files, Bytes(seen.bytes));
@@ -169,16 +169,17 @@ fn survivors(record: &Record) -> Option<Control> {
     let promised = if seen.names_promised { "content and name" } else { "content" };
     let asked = format!("{promised} of {files} synced files, {bytes}, outlive the power cut");
     let lost = seen.lost.join("; ");
-    match (seen.missing, seen.altered) {
-        (0, 0) => control("survivors", asked, "all are as they were written", Held::Yes),
-        (missing, 0) if !seen.names_promised => {
+    match (seen.missing, seen.altered, seen.nameless) {
+        (0, 0, 0) => control("survivors", asked, "all are as they were written", Held::Yes),
+        (0, 0, nameless) if !seen.names_promised => {
             let text = format!(
-                "{missing} are not under their names, which only an fsync of their folder would have promised: {lost}"
+                "{nameless} have lost their names, which only an fsync of their folder would have promised: {lost}"
             );
             control("survivors", asked, text, Held::Label)
         }
-        (missing, altered) => {
-            let text = format!("{missing} are missing and {altered} altered: {lost}");
+        (missing, altered, nameless) => {
+            let text =
+                format!("{missing} are missing, {altered} altered, {nameless} without their names: {lost}");
             control("survivors", asked, text, Held::No)
         }
     }
