@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use self::closure::Closure;
 use self::guest::Guest;
 use self::kernel::Kernel;
 use self::machine::{Cpu, DISK, Machine, QEMU};
@@ -89,6 +90,8 @@ pub struct Vm {
     pub silence: Duration,
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
+    /// What was found of programs that guests are to run, by their names.
+    tools: Mutex<HashMap<String, Result<(), Missing>>>,
     /// The archives that were built, by what they hold.
     archives: Mutex<HashMap<String, Arc<Archive>>>,
 }
@@ -116,6 +119,7 @@ impl Default for Vm {
             silence: SILENCE,
             mishap: None,
             found: OnceLock::new(),
+            tools: Mutex::default(),
             archives: Mutex::default(),
         }
     }
@@ -210,6 +214,13 @@ impl Ground for Vm {
                 &format!("fsderby kernel fetch{which}"),
             );
         }
+        if let Some(found) = self.found()
+            && !found.kernel.is_sound()
+        {
+            let release = &found.kernel.index.release;
+            let what = format!("the kernel {release} in the cache is not what was taken into it");
+            return missing(what, &format!("fsderby kernel fetch {release}"));
+        }
         if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
             return missing(
                 format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY)),
@@ -239,7 +250,8 @@ impl Ground for Vm {
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
-        local::has_tool(program)
+        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
     }
 
     fn device(&self, state: ImageState) -> Dev {
@@ -315,6 +327,16 @@ impl Parts {
             [("kernel", kernel), ("initramfs", self.archive.blake3.clone())].map(|(k, v)| (k.to_owned(), v));
         Ok(Guest::new(machine.start()?, self.silence)?.made_of(ingredients.into()))
     }
+}
+
+/// Whether a program is here and can run in a guest, with all its libraries.
+fn tool(program: &str) -> Result<(), Missing> {
+    local::has_tool(program)?;
+    let Some(path) = find_program(program) else { return Ok(()) };
+    Closure::new().add(&path).map_err(|e| Missing {
+        what: format!("{e:#}"),
+        try_this: "install it for this machine's architecture, with its libraries".into(),
+    })
 }
 
 /// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.
