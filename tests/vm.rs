@@ -109,6 +109,11 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
         let read_back = record.controls.iter().find(|c| c.name == "read-back").map(|c| c.held);
         assert_eq!(read_back, Some(Held::Yes), "{}", record.filesystem);
         assert!(record.probe("block_io", "writes").is_some(), "{} has no counters", record.filesystem);
+        for name in ["host cache", "host counters"] {
+            let control = record.controls.iter().find(|c| c.name == name);
+            let held = control.is_some_and(|c| c.held == Held::Yes);
+            assert!(held, "{}: {control:?} {:?}", record.filesystem, record.not_available);
+        }
         let hashes: Vec<usize> = record.ingredients.values().map(String::len).collect();
         assert_eq!(hashes, [64, 64], "kernel and initramfs: {:?}", record.ingredients);
         let console = record.console.as_ref().map(|file| file.what.as_str());

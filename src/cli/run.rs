@@ -12,7 +12,7 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
-use crate::agent::protocol::ImageState;
+use crate::agent::protocol::{Dev, ImageState};
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::grounds::{self, Ground, Need};
@@ -239,6 +239,13 @@ fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
+    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, ground.device(plan.image)) {
+        let text = format!(
+            "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them\n  \
+             try: --ground vm:images=FOLDER on another one, or without --cold"
+        );
+        return Err(Failure::missing(text).into());
+    }
     let on_host = ground.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());

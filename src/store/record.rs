@@ -139,7 +139,7 @@ impl Fidelity {
 /// A condition of the trial, checked by its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
-    /// `mount`, `memory`, `flush`, `cold`, `clock`, `stored`, `read-back`, `survivors`.
+    /// `mount`, `memory`, `flush`, `cold`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
     pub name: String,
     pub asked: String,
     pub seen: String,

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use super::machine::Running;
+use super::witness::Witness;
+use crate::agent::monotonic_ns;
+use crate::agent::protocol::Event;
 use crate::grounds::stream::Events;
-use crate::grounds::{Ended, Launched, Next};
+use crate::grounds::{Ended, Launched, Next, Stamped};
 
 /// What a kernel says when it cannot go on.
 const LAST_WORDS: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "Out of memory"];
@@ -27,6 +30,9 @@ pub struct Guest {
     heard: Instant,
     fault: Option<String>,
     ingredients: BTreeMap<String, String>,
+    witness: Option<Witness>,
+    /// What the witness saw at the event before.
+    seen: Option<Event>,
 }
 
 impl Guest {
@@ -45,12 +51,20 @@ impl Guest {
             heard: Instant::now(),
             fault: None,
             ingredients: BTreeMap::new(),
+            witness: None,
+            seen: None,
         })
     }
 
     /// With the hashes of what it was started from.
     pub fn made_of(mut self, ingredients: BTreeMap<String, String>) -> Self {
         self.ingredients = ingredients;
+        self
+    }
+
+    /// With somebody who looks at its disk from outside.
+    pub fn watched_by(mut self, witness: Witness) -> Self {
+        self.witness = Some(witness);
         self
     }
 
@@ -71,7 +85,13 @@ impl Guest {
 
 impl Launched for Guest {
     fn next(&mut self, wait: Duration) -> Next {
+        if let Some(event) = self.seen.take() {
+            return Next::Event(Stamped { host_ns: monotonic_ns(), event });
+        }
         let next = self.events.next(wait);
+        if let (Next::Event(stamped), Some(witness)) = (&next, &mut self.witness) {
+            self.seen = witness.hears(&stamped.event);
+        }
         match next {
             Next::Quiet if self.heard.elapsed() >= self.silence => {
                 let why = format!("the guest hung: it said nothing for {} s", self.silence.as_secs());

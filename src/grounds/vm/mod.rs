@@ -19,9 +19,11 @@ mod machine;
 mod modules;
 mod package;
 mod power;
+mod witness;
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -33,8 +35,9 @@ use self::guest::Guest;
 use self::kernel::Kernel;
 use self::machine::{Cpu, DISK, Machine, QEMU};
 use self::power::PowerCut;
+use self::witness::Witness;
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Need, local};
-use crate::agent::protocol::{Dev, ImageState, Job};
+use crate::agent::protocol::{Dev, ImageState, Job, Step};
 use crate::agent::{Mishap, find_program};
 use crate::filesystems::KernelNeed;
 use crate::store::record::ClockKind;
@@ -281,6 +284,8 @@ impl Ground for Vm {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         let image = crate::agent::image(Path::new(folder), *state, job.size)
             .with_context(|| format!("could not make an image in {folder}"))?;
+        // What was written into it above must not be read out of memory below.
+        let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
         if *direct {
             machine::make_direct(&image);
         }
@@ -313,6 +318,7 @@ struct Parts {
 impl Parts {
     fn start(&self, job: &Job) -> anyhow::Result<Guest> {
         let job_archive = initramfs::job(job)?;
+        let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
@@ -320,12 +326,19 @@ impl Parts {
             memory: memory(job.memory),
             cpu: self.found.cpu,
             disk: Some(&self.image),
+            monitor: Some(&qemus),
             mishap: self.mishap,
         };
         let kernel = self.found.kernel.index.image_blake3.clone();
         let ingredients =
             [("kernel", kernel), ("initramfs", self.archive.blake3.clone())].map(|(k, v)| (k.to_owned(), v));
-        Ok(Guest::new(machine.start()?, self.silence)?.made_of(ingredients.into()))
+        let guest = Guest::new(machine.start()?, self.silence)?.made_of(ingredients.into());
+        // After a power cut it is no whole trial that could be watched.
+        let is_whole = job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut);
+        Ok(match is_whole {
+            true => guest.watched_by(Witness::new(self.image.try_clone()?, ours)?),
+            false => guest,
+        })
     }
 }
 
