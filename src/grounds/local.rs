@@ -67,7 +67,8 @@ impl Launched for LocalAgent {
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        Ended { fault, console: lines[lines.len().saturating_sub(LAST_LINES)..].to_vec() }
+        let console = lines[lines.len().saturating_sub(LAST_LINES)..].to_vec();
+        Ended { fault, console, ..Ended::default() }
     }
 }
 

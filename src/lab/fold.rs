@@ -9,7 +9,7 @@ use super::metrics;
 use crate::agent::protocol::{Buckets, Event, Job, Role, Step, WorkSpec};
 use crate::grounds::{Ended, GroundTraits, Stamped};
 use crate::probes::Raw;
-use crate::store::record::{Circumstances, Control, Held, Outcome, Record, SCHEMA};
+use crate::store::record::{Circumstances, ClockKind, Control, Held, Outcome, Record, SCHEMA};
 use crate::workloads;
 
 /// A trial whose events are still coming.
@@ -109,7 +109,9 @@ impl<'a> Fold<'a> {
 
     pub fn finish(mut self, ended: &Ended, circumstances: Circumstances) -> Folded {
         self.record.circumstances = circumstances;
-        self.record.circumstances.clock_drift_ns = drift_ns(&self.offsets_ns);
+        if self.record.clock != ClockKind::Virtual {
+            self.record.circumstances.clock_drift_ns = drift_ns(&self.offsets_ns);
+        }
         let asked = self
             .job
             .steps

@@ -104,6 +104,8 @@ pub enum ClockKind {
     Host,
     /// A virtual machine's, compared with the host's over each launch.
     Guest,
+    /// A virtual machine's that counts instructions: no other clock is in its reach.
+    Virtual,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +119,8 @@ pub enum Fidelity {
     VmKvm,
     /// The same on an emulated CPU, on which no time says anything about a real one.
     VmEmulated,
+    /// A modelled disk in virtual time: times are those of the model, the same on every machine.
+    Model,
 }
 
 impl Fidelity {

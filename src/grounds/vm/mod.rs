@@ -11,11 +11,11 @@ pub mod apt;
 mod boot_image;
 mod closure;
 mod cpio;
-mod guest;
-mod initramfs;
+pub(super) mod guest;
+pub(super) mod initramfs;
 pub mod kernel;
 mod kvm;
-mod machine;
+pub(super) mod machine;
 mod modules;
 mod package;
 
@@ -29,7 +29,7 @@ use anyhow::Context;
 use self::guest::Guest;
 use self::kernel::Kernel;
 use self::machine::{Cpu, DISK, Machine, QEMU};
-use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Need, local};
+use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
 use crate::agent::protocol::{Dev, ImageState, Job};
 use crate::agent::{Mishap, find_program};
 use crate::filesystems::KernelNeed;
@@ -37,6 +37,8 @@ use crate::store::record::ClockKind;
 use crate::story::Story;
 use crate::units::{Bytes, MIB};
 
+/// What brings the disk and the port for events.
+pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
 /// Where images lie unless the experiment says otherwise.
 const FOLDER: &str = "/var/tmp";
 /// What must stay free on the host beside the image.
@@ -158,7 +160,7 @@ impl Vm {
         if let Some(archive) = archives.get(&key) {
             return Ok(archive.clone());
         }
-        let archive = Arc::new(initramfs::base(&found.kernel, &self.agent, job)?);
+        let archive = Arc::new(initramfs::base(&found.kernel, &self.agent, job, &BOOT)?);
         archives.insert(key, archive.clone());
         Ok(archive)
     }
@@ -215,26 +217,22 @@ impl Ground for Vm {
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
-        let Some(found) = self.found() else {
-            return Err(Missing {
-                what: "there is no kernel to boot".into(),
-                try_this: "fsderby kernel fetch".into(),
-            });
-        };
-        found.kernel.index.modules.chain(kernel.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
-            what: format!("the kernel {} has {e}", found.kernel.index.release),
-            try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
-        })
+        modules_missing(self.found().map(|found| &found.kernel), kernel)
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
         local::has_tool(program)
     }
 
-    fn device(&self, state: ImageState) -> Dev {
+    fn device(&self, moment: &Moment) -> Dev {
         let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
             .is_ok_and(|image| machine::make_direct(&image));
-        Dev::Block { path: DISK.into(), folder: self.images.display().to_string(), state, direct }
+        Dev::Block {
+            path: DISK.into(),
+            folder: self.images.display().to_string(),
+            state: moment.image,
+            direct,
+        }
     }
 
     fn kernel(&self) -> Option<(String, String)> {
@@ -262,7 +260,7 @@ impl Ground for Vm {
         if *direct {
             machine::make_direct(&image);
         }
-        let job_archive = initramfs::job(job)?;
+        let job_archive = initramfs::job(job, &[])?;
         let machine = Machine {
             qemu: &found.qemu,
             kernel: found.kernel.image(),
@@ -274,6 +272,20 @@ impl Ground for Vm {
         };
         Ok(Box::new(Guest::new(machine.start()?, self.silence)?))
     }
+}
+
+/// Whether a guest's kernel has what a filesystem needs.
+pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
+    let Some(kernel) = kernel else {
+        return Err(Missing {
+            what: "there is no kernel to boot".into(),
+            try_this: "fsderby kernel fetch".into(),
+        });
+    };
+    kernel.index.modules.chain(need.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
+        what: format!("the kernel {} has {e}", kernel.index.release),
+        try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
+    })
 }
 
 /// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.
