@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use fsderby::agent::channel::decode;
 use fsderby::agent::protocol::{Event, ImageState, Job, Role};
 use fsderby::filesystems::{self, TABLE, Variant, accept};
-use fsderby::grounds;
+use fsderby::grounds::{self, Moment};
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Entrant, Plan};
 use support::{desk::Desk, has_loop};

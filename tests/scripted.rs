@@ -307,6 +307,21 @@ fn an_altered_histogram_is_found() {
 }
 
 #[test]
+fn a_console_is_kept_whole_and_an_altered_one_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut talks = Scripted::well();
+    talks.console = (0..40).map(|n| format!("line {n}")).collect();
+    let (_, run) = race(folder.path(), &plan(), &talks, None);
+    let kept = run.records.iter().filter(|r| r.outcome == Outcome::Done);
+    let paths: Vec<_> = kept.map(|r| run.folder.join(&r.console.as_ref().unwrap().path)).collect();
+    let text = std::fs::read_to_string(&paths[3]).unwrap();
+    assert_eq!((text.lines().count(), text.lines().last()), (40, Some("line 39")));
+    assert_eq!((verify(&run).consoles, verify(&run).wrong.len()), (18, 0));
+    std::fs::write(&paths[3], "line 0\n").unwrap();
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("is altered")));
+}
+
+#[test]
 fn a_figure_changed_together_with_its_checksum_is_still_found() {
     let folder = tempfile::tempdir().unwrap();
     let (_, mut run) = race(folder.path(), &plan(), &Scripted::well(), None);

@@ -17,6 +17,7 @@ mod keeper;
 mod memory_group;
 mod mounting;
 pub mod protocol;
+mod return_to_service;
 mod settle;
 mod site;
 mod tools;

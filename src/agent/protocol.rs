@@ -42,6 +42,17 @@ pub struct Job {
     pub limit_seconds: u64,
 }
 
+impl Job {
+    /// The job up to a power cut, and what is to be done after it, where the job has one.
+    pub fn lives(&self) -> (Job, Option<Job>) {
+        let part = |steps: &[Step]| Job { steps: steps.to_vec(), ..self.clone() };
+        match self.steps.iter().position(|step| *step == Step::PowerCut) {
+            None => (self.clone(), None),
+            Some(cut) => (part(&self.steps[..=cut]), Some(part(&self.steps[cut + 1..]))),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -162,6 +173,24 @@ pub enum Step {
     Revert {
         argv: Argv,
     },
+    /// The power goes: the agent tells so and does nothing more, not even clean up. What follows is done by another.
+    PowerCut,
+    /// The machine starts again, with its disk as the cut left it.
+    Restart,
+    /// One command of what an administrator runs before the mount.
+    Repair {
+        check: Check,
+    },
+    /// The mount after the cut, on which most filesystems replay a journal or log.
+    MountAgain {
+        mount: Mount,
+    },
+    /// A first new file, synced with its name.
+    FirstFile,
+    /// Look for every file that had been synced before the cut, which came after so many operations.
+    Survivors {
+        operations: u64,
+    },
 }
 
 impl Step {
@@ -182,6 +211,12 @@ impl Step {
             Step::Unmount => "unmount".into(),
             Step::Check { at, .. } => format!("check-{}", at.name()),
             Step::Revert { .. } => "revert".into(),
+            Step::PowerCut => "power-cut".into(),
+            Step::Restart => "restart".into(),
+            Step::Repair { .. } => "repair".into(),
+            Step::MountAgain { .. } => "mount-again".into(),
+            Step::FirstFile => "first-file".into(),
+            Step::Survivors { .. } => "survivors".into(),
         }
     }
 }
@@ -198,6 +233,8 @@ pub enum At {
     Remounted,
     /// After everything was deleted.
     Emptied,
+    /// In service again after a power cut.
+    Recovered,
 }
 
 impl At {
@@ -207,6 +244,7 @@ impl At {
             At::Filled => "filled",
             At::Remounted => "remounted",
             At::Emptied => "emptied",
+            At::Recovered => "recovered",
         }
     }
 }
@@ -262,6 +300,13 @@ pub enum Event {
         raw: BTreeMap<String, u64>,
     },
     Tree(Tree),
+    /// The power may go now. `work` and `phases` are what was done until then.
+    PowerCut {
+        work: Stepped,
+        phases: Vec<Phase>,
+        clock_ns: u64,
+    },
+    Survivors(Survivors),
     /// A step has failed, and with it the trial; what follows is cleaning up.
     Failed {
         step: String,
@@ -303,6 +348,22 @@ pub struct Space {
     pub usable: Bytes,
     /// 0 where inodes are made as they are needed.
     pub inodes: u64,
+}
+
+/// What is left, after a power cut, of the files that had been synced and not deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survivors {
+    /// How many there were, and their bytes.
+    pub files: u64,
+    pub bytes: u64,
+    /// Whether their folders had been synced too, without which nobody promises that a name survives.
+    pub names_promised: bool,
+    /// Not there under their name.
+    pub missing: u64,
+    /// There, with other content than was written.
+    pub altered: u64,
+    /// The first of both, one sentence each.
+    pub lost: Vec<String>,
 }
 
 /// A latency histogram at full resolution.

@@ -44,7 +44,8 @@ pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<
     })
 }
 
-fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
+/// A file as it is read back, under its path below `place`.
+pub fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; MIB as usize];
     let mut sum = crc32fast::Hasher::new();

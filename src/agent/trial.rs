@@ -8,6 +8,7 @@ use fsderby_sys::process::{Reaped, Usage, reap};
 use super::channel::Sender;
 use super::memory_group::MemoryGroup;
 use super::protocol::{Event, Job, Step, Stepped};
+use super::return_to_service::{first_file, survivors};
 use super::site::Site;
 use super::work::{Start, Worker};
 use super::worker::Told;
@@ -28,10 +29,11 @@ pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> i
     tell.send(&Event::Trial { trial: trial.clone(), attempt: job.attempt, clock_ns: monotonic_ns() })?;
     let mut hands =
         Hands { job, isolated, site: None, group: None, worker: None, probes: Vec::new(), live: None };
-    for step in &job.steps {
+    for (at, step) in job.steps.iter().enumerate() {
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
         match hands.step(step, &mut told, tell)? {
+            Ok(work) if job.steps.get(at + 1) == Some(&Step::PowerCut) => go_dark(work, told, tell)?,
             Ok(stepped) => {
                 for event in &told {
                     tell.send(event)?;
@@ -46,6 +48,16 @@ pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> i
     }
     drop(hands);
     tell.send(&Event::Done { trial, clock_ns: monotonic_ns() })
+}
+
+/// Tells that the power may go, in one event and before anything else, and does nothing any more.
+fn go_dark<W: Write>(work: Stepped, told: Vec<Event>, tell: &mut Sender<W>) -> io::Result<()> {
+    let phase = |event| if let Event::Phase(phase) = event { Some(phase) } else { None };
+    let phases = told.into_iter().filter_map(phase).collect();
+    tell.send(&Event::PowerCut { work, phases, clock_ns: monotonic_ns() })?;
+    loop {
+        std::thread::park();
+    }
 }
 
 /// What the agent holds while a trial goes on. Dropped in this order.
@@ -72,9 +84,10 @@ impl Hands<'_> {
     ) -> io::Result<Result<Stepped, StepError>> {
         Ok(match step {
             Step::Work { .. } => return self.work(told, tell),
-            Step::Reset => self.reset(told),
+            Step::Reset | Step::Restart => self.reset(told),
             Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0]),
-            Step::Mount { mount } => self.mount(mount, told),
+            Step::Repair { check } => self.command(&check.argv, &check.clean),
+            Step::Mount { mount } | Step::MountAgain { mount } => self.mount(mount, told),
             Step::Space { at } => self.timed(|hands| {
                 told.push(Event::Space(hands.site()?.space(*at)?));
                 Ok(())
@@ -91,6 +104,13 @@ impl Hands<'_> {
             Step::Empty => self.timed(|hands| hands.site()?.empty()),
             Step::Unmount => self.unmount(),
             Step::Check { check, .. } => self.check(check),
+            Step::FirstFile => self.timed(|hands| first_file(hands.site()?.place())),
+            Step::Survivors { operations } => self.timed(|hands| {
+                let seen = survivors(hands.site()?.place(), hands.job, *operations)?;
+                told.push(Event::Survivors(seen));
+                Ok(())
+            }),
+            Step::PowerCut => Err(StepError::new("cut", "the power", "there is no work before it")),
         })
     }
 

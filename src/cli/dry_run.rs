@@ -13,7 +13,7 @@ use crate::lab::jobs::Trial;
 use crate::lab::plan::{Plan, Rounds};
 use crate::lab::skips::Skip;
 use crate::units::{Bytes, MIB};
-use crate::workloads::{self, Volume};
+use crate::workloads::{self, Until, Volume};
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
@@ -68,8 +68,12 @@ fn shown(step: &Step) -> String {
     let what = match step {
         Step::Make { argv } | Step::Revert { argv } => argv.join(" "),
         Step::Check { check, .. } => check.argv.join(" "),
-        Step::Mount { mount: Mount::Command { argv, .. } } => argv.join(" "),
-        Step::Mount { mount: Mount::Syscall { fstype, options } } => {
+        Step::Repair { check } => check.argv.join(" "),
+        Step::Work { until: Until::Operation(n) } => format!("until its operation {n} is done"),
+        Step::Mount { mount: Mount::Command { argv, .. } }
+        | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv.join(" "),
+        Step::Mount { mount: Mount::Syscall { fstype, options } }
+        | Step::MountAgain { mount: Mount::Syscall { fstype, options } } => {
             let options =
                 if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
             format!("mount -t {fstype}{options} {{device}} {{mountpoint}}")

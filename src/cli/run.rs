@@ -16,8 +16,10 @@ use crate::agent::protocol::ImageState;
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::grounds::{self, Ground, Need};
+use crate::lab::controls::INTEGRITY;
 use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
 use crate::lab::plan::{Plan, Rounds};
+use crate::lab::power_cut::PowerCut;
 use crate::lab::race::{Finish, Race};
 use crate::lab::skips::{Skip, skips};
 use crate::lab::{machine, verify};
@@ -79,11 +81,15 @@ pub struct Arguments {
     /// Begin every trial with empty caches, and show that they were empty
     #[arg(long)]
     cold: bool,
+    /// Cut the power in each trial, after that operation of the work or that share of them, and measure the return to service:
+    /// 700, 50%
+    #[arg(long, value_name = "N|SHARE")]
+    power_cut: Option<PowerCut>,
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -186,6 +192,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     experiment.margin = arguments.margin.or(experiment.margin);
     experiment.seed = arguments.seed.or(experiment.seed);
     experiment.scale = arguments.scale.or(experiment.scale);
+    experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
     experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
     Ok(experiment)
 }
@@ -226,6 +233,13 @@ fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
+    if plan.power_cut.is_some() && !ground.traits().loses_power {
+        let text = format!(
+            "the ground {} cannot lose its power\n  try: --ground vm, or without --power-cut",
+            ground.name()
+        );
+        return Err(Failure::usage(text).into());
+    }
     let on_host = ground.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
@@ -292,8 +306,9 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 
 fn code(run: &Run, finish: Finish) -> u8 {
     let current = run.current();
-    let integrity =
-        |r: &&&store::record::Record| r.controls.iter().any(|c| c.name == "read-back" && c.held == Held::No);
+    let integrity = |r: &&&store::record::Record| {
+        r.controls.iter().any(|c| INTEGRITY.contains(&c.name.as_str()) && c.held == Held::No)
+    };
     if current.iter().find(integrity).is_some() {
         exit::INTEGRITY
     } else if finish.interrupted {
@@ -367,7 +382,20 @@ mod tests {
             &["--filesystem", "xfs", "--filesystem", "ext4 label=b", "--filesystem", "ext2"],
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
-            &["--image", "written", "--cold", "--rounds", "auto", "--at-least", "9", "--budget", "90s"],
+            &["--power-cut", "50%", "--ground", "vm", "--filesystems", "ext4"],
+            &[
+                "--image",
+                "written",
+                "--cold",
+                "--power-cut",
+                "120",
+                "--rounds",
+                "auto",
+                "--at-least",
+                "9",
+                "--budget",
+                "90s",
+            ],
             &[
                 "--image",
                 "sparse",

@@ -23,15 +23,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let run = store::read(&arguments.run)?;
     let found = verify(&run);
     if arguments.json {
-        let (records, metrics, histograms) = (found.records, found.metrics, found.histograms);
-        let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms,
+        let Verified { records, metrics, histograms, consoles, .. } = found;
+        let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles,
                             "torn": run.torn, "wrong": found.wrong });
         print_json(&shown)?;
     } else {
-        let Verified { records, metrics, histograms, wrong } = &found;
+        let Verified { records, metrics, histograms, consoles, wrong } = &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
-            "{folder}: {records} records, {metrics} metrics recomputed, {histograms} histogram files"
+            "{folder}: {records} records, {metrics} metrics recomputed, {histograms} histogram files, {consoles} consoles"
         )];
         lines.extend(run.torn.iter().map(|what| format!("note: {what}; that trial was lost, nothing else")));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));

@@ -51,6 +51,7 @@ impl Ground for Directory {
             fidelity: Fidelity::Directory,
             makes_filesystem: false,
             limits_memory: rustix::process::geteuid().is_root() && memory_group_version() > 0,
+            loses_power: false,
             trials_per_launch: 1,
         }
     }

@@ -17,9 +17,6 @@ use crate::agent::{clean_up, find_program, find_unusable};
 use crate::filesystems::KernelNeed;
 use crate::units::Bytes;
 
-/// How many of the agent's last words are kept.
-const LAST_LINES: usize = 20;
-
 /// Starts our own binary as keeper and agent, with this job.
 pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
     let console =
@@ -66,8 +63,7 @@ impl Launched for LocalAgent {
         }
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let console = lines[lines.len().saturating_sub(LAST_LINES)..].to_vec();
+        let console = text.lines().map(str::to_owned).collect();
         Ended { fault, console, ..Ended::default() }
     }
 }

@@ -64,6 +64,7 @@ impl Ground for Loop {
             fidelity: Fidelity::Loop,
             makes_filesystem: true,
             limits_memory: true,
+            loses_power: false,
             trials_per_launch: 1,
         }
     }

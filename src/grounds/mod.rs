@@ -68,6 +68,8 @@ pub struct GroundTraits {
     pub makes_filesystem: bool,
     /// Whether the experiment's memory limit can be kept.
     pub limits_memory: bool,
+    /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
+    pub loses_power: bool,
     /// How many jobs one launch may take.
     pub trials_per_launch: usize,
 }
@@ -128,12 +130,18 @@ pub struct Stamped {
 pub struct Ended {
     /// `exit code 3`, `signal 9`; empty for a good end.
     pub fault: String,
-    /// The last lines it wrote to its standard error or console.
+    /// All lines that it wrote to its standard error or console.
     pub console: Vec<String>,
     /// What a modelled disk did, request after request; see [`crate::agent::disk::request`].
     pub requests: Vec<u8>,
-    /// BLAKE3 of all that the console showed, where the guest's time is its own; else empty.
-    pub console_hash: String,
+}
+
+impl Ended {
+    /// The last lines, for a sentence.
+    pub fn last_lines(&self) -> &[String] {
+        const LAST: usize = 12;
+        &self.console[self.console.len().saturating_sub(LAST)..]
+    }
 }
 
 /// The ground that this machine serves best.

@@ -9,6 +9,8 @@ use crate::units::Bytes;
 /// A guest's clock may differ from the host's by both of these before its trial is void.
 const DRIFT_SHARE: f64 = 0.001;
 const DRIFT_NS: u64 = 20_000_000;
+/// The controls that say that data is not what was written.
+pub const INTEGRITY: [&str; 2] = ["read-back", "survivors"];
 /// Below this share of its bytes on the device, data was packed or compressed.
 const STORED_SHARE: f64 = 0.95;
 
@@ -33,6 +35,7 @@ pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<Control> {
         host_cache(witness.direct),
         stored(&record.trees),
         read_back(&record.trees),
+        survivors(record),
         reached_device(record),
     ];
     all.into_iter().flatten().collect()
@@ -155,6 +158,32 @@ fn read_back(trees: &[Tree]) -> Option<Control> {
             format!("{}: {} files, {} of other content", tree.at.name(), tree.files, Bytes(tree.bytes)),
             Held::No,
         ),
+    }
+}
+
+/// After a power cut. Of a file that was synced, content may never be lost; its name only where its folder was not.
+fn survivors(record: &Record) -> Option<Control> {
+    let seen = record.survivors.as_ref()?;
+    let (files, bytes) = (seen.files, Bytes(seen.bytes));
+    if files == 0 {
+        let asked = "the synced files outlive the power cut";
+        return control("survivors", asked, "this work had synced none", Held::Label);
+    }
+    let promised = if seen.names_promised { "content and name" } else { "content" };
+    let asked = format!("{promised} of {files} synced files, {bytes}, outlive the power cut");
+    let lost = seen.lost.join("; ");
+    match (seen.missing, seen.altered) {
+        (0, 0) => control("survivors", asked, "all are as they were written", Held::Yes),
+        (missing, 0) if !seen.names_promised => {
+            let text = format!(
+                "{missing} are not under their names, which only an fsync of their folder would have promised: {lost}"
+            );
+            control("survivors", asked, text, Held::Label)
+        }
+        (missing, altered) => {
+            let text = format!("{missing} are missing and {altered} altered: {lost}");
+            control("survivors", asked, text, Held::No)
+        }
     }
 }
 

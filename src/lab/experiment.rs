@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::plan::{Entrant, Plan, PlannedWork, Rounds, SCHEMA};
+use super::power_cut::PowerCut;
 use crate::agent::protocol::{ImageState, WorkSpec};
 use crate::exit::Failure;
 use crate::filesystems::{self, Variant};
@@ -44,6 +45,7 @@ pub struct Experiment {
     pub memory: Option<Bytes>,
     pub image: Option<ImageState>,
     pub cold: Option<bool>,
+    pub power_cut: Option<PowerCut>,
     pub workloads: Vec<String>,
     pub filesystems: Vec<String>,
     pub rounds: Option<RoundsAsked>,
@@ -58,7 +60,7 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "name",
     "analysis",
     "ground",
@@ -66,6 +68,7 @@ const KEYS: [&str; 17] = [
     "memory",
     "image",
     "cold",
+    "power_cut",
     "workloads",
     "filesystems",
     "rounds",
@@ -197,6 +200,7 @@ impl Experiment {
             memory: self.memory,
             image: self.image.unwrap_or_default(),
             cold: self.cold.unwrap_or(false),
+            power_cut: self.power_cut,
             rounds,
             budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
             margin: self.margin.unwrap_or(MARGIN),
@@ -205,6 +209,9 @@ impl Experiment {
             entrants,
             workloads: self.planned_workloads()?,
         };
+        for work in &plan.workloads {
+            plan.cut_after(work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
+        }
         distinct("filesystem", plan.entrants.iter().map(|e| e.label.as_str()))?;
         distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
         Ok(plan)

@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::controls::{self, Witness};
 use super::jobs::Trial;
 use super::metrics;
-use crate::agent::protocol::{Buckets, Event, Job, Role, Step, WorkSpec};
+use crate::agent::protocol::{Buckets, Event, Job, Role, Step, Stepped, WorkSpec};
 use crate::grounds::{Ended, GroundTraits, Stamped};
 use crate::probes::Raw;
+use crate::store::Attached;
 use crate::store::record::{Circumstances, ClockKind, Control, Held, Outcome, Record, SCHEMA};
 use crate::workloads;
 
@@ -23,6 +24,8 @@ pub struct Fold<'a> {
     step: Option<String>,
     /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
     offsets_ns: Vec<i64>,
+    /// Of machines that ran before this one, in the same launch.
+    drift_before_ns: i64,
     done: bool,
     void: Option<String>,
     failed: Option<String>,
@@ -32,7 +35,7 @@ pub struct Fold<'a> {
 #[derive(Clone, Debug)]
 pub struct Folded {
     pub record: Record,
-    pub histograms: Vec<Buckets>,
+    pub attached: Attached,
 }
 
 impl<'a> Fold<'a> {
@@ -51,6 +54,7 @@ impl<'a> Fold<'a> {
             direct: None,
             step: None,
             offsets_ns: Vec::new(),
+            drift_before_ns: 0,
             done: false,
             void: None,
             failed: None,
@@ -84,6 +88,14 @@ impl<'a> Fold<'a> {
             }
             Event::Seen { raw, .. } => self.cold = Some(raw),
             Event::Tree(tree) => self.record.trees.push(tree),
+            Event::PowerCut { work, phases, clock_ns } => {
+                self.clock(clock_ns, host_ns);
+                self.clock_ends();
+                self.step = None;
+                self.record.steps.push(Stepped { step: "work".into(), ..work });
+                self.record.phases = phases;
+            }
+            Event::Survivors(survivors) => self.record.survivors = Some(survivors),
             Event::Failed { step, operation, path, text, .. } => {
                 self.failed = Some(format!("{step}: {operation} of {path} failed: {text}"));
             }
@@ -107,10 +119,11 @@ impl<'a> Fold<'a> {
             .get_or_insert(format!("{during}: nothing was heard from the agent for {} s", silence.as_secs()));
     }
 
-    pub fn finish(mut self, ended: &Ended, circumstances: Circumstances) -> Folded {
+    pub fn finish(mut self, ended: Ended, circumstances: Circumstances) -> Folded {
         self.record.circumstances = circumstances;
+        self.clock_ends();
         if self.record.clock != ClockKind::Virtual {
-            self.record.circumstances.clock_drift_ns = drift_ns(&self.offsets_ns);
+            self.record.circumstances.clock_drift_ns = self.drift_before_ns;
         }
         let asked = self
             .job
@@ -119,18 +132,28 @@ impl<'a> Fold<'a> {
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
         let witness = Witness { asked, cold: self.cold.as_ref(), direct: self.direct };
         self.record.controls = controls::judge(&self.record, self.job, witness);
-        (self.record.outcome, self.record.reason) = self.outcome(ended);
+        (self.record.outcome, self.record.reason) = self.outcome(&ended);
         if let Some(engine) = workloads::engine(&self.job.work.engine)
             && let Ok(work) = engine.parse(&self.job.work.parameters)
         {
             self.record.metrics = metrics::all(&self.record, &*work);
             self.record.metrics_version = metrics::version(&*work);
         }
-        Folded { record: self.record, histograms: self.histograms }
+        let console = ended.console.iter().map(|line| format!("{line}\n")).collect();
+        let attached = Attached { histograms: self.histograms, console, requests: ended.requests };
+        Folded { record: self.record, attached }
     }
 
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
         self.offsets_ns.push(host_ns.cast_signed() - agent_ns.cast_signed());
+    }
+
+    /// A machine that starts again has a clock of its own. The one that ran worst stands for all.
+    fn clock_ends(&mut self) {
+        let drift = drift_ns(&std::mem::take(&mut self.offsets_ns));
+        if drift.abs() > self.drift_before_ns.abs() {
+            self.drift_before_ns = drift;
+        }
     }
 
     fn outcome(&self, ended: &Ended) -> (Outcome, Option<String>) {
@@ -147,14 +170,14 @@ impl<'a> Fold<'a> {
     fn lost(&self, ended: &Ended) -> String {
         let during = self.step.as_deref().map_or(String::new(), |s| format!(" during {s}"));
         let how = if ended.fault.is_empty() { "without a word" } else { &ended.fault };
-        let console = ended.console.join(" | ");
+        let console = ended.last_lines().join(" | ");
         format!("the agent ended{during}: {how}{}{console}", if console.is_empty() { "" } else { ": " })
     }
 }
 
 /// Data that is not what was written is the filesystem's failure; any other broken control says nothing about it.
 fn broken_outcome(control: &Control) -> Outcome {
-    if control.name == "read-back" { Outcome::Failed } else { Outcome::Void }
+    if controls::INTEGRITY.contains(&control.name.as_str()) { Outcome::Failed } else { Outcome::Void }
 }
 
 fn sentence(control: &Control) -> String {
@@ -203,7 +226,10 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         not_available: BTreeMap::new(),
         controls: Vec::new(),
         trees: Vec::new(),
+        survivors: None,
         histograms: Vec::new(),
+        console: None,
+        requests: None,
         metrics: Vec::new(),
         metrics_version: 0,
         circumstances: Circumstances::default(),

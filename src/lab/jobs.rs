@@ -75,7 +75,12 @@ impl Plan {
             attempt,
             role: trial.role,
             modules: modules(kind, &device),
-            steps: steps(kind, trial, self.cold),
+            steps: match self.cut_after(trial.work) {
+                Ok(Some(operations)) if trial.role == Role::Measure => {
+                    steps_of_a_cut(kind, trial, self.cold, operations)
+                }
+                _ => steps(kind, trial, self.cold),
+            },
             device,
             size: self.size,
             memory: self.memory,
@@ -91,6 +96,25 @@ impl Plan {
 fn modules(kind: Option<&dyn Filesystem>, device: &Dev) -> Vec<String> {
     let named = kind.filter(|_| device.is_guests()).map(|k| k.kernel().modules);
     named.unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// The order of a trial whose power is cut: the same until the work, then what an administrator would do with that disk.
+fn steps_of_a_cut(
+    kind: Option<&dyn Filesystem>,
+    trial: &Trial<'_>,
+    cold: bool,
+    operations: u64,
+) -> Vec<Step> {
+    let mut steps = steps(kind, trial, cold);
+    let work = steps.iter().position(|step| matches!(step, Step::Work { .. })).unwrap_or(steps.len());
+    steps.truncate(work);
+    steps.extend([Step::Work { until: Until::Operation(operations) }, Step::PowerCut, Step::Restart]);
+    let repair = kind.into_iter().flat_map(|k| k.recover().repair);
+    steps.extend(repair.map(|check| Step::Repair { check }));
+    steps.extend(kind.map(|k| Step::MountAgain { mount: k.mount(&trial.entrant.variant) }));
+    steps.extend([Step::FirstFile, Step::Survivors { operations }, Step::Unmount]);
+    steps.extend(kind.and_then(|k| k.check()).map(|check| Step::Check { check, at: At::Recovered }));
+    steps
 }
 
 /// The order of a trial. A folder that is taken as it is has no filesystem to make, mount or check.

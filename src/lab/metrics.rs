@@ -19,6 +19,10 @@ pub fn all(record: &Record, work: &dyn Work) -> Vec<Metric> {
     if record.outcome != Outcome::Done {
         return Vec::new();
     }
+    if record.survivors.is_some() {
+        // The work was cut short: its rates are those of no other run.
+        return [steps(record), return_to_service(record), capacity(record)].concat();
+    }
     let mut metrics = if record.role == Role::Measure { work.metrics(&record.phases) } else { Vec::new() };
     metrics.extend(steps(record));
     metrics.extend(cpu(record));
@@ -32,7 +36,7 @@ fn seconds(ns: u64) -> f64 {
 }
 
 fn steps(record: &Record) -> Vec<Metric> {
-    const NAMES: [(&str, &str); 8] = [
+    const NAMES: [(&str, &str); 9] = [
         ("mkfs.time", "make"),
         ("mount.time", "mount"),
         ("sync.time", "sync"),
@@ -40,12 +44,34 @@ fn steps(record: &Record) -> Vec<Metric> {
         ("unmount.time", "unmount"),
         ("check.time", "check-emptied"),
         ("check-filled.time", "check-filled"),
+        ("check-recovered.time", "check-recovered"),
         ("revert.time", "revert"),
     ];
     let metric = |(name, step): &(&str, &str)| {
         Some(Metric::new(name, seconds(record.step_ns(step)?), "s", Of::Time, Lower))
     };
     NAMES.iter().filter_map(metric).collect()
+}
+
+/// From the disk as a power cut left it to the first new file: what an administrator runs, the mount, the file. The boot is
+/// the machine's and not counted.
+fn return_to_service(record: &Record) -> Vec<Metric> {
+    const PARTS: [(&str, &str); 3] = [
+        ("return.repair.time", "repair"),
+        ("return.mount.time", "mount-again"),
+        ("return.first_file.time", "first-file"),
+    ];
+    let Some(seen) = &record.survivors else { return Vec::new() };
+    let took = |step: &str| record.step_ns(step);
+    let whole = PARTS.iter().filter_map(|(_, step)| took(step)).sum();
+    let mut metrics = vec![Metric::new("return.time", seconds(whole), "s", Of::Time, Lower).headline()];
+    let part =
+        |(name, step): &(&str, &str)| Some(Metric::new(name, seconds(took(step)?), "s", Of::Time, Lower));
+    metrics.extend(PARTS.iter().filter_map(part));
+    let files = |name: &str, n: u64, better| Metric::new(name, n as f64, "files", Of::Count, better);
+    metrics.push(files("return.synced", seen.files, Neither));
+    metrics.push(files("return.lost", seen.missing + seen.altered, Lower));
+    metrics
 }
 
 /// The workload's process and the filesystem's daemons, beside the whole machine.

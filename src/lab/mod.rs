@@ -8,6 +8,7 @@ pub mod jobs;
 pub mod machine;
 pub mod metrics;
 pub mod plan;
+pub mod power_cut;
 pub mod race;
 pub mod skips;
 pub mod verify;

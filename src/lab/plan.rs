@@ -7,9 +7,11 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+use super::power_cut::PowerCut;
 use crate::agent::protocol::{ImageState, WorkSpec};
 use crate::filesystems::Variant;
 use crate::units::{Bytes, Percent, Span};
+use crate::workloads;
 
 /// The shape of `plan.toml`.
 pub const SCHEMA: u32 = 1;
@@ -31,6 +33,9 @@ pub struct Plan {
     pub image: ImageState,
     /// Whether a witness must show that every trial begins with empty caches.
     pub cold: bool,
+    /// In each measured trial the power is cut then, and the return to service measured in place of the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cut: Option<PowerCut>,
     pub rounds: Rounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
@@ -98,6 +103,16 @@ impl Plan {
     /// The same plan where nothing is made: one row, for what is there.
     pub fn with_one_row(self, label: String, kind: String) -> Plan {
         Plan { entrants: vec![Entrant { label, kind, variant: Variant::default() }], ..self }
+    }
+
+    /// After how many operations of this work the power is cut; `None` where it is not.
+    ///
+    /// # Errors
+    /// Where the work cannot be cut then.
+    pub fn cut_after(&self, work: &PlannedWork) -> Result<Option<u64>, String> {
+        let Some(cut) = self.power_cut else { return Ok(None) };
+        let engine = workloads::engine(&work.work.engine).ok_or("this fsderby has no such workload")?;
+        cut.after(&*engine.parse(&work.work.parameters)?).map(Some)
     }
 
     /// The seed that every filesystem's workload gets in this round.

@@ -11,7 +11,7 @@ use super::skips::Skip;
 use crate::agent::protocol::{Event, Role};
 use crate::grounds::{Ended, Ground, Next};
 use crate::store::record::{Circumstances, Outcome, Record};
-use crate::store::{Folder, Run};
+use crate::store::{Attached, Folder, Run};
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
@@ -105,7 +105,7 @@ impl Race<'_> {
             let trial = Trial { role: Role::Proof, round: 0, order: 0, entrant, work };
             let mut record = self.blank(&trial, 1);
             (record.trial, record.reason) = (name, Some(skip.reason.clone()));
-            self.store(Folded { record, histograms: Vec::new() }, history)?;
+            self.store(Folded { record, attached: Attached::default() }, history)?;
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Race<'_> {
     }
 
     fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
-        let record = self.folder.append(folded.record, &folded.histograms)?;
+        let record = self.folder.append(folded.record, &folded.attached)?;
         history.add(&record);
         self.watch.record(&record);
         Ok(record.outcome)
@@ -188,7 +188,7 @@ impl Race<'_> {
             match launched.next(LOOK) {
                 Next::Event(stamped) => {
                     heard = Instant::now();
-                    if let Event::Hello { .. } = stamped.event {
+                    if matches!(stamped.event, Event::Hello { .. }) && circumstances.launch_ns == 0 {
                         circumstances.launch_ns =
                             u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
                     }
@@ -209,7 +209,7 @@ impl Race<'_> {
         let ended: Ended = launched.end();
         circumstances.host_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         circumstances.steal_ns = steal_ns().saturating_sub(steal);
-        Ok(fold.finish(&ended, circumstances))
+        Ok(fold.finish(ended, circumstances))
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Verified {
     pub records: usize,
     pub metrics: usize,
     pub histograms: usize,
+    pub consoles: usize,
     /// One sentence each; a sound run has none.
     pub wrong: Vec<String>,
 }
@@ -28,6 +29,7 @@ pub fn verify(run: &Run) -> Verified {
         let name = format!("{} (attempt {})", record.trial, record.attempt);
         found.metrics += record.metrics.len();
         found.histograms += record.histograms.len();
+        found.consoles += usize::from(record.console.is_some());
         let checks = [
             metrics_hold(record),
             parameters_hold(record),
@@ -95,7 +97,8 @@ fn order_holds(plan: &Plan, record: &Record) -> Option<String> {
 }
 
 fn files_hold(run: &Run, record: &Record) -> Option<String> {
-    record.histograms.iter().find_map(|file| match std::fs::read(run.folder.join(&file.path)) {
+    let beside = record.histograms.iter().chain(&record.console).chain(&record.requests);
+    beside.into_iter().find_map(|file| match std::fs::read(run.folder.join(&file.path)) {
         Err(e) => Some(format!("{} cannot be read: {e}", file.path)),
         Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != file.blake3 => {
             Some(format!("{} is altered", file.path))

@@ -143,6 +143,7 @@ fn plan(rounds: u32) -> Plan {
         memory: Some(Bytes(512 * MIB)),
         image: ImageState::Allocated,
         cold: true,
+        power_cut: None,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -268,7 +269,10 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         not_available: BTreeMap::new(),
         controls: Vec::new(),
         trees: Vec::new(),
+        survivors: None,
         histograms: Vec::new(),
+        console: None,
+        requests: None,
         metrics: Vec::new(),
         metrics_version: 1,
         circumstances: Circumstances {

@@ -56,6 +56,7 @@ fn command(plan: &Plan, entrants: &[Entrant]) -> String {
     if plan.cold {
         words.push("--cold".to_owned());
     }
+    words.extend(plan.power_cut.map(|cut| format!("--power-cut {cut}")));
     words.push(match plan.rounds {
         Rounds::Exactly(n) => format!("--rounds {n}"),
         Rounds::AtLeast(n) => format!("--rounds auto --at-least {n}"),

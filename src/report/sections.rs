@@ -68,6 +68,13 @@ pub static SECTIONS: &[Section] = &[
         metrics: STEPS,
     },
     Section {
+        title: "Return to service",
+        note: "After the power was cut in the middle of the work: from the disk as it was left to the first new file, without the \
+               machine's own start.",
+        drawing: Drawing::Panels,
+        metrics: RETURN,
+    },
+    Section {
         title: "Processor and page faults",
         note: "A share of the processor is neither good nor bad in itself: a disk that is waited for gives a small \
                one. Processor seconds are what the same work costs.",
@@ -110,6 +117,16 @@ const STEPS: &[Known] = &[
     known("unmount.time", "unmount"),
     known("check.time", "fsck, after everything was deleted").key("fsck"),
     known("check-filled.time", "fsck, filled"),
+];
+
+const RETURN: &[Known] = &[
+    known("return.time", "return to service"),
+    known("return.repair.time", "repair").key("repair"),
+    known("return.mount.time", "mount with replay").key("mount"),
+    known("return.first_file.time", "first new file"),
+    known("return.synced", "files that had been synced").key("synced").listed(),
+    known("return.lost", "of them lost").key("lost").listed(),
+    known("check-recovered.time", "fsck, in service again"),
 ];
 
 const PROCESSOR: &[Known] = &[

@@ -19,9 +19,28 @@ use crate::mistakes;
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
-const HISTOGRAMS: &str = "histograms";
+const HISTOGRAMS: Beside = Beside { folder: "histograms", extension: "jsonl", what: "latencies" };
+const CONSOLES: Beside = Beside { folder: "consoles", extension: "txt", what: "console" };
+const REQUESTS: Beside = Beside { folder: "requests", extension: "bin", what: "requests" };
 /// A folder is filled under this name and its maker's process number before it gets its own.
 const UNREADY: &str = ".fsderby-";
+
+/// Files that lie beside the records, one a trial.
+struct Beside {
+    folder: &'static str,
+    extension: &'static str,
+    what: &'static str,
+}
+
+/// What is stored beside a record.
+#[derive(Clone, Debug, Default)]
+pub struct Attached {
+    pub histograms: Vec<Buckets>,
+    /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
+    pub console: String,
+    /// What a modelled disk did; see [`crate::agent::disk::request`].
+    pub requests: Vec<u8>,
+}
 
 /// A run's folder, open for adding to. Only one process at a time has it open.
 #[derive(Debug)]
@@ -97,21 +116,30 @@ impl Folder {
         &self.path
     }
 
-    /// Adds a trial: its histograms first, then one line, one write, one flush to the disk.
+    /// Adds a trial: what lies beside its record first, then one line, one write, one flush to the disk.
     ///
     /// # Errors
     /// When there is no room or no right to; the run can be gone on with.
-    pub fn append(&mut self, record: Record, histograms: &[Buckets]) -> anyhow::Result<Record> {
-        self.append_or_fail(record, histograms).map_err(|e| {
+    pub fn append(&mut self, record: Record, attached: &Attached) -> anyhow::Result<Record> {
+        self.append_or_fail(record, attached).map_err(|e| {
             let (path, trouble) = (self.path.display(), format!("{e:#}"));
             let text = format!("could not store a trial in {path}: {trouble}\n  try: make room, then fsderby run --resume {path}");
             Failure::missing(text).into()
         })
     }
 
-    fn append_or_fail(&mut self, mut record: Record, histograms: &[Buckets]) -> anyhow::Result<Record> {
+    fn append_or_fail(&mut self, mut record: Record, attached: &Attached) -> anyhow::Result<Record> {
+        let Attached { histograms, console, requests } = attached;
         if !histograms.is_empty() {
-            record.histograms = vec![self.store_histograms(&record, histograms)?];
+            let lines: Result<Vec<String>, _> = histograms.iter().map(serde_json::to_string).collect();
+            let text = lines?.join("\n") + "\n";
+            record.histograms = vec![self.store_beside(&record, &HISTOGRAMS, text.as_bytes())?];
+        }
+        if !console.is_empty() {
+            record.console = Some(self.store_beside(&record, &CONSOLES, console.as_bytes())?);
+        }
+        if !requests.is_empty() {
+            record.requests = Some(self.store_beside(&record, &REQUESTS, requests)?);
         }
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
@@ -121,32 +149,31 @@ impl Folder {
         Ok(record)
     }
 
-    fn store_histograms(&self, record: &Record, histograms: &[Buckets]) -> anyhow::Result<FileRef> {
-        let mut text = String::new();
-        for buckets in histograms {
-            text.push_str(&serde_json::to_string(buckets)?);
-            text.push('\n');
-        }
+    /// A file of this trial's, written through to the disk before its record is.
+    fn store_beside(&self, record: &Record, beside: &Beside, bytes: &[u8]) -> anyhow::Result<FileRef> {
+        let Beside { folder, extension, what } = *beside;
         let name: String = record
             .trial
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
             .collect();
         // Labels that differ only in signs would share a name; the place in the order tells them apart.
-        let path = format!("{HISTOGRAMS}/{name}.{}.{}.jsonl", record.order, record.attempt);
+        let path = format!("{folder}/{name}.{}.{}.{extension}", record.order, record.attempt);
+        // A run of an older fsderby that is gone on with has not all of the folders.
+        fs::create_dir_all(self.path.join(folder))?;
         let mut file =
             File::create_new(self.free_name(&path)).with_context(|| format!("could not store {path}"))?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes)?;
         file.sync_data()?;
-        let blake3 = blake3::hash(text.as_bytes()).to_hex().to_string();
-        Ok(FileRef { path, blake3, what: "latencies".into() })
+        let blake3 = blake3::hash(bytes).to_hex().to_string();
+        Ok(FileRef { path, blake3, what: what.into() })
     }
 
     /// A file that a killed run left without its record makes way under another name: nothing is thrown away.
     fn free_name(&self, path: &str) -> PathBuf {
         let at = self.path.join(path);
         if at.exists() {
-            let aside = (1..).map(|n| at.with_extension(format!("jsonl.orphan{n}"))).find(|p| !p.exists());
+            let aside = (1..).map(|n| self.path.join(format!("{path}.orphan{n}"))).find(|p| !p.exists());
             let _ = aside.map(|aside| fs::rename(&at, aside));
         }
         at
@@ -175,7 +202,8 @@ fn first_sum(path: &Path) -> io::Result<String> {
 
 fn fill(at: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<()> {
     fs::create_dir(at)?;
-    fs::create_dir(at.join(HISTOGRAMS))?;
+    fs::create_dir(at.join(HISTOGRAMS.folder))?;
+    fs::create_dir(at.join(CONSOLES.folder))?;
     write_through(&at.join(PLAN), toml::to_string(plan)?.as_bytes())?;
     write_through(&at.join(MACHINE), serde_json::to_string_pretty(machine)?.as_bytes())?;
     write_through(&at.join(TRIALS), b"")?;

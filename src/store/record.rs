@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::protocol::{Dev, Role, Space, Stepped, Tree, WorkSpec};
+use crate::agent::protocol::{Dev, Role, Space, Stepped, Survivors, Tree, WorkSpec};
 use crate::filesystems::{Mounted, Variant};
 use crate::metric::{Metric, Of};
 use crate::units::Bytes;
@@ -65,7 +65,16 @@ pub struct Record {
     pub not_available: BTreeMap<String, String>,
     pub controls: Vec<Control>,
     pub trees: Vec<Tree>,
+    /// What was left of the synced files, where the power was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survivors: Option<Survivors>,
     pub histograms: Vec<FileRef>,
+    /// All that stood on the agent's console, where anything did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<FileRef>,
+    /// Everything that a modelled disk did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<FileRef>,
     pub metrics: Vec<Metric>,
     pub metrics_version: u32,
     pub circumstances: Circumstances,
@@ -133,7 +142,7 @@ impl Fidelity {
 /// A condition of the trial, checked by its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
-    /// `mount`, `memory`, `flush`, `cold`, `clock`, `stored`, `read-back`.
+    /// `mount`, `memory`, `flush`, `cold`, `clock`, `stored`, `read-back`, `survivors`.
     pub name: String,
     pub asked: String,
     pub seen: String,

@@ -52,6 +52,15 @@ pub trait Work: Send {
     fn volume(&self, seed: u64) -> Volume;
     /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String>;
+    /// After how many of its operations it can be stopped, the last included; 0 where it cannot.
+    fn operations(&self) -> u64 {
+        0
+    }
+    /// What must survive when the power is cut right after so many operations. Pure, and the same that a run with this seed
+    /// would leave.
+    fn durable(&self, _seed: u64, _operations: u64) -> Durable {
+        Durable::default()
+    }
     /// Pure: raw phases to metrics. `fsderby verify` calls it again.
     fn metrics(&self, phases: &[Phase]) -> Vec<Metric>;
     /// Counted up whenever [`Work::metrics`] gives another value for the same phases.
@@ -83,6 +92,8 @@ pub enum Until {
     End,
     /// Only until its files are there, for a proof that they are what was written.
     Live,
+    /// Until so many operations are done, and not one more: see [`Work::operations`].
+    Operation(u64),
 }
 
 /// Work with everything at hand: what follows is timed.
@@ -100,6 +111,14 @@ pub struct LiveFile {
     pub bytes: u64,
     /// CRC-32 (IEEE) of the content.
     pub crc32: u32,
+}
+
+/// Files that the work has had written through to the disk, and not deleted since.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Durable {
+    pub files: Vec<LiveFile>,
+    /// Whether their names are promised too: fsync of a file promises its content, that of its folder its name (fsync(2)).
+    pub named: bool,
 }
 
 /// An operation that failed: which one, on what, and why.

@@ -7,7 +7,7 @@
 use std::convert::Infallible;
 
 use fsderby::workloads;
-use fsderby::workloads::postmark::drive::{self, Ended, Files};
+use fsderby::workloads::postmark::drive::{self, Ended, Extent, Files};
 use fsderby::workloads::postmark::dropin::report::{Counters, Report, Seconds};
 use fsderby::workloads::postmark::generator::{File, Generator};
 use fsderby::workloads::postmark::parameters::Parameters;
@@ -78,8 +78,11 @@ fn rules(set: &str) -> Rules {
 fn count(rules: &Rules) -> Counters {
     let mut generator = Generator::without_source(rules);
     let mut counting = Counting(Counters::default());
-    let Ok(()) = drive::create_pool(&mut generator, &mut counting, || ());
-    assert_eq!(drive::transactions(&mut generator, &mut counting, |_, _| ()), Ok(Ended::Complete));
+    let Ok(()) = drive::create_pool(&mut generator, &mut counting, Extent::WHOLE, || ());
+    assert_eq!(
+        drive::transactions(&mut generator, &mut counting, Extent::WHOLE, |_, _| ()),
+        Ok(Ended::Complete)
+    );
     let Ok(()) = drive::delete_pool(&mut generator, &mut counting, || ());
     counting.0
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsderby::workloads::postmark::PostMark;
 use fsderby::workloads::{
-    Clock, Histogram, Log, OpError, Phase, Progress, Ready, Until, Volume, Work, Workload,
+    Clock, Histogram, LiveFile, Log, OpError, Phase, Progress, Ready, Until, Volume, Work, Workload,
 };
 
 /// Work happens in the current folder, of which a process has one.
@@ -24,6 +24,12 @@ impl Folder {
         let path = tempfile::tempdir().expect("a folder");
         std::env::set_current_dir(path.path()).expect("it is there");
         Folder { path, _only: only }
+    }
+
+    /// Sizes and checksums of all files.
+    fn sums(&self) -> BTreeMap<PathBuf, (u64, u32)> {
+        let sum = |content: Vec<u8>| (content.len() as u64, crc32fast::hash(&content));
+        self.files().into_iter().map(|(path, content)| (path, sum(content))).collect()
     }
 
     /// All files, and none of the folders.
@@ -173,16 +179,33 @@ fn the_live_files_are_what_was_written() {
         let folder = Folder::enter();
         let (log, ready) = run(&*work(parameters), Until::Live);
         assert_eq!(log.phases.len(), 2);
-        let live: BTreeMap<PathBuf, (u64, u32)> =
-            ready.live().into_iter().map(|file| (file.path, (file.bytes, file.crc32))).collect();
-        let found = folder.files();
-        let found: BTreeMap<PathBuf, (u64, u32)> = found
-            .into_iter()
-            .map(|(path, content)| (path, (content.len() as u64, crc32fast::hash(&content))))
-            .collect();
+        let live = sums(ready.live());
         assert!(live.len() > 5);
-        assert_eq!(live, found, "{parameters}");
+        assert_eq!(live, folder.sums(), "{parameters}");
     }
+}
+
+fn sums(files: Vec<LiveFile>) -> BTreeMap<PathBuf, (u64, u32)> {
+    files.into_iter().map(|file| (file.path, (file.bytes, file.crc32))).collect()
+}
+
+#[test]
+fn a_run_stops_after_exactly_so_many_operations_and_what_was_synced_is_known_without_it() {
+    let synced = "number = 20\ntransactions = 100\nsize = [5, 20000]\nfsync = true\nfsync_folder = true\nsubdirectories = 3\n\
+                  locations = [{path='a/b'}]";
+    for operations in [1, 7, 20, 21, 63, 120] {
+        let folder = Folder::enter();
+        let work = work(synced);
+        let (log, _) = run(&*work, Until::Operation(operations));
+        let done = log.phases[0].count("created") + log.phases[1].count("transactions");
+        assert_eq!((done, work.operations()), (operations, 120));
+        let durable = work.durable(7, operations);
+        assert!(durable.named && !durable.files.is_empty());
+        assert_eq!(sums(durable.files), folder.sums(), "after {operations}");
+        let of_files = log.sum("created") + log.sum("appended");
+        assert_eq!(log.sum("fsyncs"), of_files + log.sum("created"), "each name is synced too");
+    }
+    assert_eq!(work("number = 20").durable(7, 20).files, [], "nothing was synced");
 }
 
 #[test]

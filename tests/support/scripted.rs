@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Duration;
 
-use fsderby::agent::protocol::{
-    At, Buckets, Dev, Event, ImageState, Job, PROTOCOL, Role, Space, Step, Stepped, Tree,
-};
+use fsderby::agent::protocol::{At, Buckets, Dev, Event, Job, PROTOCOL, Role, Space, Step, Stepped, Tree};
 use fsderby::filesystems::{KernelNeed, Mounted};
-use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Need, Next, Stamped};
+use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Moment, Need, Next, Stamped};
 use fsderby::store::record::{ClockKind, Fidelity};
 use fsderby::units::Bytes;
 use fsderby::workloads::Phase;
@@ -18,16 +16,18 @@ pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
 
 pub struct Scripted {
     pub alter: Box<Alter>,
+    /// What each agent leaves on its console.
+    pub console: Vec<String>,
 }
 
 impl Scripted {
     /// Everything goes well.
     pub fn well() -> Self {
-        Scripted { alter: Box::new(|_, events| events) }
+        Scripted::altered(|_, events| events)
     }
 
     pub fn altered(alter: impl Fn(&Job, Vec<Next>) -> Vec<Next> + Sync + 'static) -> Self {
-        Scripted { alter: Box::new(alter) }
+        Scripted { alter: Box::new(alter), console: Vec::new() }
     }
 
     /// With every event changed by this.
@@ -54,6 +54,7 @@ impl Ground for Scripted {
             fidelity: Fidelity::Loop,
             makes_filesystem: true,
             limits_memory: true,
+            loses_power: true,
             trials_per_launch: 1,
         }
     }
@@ -70,8 +71,8 @@ impl Ground for Scripted {
         Ok(())
     }
 
-    fn device(&self, state: ImageState) -> Dev {
-        Dev::Image { folder: "/scripted".into(), state }
+    fn device(&self, moment: &Moment) -> Dev {
+        Dev::Image { folder: "/scripted".into(), state: moment.image }
     }
 
     fn folder(&self) -> &Path {
@@ -80,23 +81,26 @@ impl Ground for Scripted {
 
     fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
         let events = (self.alter)(&jobs[0], script(&jobs[0]));
-        Ok(Box::new(Playing(events.into())))
+        Ok(Box::new(Playing { events: events.into(), console: self.console.clone() }))
     }
 }
 
-struct Playing(VecDeque<Next>);
+struct Playing {
+    events: VecDeque<Next>,
+    console: Vec<String>,
+}
 
 impl Launched for Playing {
     fn next(&mut self, _wait: Duration) -> Next {
-        self.0.pop_front().unwrap_or(Next::Ended)
+        self.events.pop_front().unwrap_or(Next::Ended)
     }
 
     fn stop(&mut self) {
-        self.0.clear();
+        self.events.clear();
     }
 
     fn end(self: Box<Self>) -> Ended {
-        Ended::default()
+        Ended { console: self.console, ..Ended::default() }
     }
 }
 

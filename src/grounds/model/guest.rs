@@ -8,7 +8,7 @@ use super::machine::Running;
 use crate::agent::disk::layout::{Layout, Range};
 use crate::agent::disk::outbox::BEGIN;
 use crate::grounds::stream::Lines;
-use crate::grounds::vm::guest::{LAST_LINES, LAST_WORDS, text};
+use crate::grounds::vm::guest::{LAST_WORDS, text};
 use crate::grounds::{Ended, Launched, Next};
 
 /// How often the guest's memory is looked at.
@@ -101,7 +101,6 @@ impl Launched for Guest {
         let said = text(&mut self.running.console);
         let panic = said.iter().find(|line| LAST_WORDS.iter().any(|words| line.contains(words))).cloned();
         let requests = contents(&self.running.memory, self.layout.requests, 0).unwrap_or_default();
-        let console_hash = blake3::hash(said.join("\n").as_bytes()).to_hex().to_string();
         let mut console = said;
         console.extend(text(&mut self.running.complaints));
         let fault = match (self.fault.take(), panic, status) {
@@ -111,8 +110,7 @@ impl Launched for Guest {
             (None, None, Ok(status)) => format!("QEMU was lost: {status}"),
             (None, None, Err(e)) => format!("QEMU was lost: {e}"),
         };
-        let console = console.split_off(console.len().saturating_sub(LAST_LINES));
-        Ended { fault, console, requests, console_hash }
+        Ended { fault, console, requests }
     }
 }
 

@@ -16,7 +16,6 @@ use crate::units::{Bytes, MIB};
 
 /// One instruction takes 2^shift nanoseconds.
 pub const FASTEST: u32 = 1000;
-pub const SLOWEST: u32 = FASTEST >> 10;
 
 /// The shift for so many million instructions a second.
 pub fn shift(mips: u32) -> Result<u32, String> {

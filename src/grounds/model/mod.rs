@@ -154,7 +154,7 @@ impl Model {
         let mips = match (nth, draw.seed % 3) {
             (0, _) | (_, 0) => self.mips,
             (_, 1) => (self.mips * 2).min(machine::FASTEST),
-            _ => (self.mips / 2).max(machine::SLOWEST),
+            _ => (self.mips / 2).max(1),
         };
         (draw, mips)
     }
@@ -186,6 +186,7 @@ impl Ground for Model {
             makes_filesystem: true,
             limits_memory: true,
             trials_per_launch: 1,
+            loses_power: false,
         }
     }
 

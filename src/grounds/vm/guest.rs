@@ -11,8 +11,6 @@ use super::machine::Running;
 use crate::grounds::stream::Events;
 use crate::grounds::{Ended, Launched, Next};
 
-/// How many of the console's last lines are kept.
-pub const LAST_LINES: usize = 12;
 /// What a kernel says when it cannot go on.
 pub const LAST_WORDS: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "Out of memory"];
 
@@ -45,6 +43,13 @@ impl Guest {
             heard: Instant::now(),
             fault: None,
         })
+    }
+
+    /// Ends QEMU at once, as a power cut ends a machine, and waits until nothing of it can write any more. Returns its console.
+    pub fn kill(&mut self) -> Vec<String> {
+        self.switch_off(None);
+        let _ = self.child.wait();
+        text(&mut self.console)
     }
 
     fn switch_off(&mut self, why: Option<String>) {
@@ -85,7 +90,6 @@ impl Launched for Guest {
             (None, None, Ok(status)) => format!("QEMU was lost: {status}"),
             (None, None, Err(e)) => format!("QEMU was lost: {e}"),
         };
-        let console = console.split_off(console.len().saturating_sub(LAST_LINES));
         Ended { fault, console, ..Ended::default() }
     }
 }

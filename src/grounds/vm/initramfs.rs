@@ -96,8 +96,9 @@ fn tools(archive: &mut Archive, job: &Job) -> anyhow::Result<()> {
 pub fn program(step: &Step) -> Option<&str> {
     let argv = match step {
         Step::Make { argv } | Step::Revert { argv } => argv,
-        Step::Check { check, .. } => &check.argv,
-        Step::Mount { mount: Mount::Command { argv, .. } } => argv,
+        Step::Check { check, .. } | Step::Repair { check } => &check.argv,
+        Step::Mount { mount: Mount::Command { argv, .. } }
+        | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv,
         _ => return None,
     };
     argv.first().map(String::as_str)

@@ -18,8 +18,10 @@ mod kvm;
 pub(super) mod machine;
 mod modules;
 mod package;
+mod power;
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -29,6 +31,7 @@ use anyhow::Context;
 use self::guest::Guest;
 use self::kernel::Kernel;
 use self::machine::{Cpu, DISK, Machine, QEMU};
+use self::power::PowerCut;
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
 use crate::agent::protocol::{Dev, ImageState, Job};
 use crate::agent::{Mishap, find_program};
@@ -182,6 +185,7 @@ impl Ground for Vm {
             fidelity: if kvm { Fidelity::VmKvm } else { Fidelity::VmEmulated },
             makes_filesystem: true,
             limits_memory: true,
+            loses_power: true,
             trials_per_launch: 1,
         }
     }
@@ -254,23 +258,50 @@ impl Ground for Vm {
             anyhow::bail!("the job is none for a vm")
         };
         let found = self.found().context("there is no QEMU or no kernel any more")?;
-        let archive = self.archive(found, job)?;
         let image = crate::agent::image(Path::new(folder), *state, job.size)
             .with_context(|| format!("could not make an image in {folder}"))?;
         if *direct {
             machine::make_direct(&image);
         }
+        let parts = Parts {
+            found: found.clone(),
+            archive: self.archive(found, job)?,
+            image,
+            mishap: self.mishap,
+            silence: self.silence,
+        };
+        let (before, after) = job.lives();
+        let guest = parts.start(&before)?;
+        Ok(match after {
+            None => Box::new(guest),
+            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&after)))),
+        })
+    }
+}
+
+/// What the machines of one launch have in common.
+struct Parts {
+    found: Found,
+    archive: Arc<Vec<u8>>,
+    /// The disk, which has no other name.
+    image: File,
+    mishap: Option<Mishap>,
+    silence: Duration,
+}
+
+impl Parts {
+    fn start(&self, job: &Job) -> anyhow::Result<Guest> {
         let job_archive = initramfs::job(job, &[])?;
         let machine = Machine {
-            qemu: &found.qemu,
-            kernel: found.kernel.image(),
-            initramfs: vec![&archive, &job_archive],
+            qemu: &self.found.qemu,
+            kernel: self.found.kernel.image(),
+            initramfs: vec![&self.archive, &job_archive],
             memory: memory(job.memory),
-            cpu: found.cpu,
-            disk: Some(&image),
+            cpu: self.found.cpu,
+            disk: Some(&self.image),
             mishap: self.mishap,
         };
-        Ok(Box::new(Guest::new(machine.start()?, self.silence)?))
+        Guest::new(machine.start()?, self.silence)
     }
 }
 

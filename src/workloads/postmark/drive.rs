@@ -2,6 +2,7 @@
 //! counters.
 
 use super::generator::{Access, File, Generator, Turnover};
+use super::rules::Rules;
 
 /// What the operations act on. `Ok(false)`: it failed, and the run goes on as if it had not been asked for.
 pub trait Files {
@@ -27,13 +28,32 @@ pub enum Ended {
     OutOfFiles(u32),
 }
 
+/// How much of a run is carried out, in files created and transactions; what is then left is deleted by a whole run alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub created: u32,
+    pub transactions: u32,
+}
+
+impl Extent {
+    pub const WHOLE: Extent = Extent { created: u32::MAX, transactions: u32::MAX };
+
+    /// The first so many operations of a run by these rules: each file of the pool is one, and each transaction.
+    pub fn first(operations: u64, rules: &Rules) -> Self {
+        let all = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let transactions = all(operations.saturating_sub(u64::from(rules.number)));
+        Extent { created: all(operations), transactions }
+    }
+}
+
 /// `after` is told of each file.
 pub fn create_pool<F: Files>(
     generator: &mut Generator,
     files: &mut F,
+    extent: Extent,
     mut after: impl FnMut(),
 ) -> Result<(), F::Error> {
-    for _ in 0..generator.rules().number {
+    for _ in 0..generator.rules().number.min(extent.created) {
         if let Some(file) = generator.create() {
             files.create(file)?;
         }
@@ -46,9 +66,10 @@ pub fn create_pool<F: Files>(
 pub fn transactions<F: Files>(
     generator: &mut Generator,
     files: &mut F,
+    extent: Extent,
     mut after: impl FnMut(&mut F, u32),
 ) -> Result<Ended, F::Error> {
-    for index in 0..generator.rules().transactions {
+    for index in 0..generator.rules().transactions.min(extent.transactions) {
         if generator.is_out_of_files() {
             return Ok(Ended::OutOfFiles(index));
         }

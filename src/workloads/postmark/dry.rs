@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::drive::{self, Ended, Files};
+use super::drive::{self, Ended, Extent, Files};
 use super::generator::{File, Generator};
 use super::rules::Rules;
 
@@ -31,8 +31,8 @@ pub fn dry_run(rules: &Rules) -> DryRun {
     let mut generator = Generator::without_source(rules);
     let mut ledger = Ledger::default();
     let run = |generator: &mut Generator, ledger: &mut Ledger| -> Result<DryRun, Infallible> {
-        drive::create_pool(generator, ledger, || ())?;
-        let ended = drive::transactions(generator, ledger, |_, _| ())?;
+        drive::create_pool(generator, ledger, Extent::WHOLE, || ())?;
+        let ended = drive::transactions(generator, ledger, Extent::WHOLE, |_, _| ())?;
         let live = ledger.files;
         drive::delete_pool(generator, ledger, || ())?;
         let Ledger { totals, files_peak, bytes_peak, .. } = *ledger;

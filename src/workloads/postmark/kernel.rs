@@ -70,6 +70,13 @@ fn open(path: &CStr, flags: OFlags, mode: u32) -> Result<OwnedFd> {
     fs::openat(fs::CWD, path, flags, Mode::from_raw_mode(mode))
 }
 
+/// The folder that names this file or folder.
+pub fn open_folder_of(path: &CStr) -> Result<OwnedFd> {
+    let path = path.to_bytes();
+    let folder = path.iter().rposition(|byte| *byte == b'/').map_or(&b"."[..], |slash| &path[..slash]);
+    fs::openat(fs::CWD, folder, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+}
+
 pub fn make_directory(path: &CStr) -> Result<()> {
     fs::mkdirat(fs::CWD, path, Mode::RWXU)
 }

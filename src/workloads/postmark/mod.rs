@@ -10,6 +10,7 @@
 //! rules + seed → generator → drive → Files ─┬─ timed      a trial: strict, ns clock, histograms
 //!                                           ├─ dropin     `fsderby postmark`: the original's reports and errors
 //!                                           ├─ trace      the system calls, without making them
+//!                                           ├─ content    what the files hold, without writing them
 //!                                           └─ dry        sums: how much work it is
 //! ```
 //!
@@ -38,6 +39,7 @@ use super::{ParamSet, Work, Workload};
 use crate::story::Story;
 use crate::units::Scale;
 
+mod content;
 pub mod drive;
 pub mod dropin;
 pub mod dry;
@@ -66,6 +68,7 @@ macro_rules! sets {
 static SETS: &[ParamSet] = sets![
     "postmark-quick",
     "maildir-quick",
+    "maildir-durable",
     "mail-2008-1",
     "mail-2008-1-as-printed",
     "mail-2008-2",

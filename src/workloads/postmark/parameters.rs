@@ -18,6 +18,8 @@ pub struct Parameters {
     pub stdio_buffer: u32,
     /// Whether each created and each appended file is synced before it is closed.
     pub fsync: bool,
+    /// Whether after each creation the folder is synced too, so that the name is as safe as the content.
+    pub fsync_folder: bool,
 }
 
 const KEYS: &[&str] = &[
@@ -34,6 +36,7 @@ const KEYS: &[&str] = &[
     "locations",
     "seed",
     "fsync",
+    "fsync_folder",
 ];
 
 #[derive(Deserialize)]
@@ -78,7 +81,13 @@ impl Parameters {
             return Err(format!("stdio_buffer = {stdio_buffer}: the C library's is 8192 at most"));
         }
         let fsync = get(table, "fsync")?.unwrap_or(false);
-        Ok(Parameters { rules, seed, stdio_buffer, fsync })
+        let fsync_folder = get(table, "fsync_folder")?.unwrap_or(false);
+        if fsync_folder && !fsync {
+            return Err(
+                "fsync_folder = true: a name without its content is of no use; set fsync = true too".into()
+            );
+        }
+        Ok(Parameters { rules, seed, stdio_buffer, fsync, fsync_folder })
     }
 
     /// The rules with the seed that holds: a trial's is cut to PostMark's 32 bits.
@@ -179,6 +188,7 @@ mod tests {
             ("locations = [{path = '../x'}]", "'../x'"),
             ("locations = [{path = 'x', weight = 0}]", "weight"),
             ("stdio_buffer = '64k'", "8192"),
+            ("fsync_folder = true", "set fsync = true too"),
         ] {
             let error = parse(text).expect_err(text);
             assert!(error.contains(words), "{text}: {error}");

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
+use super::content::Checksums;
 use super::drive::Files;
 use super::dry::Totals;
 use super::generator::File;
@@ -24,8 +25,9 @@ pub struct Tools {
     pub namer: Namer,
     pub stdio_buffer: usize,
     pub fsync: bool,
-    /// Of each slot's content; empty where nobody will ask.
-    pub checksums: Vec<u32>,
+    /// Whether the folder that names a new file is synced too.
+    pub fsync_folder: bool,
+    pub checksums: Checksums,
 }
 
 /// The files of one phase.
@@ -84,14 +86,16 @@ impl Timed<'_> {
         Ok(())
     }
 
-    /// Appends a prefix of the source, as the writing does, to what is known of the content.
+    /// Without it POSIX promises that the file's content survives a power cut, but not its name.
+    fn sync_folder(&mut self) -> Result<(), Failed> {
+        let folder = kernel::open_folder_of(self.tools.namer.last()).map_err(failed("open the folder"))?;
+        self.sync(&folder)?;
+        close(folder)
+    }
+
     fn remember(&mut self, file: File, at: u32, bytes: u32) {
         let Tools { checksums, kernel, .. } = &mut *self.tools;
-        let Some(checksum) = checksums.get_mut(file.slot as usize) else { return };
-        let before = if at == 0 { 0 } else { *checksum };
-        let mut hasher = crc32fast::Hasher::new_with_initial_len(before, u64::from(at));
-        hasher.update(&kernel.source[..bytes as usize]);
-        *checksum = hasher.finalize();
+        checksums.remember(file, at, &kernel.source[..bytes as usize]);
     }
 }
 
@@ -102,7 +106,8 @@ impl Files for Timed<'_> {
         self.tools.namer.file(file.name);
         self.time(Kind::Create, |this| {
             let opened = this.tools.kernel.create(this.tools.namer.last()).map_err(failed("create"))?;
-            this.write(opened, file.bytes)
+            this.write(opened, file.bytes)?;
+            if this.tools.fsync_folder { this.sync_folder() } else { Ok(()) }
         })?;
         self.totals.created += 1;
         self.remember(file, 0, file.bytes);
@@ -142,7 +147,12 @@ impl Files for Timed<'_> {
 
     fn make_directory(&mut self, location: u32, subdirectory: u32) -> Result<(), OpError> {
         let name = self.tools.namer.subdirectory(location, subdirectory);
-        directory("mkdir", name, kernel::make_directory(name))
+        directory("mkdir", name, kernel::make_directory(name))?;
+        if !self.tools.fsync_folder {
+            return Ok(());
+        }
+        let synced = kernel::open_folder_of(name).and_then(rustix::fs::fsync);
+        directory("fsync of the folder", name, synced)
     }
 
     fn remove_directory(&mut self, location: u32, subdirectory: u32) -> Result<(), OpError> {

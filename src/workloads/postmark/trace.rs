@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use std::fmt;
 use std::ops::Range;
 
-use super::drive::{self, Ended, Files};
+use super::drive::{self, Ended, Extent, Files};
 use super::generator::{File, Generator};
 use super::names::Namer;
 use super::rules::Rules;
@@ -61,8 +61,8 @@ pub fn trace(rules: &Rules, buffer: usize, tell: &mut dyn FnMut(Call<'_>)) -> En
     };
     let run = |generator: &mut Generator, recorder: &mut Recorder<'_>| -> Result<Ended, Infallible> {
         drive::make_directories(generator, recorder)?;
-        drive::create_pool(generator, recorder, || ())?;
-        let ended = drive::transactions(generator, recorder, |_, _| ())?;
+        drive::create_pool(generator, recorder, Extent::WHOLE, || ())?;
+        let ended = drive::transactions(generator, recorder, Extent::WHOLE, |_, _| ())?;
         drive::delete_pool(generator, recorder, || ())?;
         drive::remove_directories(generator, recorder)?;
         Ok(ended)

@@ -2,21 +2,24 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::drive::{self, Ended};
+use super::content::{self, Checksums};
+use super::drive::{self, Ended, Extent};
 use super::dry::{Totals, dry_run};
-use super::generator::{File, Generator};
+use super::generator::Generator;
 use super::kernel::Kernel;
 use super::latencies::Latencies;
 use super::metrics;
 use super::names::Namer;
 use super::parameters::Parameters;
-use super::timed::{Timed, Tools, path};
+use super::timed::{Timed, Tools};
 use crate::metric::Metric;
 use crate::units::Bytes;
-use crate::workloads::{Clock, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Volume, Work};
+use crate::workloads::{
+    Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Volume, Work,
+};
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
@@ -44,22 +47,47 @@ impl Work for Parameters {
                 rules.transactions, rules.number, rules.seed
             ));
         }
-        let last = if until == Until::End { run.live } else { 0 };
+        let pool = u64::from(rules.number) + u64::from(rules.transactions);
+        let steps = match until {
+            Until::End => pool + run.live,
+            Until::Live => pool,
+            Until::Operation(last) => last.min(pool),
+        };
         let (generator, source) = Generator::new(&rules);
-        let slots = generator.slots() as usize;
+        let checksums = if until == Until::Live { Checksums::of_all(&generator) } else { Checksums::none() };
         Ok(Box::new(Trial {
             tools: Tools {
                 kernel: Kernel::new(&rules, source),
                 namer: Namer::new(&rules),
                 stdio_buffer: self.stdio_buffer as usize,
                 fsync: self.fsync,
-                checksums: if until == Until::Live { vec![0; slots] } else { Vec::new() },
+                fsync_folder: self.fsync_folder,
+                checksums,
             },
             generator,
             latencies: Latencies::new(),
-            steps: u64::from(rules.number) + u64::from(rules.transactions) + last,
+            extent: if let Until::Operation(last) = until {
+                Extent::first(last, &rules)
+            } else {
+                Extent::WHOLE
+            },
+            steps,
             until,
         }))
+    }
+
+    fn operations(&self) -> u64 {
+        u64::from(self.rules.number) + u64::from(self.rules.transactions)
+    }
+
+    /// With fsync every file is synced whenever it is written, so what is live is on the disk.
+    fn durable(&self, seed: u64, operations: u64) -> Durable {
+        if !self.fsync {
+            return Durable::default();
+        }
+        let rules = self.rules_for(seed);
+        let files = content::after(&rules, Extent::first(operations, &rules));
+        Durable { files, named: self.fsync_folder }
     }
 
     fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
@@ -78,21 +106,27 @@ struct Trial {
     /// For the progress: files created first, transactions, files deleted last.
     steps: u64,
     until: Until,
+    extent: Extent,
 }
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
         log.progress().total.store(self.steps, Relaxed);
+        let extent = self.extent;
         self.make_locations()?;
         self.untimed(clock, |g, files| drive::make_directories(g, files))?;
         self.phase("create", clock, log, |g, files, progress| {
-            drive::create_pool(g, files, || progress.step()).map(|()| 0)
+            drive::create_pool(g, files, extent, || progress.step()).map(|()| 0)
         })?;
         self.phase("transactions", clock, log, |g, files, progress| {
-            drive::transactions(g, files, |_, _| progress.step())?;
-            Ok(u64::from(g.rules().transactions))
+            let mut done = 0;
+            drive::transactions(g, files, extent, |_, _| {
+                done += 1;
+                progress.step();
+            })?;
+            Ok(done)
         })?;
-        if self.until == Until::Live {
+        if self.until != Until::End {
             return Ok(());
         }
         self.phase("delete", clock, log, |g, files, progress| {
@@ -103,13 +137,7 @@ impl Ready for Trial {
     }
 
     fn live(&self) -> Vec<LiveFile> {
-        let mut namer = Namer::new(self.generator.rules());
-        let file = |file: File| LiveFile {
-            path: path(namer.file(file.name)),
-            bytes: u64::from(file.bytes),
-            crc32: self.tools.checksums.get(file.slot as usize).copied().unwrap_or(0),
-        };
-        self.generator.files().map(file).collect()
+        self.tools.checksums.live(&self.generator)
     }
 }
 
@@ -162,9 +190,15 @@ impl Trial {
     }
 
     fn make_locations(&self) -> Result<(), OpError> {
-        self.folders().into_iter().try_for_each(|path| {
-            std::fs::create_dir(&path).map_err(|error| OpError { operation: "mkdir", path, error })
-        })
+        let make = |path: &Path| {
+            std::fs::create_dir(path)?;
+            match path.parent().filter(|_| self.tools.fsync_folder) {
+                Some(above) => std::fs::File::open(Path::new(".").join(above))?.sync_all(),
+                None => Ok(()),
+            }
+        };
+        let failed = |path: PathBuf, error| OpError { operation: "mkdir", path, error };
+        self.folders().into_iter().try_for_each(|path| make(&path).map_err(|error| failed(path, error)))
     }
 
     fn remove_locations(&self) -> Result<(), OpError> {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::files::Lenient;
 use super::report::{Counters, Report, Seconds};
 use super::{Flow, Refused, Session};
-use crate::workloads::postmark::drive::{self, Ended};
+use crate::workloads::postmark::drive::{self, Ended, Extent};
 use crate::workloads::postmark::generator::Generator;
 use crate::workloads::postmark::kernel::Kernel;
 use crate::workloads::postmark::names::Namer;
@@ -62,7 +62,9 @@ impl Session<'_> {
             files.step("Creating subdirectories...", |files| drive::make_directories(&generator, files))?;
         }
         let start = files.console.now();
-        files.step("Creating files...", |files| drive::create_pool(&mut generator, files, || ()))?;
+        files.step("Creating files...", |files| {
+            drive::create_pool(&mut generator, files, Extent::WHOLE, || ())
+        })?;
         files.print("Performing transactions")?;
         let before = files.console.now();
         let ended = files.transactions(&mut generator)?;
@@ -100,7 +102,7 @@ impl Lenient<'_, '_> {
     fn transactions(&mut self, generator: &mut Generator) -> io::Result<Ended> {
         let every = generator.rules().transactions / DOTS;
         let mut printed = Ok(());
-        let ended = drive::transactions(generator, self, |files, index| {
+        let ended = drive::transactions(generator, self, Extent::WHOLE, |files, index| {
             if index % every == 0 && printed.is_ok() {
                 printed = files.print(".");
             }
