@@ -1,21 +1,21 @@
 //! The engine beside the original: wall times as ratios, on tmpfs, where the disk hides nothing.
 //!
-//! Each round runs, one after the other and starting with another each time: Debian's `postmark`; our
-//! drop-in, as a program too; a trial's engine in this process; and the engine's system calls alone, replayed
-//! from a list. Promises: drop-in and engine are not slower than the original, and the engine costs at most 5
-//! % more than its system calls.
+//! Each round runs four processes in folders of their own: Debian's `postmark`; our drop-in; a trial's engine; and the
+//! engine's system calls alone, replayed from a list. They take turns of [`TURN`], the others stopped meanwhile, so that
+//! whatever the machine does beside strikes all four alike; a process's time is the sum of its turns. Promises: drop-in and engine
+//! are not slower than the original, and the engine costs at most 5 % more than its system calls.
 //!
-//! A ratio is the median of those of the rounds, and so is that of the CPU time, below it. A promise whose median of wall
-//! times is above its limit is broken, and the bench ends with an error; on a busy machine the CPU time, and more rounds,
-//! tell whether the machine or the engine broke it.
+//! A ratio is the median of those of the rounds. A promise whose ratio is above its limit is broken, and the bench ends
+//! with an error.
 //!
 //! `cargo bench --bench postmark [-- ROUNDS]`
 
 use std::ffi::{CStr, CString};
-use std::fs::File;
 use std::ops::Range;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use fsderby::workloads::postmark::PostMark;
@@ -23,18 +23,33 @@ use fsderby::workloads::postmark::generator::Generator;
 use fsderby::workloads::postmark::rules::Rules;
 use fsderby::workloads::postmark::trace::{Call, trace};
 use fsderby::workloads::{Clock, Histogram, Log, Phase, Progress, Until, Workload};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{self, Mode, OFlags, SeekFrom};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, waitpid};
+use rustix::time::Timespec;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
+/// Long beside what a change of process costs in caches, short beside what else goes on in a machine.
+const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// Each is once first, second, third and last, and once before each other.
+const ORDERS: [[usize; 4]; 4] = [[0, 1, 3, 2], [1, 2, 0, 3], [2, 3, 1, 0], [3, 0, 2, 1]];
 /// tmpfs says 4096 to the original; the engine is given the same.
 const STDIO_BUFFER: usize = 4096;
 
 const NOT_SLOWER: f64 = 1.0;
 const ENGINE_OVER_REPLAY: f64 = 1.05;
 
+const OURS: &str = env!("CARGO_BIN_EXE_fsderby");
+
 fn main() -> ExitCode {
-    match bench() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["engine", set] => find(set).and_then(|rules| engine(&rules)),
+        ["replay", set] => find(set).and_then(|rules| Replay::of(&rules).run()),
+        [rounds] => rounds.parse().context("the number of rounds is no number").and_then(bench),
+        _ => bench(ROUNDS),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("postmark bench: {error:#}");
@@ -43,13 +58,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn bench() -> anyhow::Result<()> {
-    let rounds = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(ROUNDS).max(1);
-    let folder = tempfile::Builder::new().prefix("fsderby-bench").tempdir_in("/dev/shm");
-    let folder = folder.context("could not make a folder on /dev/shm")?;
-    std::env::set_current_dir(&folder).context("could not enter it")?;
+/// The sets of parameters by name.
+fn sets() -> impl Iterator<Item = (String, Rules)> {
     let a = Rules { number: 20_000, transactions: 100_000, ..Rules::default() };
     let b = Rules { number: 2000, transactions: 50_000, low: 1000, high: 100_000, ..Rules::default() };
+    [("A", a), ("B", b)].into_iter().flat_map(|(name, rules)| {
+        [("buffered", true), ("raw", false)]
+            .map(|(how, buffering)| (format!("{name} {how}"), Rules { buffering, ..rules.clone() }))
+    })
+}
+
+fn find(name: &str) -> anyhow::Result<Rules> {
+    let found = sets().find(|(set, _)| set == name);
+    Ok(found.with_context(|| format!("there is no set {name}"))?.1)
+}
+
+fn bench(rounds: usize) -> anyhow::Result<()> {
+    let folder = tempfile::Builder::new().prefix("fsderby-bench").tempdir_in("/dev/shm");
+    let folder = folder.context("could not make a folder on /dev/shm")?;
     println!("PostMark, medians of {rounds} rounds; wall seconds, then ratios");
     println!(
         "{:11} {:>8} {:>8} {:>8} {:>8}   {:>8} {:>8} {:>8}",
@@ -57,108 +83,132 @@ fn bench() -> anyhow::Result<()> {
     );
     println!("{:48}   {:>8} {:>8} {:>8}", "", "/orig.", "/orig.", "/replay");
     let mut broken = Vec::new();
-    for (name, rules) in [("A", a), ("B", b)] {
-        for buffering in [true, false] {
-            let name = format!("{name} {}", if buffering { "buffered" } else { "raw" });
-            broken.extend(measure(&name, &Rules { buffering, ..rules.clone() }, rounds)?);
-        }
+    for (name, rules) in sets() {
+        let rounds: Vec<Round> =
+            (0..rounds).map(|turn| round(turn, &name, &rules, folder.path())).collect::<Result<_, _>>()?;
+        broken.extend(judge(&name, &rounds));
     }
     ensure!(broken.is_empty(), "promises are broken: {}", broken.join("; "));
     println!("every promise is kept");
     Ok(())
 }
 
-/// One line of the table; returns the promises that are broken.
-fn measure(name: &str, rules: &Rules, rounds: usize) -> anyhow::Result<Vec<String>> {
-    std::fs::write("script", rules.script())?;
-    let list = Replay::of(rules);
-    let rounds: Vec<Round<Times>> =
-        (0..rounds).map(|first| round(first, rules, &list)).collect::<Result<_, _>>()?;
-    let seconds = |which: fn(&Round<f64>) -> f64| median(rounds.iter().map(|r| which(&r.wall())).collect());
-    let promises = [
-        Promise::new("drop-in / original", &rounds, |r| r.drop_in / r.original, NOT_SLOWER),
-        Promise::new("engine / original", &rounds, |r| r.prepared / r.original, NOT_SLOWER),
-        Promise::new("engine / replay", &rounds, |r| r.engine / r.replay, ENGINE_OVER_REPLAY),
+/// What one round took, in seconds.
+struct Round {
+    original: f64,
+    drop_in: f64,
+    engine: f64,
+    /// The engine with its preparing: a whole program cannot leave that out, a replay has none.
+    prepared: f64,
+    replay: f64,
+}
+
+fn round(first: usize, set: &str, rules: &Rules, folder: &Path) -> anyhow::Result<Round> {
+    let this = std::env::current_exe()?;
+    let this = this.to_str().context("the bench's path is not text")?;
+    let commands: [&[&str]; 4] = [
+        &["postmark", "script"],
+        &[OURS, "postmark", "script"],
+        &[this, "engine", set],
+        &[this, "replay", set],
     ];
-    let [original, drop_in] = [seconds(|r| r.original), seconds(|r| r.drop_in)];
-    let [engine, replay] = [seconds(|r| r.engine), seconds(|r| r.replay)];
-    let [a, b, c] = promises.each_ref().map(|promise| promise.ratio);
-    println!("{name:11} {original:8.3} {drop_in:8.3} {engine:8.3} {replay:8.3}   {a:8.3} {b:8.3} {c:8.3}");
-    let [a, b, c] = promises.each_ref().map(|promise| promise.cpu_ratio);
-    println!("{:>47}   {a:8.3} {b:8.3} {c:8.3}", "CPU time");
-    Ok(promises.iter().filter(|promise| promise.is_broken()).map(|promise| promise.text(name)).collect())
-}
-
-/// Seconds.
-#[derive(Clone, Copy, Default)]
-struct Times {
-    wall: f64,
-    cpu: f64,
-}
-
-/// What one round took: [`Times`], or one kind of them.
-#[derive(Clone, Copy, Default)]
-struct Round<T> {
-    original: T,
-    drop_in: T,
-    engine: T,
-    /// The engine with its preparing.
-    prepared: T,
-    replay: T,
-}
-
-impl Round<Times> {
-    fn map(&self, one: fn(Times) -> f64) -> Round<f64> {
-        let Round { original, drop_in, engine, prepared, replay } = *self;
-        let [original, drop_in, engine, prepared, replay] =
-            [original, drop_in, engine, prepared, replay].map(one);
-        Round { original, drop_in, engine, prepared, replay }
+    let mut all = Vec::new();
+    for (number, command) in commands.iter().enumerate() {
+        let place = folder.join(number.to_string());
+        std::fs::create_dir_all(&place)?;
+        std::fs::write(place.join("script"), rules.script())?;
+        all.push(Contestant::start(command, &place, number >= 2)?);
     }
-
-    fn wall(&self) -> Round<f64> {
-        self.map(|times| times.wall)
-    }
-
-    fn cpu(&self) -> Round<f64> {
-        self.map(|times| times.cpu)
-    }
-}
-
-fn round(first: usize, rules: &Rules, list: &Replay) -> anyhow::Result<Round<Times>> {
-    let mut round = Round::default();
-    for which in (0..4).map(|turn| (first + turn) % 4) {
-        match which {
-            0 => round.original = program("postmark", &[])?,
-            1 => round.drop_in = program(OURS, &["postmark"])?,
-            2 => [round.prepared, round.engine] = engine(rules)?,
-            _ => round.replay = list.run()?,
+    // Who comes after whom changes too: each finds the caches as the one before has left them.
+    for order in ORDERS.iter().cycle().skip(first) {
+        if all.iter().all(|contestant| contestant.has_ended) {
+            break;
+        }
+        for &number in order {
+            all[number].turn()?;
         }
     }
-    Ok(round)
+    let [original, drop_in, engine, replay] = [0, 1, 2, 3].map(|number| all[number].took.as_secs_f64());
+    Ok(Round { original, drop_in, engine, prepared: engine + all[2].prepared.as_secs_f64(), replay })
 }
 
-struct Promise {
-    what: &'static str,
-    ratio: f64,
-    cpu_ratio: f64,
-    limit: f64,
+/// A process that runs only in its turns.
+struct Contestant {
+    child: Child,
+    watch: OwnedFd,
+    prepared: Duration,
+    took: Duration,
+    has_ended: bool,
 }
 
-impl Promise {
-    fn new(what: &'static str, rounds: &[Round<Times>], ratio: fn(Round<f64>) -> f64, limit: f64) -> Self {
-        let ratios: Vec<f64> = rounds.iter().map(|round| ratio(round.wall())).collect();
-        let cpu_ratio = median(rounds.iter().map(|round| ratio(round.cpu())).collect());
-        Promise { what, ratio: median(ratios), cpu_ratio, limit }
+impl Contestant {
+    /// Started and stopped: at once, or where it `prepares` itself when it is ready.
+    fn start(command: &[&str], place: &Path, prepares: bool) -> anyhow::Result<Self> {
+        let begin = Instant::now();
+        let child = Command::new(command[0])
+            .args(&command[1..])
+            .current_dir(place)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .with_context(|| {
+                format!("could not run {}; the original is in Debian's package postmark", command[0])
+            })?;
+        let pid = Pid::from_child(&child);
+        let watch = pidfd_open(pid, PidfdFlags::empty())?;
+        if !prepares {
+            kill_process(pid, Signal::STOP)?;
+        }
+        let status = waitpid(Some(pid), WaitOptions::UNTRACED)?;
+        ensure!(status.is_some_and(|(_, status)| status.stopped()), "{} ended early", command.join(" "));
+        let (prepared, took) =
+            if prepares { (begin.elapsed(), Duration::ZERO) } else { (Duration::ZERO, begin.elapsed()) };
+        Ok(Contestant { child, watch, prepared, took, has_ended: false })
     }
 
-    fn is_broken(&self) -> bool {
-        self.ratio > self.limit
+    fn turn(&mut self) -> anyhow::Result<()> {
+        if self.has_ended {
+            return Ok(());
+        }
+        let pid = Pid::from_child(&self.child);
+        let begin = Instant::now();
+        kill_process(pid, Signal::CONT)?;
+        self.has_ended = poll(&mut [PollFd::new(&self.watch, PollFlags::IN)], Some(&TURN))? == 1;
+        if self.has_ended {
+            self.took += begin.elapsed();
+            let status = self.child.wait()?;
+            ensure!(status.success(), "a contestant ended with {status}");
+        } else {
+            kill_process(pid, Signal::STOP)?;
+            self.took += begin.elapsed();
+        }
+        Ok(())
     }
+}
 
-    fn text(&self, name: &str) -> String {
-        let Promise { what, ratio, cpu_ratio, limit } = self;
-        format!("{name}: {what} is {ratio:.3} (CPU {cpu_ratio:.3}), promised ≤ {limit:.2}")
+impl Drop for Contestant {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
+}
+
+/// One line of the table; returns the promises that are broken.
+fn judge(name: &str, rounds: &[Round]) -> Vec<String> {
+    let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
+    let [original, drop_in] = [middle(|r| r.original), middle(|r| r.drop_in)];
+    let [engine, replay] = [middle(|r| r.engine), middle(|r| r.replay)];
+    let promises = [
+        ("drop-in / original", middle(|r| r.drop_in / r.original), NOT_SLOWER),
+        ("engine / original", middle(|r| r.prepared / r.original), NOT_SLOWER),
+        ("engine / replay", middle(|r| r.engine / r.replay), ENGINE_OVER_REPLAY),
+    ];
+    let [a, b, c] = promises.map(|(_, ratio, _)| ratio);
+    println!("{name:11} {original:8.3} {drop_in:8.3} {engine:8.3} {replay:8.3}   {a:8.3} {b:8.3} {c:8.3}");
+    let broken = promises.into_iter().filter(|(_, ratio, limit)| ratio > limit);
+    broken
+        .map(|(what, ratio, limit)| format!("{name}: {what} is {ratio:.3}, promised ≤ {limit:.2}"))
+        .collect()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -167,65 +217,24 @@ fn median(mut values: Vec<f64>) -> f64 {
     (values[low] + values[high]) / 2.0
 }
 
-const OURS: &str = env!("CARGO_BIN_EXE_fsderby");
-
-/// Wall time, and the CPU time of this thread or of the children that have ended.
-struct Stopwatch {
-    wall: Instant,
-    cpu: fn() -> anyhow::Result<f64>,
-    cpu_start: f64,
+/// Ready to work, but not before its turn.
+fn wait_for_turn() -> anyhow::Result<()> {
+    Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
-impl Stopwatch {
-    fn start(cpu: fn() -> anyhow::Result<f64>) -> anyhow::Result<Self> {
-        let cpu_start = cpu()?;
-        Ok(Stopwatch { wall: Instant::now(), cpu, cpu_start })
-    }
-
-    fn read(&self) -> anyhow::Result<Times> {
-        let wall = self.wall.elapsed().as_secs_f64();
-        Ok(Times { wall, cpu: (self.cpu)()? - self.cpu_start })
-    }
-}
-
-fn thread_cpu() -> anyhow::Result<f64> {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Ok(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
-}
-
-fn children_cpu() -> anyhow::Result<f64> {
-    let stat = procfs::process::Process::myself()?.stat()?;
-    Ok((stat.cutime + stat.cstime) as f64 / procfs::ticks_per_second() as f64)
-}
-
-fn program(program: &str, arguments: &[&str]) -> anyhow::Result<Times> {
-    let watch = Stopwatch::start(children_cpu)?;
-    let status = Command::new(program)
-        .args(arguments)
-        .arg("script")
-        .stdin(Stdio::null())
-        .stdout(File::create("/dev/null")?)
-        .status()
-        .with_context(|| format!("could not run {program}; the original is in Debian's package postmark"))?;
-    let times = watch.read()?;
-    ensure!(status.success(), "{program} ended with {status}");
-    Ok(times)
-}
-
-/// A trial's engine with and without its preparing: a whole program cannot leave that out, a replay has none.
-fn engine(rules: &Rules) -> anyhow::Result<[Times; 2]> {
+/// A trial's engine.
+fn engine(rules: &Rules) -> anyhow::Result<()> {
     let Rules { number, transactions, low, high, buffering, seed, .. } = rules;
     let table = format!(
         "number = {number}\ntransactions = {transactions}\nsize = [{low}, {high}]\nbuffering = {buffering}\n\
          seed = {seed}\nstdio_buffer = {STDIO_BUFFER}\n"
     );
-    let prepared = Stopwatch::start(thread_cpu)?;
     let work = PostMark.parse(&table.parse()?).map_err(anyhow::Error::msg)?;
     let mut ready = work.prepare(0, Until::End).map_err(anyhow::Error::msg)?;
     let (clock, mut log) = (WallClock(Instant::now()), Silent::default());
-    let engine = Stopwatch::start(thread_cpu)?;
+    wait_for_turn()?;
     ready.run(&clock, &mut log)?;
-    Ok([prepared.read()?, engine.read()?])
+    std::process::exit(0)
 }
 
 struct WallClock(Instant);
@@ -276,7 +285,7 @@ impl Replay {
     }
 
     /// Does nothing but the calls, and stops where one fails.
-    fn run(&self) -> anyhow::Result<Times> {
+    fn run(&self) -> anyhow::Result<()> {
         let (create, create_mode, append) = if self.buffering {
             (OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, 0o666, OFlags::WRONLY | OFlags::CREATE)
         } else {
@@ -285,7 +294,7 @@ impl Replay {
         let open = |path: &CStr, flags, mode| fs::openat(fs::CWD, path, flags, Mode::from_raw_mode(mode));
         let mut space = vec![0; self.source.len().max(STDIO_BUFFER)];
         let mut file = None;
-        let watch = Stopwatch::start(thread_cpu)?;
+        wait_for_turn()?;
         for call in &self.calls {
             match (call, &file) {
                 (Bare::Create(path), _) => file = Some(open(path, create, create_mode)?),
@@ -305,7 +314,8 @@ impl Replay {
                 _ => bail!("a request without an open file"),
             }
         }
-        watch.read()
+        // Giving the list back would be timed.
+        std::process::exit(0)
     }
 }
 

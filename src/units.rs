@@ -33,6 +33,15 @@ impl FromStr for Bytes {
     }
 }
 
+impl Bytes {
+    /// Exactly, and as it is read: `38g`, `1600m`, `4097`.
+    pub fn written(self) -> String {
+        let steps = [(GIB, "g"), (MIB, "m"), (KIB, "k")];
+        let step = steps.iter().find(|(step, _)| self.0 > 0 && self.0.is_multiple_of(*step));
+        step.map_or_else(|| self.0.to_string(), |(step, suffix)| format!("{}{suffix}", self.0 / step))
+    }
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const STEPS: [(u64, &str); 6] = [

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use fsderby::agent::channel::decode;
 use fsderby::agent::protocol::{Event, ImageState, Job, Role};
 use fsderby::filesystems::{self, TABLE, Variant, accept};
-use fsderby::grounds;
+use fsderby::grounds::{self, Moment};
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Entrant, Plan};
 use support::{desk::Desk, has_loop};
@@ -26,7 +26,8 @@ fn plan(filesystems: &str) -> Plan {
 
 /// The proof's job and the first round's.
 fn jobs(plan: &Plan, ground: &str, token: &str) -> [Job; 2] {
-    let device = grounds::parse(ground).unwrap().device(ImageState::Sparse);
+    let device =
+        grounds::parse(ground).unwrap().device(&Moment { image: ImageState::Sparse, round: 1, seed: 0 });
     let job = |trial| plan.job(&trial, 1, device.clone(), token);
     [job(plan.proofs().next().unwrap()), job(plan.round(1).next().unwrap())]
 }

@@ -10,11 +10,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fsderby::agent::protocol::{At, Dev, Event, ImageState, Job, Role};
+use fsderby::agent::protocol::{At, Dev, Event, Job, Role};
 use fsderby::agent::{Mishap, find_program};
 use fsderby::filesystems::KernelNeed;
 use fsderby::grounds::vm::{Vm, kernel};
-use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Need, Next};
+use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Moment, Need, Next};
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Plan, Rounds};
 use fsderby::lab::race::{Race, Watch};
@@ -188,8 +188,8 @@ impl Ground for Perilous {
     fn tool(&self, program: &str) -> Result<(), Missing> {
         self.well.tool(program)
     }
-    fn device(&self, state: ImageState) -> Dev {
-        self.well.device(state)
+    fn device(&self, moment: &Moment) -> Dev {
+        self.well.device(moment)
     }
     fn folder(&self) -> &Path {
         self.well.folder()

@@ -19,7 +19,7 @@ use rustix::system::{RebootCommand, init_module, reboot};
 
 use super::channel::Sender;
 use super::protocol::{Dev, Event, Job, PROTOCOL};
-use super::{monotonic_ns, trial};
+use super::{disk, monotonic_ns, trial};
 use crate::probes::memory::for_use;
 use crate::units::Bytes;
 
@@ -42,17 +42,15 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     ensure!(rustix::process::getpid().is_init(), "only the first process of a guest can be its init");
     mount_own()?;
     load("boot")?;
-    let out = Port { file: open_port()?, mishap };
-    let mut tell = Sender::new(out);
+    let job = read_job();
+    let mut tell = Sender::new(way_out(job.as_ref(), mishap)?);
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     let build = env!("CARGO_PKG_VERSION").to_owned();
     tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
-    if Path::new("/job.json").exists() {
-        let ready = prepare();
-        match ready {
-            Ok((job, _ballast)) => trial::carry_out(&job, true, &mut tell)?,
-            Err(e) => tell.send(&failed(&e))?,
-        }
+    match job.map(|job| job.and_then(|job| prepare(&job).map(|ballast| (job, ballast)))) {
+        Some(Ok((job, _ballast))) => trial::carry_out(&job, true, &mut tell)?,
+        Some(Err(e)) => tell.send(&failed(&e))?,
+        None => {}
     }
     tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })?;
     reboot(RebootCommand::PowerOff).context("could not switch the guest off")?;
@@ -74,16 +72,36 @@ fn mount_own() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The job, with all that it needs loaded, its disk there, and no more memory free than it may have.
-fn prepare() -> anyhow::Result<(Job, Vec<u8>)> {
-    let job: Job = serde_json::from_slice(&fs::read("/job.json").context("could not read the job")?)
-        .context("could not understand the job")?;
+fn read_job() -> Option<anyhow::Result<Job>> {
+    let bytes = fs::read("/job.json").ok()?;
+    Some(serde_json::from_slice(&bytes).context("could not understand the job"))
+}
+
+/// Where events go: into memory that the host looks at where its clock must not be felt, else through a port.
+fn way_out(job: Option<&anyhow::Result<Job>>, mishap: Option<Mishap>) -> anyhow::Result<Box<dyn Write>> {
+    match job {
+        Some(Ok(Job { device: Dev::Model(_), size, .. })) => Ok(Box::new(disk::events(*size)?)),
+        _ => Ok(Box::new(Port { file: open_port()?, mishap })),
+    }
+}
+
+/// All that the job needs loaded, its disk there, and no more memory free than it may have.
+fn prepare(job: &Job) -> anyhow::Result<Vec<u8>> {
     ensure!(job.protocol == PROTOCOL, "the job speaks protocol {}, this agent {PROTOCOL}", job.protocol);
-    let Dev::Block { path, .. } = &job.device else { anyhow::bail!("the job is none for a guest") };
     load("job")?;
-    wait_for(|| Path::new(path).exists().then_some(())).with_context(|| format!("there is no {path}"))?;
-    let ballast = job.memory.map(ballast).transpose()?.unwrap_or_default();
-    Ok((job, ballast))
+    match &job.device {
+        Dev::Block { path, .. } => {
+            wait_for(|| Path::new(path).exists().then_some(()))
+                .with_context(|| format!("there is no {path}"))?;
+        }
+        Dev::Model(modelled) => {
+            disk::seed_random(modelled.guest_seed)?;
+            disk::start(modelled, job.size)?;
+            wait_for(|| disk::is_there().then_some(())).context("the modelled disk did not appear")?;
+        }
+        _ => anyhow::bail!("the job is none for a guest"),
+    }
+    Ok(job.memory.map(ballast).transpose()?.unwrap_or_default())
 }
 
 /// Loads the modules of that list. One that finds no device of its own may refuse; what then lacks shows in the trial.

@@ -30,10 +30,7 @@ pub fn main() -> anyhow::Result<u8> {
         "the job speaks protocol {}, this agent {PROTOCOL}",
         job.protocol
     );
-    anyhow::ensure!(
-        !matches!(job.device, Dev::Block { .. }),
-        "a job for a guest's disk is no job for this machine"
-    );
+    anyhow::ensure!(!job.device.is_guests(), "a job for a guest's disk is no job for this machine");
     // A session of its own: the terminal's Ctrl-C is the host's to answer.
     let _ = rustix::process::setsid();
     let root = rustix::process::geteuid().is_root();

@@ -11,6 +11,7 @@
 //! unnamed image. The keeper, outside, removes what has a name.
 
 pub mod channel;
+pub mod disk;
 mod init;
 mod keeper;
 mod memory_group;

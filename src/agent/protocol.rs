@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use fsderby_diskmodel::Draw;
 use serde::{Deserialize, Serialize};
 
 use crate::filesystems::{Argv, Check, Mount};
@@ -70,8 +71,33 @@ pub enum Dev {
     /// In a guest: the disk that its machine gave it, a fresh image of the host's in this folder. `direct`: the host's page cache
     /// is kept out.
     Block { path: String, folder: String, state: ImageState, direct: bool },
+    /// In a guest: a part of a disk that is modelled there, in virtual time.
+    Model(Modelled),
     /// No device: an existing folder, in which a site is made and removed.
     Folder { path: String },
+}
+
+impl Dev {
+    /// Whether the job is for a machine of its own.
+    pub fn is_guests(&self) -> bool {
+        matches!(self, Dev::Block { .. } | Dev::Model(_))
+    }
+}
+
+/// A part of a modelled disk, and the machine that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modelled {
+    pub disk: String,
+    /// Of the disk's file.
+    pub blake3: String,
+    /// Where the window begins on the disk.
+    pub offset: Bytes,
+    /// Million instructions a second.
+    pub mips: u32,
+    /// What is taken of the ensemble.
+    pub draw: Draw,
+    /// Of the guest's random numbers.
+    pub guest_seed: u64,
 }
 
 /// In which state each trial finds its image; it shifts results up to 1.6 times, so it is stated.

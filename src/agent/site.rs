@@ -12,7 +12,7 @@ use fsderby_sys::loop_device::{LoopDevice, forget_cached};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use super::protocol::{Dev, ImageState, Space};
-use super::{StepError, mounting, protocol::At};
+use super::{StepError, disk, mounting, protocol::At};
 use crate::filesystems::{DEVICE, MOUNTPOINT, Mount, Mounted};
 use crate::units::{Bytes, MIB};
 
@@ -83,6 +83,10 @@ impl Site {
             Dev::Image { folder, .. } => Err(StepError::new("attach", folder, "loop devices need root")),
             Dev::Block { path, direct, .. } => {
                 Self::below(Below::Disk { path: path.into(), direct: *direct }, Path::new("/dev"), token)
+            }
+            Dev::Model(_) => {
+                let device = Below::Disk { path: disk::DEVICE.into(), direct: true };
+                Self::below(device, Path::new("/dev"), token)
             }
             Dev::Folder { path } => Self::in_folder(Path::new(path), token),
         }

@@ -7,7 +7,7 @@ use fsderby_sys::process::{Reaped, Usage, reap};
 
 use super::channel::Sender;
 use super::memory_group::MemoryGroup;
-use super::protocol::{Dev, Event, Job, Step, Stepped};
+use super::protocol::{Event, Job, Step, Stepped};
 use super::return_to_service::{first_file, survivors};
 use super::site::Site;
 use super::work::{Start, Worker};
@@ -182,7 +182,7 @@ impl Hands<'_> {
     /// The worker is started and prepared here, so that nothing of that falls between the probes.
     fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
-        let is_guest = matches!(job.device, Dev::Block { .. });
+        let is_guest = job.device.is_guests();
         if let Some(limit) = job.memory.filter(|_| !is_guest) {
             let group = MemoryGroup::new(&job.token, limit);
             self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Need, local};
+use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
 use crate::agent::memory_group_version;
-use crate::agent::protocol::{Dev, ImageState, Job};
+use crate::agent::protocol::{Dev, Job};
 use crate::filesystems::KernelNeed;
 use crate::store::record::ClockKind;
 use crate::story::Story;
@@ -85,7 +85,7 @@ impl Ground for Directory {
         Ok(())
     }
 
-    fn device(&self, _state: ImageState) -> Dev {
+    fn device(&self, _moment: &Moment) -> Dev {
         Dev::Folder { path: self.path.display().to_string() }
     }
 

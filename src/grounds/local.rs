@@ -63,7 +63,8 @@ impl Launched for LocalAgent {
         }
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
-        Ended { fault, console: text.lines().map(str::to_owned).collect() }
+        let console = text.lines().map(str::to_owned).collect();
+        Ended { fault, console, ..Ended::default() }
     }
 }
 

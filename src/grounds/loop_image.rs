@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Need, local};
+use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
 use crate::agent::memory_group_version;
-use crate::agent::protocol::{Dev, ImageState, Job};
+use crate::agent::protocol::{Dev, Job};
 use crate::filesystems::KernelNeed;
 use crate::store::record::ClockKind;
 use crate::story::Story;
@@ -100,8 +100,8 @@ impl Ground for Loop {
         local::has_tool(program)
     }
 
-    fn device(&self, state: ImageState) -> Dev {
-        Dev::Image { folder: self.folder.display().to_string(), state }
+    fn device(&self, moment: &Moment) -> Dev {
+        Dev::Image { folder: self.folder.display().to_string(), state: moment.image }
     }
 
     fn folder(&self) -> &Path {

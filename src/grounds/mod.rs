@@ -6,6 +6,7 @@ mod auto;
 mod directory;
 mod local;
 mod loop_image;
+pub mod model;
 mod stream;
 pub mod vm;
 
@@ -22,7 +23,8 @@ use crate::story::Story;
 use crate::units::Bytes;
 
 /// Every kind of ground.
-pub static TABLE: &[&dyn GroundKind] = &[&loop_image::LoopKind, &vm::VmKind, &directory::DirectoryKind];
+pub static TABLE: &[&dyn GroundKind] =
+    &[&loop_image::LoopKind, &vm::VmKind, &model::ModelKind, &directory::DirectoryKind];
 
 /// A kind of ground, as an experiment names it: `loop`, `directory:PATH`.
 pub trait GroundKind: Sync {
@@ -44,7 +46,7 @@ pub trait Ground: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
-    fn device(&self, state: ImageState) -> Dev;
+    fn device(&self, moment: &Moment) -> Dev;
     /// Release and build of the kernel where it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {
         None
@@ -77,6 +79,16 @@ pub struct GroundTraits {
 pub struct Need {
     pub size: Bytes,
     pub memory: Option<Bytes>,
+}
+
+/// What a trial's device may depend on, beside the ground.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub image: ImageState,
+    /// 0 for a proof.
+    pub round: u32,
+    /// The plan's.
+    pub seed: u64,
 }
 
 /// Something that is not here, and what brings it.
@@ -125,6 +137,8 @@ pub struct Ended {
     pub fault: String,
     /// All lines that it wrote to its standard error or console.
     pub console: Vec<String>,
+    /// What a modelled disk did, request after request; see [`crate::agent::disk::request`].
+    pub requests: Vec<u8>,
 }
 
 impl Ended {

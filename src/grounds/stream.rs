@@ -12,18 +12,24 @@ use crate::agent::monotonic_ns;
 
 pub struct Events<R> {
     pipe: R,
-    /// Bytes that came and are not yet a whole line.
+    lines: Lines,
+}
+
+/// Bytes that came, and the events in them.
+#[derive(Default)]
+pub struct Lines {
+    /// Not yet a whole line.
     unread: Vec<u8>,
     expected: u64,
 }
 
 impl<R: Read + AsFd> Events<R> {
     pub fn new(pipe: R) -> Self {
-        Events { pipe, unread: Vec::new(), expected: 0 }
+        Events { pipe, lines: Lines::default() }
     }
 
     pub fn next(&mut self, wait: Duration) -> Next {
-        if let Some(next) = self.take_line() {
+        if let Some(next) = self.lines.take() {
             return next;
         }
         match self.wait_readable(wait) {
@@ -35,22 +41,10 @@ impl<R: Read + AsFd> Events<R> {
         match self.pipe.read(&mut bytes) {
             Ok(0) | Err(_) => Next::Ended,
             Ok(length) => {
-                self.unread.extend_from_slice(&bytes[..length]);
-                self.take_line().unwrap_or(Next::Quiet)
+                self.lines.push(&bytes[..length]);
+                self.lines.take().unwrap_or(Next::Quiet)
             }
         }
-    }
-
-    fn take_line(&mut self) -> Option<Next> {
-        let end = self.unread.iter().position(|b| *b == b'\n')?;
-        let line: Vec<u8> = self.unread.drain(..=end).collect();
-        let line = String::from_utf8_lossy(&line[..end]);
-        let decoded = decode(&line, self.expected);
-        self.expected += 1;
-        Some(match decoded {
-            Ok(event) => Next::Event(Stamped { host_ns: monotonic_ns(), event }),
-            Err(what) => Next::Damaged(what),
-        })
     }
 
     fn wait_readable(&self, wait: Duration) -> rustix::io::Result<bool> {
@@ -60,5 +54,23 @@ impl<R: Read + AsFd> Events<R> {
             Err(rustix::io::Errno::INTR) => Ok(false),
             other => Ok(other? > 0),
         }
+    }
+}
+
+impl Lines {
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.unread.extend_from_slice(bytes);
+    }
+
+    pub fn take(&mut self) -> Option<Next> {
+        let end = self.unread.iter().position(|b| *b == b'\n')?;
+        let line: Vec<u8> = self.unread.drain(..=end).collect();
+        let line = String::from_utf8_lossy(&line[..end]);
+        let decoded = decode(&line, self.expected);
+        self.expected += 1;
+        Some(match decoded {
+            Ok(event) => Next::Event(Stamped { host_ns: monotonic_ns(), event }),
+            Err(what) => Next::Damaged(what),
+        })
     }
 }

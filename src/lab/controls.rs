@@ -3,7 +3,7 @@
 use crate::agent::protocol::{At, Job, Step, Tree};
 use crate::filesystems::{self, Mount};
 use crate::probes::Raw;
-use crate::store::record::{Control, Held, Record};
+use crate::store::record::{ClockKind, Control, Held, Record};
 use crate::units::Bytes;
 
 /// A guest's clock may differ from the host's by both of these before its trial is void.
@@ -112,6 +112,9 @@ fn flush(record: &Record) -> Option<Control> {
 }
 
 fn clock(record: &Record) -> Option<Control> {
+    if record.clock == ClockKind::Virtual {
+        return None;
+    }
     let drift = record.circumstances.clock_drift_ns.unsigned_abs();
     let share = drift as f64 / record.circumstances.host_ns.max(1) as f64;
     let seen = format!("{:.3} ms apart ({:.4} %)", drift as f64 / 1e6, share * 100.0);

@@ -9,7 +9,8 @@ use super::metrics;
 use crate::agent::protocol::{Buckets, Event, Job, Role, Step, Stepped, WorkSpec};
 use crate::grounds::{Ended, GroundTraits, Stamped};
 use crate::probes::Raw;
-use crate::store::record::{Circumstances, Control, Held, Outcome, Record, SCHEMA};
+use crate::store::Attached;
+use crate::store::record::{Circumstances, ClockKind, Control, Held, Outcome, Record, SCHEMA};
 use crate::workloads;
 
 /// A trial whose events are still coming.
@@ -34,9 +35,7 @@ pub struct Fold<'a> {
 #[derive(Clone, Debug)]
 pub struct Folded {
     pub record: Record,
-    pub histograms: Vec<Buckets>,
-    /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
-    pub console: String,
+    pub attached: Attached,
 }
 
 impl<'a> Fold<'a> {
@@ -125,10 +124,12 @@ impl<'a> Fold<'a> {
             .get_or_insert(format!("{during}: nothing was heard from the agent for {} s", silence.as_secs()));
     }
 
-    pub fn finish(mut self, ended: &Ended, circumstances: Circumstances) -> Folded {
+    pub fn finish(mut self, ended: Ended, circumstances: Circumstances) -> Folded {
         self.record.circumstances = circumstances;
         self.clock_ends();
-        self.record.circumstances.clock_drift_ns = self.drift_before_ns;
+        if self.record.clock != ClockKind::Virtual {
+            self.record.circumstances.clock_drift_ns = self.drift_before_ns;
+        }
         let asked = self
             .job
             .steps
@@ -136,7 +137,7 @@ impl<'a> Fold<'a> {
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
         let witness = Witness { asked, cold: self.cold.as_ref(), direct: self.direct };
         self.record.controls = controls::judge(&self.record, self.job, witness);
-        (self.record.outcome, self.record.reason) = self.outcome(ended);
+        (self.record.outcome, self.record.reason) = self.outcome(&ended);
         if let Some(engine) = workloads::engine(&self.job.work.engine)
             && let Ok(work) = engine.parse(&self.job.work.parameters)
         {
@@ -144,7 +145,8 @@ impl<'a> Fold<'a> {
             self.record.metrics_version = metrics::version(&*work);
         }
         let console = ended.console.iter().map(|line| format!("{line}\n")).collect();
-        Folded { record: self.record, histograms: self.histograms, console }
+        let attached = Attached { histograms: self.histograms, console, requests: ended.requests };
+        Folded { record: self.record, attached }
     }
 
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
@@ -233,6 +235,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         survivors: None,
         histograms: Vec::new(),
         console: None,
+        requests: None,
         metrics: Vec::new(),
         metrics_version: 0,
         circumstances: Circumstances::default(),

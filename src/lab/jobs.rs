@@ -3,10 +3,13 @@
 use super::plan::{Entrant, Plan, PlannedWork};
 use crate::agent::protocol::{At, Dev, Job, PROTOCOL, Role, Step};
 use crate::filesystems::{self, Filesystem};
+use crate::grounds::Moment;
 use crate::workloads::Until;
 
 /// A trial whose work takes longer than this has hung.
 const LIMIT_SECONDS: u64 = 3600;
+/// In virtual time waiting costs nothing.
+const VIRTUAL_LIMIT_SECONDS: u64 = 7 * 24 * 3600;
 const PROGRESS_EVERY_MS: u64 = 1000;
 
 /// One cell of one round.
@@ -52,12 +55,19 @@ impl Plan {
         self.round(0).map(|trial| Trial { role: Role::Proof, ..trial })
     }
 
+    /// What a trial's device may depend on.
+    pub fn moment(&self, trial: &Trial<'_>) -> Moment {
+        Moment { image: self.image, round: trial.round, seed: self.plan_seed }
+    }
+
     /// The job of a trial. `token` names what the agent makes on the host.
     pub fn job(&self, trial: &Trial<'_>, attempt: u32, device: Dev, token: &str) -> Job {
         let kind = match device {
-            Dev::Image { .. } | Dev::Block { .. } => filesystems::find(&trial.entrant.kind),
+            Dev::Image { .. } | Dev::Block { .. } | Dev::Model(_) => filesystems::find(&trial.entrant.kind),
             Dev::Folder { .. } => None,
         };
+        // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
+        let progress = (!matches!(device, Dev::Model(_))).then_some(PROGRESS_EVERY_MS);
         Job {
             protocol: PROTOCOL,
             token: token.to_owned(),
@@ -76,15 +86,15 @@ impl Plan {
             memory: self.memory,
             work: trial.work.work.clone(),
             workload_seed: self.workload_seed(trial.round),
-            progress_every_ms: Some(PROGRESS_EVERY_MS),
-            limit_seconds: LIMIT_SECONDS,
+            progress_every_ms: progress,
+            limit_seconds: if progress.is_some() { LIMIT_SECONDS } else { VIRTUAL_LIMIT_SECONDS },
         }
     }
 }
 
 /// Only a guest must be told what to load.
 fn modules(kind: Option<&dyn Filesystem>, device: &Dev) -> Vec<String> {
-    let named = kind.filter(|_| matches!(device, Dev::Block { .. })).map(|k| k.kernel().modules);
+    let named = kind.filter(|_| device.is_guests()).map(|k| k.kernel().modules);
     named.unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
 }
 

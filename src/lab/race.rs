@@ -11,7 +11,7 @@ use super::skips::Skip;
 use crate::agent::protocol::{Event, Role};
 use crate::grounds::{Ended, Ground, Next};
 use crate::store::record::{Circumstances, Outcome, Record};
-use crate::store::{Folder, Run};
+use crate::store::{Attached, Folder, Run};
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
@@ -105,7 +105,7 @@ impl Race<'_> {
             let trial = Trial { role: Role::Proof, round: 0, order: 0, entrant, work };
             let mut record = self.blank(&trial, 1);
             (record.trial, record.reason) = (name, Some(skip.reason.clone()));
-            self.store(Folded { record, histograms: Vec::new(), console: String::new() }, history)?;
+            self.store(Folded { record, attached: Attached::default() }, history)?;
         }
         Ok(())
     }
@@ -156,22 +156,21 @@ impl Race<'_> {
     }
 
     fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
-        let record = self.folder.append(folded.record, &folded.histograms, &folded.console)?;
+        let record = self.folder.append(folded.record, &folded.attached)?;
         history.add(&record);
         self.watch.record(&record);
         Ok(record.outcome)
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let device = self.ground.device(self.plan.image);
-        let job = self.plan.job(trial, attempt, device, "");
+        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial)), "");
         blank(trial, &job, self.ground.name(), self.ground.traits())
     }
 
     /// One launch with one job, folded.
     fn launch(&mut self, trial: &Trial<'_>, attempt: u32) -> anyhow::Result<Folded> {
         let token = format!("{}-{}-{attempt}", std::process::id(), token(&trial.name()));
-        let job = self.plan.job(trial, attempt, self.ground.device(self.plan.image), &token);
+        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial)), &token);
         let mut fold = Fold::new(trial, &job, self.ground.name(), self.ground.traits());
         let mut circumstances = Circumstances {
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -211,7 +210,7 @@ impl Race<'_> {
         let ended: Ended = launched.end();
         circumstances.host_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         circumstances.steal_ns = steal_ns().saturating_sub(steal);
-        Ok(fold.finish(&ended, circumstances))
+        Ok(fold.finish(ended, circumstances))
     }
 }
 

@@ -97,7 +97,7 @@ fn order_holds(plan: &Plan, record: &Record) -> Option<String> {
 }
 
 fn files_hold(run: &Run, record: &Record) -> Option<String> {
-    let beside = record.histograms.iter().chain(&record.console);
+    let beside = record.histograms.iter().chain(&record.console).chain(&record.requests);
     beside.into_iter().find_map(|file| match std::fs::read(run.folder.join(&file.path)) {
         Err(e) => Some(format!("{} cannot be read: {e}", file.path)),
         Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != file.blake3 => {

@@ -273,6 +273,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         ingredients: BTreeMap::new(),
         histograms: Vec::new(),
         console: None,
+        requests: None,
         metrics: Vec::new(),
         metrics_version: 1,
         circumstances: Circumstances {

@@ -21,6 +21,7 @@ const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 const HISTOGRAMS: Beside = Beside { folder: "histograms", extension: "jsonl", what: "latencies" };
 const CONSOLES: Beside = Beside { folder: "consoles", extension: "txt", what: "console" };
+const REQUESTS: Beside = Beside { folder: "requests", extension: "bin", what: "requests" };
 /// A folder is filled under this name and its maker's process number before it gets its own.
 const UNREADY: &str = ".fsderby-";
 
@@ -29,6 +30,16 @@ struct Beside {
     folder: &'static str,
     extension: &'static str,
     what: &'static str,
+}
+
+/// What is stored beside a record.
+#[derive(Clone, Debug, Default)]
+pub struct Attached {
+    pub histograms: Vec<Buckets>,
+    /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
+    pub console: String,
+    /// What a modelled disk did; see [`crate::agent::disk::request`].
+    pub requests: Vec<u8>,
 }
 
 /// A run's folder, open for adding to. Only one process at a time has it open.
@@ -109,32 +120,26 @@ impl Folder {
     ///
     /// # Errors
     /// When there is no room or no right to; the run can be gone on with.
-    pub fn append(
-        &mut self,
-        record: Record,
-        histograms: &[Buckets],
-        console: &str,
-    ) -> anyhow::Result<Record> {
-        self.append_or_fail(record, histograms, console).map_err(|e| {
+    pub fn append(&mut self, record: Record, attached: &Attached) -> anyhow::Result<Record> {
+        self.append_or_fail(record, attached).map_err(|e| {
             let (path, trouble) = (self.path.display(), format!("{e:#}"));
             let text = format!("could not store a trial in {path}: {trouble}\n  try: make room, then fsderby run --resume {path}");
             Failure::missing(text).into()
         })
     }
 
-    fn append_or_fail(
-        &mut self,
-        mut record: Record,
-        histograms: &[Buckets],
-        console: &str,
-    ) -> anyhow::Result<Record> {
+    fn append_or_fail(&mut self, mut record: Record, attached: &Attached) -> anyhow::Result<Record> {
+        let Attached { histograms, console, requests } = attached;
         if !histograms.is_empty() {
             let lines: Result<Vec<String>, _> = histograms.iter().map(serde_json::to_string).collect();
             let text = lines?.join("\n") + "\n";
-            record.histograms = vec![self.store_beside(&record, &HISTOGRAMS, &text)?];
+            record.histograms = vec![self.store_beside(&record, &HISTOGRAMS, text.as_bytes())?];
         }
         if !console.is_empty() {
-            record.console = Some(self.store_beside(&record, &CONSOLES, console)?);
+            record.console = Some(self.store_beside(&record, &CONSOLES, console.as_bytes())?);
+        }
+        if !requests.is_empty() {
+            record.requests = Some(self.store_beside(&record, &REQUESTS, requests)?);
         }
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
@@ -145,7 +150,7 @@ impl Folder {
     }
 
     /// A file of this trial's, written through to the disk before its record is.
-    fn store_beside(&self, record: &Record, beside: &Beside, text: &str) -> anyhow::Result<FileRef> {
+    fn store_beside(&self, record: &Record, beside: &Beside, bytes: &[u8]) -> anyhow::Result<FileRef> {
         let Beside { folder, extension, what } = *beside;
         let name: String = record
             .trial
@@ -158,9 +163,9 @@ impl Folder {
         fs::create_dir_all(self.path.join(folder))?;
         let mut file =
             File::create_new(self.free_name(&path)).with_context(|| format!("could not store {path}"))?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes)?;
         file.sync_data()?;
-        let blake3 = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let blake3 = blake3::hash(bytes).to_hex().to_string();
         Ok(FileRef { path, blake3, what: what.into() })
     }
 

@@ -7,6 +7,7 @@
 //!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
 //!                        tolerated and reported
 //!   histograms/          latencies at full resolution, one file a trial
+//!   requests/            what each trial's modelled disk did, 48 bytes a request
 //!   consoles/            what each trial's guest or agent wrote to its console, where it wrote anything
 //!   report.html          and what else was asked for
 //! ```
@@ -16,7 +17,7 @@ pub mod lines;
 pub mod machine;
 pub mod record;
 
-pub use folder::{Folder, read};
+pub use folder::{Attached, Folder, read};
 
 use std::collections::HashMap;
 use std::fs;

@@ -76,6 +76,9 @@ pub struct Record {
     /// All that stood on the agent's console, where anything did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub console: Option<FileRef>,
+    /// Everything that a modelled disk did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<FileRef>,
     pub metrics: Vec<Metric>,
     pub metrics_version: u32,
     pub circumstances: Circumstances,
@@ -114,6 +117,8 @@ pub enum ClockKind {
     Host,
     /// A virtual machine's, compared with the host's over each launch.
     Guest,
+    /// A virtual machine's that counts instructions: no other clock is in its reach.
+    Virtual,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +132,8 @@ pub enum Fidelity {
     VmKvm,
     /// The same on an emulated CPU, on which no time says anything about a real one.
     VmEmulated,
+    /// A modelled disk in virtual time: times are those of the model, the same on every machine.
+    Model,
 }
 
 impl Fidelity {

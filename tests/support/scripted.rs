@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use fsderby::agent::protocol::{
-    At, Buckets, Dev, Event, ImageState, Job, PROTOCOL, Role, Space, Step, Stepped, Survivors, Tree,
+    At, Buckets, Dev, Event, Job, PROTOCOL, Role, Space, Step, Stepped, Survivors, Tree,
 };
 use fsderby::filesystems::{KernelNeed, Mounted};
-use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Need, Next, Stamped};
+use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Moment, Need, Next, Stamped};
 use fsderby::store::record::{ClockKind, Fidelity};
 use fsderby::units::Bytes;
 use fsderby::workloads::{Phase, Until};
@@ -73,8 +73,8 @@ impl Ground for Scripted {
         Ok(())
     }
 
-    fn device(&self, state: ImageState) -> Dev {
-        Dev::Image { folder: "/scripted".into(), state }
+    fn device(&self, moment: &Moment) -> Dev {
+        Dev::Image { folder: "/scripted".into(), state: moment.image }
     }
 
     fn folder(&self) -> &Path {
@@ -102,7 +102,7 @@ impl Launched for Playing {
     }
 
     fn end(self: Box<Self>) -> Ended {
-        Ended { fault: String::new(), console: self.console }
+        Ended { console: self.console, ..Ended::default() }
     }
 }
 

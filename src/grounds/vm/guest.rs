@@ -16,7 +16,7 @@ use crate::grounds::stream::Events;
 use crate::grounds::{Ended, Launched, Next, Stamped};
 
 /// What a kernel says when it cannot go on.
-const LAST_WORDS: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "Out of memory"];
+pub const LAST_WORDS: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "Out of memory"];
 
 pub struct Guest {
     child: Child,
@@ -123,7 +123,7 @@ impl Launched for Guest {
             (None, None, Ok(status)) => format!("QEMU was lost: {status}"),
             (None, None, Err(e)) => format!("QEMU was lost: {e}"),
         };
-        Ended { fault, console }
+        Ended { fault, console, ..Ended::default() }
     }
 }
 
@@ -136,7 +136,7 @@ impl Drop for Guest {
     }
 }
 
-fn text(file: &mut File) -> Vec<String> {
+pub fn text(file: &mut File) -> Vec<String> {
     let mut bytes = Vec::new();
     let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes).replace(|c: char| c.is_control() && c != '\n', "");

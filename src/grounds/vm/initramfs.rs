@@ -12,13 +12,11 @@ use crate::agent::find_program;
 use crate::agent::protocol::{Job, Step};
 use crate::filesystems::Mount;
 
-/// What brings the disk and the port for events.
-const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
 /// What tools read, where it is there.
 const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
 
-/// The archive for guests whose jobs need these modules and programs.
-pub fn base(kernel: &Kernel, agent: &Path, job: &Job) -> anyhow::Result<Vec<u8>> {
+/// The archive for guests whose jobs need these modules and programs; `boot` are the modules that bring the disk.
+pub fn base(kernel: &Kernel, agent: &Path, job: &Job, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
         archive.folder(folder);
@@ -27,14 +25,17 @@ pub fn base(kernel: &Kernel, agent: &Path, job: &Job) -> anyhow::Result<Vec<u8>>
     archive.device("/dev/console", 5, 1);
     archive.link("/etc/mtab", "/proc/mounts");
     archive.file("/init", &init(agent)?);
-    modules(&mut archive, kernel, &job.modules)?;
+    modules(&mut archive, kernel, boot, &job.modules)?;
     tools(&mut archive, job)?;
     Ok(archive.finish())
 }
 
-/// The archive behind it, with the job.
-pub fn job(job: &Job) -> anyhow::Result<Vec<u8>> {
+/// The archive behind it, with the job and what belongs to it.
+pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
+    for (path, bytes) in files {
+        archive.file(path, bytes);
+    }
     archive.file("/job.json", &serde_json::to_vec(job)?);
     Ok(archive.finish())
 }
@@ -47,7 +48,7 @@ pub fn idle(kernel: &Kernel, agent: &Path) -> anyhow::Result<Vec<u8>> {
     }
     archive.device("/dev/console", 5, 1);
     archive.file("/init", &init(agent)?);
-    modules(&mut archive, kernel, &[])?;
+    modules(&mut archive, kernel, &super::BOOT, &[])?;
     Ok(archive.finish())
 }
 
@@ -60,11 +61,11 @@ fn init(agent: &Path) -> anyhow::Result<Vec<u8>> {
     without_debug_information(program)
 }
 
-fn modules(archive: &mut Archive, kernel: &Kernel, wanted: &[String]) -> anyhow::Result<()> {
+fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[String]) -> anyhow::Result<()> {
     let modules = &kernel.index.modules;
     let release = &kernel.index.release;
     let lacks = || format!("the kernel {release} cannot serve");
-    let boot = modules.chain(BOOT).with_context(lacks)?;
+    let boot = modules.chain(boot.iter().copied()).with_context(lacks)?;
     let mut job = modules.chain(wanted.iter().map(String::as_str)).with_context(lacks)?;
     job.retain(|name| !boot.contains(name));
     for name in boot.iter().chain(&job) {

@@ -135,10 +135,10 @@ fn is_direct(image: &File) -> bool {
 }
 
 /// The path by which a child that inherits it opens a file without a name.
-fn shown(file: &File) -> String {
+pub fn shown(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
 }
 
-fn in_memory(what: &str) -> io::Result<File> {
+pub fn in_memory(what: &str) -> io::Result<File> {
     Ok(File::from(memfd_create(format!("fsderby-{what}"), MemfdFlags::CLOEXEC)?))
 }

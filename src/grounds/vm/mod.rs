@@ -11,11 +11,11 @@ pub mod apt;
 mod boot_image;
 mod closure;
 mod cpio;
-mod guest;
-mod initramfs;
+pub(super) mod guest;
+pub(super) mod initramfs;
 pub mod kernel;
 mod kvm;
-mod machine;
+pub(super) mod machine;
 mod modules;
 mod package;
 mod power;
@@ -36,7 +36,7 @@ use self::kernel::Kernel;
 use self::machine::{Cpu, DISK, Machine, QEMU};
 use self::power::PowerCut;
 use self::witness::Witness;
-use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Need, local};
+use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
 use crate::agent::protocol::{Dev, ImageState, Job, Step};
 use crate::agent::{Mishap, find_program};
 use crate::filesystems::KernelNeed;
@@ -44,6 +44,8 @@ use crate::store::record::ClockKind;
 use crate::story::Story;
 use crate::units::{Bytes, MIB};
 
+/// What brings the disk and the port for events.
+pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
 /// Where images lie unless the experiment says otherwise.
 const FOLDER: &str = "/var/tmp";
 /// What must stay free on the host beside the image.
@@ -174,7 +176,7 @@ impl Vm {
         if let Some(archive) = archives.get(&key) {
             return Ok(archive.clone());
         }
-        let bytes = initramfs::base(&found.kernel, &self.agent, job)?;
+        let bytes = initramfs::base(&found.kernel, &self.agent, job, &BOOT)?;
         let archive = Arc::new(Archive { blake3: blake3::hash(&bytes).to_hex().to_string(), bytes });
         archives.insert(key, archive.clone());
         Ok(archive)
@@ -240,16 +242,7 @@ impl Ground for Vm {
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
-        let Some(found) = self.found() else {
-            return Err(Missing {
-                what: "there is no kernel to boot".into(),
-                try_this: "fsderby kernel fetch".into(),
-            });
-        };
-        found.kernel.index.modules.chain(kernel.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
-            what: format!("the kernel {} has {e}", found.kernel.index.release),
-            try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
-        })
+        modules_missing(self.found().map(|found| &found.kernel), kernel)
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
@@ -257,10 +250,15 @@ impl Ground for Vm {
         tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
     }
 
-    fn device(&self, state: ImageState) -> Dev {
+    fn device(&self, moment: &Moment) -> Dev {
         let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
             .is_ok_and(|image| machine::make_direct(&image));
-        Dev::Block { path: DISK.into(), folder: self.images.display().to_string(), state, direct }
+        Dev::Block {
+            path: DISK.into(),
+            folder: self.images.display().to_string(),
+            state: moment.image,
+            direct,
+        }
     }
 
     fn kernel(&self) -> Option<(String, String)> {
@@ -317,7 +315,7 @@ struct Parts {
 
 impl Parts {
     fn start(&self, job: &Job) -> anyhow::Result<Guest> {
-        let job_archive = initramfs::job(job)?;
+        let job_archive = initramfs::job(job, &[])?;
         let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,
@@ -349,6 +347,20 @@ fn tool(program: &str) -> Result<(), Missing> {
     Closure::new().add(&path).map_err(|e| Missing {
         what: format!("{e:#}"),
         try_this: "install it for this machine's architecture, with its libraries".into(),
+    })
+}
+
+/// Whether a guest's kernel has what a filesystem needs.
+pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
+    let Some(kernel) = kernel else {
+        return Err(Missing {
+            what: "there is no kernel to boot".into(),
+            try_this: "fsderby kernel fetch".into(),
+        });
+    };
+    kernel.index.modules.chain(need.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
+        what: format!("the kernel {} has {e}", kernel.index.release),
+        try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
     })
 }
 

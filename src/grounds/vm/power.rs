@@ -63,8 +63,8 @@ impl Launched for PowerCut {
 
     fn end(self: Box<Self>) -> Ended {
         let PowerCut { guest, before, fault, .. } = *self;
-        let Ended { fault: how, console } = guest.end();
-        let console = before.into_iter().chain(console).collect();
-        Ended { fault: fault.unwrap_or(how), console }
+        let ended = guest.end();
+        let console = before.into_iter().chain(ended.console).collect();
+        Ended { fault: fault.unwrap_or(ended.fault), console, requests: ended.requests }
     }
 }

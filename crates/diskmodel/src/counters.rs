@@ -1,0 +1,88 @@
+//! What a disk did in all.
+
+use serde::{Deserialize, Serialize};
+
+use crate::request::{Op, Request};
+
+/// Totals since the drive was made. Times are those of the mechanism, work in the background included; of a RAID they are
+/// the sums over its members, of flash the sums over its dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    pub reads: u64,
+    pub writes: u64,
+    pub flushes: u64,
+    pub discards: u64,
+    pub sectors_read: u64,
+    pub sectors_written: u64,
+    /// Reads that needed nothing from the medium.
+    pub read_hits: u64,
+    /// Reads that joined a read-ahead under way, so that they needed no seek.
+    pub stream_hits: u64,
+    /// Writes complete when they were in the cache.
+    pub writes_cached: u64,
+
+    pub seek_ns: u64,
+    pub rotation_ns: u64,
+    pub transfer_ns: u64,
+    pub overhead_ns: u64,
+    /// Since the drive was made, up to the last event: the mechanism had nothing to do.
+    pub idle_ns: u64,
+    /// Operations of the mechanism, and their sectors.
+    pub media_reads: u64,
+    pub media_writes: u64,
+    pub media_sectors_read: u64,
+    pub media_sectors_written: u64,
+    pub sectors_read_ahead: u64,
+    /// From the write cache to the medium.
+    pub sectors_destaged: u64,
+
+    /// RAID: what the controller asked of its members.
+    pub member_reads: u64,
+    pub member_writes: u64,
+    pub stripes_whole: u64,
+    pub stripes_patched: u64,
+
+    /// Shingled disks: bands written anew.
+    pub bands_rewritten: u64,
+
+    /// Flash. Write amplification is `units_programmed` ÷ `units_written`.
+    pub units_written: u64,
+    pub units_programmed: u64,
+    pub units_copied: u64,
+    pub erases: u64,
+}
+
+impl Counters {
+    /// Requests of all kinds.
+    pub fn requests(&self) -> u64 {
+        self.reads + self.writes + self.flushes + self.discards
+    }
+
+    pub(crate) fn count_request(&mut self, request: &Request) {
+        match request.op {
+            Op::Read => {
+                self.reads += 1;
+                self.sectors_read += u64::from(request.sectors);
+            }
+            Op::Write => {
+                self.writes += 1;
+                self.sectors_written += u64::from(request.sectors);
+            }
+            Op::Flush => self.flushes += 1,
+            Op::Discard => self.discards += 1,
+        }
+    }
+
+    /// Adds what the mechanism of another did: a RAID's members.
+    pub(crate) fn add_mechanism(&mut self, other: &Counters) {
+        self.seek_ns += other.seek_ns;
+        self.rotation_ns += other.rotation_ns;
+        self.transfer_ns += other.transfer_ns;
+        self.idle_ns += other.idle_ns;
+        self.media_reads += other.media_reads;
+        self.media_writes += other.media_writes;
+        self.media_sectors_read += other.media_sectors_read;
+        self.media_sectors_written += other.media_sectors_written;
+        self.sectors_read_ahead += other.sectors_read_ahead;
+    }
+}

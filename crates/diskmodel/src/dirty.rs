@@ -1,0 +1,297 @@
+//! What was written to the cache and is not on the medium yet.
+//!
+//! Extents lie in a sorted vector of fixed capacity: a drive's firmware has a limited number of descriptors too, and
+//! nothing is allocated while requests run. Each extent carries the epoch of its oldest data; a flush closes an epoch and
+//! waits until nothing of it or of an earlier one is left.
+
+/// Sectors `start..end`, all of them dirty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub start: u64,
+    pub end: u64,
+    pub epoch: u64,
+    /// A FUA write waits for it.
+    pub urgent: bool,
+    pub born_ns: u64,
+}
+
+/// An extent on its way to the medium.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub id: u64,
+    pub extent: Extent,
+}
+
+/// Which extents may be chosen to be written now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Any,
+    /// Those that flushes up to this epoch wait for, and the urgent ones.
+    Awaited(Option<u64>),
+}
+
+impl Choice {
+    fn allows(self, extent: &Extent) -> bool {
+        match self {
+            Choice::Any => true,
+            Choice::Awaited(epoch) => extent.urgent || epoch.is_some_and(|e| extent.epoch <= e),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Dirty {
+    extents: Vec<Extent>,
+    flights: Vec<Flight>,
+    next_flight: u64,
+    epoch: u64,
+    /// In extents, in flight, and promised to writes whose data is still coming.
+    sectors: u64,
+    reserved: u64,
+    capacity: u64,
+    entries: usize,
+}
+
+impl Dirty {
+    pub fn new(capacity: u64, entries: usize) -> Self {
+        Dirty {
+            extents: Vec::with_capacity(2 * entries),
+            flights: Vec::with_capacity(64),
+            next_flight: 0,
+            epoch: 0,
+            sectors: 0,
+            reserved: 0,
+            capacity,
+            entries,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.extents.is_empty() && self.flights.is_empty()
+    }
+
+    pub fn extents(&self) -> &[Extent] {
+        &self.extents
+    }
+
+    /// Whether a write has room. An empty cache takes any write, however long: it then passes through in pieces.
+    pub fn has_room(&self, sectors: u64) -> bool {
+        let used = self.sectors + self.reserved;
+        used == 0 || (used + sectors <= self.capacity && self.extents.len() < self.entries)
+    }
+
+    pub fn reserve(&mut self, sectors: u64) {
+        self.reserved += sectors;
+    }
+
+    /// Closes the epoch: what is written from now on belongs to the next one.
+    pub fn close_epoch(&mut self) -> u64 {
+        self.epoch += 1;
+        self.epoch - 1
+    }
+
+    /// Whether something of this epoch or an earlier one is not on the medium.
+    pub fn holds_epoch(&self, epoch: u64) -> bool {
+        self.flights.iter().any(|f| f.extent.epoch <= epoch) || self.extents.iter().any(|e| e.epoch <= epoch)
+    }
+
+    /// Whether any of these sectors is not on the medium.
+    pub fn overlaps(&self, start: u64, end: u64) -> bool {
+        let inside = |e: &Extent| e.start < end && start < e.end;
+        self.flights.iter().any(|f| inside(&f.extent))
+            || self.extents.get(self.first_ending_after(start)).is_some_and(inside)
+    }
+
+    /// Whether all of these sectors are in the cache.
+    pub fn covers(&self, start: u64, end: u64) -> bool {
+        let within = |e: &Extent| e.start <= start && end <= e.end;
+        self.flights.iter().any(|f| within(&f.extent))
+            || self.extents.get(self.first_ending_after(start)).is_some_and(within)
+    }
+
+    /// When the oldest extent was written.
+    pub fn oldest_ns(&self) -> Option<u64> {
+        self.extents.iter().map(|e| e.born_ns).min()
+    }
+
+    /// The data that was promised arrives. What overwrites dirty sectors takes their place, and their epoch: a flush that
+    /// waits for them then writes at least what it must.
+    pub fn insert(&mut self, start: u64, end: u64, urgent: bool, now_ns: u64) {
+        self.reserved -= end - start;
+        let mut at = start;
+        let mut index = self.first_ending_after(start);
+        while at < end {
+            match self.extents.get_mut(index) {
+                Some(known) if known.start <= at => {
+                    known.urgent |= urgent;
+                    at = known.end;
+                    index += 1;
+                }
+                next => {
+                    let gap_end = next.map_or(end, |known| known.start.min(end));
+                    let fresh =
+                        Extent { start: at, end: gap_end, epoch: self.epoch, urgent, born_ns: now_ns };
+                    index = self.add(index, fresh);
+                    at = gap_end;
+                }
+            }
+        }
+    }
+
+    /// Sends sectors `start..end` of an extent on their way.
+    pub fn launch(&mut self, index: usize, start: u64, end: u64) -> Flight {
+        let whole = self.extents[index];
+        debug_assert!(whole.start <= start && start < end && end <= whole.end, "sectors of the extent");
+        match (whole.start < start, end < whole.end) {
+            (false, false) => drop(self.extents.remove(index)),
+            (false, true) => self.extents[index].start = end,
+            (true, false) => self.extents[index].end = start,
+            (true, true) => {
+                self.extents[index].end = start;
+                self.extents.insert(index + 1, Extent { start: end, ..whole });
+            }
+        }
+        let flight = Flight { id: self.next_flight, extent: Extent { start, end, ..whole } };
+        self.next_flight += 1;
+        self.flights.push(flight);
+        flight
+    }
+
+    /// It is on the medium.
+    pub fn land(&mut self, id: u64) -> Option<Extent> {
+        let index = self.flights.iter().position(|f| f.id == id)?;
+        let landed = self.flights.swap_remove(index).extent;
+        self.sectors -= landed.end - landed.start;
+        Some(landed)
+    }
+
+    /// Forgets sectors that nobody needs any more, but for those in flight.
+    pub fn discard(&mut self, start: u64, end: u64) {
+        let mut index = self.first_ending_after(start);
+        while let Some(known) = self.extents.get(index).copied().filter(|e| e.start < end) {
+            let (from, to) = (known.start.max(start), known.end.min(end));
+            self.sectors -= to - from;
+            match (known.start < from, to < known.end) {
+                (false, false) => drop(self.extents.remove(index)),
+                (false, true) => self.extents[index].start = to,
+                (true, false) => {
+                    self.extents[index].end = from;
+                    index += 1;
+                }
+                (true, true) => {
+                    self.extents[index].end = from;
+                    self.extents.insert(index + 1, Extent { start: to, ..known });
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The extents that may be chosen, upwards from a sector and on from the lowest: the order in which an arm sweeps.
+    pub fn sweep(&self, from: u64, choice: Choice) -> impl Iterator<Item = (usize, &Extent)> {
+        let middle = self.first_ending_after(from);
+        let indices = (middle..self.extents.len()).chain(0..middle);
+        indices.map(|i| (i, &self.extents[i])).filter(move |(_, e)| choice.allows(e))
+    }
+
+    fn first_ending_after(&self, sector: u64) -> usize {
+        self.extents.partition_point(|e| e.end <= sector)
+    }
+
+    /// Adds a new extent before `index`, joined with its neighbours where it continues them. Returns the index of what
+    /// holds or follows its end.
+    fn add(&mut self, index: usize, fresh: Extent) -> usize {
+        self.sectors += fresh.end - fresh.start;
+        let joins = |known: &Extent| known.epoch == fresh.epoch && known.urgent == fresh.urgent;
+        let continues = index > 0 && {
+            let before = &self.extents[index - 1];
+            before.end == fresh.start && joins(before)
+        };
+        let is_continued = self.extents.get(index).is_some_and(|next| next.start == fresh.end && joins(next));
+        match (continues, is_continued) {
+            (true, true) => {
+                self.extents[index - 1].end = self.extents.remove(index).end;
+                index - 1
+            }
+            (true, false) => {
+                self.extents[index - 1].end = fresh.end;
+                index
+            }
+            (false, true) => {
+                self.extents[index].start = fresh.start;
+                index
+            }
+            (false, false) => {
+                self.extents.insert(index, fresh);
+                index + 1
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(ranges: &[(u64, u64)]) -> Dirty {
+        let mut dirty = Dirty::new(1000, 16);
+        for (start, end) in ranges {
+            dirty.reserve(end - start);
+            dirty.insert(*start, *end, false, 0);
+        }
+        dirty
+    }
+
+    fn ranges(dirty: &Dirty) -> Vec<(u64, u64)> {
+        dirty.extents().iter().map(|e| (e.start, e.end)).collect()
+    }
+
+    #[test]
+    fn what_continues_an_extent_grows_it() {
+        assert_eq!(ranges(&with(&[(10, 20), (20, 30), (0, 10)])), [(0, 30)]);
+        assert_eq!(ranges(&with(&[(10, 20), (40, 50), (0, 60)])), [(0, 60)]);
+    }
+
+    #[test]
+    fn a_later_epoch_stands_apart_and_an_overwrite_keeps_the_old_one() {
+        let mut dirty = with(&[(10, 20)]);
+        let epoch = dirty.close_epoch();
+        dirty.reserve(10);
+        dirty.insert(15, 25, false, 5);
+        assert_eq!(ranges(&dirty), [(10, 20), (20, 25)]);
+        let flight = dirty.launch(0, 10, 20);
+        assert!(dirty.holds_epoch(epoch));
+        dirty.land(flight.id);
+        assert!(!dirty.holds_epoch(epoch) && dirty.holds_epoch(epoch + 1));
+    }
+
+    #[test]
+    fn room_counts_what_is_promised_dirty_and_in_flight() {
+        let mut dirty = with(&[(0, 600)]);
+        assert!(dirty.has_room(400) && !dirty.has_room(401));
+        dirty.reserve(400);
+        let flight = dirty.launch(0, 100, 200);
+        assert_eq!(ranges(&dirty), [(0, 100), (200, 600)]);
+        assert!(!dirty.has_room(1));
+        dirty.land(flight.id);
+        assert!(dirty.has_room(100) && !dirty.has_room(101));
+    }
+
+    #[test]
+    fn a_discard_cuts() {
+        let mut dirty = with(&[(0, 100), (200, 300)]);
+        dirty.discard(50, 250);
+        assert_eq!(ranges(&dirty), [(0, 50), (250, 300)]);
+        dirty.discard(10, 20);
+        assert_eq!(ranges(&dirty), [(0, 10), (20, 50), (250, 300)]);
+        assert!(dirty.has_room(910) && !dirty.has_room(911));
+    }
+
+    #[test]
+    fn a_sweep_starts_at_the_head_and_goes_round() {
+        let dirty = with(&[(0, 10), (50, 60), (90, 99)]);
+        let order: Vec<u64> = dirty.sweep(55, Choice::Any).map(|(_, e)| e.start).collect();
+        assert_eq!(order, [50, 90, 0]);
+        assert_eq!(dirty.sweep(0, Choice::Awaited(None)).count(), 0);
+    }
+}

@@ -1,0 +1,122 @@
+//! One draw of the ensemble: what is not known about a disk is varied, the same for every filesystem.
+
+use serde::{Deserialize, Serialize};
+
+/// How the write cache is used. Firmware differs, can be set, and is seldom documented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachePolicy {
+    AsSpecified,
+    /// Half of it: firmware keeps a part for itself, or shares the memory with read-ahead.
+    Small,
+    /// Off: a write completes when it is on the medium.
+    WriteThrough,
+}
+
+/// What is varied. [`Draw::NOMINAL`] is the disk as its file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draw {
+    /// Added to the seek curve, −150 to 150 thousandths; on flash to its read and program times, on a cloud volume to its
+    /// latency. The data sheet's average is measured "typically", and differs between samples of a model.
+    pub seek_permille: i32,
+    pub cache: CachePolicy,
+    /// Added to the number of read segments, −500 to 500 thousandths.
+    pub segments_permille: i32,
+    /// Where the platters stand at time zero, how flash spreads its pages, what latency a cloud's request meets.
+    pub seed: u64,
+}
+
+impl Draw {
+    pub const NOMINAL: Draw =
+        Draw { seek_permille: 0, cache: CachePolicy::AsSpecified, segments_permille: 0, seed: 0 };
+
+    /// The `n`th draw of an ensemble: number 0 is nominal but for the seed. Each three draws hold each cache policy once,
+    /// so that a dozen are balanced; the rest is uniform, by [`mix`].
+    pub fn nth(seed: u64, n: u32) -> Draw {
+        if n == 0 {
+            return Draw { seed, ..Draw::NOMINAL };
+        }
+        let own = mix(seed ^ mix(u64::from(n)));
+        Draw {
+            seek_permille: between(mix(own ^ 1), -150, 150),
+            cache: [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough][n as usize % 3],
+            segments_permille: between(mix(own ^ 2), -500, 500),
+            seed: own,
+        }
+    }
+
+    /// A time with the arm's deviation.
+    pub(crate) fn seek_ns(&self, nominal_ns: u64) -> u64 {
+        permille(nominal_ns, self.seek_permille)
+    }
+
+    /// The write cache that is used. Where writes go through it, it still holds them on their way.
+    pub(crate) fn cache_sectors(&self, nominal: u64) -> u64 {
+        match self.cache {
+            CachePolicy::AsSpecified | CachePolicy::WriteThrough => nominal,
+            CachePolicy::Small => nominal / 2,
+        }
+    }
+
+    pub(crate) fn is_write_through(&self) -> bool {
+        self.cache == CachePolicy::WriteThrough
+    }
+
+    pub(crate) fn segments(&self, nominal: u64) -> u64 {
+        permille(nominal, self.segments_permille).max(1)
+    }
+}
+
+/// SplitMix64: G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+pub(crate) fn mix(value: u64) -> u64 {
+    let z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn permille(value: u64, permille: i32) -> u64 {
+    value * u64::from(1000_u32.saturating_add_signed(permille)) / 1000
+}
+
+/// Uniform but for the remainder of 2⁶⁴ ÷ a few hundred, which nobody can see.
+fn between(random: u64, low: i32, high: i32) -> i32 {
+    let width = u64::from(low.abs_diff(high)) + 1;
+    low.saturating_add_unsigned((random % width) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_draw_is_nominal_but_for_its_seed() {
+        assert_eq!(Draw::nth(7, 0), Draw { seed: 7, ..Draw::NOMINAL });
+        assert_eq!(Draw::nth(7, 3), Draw::nth(7, 3));
+        assert_ne!(Draw::nth(7, 3), Draw::nth(8, 3));
+    }
+
+    /// The first two outputs of the published generator for seed 0.
+    #[test]
+    fn the_hash_is_splitmix64() {
+        assert_eq!(mix(0), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(mix(0x9E37_79B9_7F4A_7C15), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    #[test]
+    fn draws_stay_within_their_ranges_and_fill_them() {
+        let draws: Vec<Draw> = (1..1000).map(|n| Draw::nth(1, n)).collect();
+        assert!(draws.iter().all(|d| d.seek_permille.abs() <= 150 && d.segments_permille.abs() <= 500));
+        let sum: i32 = draws.iter().map(|d| d.seek_permille).sum();
+        // The mean of 999 uniform draws from ±150 has a standard deviation of 2.7.
+        assert!((sum / 999).abs() < 10, "{sum}");
+        assert!(draws.iter().any(|d| d.seek_permille < -140) && draws.iter().any(|d| d.seek_permille > 140));
+    }
+
+    #[test]
+    fn a_dozen_draws_hold_each_policy_four_times() {
+        let small = (1..=12).filter(|n| Draw::nth(5, *n).cache == CachePolicy::Small).count();
+        let through = (1..=12).filter(|n| Draw::nth(5, *n).cache == CachePolicy::WriteThrough).count();
+        assert_eq!((small, through), (4, 4));
+    }
+}

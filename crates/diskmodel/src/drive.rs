@@ -1,0 +1,74 @@
+//! A drive: one disk under requests.
+
+use crate::counters::Counters;
+use crate::draw::Draw;
+use crate::front::Front;
+use crate::hard::Hard;
+use crate::request::{Completion, Request};
+use crate::spec::{Model, Spec};
+use crate::zero::Zero;
+
+/// One disk, driven by requests and virtual time. Time is given in nanoseconds from any beginning and never goes back.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    disk: Disk,
+    now_ns: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Disk {
+    Zero(Box<Zero>),
+    Hard(Box<Front<Hard>>),
+}
+
+/// The same call on whichever disk it is.
+macro_rules! on {
+    ($disk:expr, $d:ident => $call:expr) => {
+        match $disk {
+            Disk::Zero($d) => $call,
+            Disk::Hard($d) => $call,
+        }
+    };
+}
+
+impl Drive {
+    pub fn new(spec: &Spec, draw: Draw) -> Drive {
+        let disk = match &spec.model {
+            Model::Zero { .. } => Disk::Zero(Box::default()),
+            Model::Hard(hard) => Disk::Hard(Box::new(Front::new(&hard.front, &draw, Hard::new(hard, &draw)))),
+        };
+        Drive { disk, now_ns: 0 }
+    }
+
+    /// Gives the disk a request. Reads, writes and discards have at least one sector and lie on the disk.
+    pub fn submit(&mut self, now_ns: u64, request: Request) {
+        self.pass(now_ns);
+        on!(&mut self.disk, disk => disk.submit(now_ns, request));
+    }
+
+    /// When [`Drive::advance`] next has something to do, in the background too. `None`: never without a new request.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        on!(&self.disk, disk => disk.next_event_ns())
+    }
+
+    /// Lets time pass, and appends all completions up to now in the order of their times. Calling it more often than
+    /// [`Drive::next_event_ns`] asks, or less often, changes no completion.
+    pub fn advance(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
+        self.pass(now_ns);
+        on!(&mut self.disk, disk => disk.advance(now_ns, done));
+    }
+
+    pub fn counters(&self) -> Counters {
+        on!(&self.disk, disk => disk.counters(self.now_ns))
+    }
+
+    /// Nothing is asked for, nothing is dirty, nothing moves.
+    pub fn is_idle(&self) -> bool {
+        on!(&self.disk, disk => disk.is_idle())
+    }
+
+    fn pass(&mut self, now_ns: u64) {
+        debug_assert!(self.now_ns <= now_ns, "time went back from {} to {now_ns}", self.now_ns);
+        self.now_ns = now_ns.max(self.now_ns);
+    }
+}

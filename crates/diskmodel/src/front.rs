@@ -1,0 +1,390 @@
+//! What every disk with a cache shares: the command queue, the interface, the write cache, honest flush and FUA.
+//!
+//! ```text
+//!             overhead            room in the cache        interface
+//!  Starting ──────────▶ write: (Roomless ─▶) Receiving ───────────────▶ done, the data is dirty
+//!                                                                  └──▶ FUA: Landing ─▶ done when none of it is dirty
+//!                       read, in a buffer: Sending ───────────────────▶ done
+//!                       read, not there:   Reading ─▶ Sending ────────▶ done; the interface overlaps the medium
+//!                       flush:             Draining (─▶ Syncing) ─────▶ done when its epoch is on the medium
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::counters::Counters;
+use crate::dirty::{Choice, Dirty};
+use crate::draw::Draw;
+use crate::medium::{Done, Medium, Motion, Read, What, Work};
+use crate::request::{Completion, Cost, Op, Request};
+use crate::spec::FrontSpec;
+
+/// Of a read that streams from the medium, what remains to be sent when the medium is done: 4 KiB.
+const TAIL_SECTORS: u64 = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Free,
+    Starting,
+    Roomless,
+    Receiving,
+    Landing,
+    Reading,
+    Sending,
+    Draining { epoch: u64 },
+    Syncing,
+}
+
+/// A place in the command queue.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    phase: Phase,
+    request: Request,
+    arrived_ns: u64,
+    /// When the phase began.
+    since_ns: u64,
+    /// When it ends, for phases that end by themselves.
+    ends_ns: u64,
+    cost: Cost,
+}
+
+const FREE: Slot = Slot {
+    phase: Phase::Free,
+    request: Request { tag: 0, op: Op::Read, fua: false, sector: 0, sectors: 0 },
+    arrived_ns: 0,
+    since_ns: 0,
+    ends_ns: NEVER,
+    cost: Cost {
+        queue_ns: 0,
+        overhead_ns: 0,
+        seek_ns: 0,
+        rotation_ns: 0,
+        transfer_ns: 0,
+        interface_ns: 0,
+        from_cache: false,
+    },
+};
+
+const NEVER: u64 = u64::MAX;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Front<M> {
+    medium: M,
+    overhead_ns: u64,
+    interface_kbps: u64,
+    write_through: bool,
+    age_limit_ns: u64,
+
+    /// Requests beyond the queue's depth, as the host's driver keeps them.
+    waiting: VecDeque<(u64, Request)>,
+    slots: Vec<Slot>,
+    /// Places below this one may be taken; those above are free.
+    used: usize,
+    reads: Vec<Read>,
+    dirty: Dirty,
+    controller_free_ns: u64,
+    interface_free_ns: u64,
+    done: VecDeque<Completion>,
+    counters: Counters,
+}
+
+impl<M: Medium> Front<M> {
+    pub fn new(spec: &FrontSpec, draw: &Draw, medium: M) -> Self {
+        let depth = spec.queue_depth as usize;
+        Front {
+            medium,
+            overhead_ns: spec.overhead_ns,
+            interface_kbps: spec.interface_kbps,
+            write_through: draw.is_write_through(),
+            age_limit_ns: spec.age_limit_ns,
+            waiting: VecDeque::with_capacity(256),
+            slots: vec![FREE; depth],
+            used: 0,
+            reads: Vec::with_capacity(depth),
+            dirty: Dirty::new(
+                draw.cache_sectors(spec.write_cache_sectors),
+                spec.write_cache_entries as usize,
+            ),
+            controller_free_ns: 0,
+            interface_free_ns: 0,
+            done: VecDeque::with_capacity(256),
+            counters: Counters::default(),
+        }
+    }
+
+    pub fn submit(&mut self, now_ns: u64, request: Request) {
+        self.run(now_ns);
+        self.waiting.push_back((now_ns, request));
+        self.admit(now_ns);
+    }
+
+    pub fn advance(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
+        self.run(now_ns);
+        done.extend(self.done.drain(..));
+    }
+
+    pub fn next_event_ns(&self) -> Option<u64> {
+        let told = self.done.front().map(|c| c.at_ns);
+        told.or_else(|| self.next_step_ns())
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.used == 0
+            && self.waiting.is_empty()
+            && self.done.is_empty()
+            && self.dirty.is_empty()
+            && self.medium.next_event_ns().is_none()
+    }
+
+    pub fn counters(&self, now_ns: u64) -> Counters {
+        let mut counters = self.counters;
+        self.medium.count(now_ns, &mut counters);
+        counters
+    }
+
+    fn next_step_ns(&self) -> Option<u64> {
+        let slots = self.slots[..self.used].iter().map(|s| s.ends_ns).min().unwrap_or(NEVER);
+        let next = self.medium.next_event_ns().map_or(slots, |m| m.min(slots));
+        (next != NEVER).then_some(next)
+    }
+
+    /// Everything that happens up to now, in the order of time.
+    fn run(&mut self, now_ns: u64) {
+        while let Some(at) = self.next_step_ns().filter(|at| *at <= now_ns) {
+            self.step(at);
+        }
+    }
+
+    /// Everything that happens at one moment, in an order that is always the same.
+    fn step(&mut self, now_ns: u64) {
+        while let Some(done) = self.medium.finish(now_ns) {
+            self.medium_done(now_ns, done);
+        }
+        for index in 0..self.used {
+            if self.slots[index].ends_ns <= now_ns {
+                self.phase_over(now_ns, index);
+            }
+        }
+        self.give_room(now_ns);
+        self.admit(now_ns);
+        self.start_medium(now_ns);
+    }
+
+    /// Takes waiting requests into free places of the queue.
+    fn admit(&mut self, now_ns: u64) {
+        while let Some((arrived_ns, request)) = self.waiting.front().copied() {
+            let Some(index) = self.slots.iter().position(|s| s.phase == Phase::Free) else { return };
+            self.waiting.pop_front();
+            self.used = self.used.max(index + 1);
+            let begins_ns = now_ns.max(self.controller_free_ns);
+            self.controller_free_ns = begins_ns + self.overhead_ns;
+            self.counters.overhead_ns += self.overhead_ns;
+            self.slots[index] = Slot {
+                phase: Phase::Starting,
+                request,
+                arrived_ns,
+                since_ns: now_ns,
+                ends_ns: self.controller_free_ns,
+                cost: Cost { overhead_ns: self.overhead_ns, ..Cost::default() },
+            };
+        }
+    }
+
+    fn phase_over(&mut self, now_ns: u64, index: usize) {
+        let slot = self.slots[index];
+        match slot.phase {
+            Phase::Starting => self.begin(now_ns, index),
+            Phase::Receiving => self.received(now_ns, index),
+            Phase::Sending => self.complete(now_ns, index),
+            other => unreachable!("a place in phase {other:?} does not end by itself"),
+        }
+    }
+
+    /// The controller has understood the command.
+    fn begin(&mut self, now_ns: u64, index: usize) {
+        let request = self.slots[index].request;
+        let (start, end) = (request.sector, request.sector + u64::from(request.sectors));
+        self.counters.count_request(&request);
+        match request.op {
+            Op::Read => {
+                if self.dirty.covers(start, end) || self.medium.is_buffered(now_ns, start, request.sectors) {
+                    self.counters.read_hits += 1;
+                    self.slots[index].cost.from_cache = true;
+                    self.send(now_ns, index, now_ns);
+                } else {
+                    self.enter(now_ns, index, Phase::Reading);
+                    let read =
+                        Read { slot: index, sector: start, sectors: request.sectors, since_ns: now_ns };
+                    self.reads.push(read);
+                }
+            }
+            Op::Write => {
+                self.enter(now_ns, index, Phase::Roomless);
+            }
+            Op::Flush => {
+                let epoch = self.dirty.close_epoch();
+                self.enter(now_ns, index, Phase::Draining { epoch });
+                self.drained(now_ns, index, epoch);
+            }
+            Op::Discard => {
+                self.dirty.discard(start, end);
+                self.medium.discard(now_ns, start, request.sectors);
+                self.complete(now_ns, index);
+                self.settle_waiters(now_ns, None);
+            }
+        }
+    }
+
+    fn enter(&mut self, now_ns: u64, index: usize, phase: Phase) {
+        let slot = &mut self.slots[index];
+        (slot.phase, slot.since_ns, slot.ends_ns) = (phase, now_ns, NEVER);
+    }
+
+    /// Writes receive their data as the cache has room, the longest waiting first.
+    fn give_room(&mut self, now_ns: u64) {
+        loop {
+            let roomless =
+                self.slots[..self.used].iter().enumerate().filter(|(_, s)| s.phase == Phase::Roomless);
+            let Some((index, _)) = roomless.min_by_key(|(_, s)| s.since_ns) else { return };
+            let sectors = u64::from(self.slots[index].request.sectors);
+            if !self.dirty.has_room(sectors) {
+                return;
+            }
+            self.dirty.reserve(sectors);
+            let begins_ns = now_ns.max(self.interface_free_ns);
+            let wire_ns = self.wire_ns(sectors);
+            self.interface_free_ns = begins_ns + wire_ns;
+            self.enter(now_ns, index, Phase::Receiving);
+            self.slots[index].ends_ns = self.interface_free_ns;
+            self.slots[index].cost.interface_ns = wire_ns;
+        }
+    }
+
+    /// A write's data is in the cache.
+    fn received(&mut self, now_ns: u64, index: usize) {
+        let request = self.slots[index].request;
+        let through = request.fua || self.write_through;
+        let end = request.sector + u64::from(request.sectors);
+        self.dirty.insert(request.sector, end, through, now_ns);
+        self.medium.overwrite(now_ns, request.sector, request.sectors);
+        if through {
+            self.enter(now_ns, index, Phase::Landing);
+        } else {
+            self.counters.writes_cached += 1;
+            self.slots[index].cost.from_cache = true;
+            self.complete(now_ns, index);
+        }
+    }
+
+    /// The medium has the data of a read, or a buffer has; the interface may carry it from `ready_ns` on.
+    fn send(&mut self, now_ns: u64, index: usize, ready_ns: u64) {
+        let sectors = u64::from(self.slots[index].request.sectors);
+        let tail_ns = self.wire_ns(sectors.min(TAIL_SECTORS));
+        let whole_ns = ready_ns.max(self.interface_free_ns) + self.wire_ns(sectors);
+        let ends_ns = whole_ns.max(now_ns + tail_ns);
+        self.interface_free_ns = ends_ns;
+        self.enter(now_ns, index, Phase::Sending);
+        self.slots[index].ends_ns = ends_ns;
+        self.slots[index].cost.interface_ns = (ends_ns - now_ns).min(self.wire_ns(sectors));
+    }
+
+    fn medium_done(&mut self, now_ns: u64, done: Done) {
+        match done.what {
+            What::Read { slot } => {
+                add_motion(&mut self.slots[slot].cost, done.motion);
+                self.send(now_ns, slot, now_ns - done.motion.transfer_ns);
+            }
+            What::Written { flight } => {
+                let landed = self.dirty.land(flight);
+                let landed = landed.expect("a medium lands only what was launched");
+                self.counters.sectors_destaged += landed.end - landed.start;
+                self.settle_waiters(now_ns, Some(done));
+            }
+        }
+    }
+
+    /// Something is on the medium: those who waited for it account for the movement, and may be done.
+    fn settle_waiters(&mut self, now_ns: u64, done: Option<Done>) {
+        for index in 0..self.used {
+            let slot = &mut self.slots[index];
+            let waits = matches!(slot.phase, Phase::Roomless | Phase::Landing | Phase::Draining { .. });
+            if let Some(done) = done.filter(|d| waits && d.began_ns >= slot.since_ns) {
+                add_motion(&mut slot.cost, done.motion);
+            }
+            match slot.phase {
+                Phase::Draining { epoch } => self.drained(now_ns, index, epoch),
+                Phase::Landing => {
+                    let request = slot.request;
+                    if !self.dirty.overlaps(request.sector, request.sector + u64::from(request.sectors)) {
+                        self.complete(now_ns, index);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn drained(&mut self, now_ns: u64, index: usize, epoch: u64) {
+        if self.dirty.holds_epoch(epoch) {
+            return;
+        }
+        if self.medium.flush(now_ns, index) {
+            self.complete(now_ns, index);
+        } else {
+            self.enter(now_ns, index, Phase::Syncing);
+        }
+    }
+
+    fn complete(&mut self, now_ns: u64, index: usize) {
+        let slot = &mut self.slots[index];
+        let whole_ns = now_ns - slot.arrived_ns;
+        let cost = Cost { queue_ns: whole_ns.saturating_sub(slot.cost.service_ns()), ..slot.cost };
+        debug_assert_eq!(cost.total_ns(), whole_ns, "the parts of {:?} are its whole", slot.request);
+        self.done.push_back(Completion { tag: slot.request.tag, at_ns: now_ns, cost });
+        *slot = FREE;
+        while self.used > 0 && self.slots[self.used - 1].phase == Phase::Free {
+            self.used -= 1;
+        }
+    }
+
+    fn start_medium(&mut self, now_ns: u64) {
+        let awaited = self.awaited(now_ns);
+        self.medium.start(now_ns, &mut Work { reads: &mut self.reads, dirty: &mut self.dirty, awaited });
+    }
+
+    /// Which dirty data somebody waits for, and since when: a flush, a FUA write, a write without room, or its own age.
+    fn awaited(&self, now_ns: u64) -> Option<(Choice, u64)> {
+        let mut since_ns = NEVER;
+        let mut epoch = None;
+        let mut room = false;
+        for slot in &self.slots[..self.used] {
+            match slot.phase {
+                Phase::Draining { epoch: own } => epoch = epoch.max(Some(own)),
+                Phase::Landing => {}
+                Phase::Roomless => room = true,
+                _ => continue,
+            }
+            since_ns = since_ns.min(slot.since_ns);
+        }
+        if since_ns == NEVER {
+            // Only reads can keep data from being written for long, so only then is its age of interest.
+            let old = if self.reads.is_empty() { None } else { self.dirty.oldest_ns() };
+            return old.filter(|born| born + self.age_limit_ns <= now_ns).map(|born| (Choice::Any, born));
+        }
+        Some((if room { Choice::Any } else { Choice::Awaited(epoch) }, since_ns))
+    }
+
+    fn wire_ns(&self, sectors: u64) -> u64 {
+        wire_ns(sectors, self.interface_kbps)
+    }
+}
+
+/// The time of sectors at a rate of thousands of bytes a second.
+pub(crate) fn wire_ns(sectors: u64, kbps: u64) -> u64 {
+    sectors * 512 * 1_000_000 / kbps
+}
+
+fn add_motion(cost: &mut Cost, motion: Motion) {
+    cost.seek_ns += motion.seek_ns;
+    cost.rotation_ns += motion.rotation_ns;
+    cost.transfer_ns += motion.transfer_ns;
+}

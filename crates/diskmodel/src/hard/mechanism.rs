@@ -1,0 +1,377 @@
+//! One arm and its platters: what it does, and what it chooses to do next.
+
+use super::geometry::Geometry;
+use super::seek::SeekCurve;
+use super::segments::Segments;
+use crate::counters::Counters;
+use crate::dirty::{Choice, Dirty};
+use crate::draw::{Draw, mix};
+use crate::medium::{Done, Medium, Motion, Read, What, Work};
+use crate::spec::HardSpec;
+
+/// Of the writes ahead in the arm's sweep so many are compared by their positioning time. More would find little that is
+/// nearer, and each costs the guest instructions.
+const WRITES_COMPARED: usize = 8;
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Idle,
+    Working {
+        done: Done,
+        ends_ns: u64,
+        /// The read buffer that grows, and to where.
+        fills: Option<(usize, u64)>,
+    },
+    /// Reading ahead: sector `from` began to pass at `began_ns`.
+    Ahead {
+        segment: usize,
+        from: u64,
+        began_ns: u64,
+        until: u64,
+        ends_ns: u64,
+    },
+}
+
+/// What could be done next, with the time until its data begins to pass.
+#[derive(Clone, Copy)]
+struct Candidate {
+    index: usize,
+    positioning: Motion,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Hard {
+    geometry: Geometry,
+    curve: SeekCurve,
+    sectors: u64,
+    head_switch_ns: u64,
+    write_settle_ns: u64,
+    age_limit_ns: u64,
+    /// The platters' angle at time zero.
+    phase_ns: u64,
+
+    segments: Segments,
+    state: State,
+    /// A buffer that is to be filled on when nobody waits.
+    ahead: Option<(usize, u64)>,
+    /// Where the arm is.
+    cylinder: u64,
+    head: u64,
+    /// Where its sweep over the writes is.
+    swept: u64,
+    counters: Counters,
+}
+
+impl Hard {
+    pub fn new(spec: &HardSpec, draw: &Draw) -> Self {
+        let seek = spec.seek.map(|ns| draw.seek_ns(ns));
+        let curve = SeekCurve::new(&seek, spec.cylinders()).expect("a checked file has a seek curve");
+        let cylinder_skew_ns = curve.track_ns().max(spec.head_switch_ns);
+        let geometry = Geometry::new(
+            spec.sectors,
+            spec.heads,
+            &spec.zones,
+            spec.turn_ns,
+            spec.head_switch_ns,
+            cylinder_skew_ns,
+        );
+        Hard {
+            phase_ns: mix(draw.seed) % spec.turn_ns,
+            geometry,
+            curve,
+            sectors: spec.sectors,
+            head_switch_ns: spec.head_switch_ns,
+            write_settle_ns: spec.write_settle_ns,
+            age_limit_ns: spec.front.age_limit_ns,
+            segments: Segments::new(draw.segments(spec.read_segments), spec.read_segment_sectors),
+            state: State::Idle,
+            ahead: None,
+            cylinder: 0,
+            head: 0,
+            swept: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// From now until the sector begins to pass under the head.
+    fn positioning(&self, now_ns: u64, sector: u64, writes: bool) -> Motion {
+        let place = self.geometry.place(sector);
+        let distance = place.cylinder.abs_diff(self.cylinder);
+        let seek_ns = match distance {
+            0 if place.head == self.head => 0,
+            0 => self.head_switch_ns,
+            // Part of the skew, for writes too.
+            1 => self.curve.track_ns().max(self.head_switch_ns),
+            _ if writes => self.curve.ns(distance).max(self.head_switch_ns) + self.write_settle_ns,
+            _ => self.curve.ns(distance).max(self.head_switch_ns),
+        };
+        let turn_ns = self.geometry.turn_ns();
+        let under_head_ns = (now_ns + seek_ns + self.phase_ns) % turn_ns;
+        let rotation_ns = (self.geometry.angle_ns(&place) + turn_ns - under_head_ns) % turn_ns;
+        Motion { seek_ns, rotation_ns, transfer_ns: 0 }
+    }
+
+    /// A read's first sector that is not in a buffer.
+    fn missing(&self, read: &Read) -> u64 {
+        match self.segments.reaching(read.sector) {
+            Some(segment) => self.segments.get(segment).end.clamp(read.sector, read.end()),
+            None => read.sector,
+        }
+    }
+
+    /// Whether the read-ahead under way will come to this read.
+    fn streams(&self, read: &Read) -> bool {
+        match self.state {
+            State::Ahead { segment, until, .. } => {
+                self.segments.get(segment).start <= read.sector && read.sector <= until
+            }
+            _ => false,
+        }
+    }
+
+    /// The read with the shortest positioning time, or the oldest one once it is older than the age limit.
+    fn best_read(&self, now_ns: u64, reads: &[Read]) -> Option<Candidate> {
+        let candidate = |index: usize, read: &Read| {
+            let positioning = if self.streams(read) {
+                Motion::default()
+            } else {
+                self.positioning(now_ns, self.missing(read), false)
+            };
+            Candidate { index, positioning }
+        };
+        let all = || reads.iter().enumerate();
+        let aged = all().filter(|(_, r)| r.since_ns + self.age_limit_ns <= now_ns);
+        if let Some((index, read)) = aged.min_by_key(|(_, r)| r.since_ns) {
+            return Some(candidate(index, read));
+        }
+        all().map(|(i, r)| candidate(i, r)).min_by_key(|c| c.positioning.total_ns())
+    }
+
+    fn best_write(&self, now_ns: u64, dirty: &Dirty, choice: Choice) -> Option<Candidate> {
+        dirty
+            .sweep(self.swept, choice)
+            .take(WRITES_COMPARED)
+            .map(|(index, e)| Candidate { index, positioning: self.positioning(now_ns, e.start, true) })
+            .min_by_key(|c| c.positioning.total_ns())
+    }
+
+    /// Whether a read goes before an awaited write: by age where either has waited too long, else by the way to it.
+    fn read_goes_first(&self, now_ns: u64, read: (&Read, &Candidate), write: (u64, &Candidate)) -> bool {
+        let is_aged = |since_ns: u64| since_ns + self.age_limit_ns <= now_ns;
+        if is_aged(read.0.since_ns) || is_aged(write.0) {
+            return read.0.since_ns <= write.0;
+        }
+        read.1.positioning.total_ns() <= write.1.positioning.total_ns()
+    }
+
+    fn begin_read(&mut self, now_ns: u64, read: Read, candidate: Candidate) {
+        let end = read.end();
+        let (segment, motion) = match self.state {
+            State::Ahead { segment, from, began_ns, .. } if self.streams(&read) => {
+                self.counters.stream_hits += 1;
+                let ends_ns = if end > from { began_ns + self.geometry.stream_ns(from, end) } else { now_ns };
+                let transfer_ns = ends_ns.saturating_sub(now_ns);
+                self.counters.media_sectors_read += end.saturating_sub(from);
+                (segment, Motion { transfer_ns, ..Motion::default() })
+            }
+            _ => {
+                self.stop_ahead(now_ns);
+                let first = self.missing(&read);
+                let segment = match self.segments.reaching(read.sector) {
+                    Some(known) => known,
+                    None => self.segments.replace(read.sector),
+                };
+                if first == end {
+                    (segment, Motion::default())
+                } else {
+                    self.counters.media_sectors_read += end - first;
+                    let transfer_ns = self.geometry.stream_ns(first, end);
+                    (segment, Motion { transfer_ns, ..candidate.positioning })
+                }
+            }
+        };
+        self.segments.touch(segment);
+        self.counters.media_reads += 1;
+        let what = What::Read { slot: read.slot };
+        self.work(now_ns, what, motion, end, Some((segment, end)));
+    }
+
+    /// Writes an extent from its start, up to a track of it.
+    fn begin_write(&mut self, now_ns: u64, dirty: &mut Dirty, candidate: Candidate) {
+        self.stop_ahead(now_ns);
+        let extent = dirty.extents()[candidate.index];
+        let end = extent.end.min(extent.start + self.geometry.track_sectors(extent.start));
+        let flight = dirty.launch(candidate.index, extent.start, end);
+        let transfer_ns = self.geometry.stream_ns(extent.start, end);
+        self.counters.media_writes += 1;
+        self.counters.media_sectors_written += end - extent.start;
+        self.swept = end;
+        let motion = Motion { transfer_ns, ..candidate.positioning };
+        self.work(now_ns, What::Written { flight: flight.id }, motion, end, None);
+    }
+
+    /// Begins an operation that ends with the sector before `end`.
+    fn work(&mut self, now_ns: u64, what: What, motion: Motion, end: u64, fills: Option<(usize, u64)>) {
+        self.arm_at(end - 1);
+        self.counters.seek_ns += motion.seek_ns;
+        self.counters.rotation_ns += motion.rotation_ns;
+        self.counters.transfer_ns += motion.transfer_ns;
+        let done = Done { what, began_ns: now_ns, motion };
+        self.state = State::Working { done, ends_ns: now_ns + motion.total_ns(), fills };
+    }
+
+    fn begin_ahead(&mut self, now_ns: u64) -> bool {
+        let Some((segment, until)) = self.ahead.take() else { return false };
+        let from = self.segments.get(segment).end;
+        if from >= until {
+            return false;
+        }
+        let positioning = self.positioning(now_ns, from, false);
+        let began_ns = now_ns + positioning.total_ns();
+        let ends_ns = began_ns + self.geometry.stream_ns(from, until);
+        self.counters.seek_ns += positioning.seek_ns;
+        self.counters.rotation_ns += positioning.rotation_ns;
+        self.arm_at(from);
+        self.state = State::Ahead { segment, from, began_ns, until, ends_ns };
+        true
+    }
+
+    /// Takes note of what the read-ahead has read by now.
+    fn note_ahead(&mut self, now_ns: u64) {
+        let State::Ahead { segment, from, began_ns, .. } = &mut self.state else { return };
+        if now_ns <= *began_ns {
+            return;
+        }
+        let (next, begins_ns) = self.geometry.streamed(*from, now_ns - *began_ns);
+        self.counters.sectors_read_ahead += next - *from;
+        self.counters.transfer_ns += begins_ns;
+        self.segments.grow(*segment, next);
+        (*from, *began_ns) = (next, *began_ns + begins_ns);
+    }
+
+    fn stop_ahead(&mut self, now_ns: u64) {
+        self.note_ahead(now_ns);
+        if let State::Ahead { from, .. } = self.state {
+            self.arm_at(from.min(self.sectors - 1));
+            self.state = State::Idle;
+        }
+    }
+
+    fn arm_at(&mut self, sector: u64) {
+        let place = self.geometry.place(sector);
+        (self.cylinder, self.head) = (place.cylinder, place.head);
+    }
+
+    /// The host has come to `end` in a buffer, so there is room to read on.
+    fn read_on(&mut self, segment: usize, end: u64) {
+        let wanted = (end + self.segments.sectors()).min(self.sectors);
+        match &mut self.state {
+            State::Ahead { segment: own, from, began_ns, until, ends_ns } if *own == segment => {
+                if wanted > *until {
+                    *until = wanted;
+                    *ends_ns = *began_ns + self.geometry.stream_ns(*from, wanted);
+                }
+            }
+            _ => self.ahead = Some((segment, wanted)),
+        }
+    }
+}
+
+impl Medium for Hard {
+    fn is_buffered(&mut self, now_ns: u64, sector: u64, sectors: u32) -> bool {
+        self.note_ahead(now_ns);
+        let end = sector + u64::from(sectors);
+        let Some(segment) = self.segments.reaching(sector) else { return false };
+        if self.segments.get(segment).end < end {
+            return false;
+        }
+        self.segments.touch(segment);
+        self.read_on(segment, end);
+        true
+    }
+
+    fn overwrite(&mut self, now_ns: u64, sector: u64, sectors: u32) {
+        let end = sector + u64::from(sectors);
+        self.note_ahead(now_ns);
+        if let State::Ahead { segment, until, .. } = self.state
+            && self.segments.get(segment).start < end
+            && sector < until
+        {
+            self.stop_ahead(now_ns);
+        }
+        self.ahead = self.ahead.filter(|(segment, until)| {
+            let start = self.segments.get(*segment).start;
+            end <= start || *until <= sector
+        });
+        self.segments.overwrite(sector, end);
+    }
+
+    fn discard(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) {}
+
+    fn start(&mut self, now_ns: u64, work: &mut Work<'_>) {
+        if matches!(self.state, State::Working { .. }) {
+            return;
+        }
+        self.note_ahead(now_ns);
+        let read = self.best_read(now_ns, work.reads);
+        let awaited = work.awaited.and_then(|(choice, since_ns)| {
+            self.best_write(now_ns, work.dirty, choice).map(|candidate| (since_ns, candidate))
+        });
+        match (read, awaited) {
+            (Some(read), Some((since_ns, write)))
+                if !self.read_goes_first(now_ns, (&work.reads[read.index], &read), (since_ns, &write)) =>
+            {
+                self.begin_write(now_ns, work.dirty, write);
+            }
+            (Some(read), _) => {
+                let chosen = work.reads.swap_remove(read.index);
+                self.begin_read(now_ns, chosen, read);
+            }
+            (None, Some((_, write))) => self.begin_write(now_ns, work.dirty, write),
+            (None, None) => {
+                if matches!(self.state, State::Idle)
+                    && !self.begin_ahead(now_ns)
+                    && let Some(write) = self.best_write(now_ns, work.dirty, Choice::Any)
+                {
+                    self.begin_write(now_ns, work.dirty, write);
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self, _now_ns: u64, _slot: usize) -> bool {
+        true
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        match self.state {
+            State::Idle => None,
+            State::Working { ends_ns, .. } | State::Ahead { ends_ns, .. } => Some(ends_ns),
+        }
+    }
+
+    fn finish(&mut self, now_ns: u64) -> Option<Done> {
+        match self.state {
+            State::Working { done, ends_ns, fills } if ends_ns <= now_ns => {
+                self.state = State::Idle;
+                if let Some((segment, end)) = fills {
+                    self.segments.grow(segment, end);
+                    self.read_on(segment, end);
+                }
+                Some(done)
+            }
+            State::Ahead { ends_ns, .. } if ends_ns <= now_ns => {
+                self.stop_ahead(now_ns);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn count(&self, now_ns: u64, counters: &mut Counters) {
+        counters.add_mechanism(&self.counters);
+        counters.stream_hits += self.counters.stream_hits;
+        let busy_ns = self.counters.seek_ns + self.counters.rotation_ns + self.counters.transfer_ns;
+        counters.idle_ns += now_ns.saturating_sub(busy_ns);
+    }
+}

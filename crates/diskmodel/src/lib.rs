@@ -1,0 +1,36 @@
+//! The modelled disk: requests and virtual time go in, completion times come out.
+//!
+//! No clock, no I/O, no threads, no floating point, no order of a hash table: the same disk, draw and requests give the
+//! same completions to the nanosecond, everywhere. How often [`Drive::advance`] is called changes nothing.
+//!
+//! ```text
+//!  disks/NAME.toml ──▶ Spec ──┐
+//!                             ├──▶ Drive    submit ──▶ waiting ▶ queue ▶ interface ▶ write cache ─┐
+//!  seed, number ─────▶ Draw ──┘                                     │                            ▼
+//!                                          advance ◀── completions ◀┴── medium: arm and platters, RAID, flash
+//! ```
+//!
+//! `front.rs` is what all disks with a cache share: queue, interface, write cache, flush and FUA. Behind it stands a
+//! medium: `hard/`. A disk of zero cost needs neither.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::float_arithmetic)]
+
+mod counters;
+mod dirty;
+mod draw;
+mod drive;
+mod front;
+mod hard;
+mod medium;
+mod request;
+mod shipped;
+mod spec;
+mod zero;
+
+pub use counters::Counters;
+pub use draw::{CachePolicy, Draw};
+pub use drive::Drive;
+pub use request::{Completion, Cost, Op, Request};
+pub use shipped::SHIPPED;
+pub use spec::{Spec, SpecError, Value};

@@ -1,0 +1,101 @@
+//! Reading a disk file's table: each value with its unit, its range and its source.
+
+use toml::{Table, Value as Toml};
+
+use super::{SpecError, Value};
+
+/// A table under reading. What is never asked for is an error in the end.
+pub(super) struct Fields<'a> {
+    table: &'a Table,
+    /// Before each key in messages and in the list: `member.` for a RAID's disks.
+    prefix: &'static str,
+    asked: Vec<&'static str>,
+    pub values: Vec<Value>,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(table: &'a Table, prefix: &'static str) -> Self {
+        Fields { table, prefix, asked: Vec::new(), values: Vec::new() }
+    }
+
+    /// A whole number within bounds.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        unit: &'static str,
+        low: u64,
+        high: u64,
+    ) -> Result<u64, SpecError> {
+        let (value, source) = self.sourced(key)?;
+        let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
+        let number = number.filter(|n| (low..=high).contains(n)).ok_or_else(|| SpecError::Wrong {
+            key: self.name(key),
+            value: value.to_string(),
+            allowed: format!("a whole number from {low} to {high}, in {unit}"),
+        })?;
+        self.list(key, number.to_string(), unit, source);
+        Ok(number)
+    }
+
+    /// A list of 1 to `most` whole numbers within bounds.
+    pub fn numbers(
+        &mut self,
+        key: &'static str,
+        unit: &'static str,
+        (low, high): (u64, u64),
+        most: usize,
+    ) -> Result<Vec<u64>, SpecError> {
+        let (value, source) = self.sourced(key)?;
+        let number = |v: &Toml| {
+            let number = v.as_integer().and_then(|n| u64::try_from(n).ok());
+            number.filter(|n| (low..=high).contains(n))
+        };
+        let numbers: Option<Vec<u64>> =
+            value.as_array().map(|a| a.iter().map(number).collect()).unwrap_or_default();
+        let numbers = numbers.filter(|n| (1..=most).contains(&n.len())).ok_or_else(|| SpecError::Wrong {
+            key: self.name(key),
+            value: value.to_string(),
+            allowed: format!("a list of 1 to {most} whole numbers from {low} to {high}, in {unit}"),
+        })?;
+        let text: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        self.list(key, text.join(" "), unit, source);
+        Ok(numbers)
+    }
+
+    /// All of them were asked for.
+    pub fn end(self) -> Result<Vec<Value>, SpecError> {
+        match self.table.keys().find(|k| !self.asked.contains(&k.as_str())) {
+            Some(unknown) => Err(SpecError::Unknown {
+                key: format!("{}{unknown}", self.prefix),
+                allowed: self.asked.join(", "),
+            }),
+            None => Ok(self.values),
+        }
+    }
+
+    fn name(&self, key: &str) -> String {
+        format!("{}{key}", self.prefix)
+    }
+
+    /// `key = { is = VALUE, source = "…" }` or `{ is = VALUE, estimate = "why" }`.
+    fn sourced(&mut self, key: &'static str) -> Result<(&'a Toml, String), SpecError> {
+        self.asked.push(key);
+        let entry = self.table.get(key).ok_or_else(|| SpecError::Missing { key: self.name(key) })?;
+        let unsourced = || SpecError::Unsourced { key: self.name(key), value: entry.to_string() };
+        let entry = entry.as_table().ok_or_else(unsourced)?;
+        let text = |name| entry.get(name).and_then(Toml::as_str).filter(|t: &&str| !t.trim().is_empty());
+        let source = match (text("source"), text("estimate")) {
+            (Some(source), None) => source.to_owned(),
+            (None, Some(why)) => format!("estimate: {why}"),
+            _ => return Err(unsourced()),
+        };
+        if entry.len() != 2 {
+            return Err(unsourced());
+        }
+        Ok((entry.get("is").ok_or_else(unsourced)?, source))
+    }
+
+    fn list(&mut self, key: &str, value: String, unit: &'static str, source: String) {
+        self.values.push(Value { key: self.name(key), value, unit, source });
+    }
+}

@@ -1,0 +1,105 @@
+//! The values of a hard disk.
+
+use super::fields::Fields;
+use super::{FrontSpec, SpecError, sectors};
+use crate::front::wire_ns;
+use crate::hard::{SeekCurve, cylinders_per_zone};
+
+/// The arm's three times, without settling for a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeekSpec {
+    pub track_ns: u64,
+    pub average_ns: u64,
+    pub full_ns: u64,
+}
+
+impl SeekSpec {
+    pub fn map(self, change: impl Fn(u64) -> u64) -> Self {
+        SeekSpec {
+            track_ns: change(self.track_ns),
+            average_ns: change(self.average_ns),
+            full_ns: change(self.full_ns),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HardSpec {
+    pub front: FrontSpec,
+    pub sectors: u64,
+    pub physical_block: u32,
+    pub turn_ns: u64,
+    pub heads: u64,
+    /// Sectors per track, from the outermost zone inwards; all zones have as many cylinders.
+    pub zones: Vec<u64>,
+    pub seek: SeekSpec,
+    pub head_switch_ns: u64,
+    /// Writing needs a steadier arm than reading; added to seeks over more than one cylinder.
+    pub write_settle_ns: u64,
+    pub read_segments: u64,
+    pub read_segment_sectors: u64,
+}
+
+impl HardSpec {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        let sectors = sectors(fields)?;
+        let physical_block = fields.number("physical_block_bytes", "bytes", 512, 4096)? as u32;
+        let rpm = fields.number("rpm", "turns per minute", 1000, 20_000)?;
+        let spec = HardSpec {
+            sectors,
+            physical_block,
+            turn_ns: 60_000_000_000 / rpm,
+            heads: fields.number("heads", "heads", 1, 64)?,
+            zones: fields.numbers("sectors_per_track", "sectors per track, by zone", (16, 100_000), 64)?,
+            seek: SeekSpec {
+                track_ns: fields.number("seek_track_us", "µs", 1, 100_000)? * 1000,
+                average_ns: fields.number("seek_average_us", "µs", 1, 100_000)? * 1000,
+                full_ns: fields.number("seek_full_us", "µs", 1, 100_000)? * 1000,
+            },
+            head_switch_ns: fields.number("head_switch_us", "µs", 0, 100_000)? * 1000,
+            write_settle_ns: fields.number("write_settle_us", "µs", 0, 100_000)? * 1000,
+            read_segments: fields.number("read_segments", "segments", 1, 1024)?,
+            read_segment_sectors: fields.number("read_segment_kib", "KiB", 1, 1 << 20)? * 2,
+            front: FrontSpec::read(fields)?,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let contradiction = |keys: &str, why: &str| {
+            Err(SpecError::Contradiction { keys: keys.to_owned(), why: why.to_owned() })
+        };
+        if SeekCurve::new(&self.seek, self.cylinders()).is_none() {
+            let keys = "seek_track_us, seek_average_us, seek_full_us";
+            return contradiction(
+                keys,
+                "an arm needs 3·average ≥ 2·track + full and 15·average ≤ 7·track + 8·full",
+            );
+        }
+        if self.head_switch_ns.max(self.seek.track_ns) * 2 >= self.turn_ns {
+            return contradiction(
+                "head_switch_us, seek_track_us, rpm",
+                "the next track must be reached within half a turn",
+            );
+        }
+        if !self.zones.is_sorted_by(|a, b| a >= b) {
+            return contradiction("sectors_per_track", "inner tracks hold no more than outer ones");
+        }
+        Ok(())
+    }
+
+    pub fn cylinders(&self) -> u64 {
+        cylinders_per_zone(self.sectors, self.heads, &self.zones) * self.zones.len() as u64
+    }
+
+    /// Overhead, the average seek, half a turn, eight sectors passing, and their way over the interface.
+    pub fn service_4k_ns(&self) -> u64 {
+        let mean_track = self.zones.iter().sum::<u64>() / self.zones.len() as u64;
+        self.front.overhead_ns
+            + self.seek.average_ns
+            + self.turn_ns / 2
+            + 8 * self.turn_ns / mean_track
+            + wire_ns(8, self.front.interface_kbps)
+    }
+}

@@ -1,0 +1,254 @@
+//! A disk as data: what a file of `disks/` says, checked.
+//!
+//! ```toml
+//! name = "diamondmax-plus-8"
+//! title = "Maxtor DiamondMax Plus 8, 40 GB"
+//! kind = "hard"
+//! story = "What it is, where its values come from, what is left out."
+//!
+//! [values]
+//! rpm = { is = 7200, source = "the data sheet, page 2" }
+//! heads = { is = 1, estimate = "why this is likely" }
+//! ```
+//!
+//! Each value is a whole number with a source, or an estimate with its reason. The unit is the key's last word.
+
+mod fields;
+mod hard;
+
+use toml::Table;
+
+use fields::Fields;
+pub(crate) use hard::{HardSpec, SeekSpec};
+
+/// A parsed and checked disk file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    name: String,
+    title: String,
+    story: String,
+    pub(crate) model: Model,
+    values: Vec<Value>,
+}
+
+/// One value of a disk, as a report shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub key: String,
+    pub value: String,
+    pub unit: &'static str,
+    /// Where it stands, or `estimate: ` and why.
+    pub source: String,
+}
+
+impl Value {
+    pub fn is_estimate(&self) -> bool {
+        self.source.starts_with("estimate: ")
+    }
+}
+
+/// What is wrong with a disk file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    #[error("it is not TOML: {0}")]
+    Syntax(String),
+    #[error("`{key}` is missing")]
+    Missing { key: String },
+    #[error("`{key}` is unknown; allowed are {allowed}")]
+    Unknown { key: String, allowed: String },
+    #[error("`{key}` cannot be {value}; allowed is {allowed}")]
+    Wrong { key: String, value: String, allowed: String },
+    #[error(
+        "`{key} = {value}` does not say where it comes from; allowed is \
+         {{ is = VALUE, source = \"…\" }} or {{ is = VALUE, estimate = \"why\" }}"
+    )]
+    Unsourced { key: String, value: String },
+    #[error("the values of `{keys}` do not fit together: {why}")]
+    Contradiction { keys: String, why: String },
+}
+
+/// The kinds of disks.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Model {
+    Zero { sectors: u64 },
+    Hard(HardSpec),
+}
+
+const KINDS: &str = "\"zero\", \"hard\"";
+
+/// What all disks with a queue and a cache have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FrontSpec {
+    pub overhead_ns: u64,
+    /// Thousands of bytes a second.
+    pub interface_kbps: u64,
+    pub queue_depth: u64,
+    pub write_cache_sectors: u64,
+    /// Separate runs of sectors that the write cache can hold.
+    pub write_cache_entries: u64,
+    /// What waits longer goes first.
+    pub age_limit_ns: u64,
+}
+
+impl FrontSpec {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        Ok(FrontSpec {
+            overhead_ns: fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000,
+            interface_kbps: fields.number("interface_kbps", "kB/s", 1, 100_000_000)?,
+            queue_depth: fields.number("queue_depth", "commands", 1, 256)?,
+            write_cache_sectors: fields.number("write_cache_kib", "KiB", 1, 1 << 22)? * 2,
+            write_cache_entries: fields.number("write_cache_entries", "runs", 1, 4096)?,
+            age_limit_ns: fields.number("age_limit_ms", "ms", 1, 100_000)? * 1_000_000,
+        })
+    }
+}
+
+impl Spec {
+    /// Reads a disk file.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, with the key, the value and what is allowed.
+    pub fn parse(text: &str) -> Result<Spec, SpecError> {
+        let table: Table = text.parse().map_err(|e: toml::de::Error| SpecError::Syntax(e.to_string()))?;
+        let known = ["name", "title", "kind", "story", "values", "member"];
+        if let Some(key) = table.keys().find(|k| !known.contains(&k.as_str())) {
+            return Err(SpecError::Unknown { key: key.clone(), allowed: known.join(", ") });
+        }
+        let name = text_of(&table, "name")?;
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !name.chars().all(is_plain) {
+            let allowed = "small letters, digits and hyphens".to_owned();
+            return Err(SpecError::Wrong { key: "name".into(), value: name, allowed });
+        }
+        let mut fields = Fields::new(table_of(&table, "values")?, "");
+        let kind = text_of(&table, "kind")?;
+        let model = match kind.as_str() {
+            "zero" => Model::Zero { sectors: sectors(&mut fields)? },
+            "hard" => Model::Hard(HardSpec::read(&mut fields)?),
+            _ => {
+                return Err(SpecError::Wrong { key: "kind".into(), value: kind, allowed: KINDS.into() });
+            }
+        };
+        let values = fields.end()?;
+        let (title, story) = (text_of(&table, "title")?, text_of(&table, "story")?);
+        Ok(Spec { name, title, story, model, values })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What it is, where its values come from, what is left out.
+    pub fn story(&self) -> &str {
+        &self.story
+    }
+
+    /// Of 512 bytes.
+    pub fn sectors(&self) -> u64 {
+        match &self.model {
+            Model::Zero { sectors } => *sectors,
+            Model::Hard(hard) => hard.sectors,
+        }
+    }
+
+    pub fn is_rotational(&self) -> bool {
+        matches!(self.model, Model::Hard(_))
+    }
+
+    /// Bytes that a request is counted in.
+    pub fn logical_block(&self) -> u32 {
+        512
+    }
+
+    /// Bytes that the medium writes at once.
+    pub fn physical_block(&self) -> u32 {
+        match &self.model {
+            Model::Zero { .. } => 512,
+            Model::Hard(hard) => hard.physical_block,
+        }
+    }
+
+    /// All values in the file's order of meaning, with unit and source.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// The expected time of a lone read of 4 KiB at a random place.
+    pub fn service_4k_ns(&self) -> u64 {
+        match &self.model {
+            Model::Zero { .. } => 0,
+            Model::Hard(hard) => hard.service_4k_ns(),
+        }
+    }
+}
+
+fn sectors(fields: &mut Fields<'_>) -> Result<u64, SpecError> {
+    // 2⁴⁰ sectors are 512 TiB; below it no product of the model overflows.
+    fields.number("sectors", "sectors of 512 bytes", 2048, 1 << 40)
+}
+
+fn text_of(table: &Table, key: &str) -> Result<String, SpecError> {
+    let value = table.get(key).ok_or_else(|| SpecError::Missing { key: key.to_owned() })?;
+    let text = value.as_str().filter(|t| !t.trim().is_empty()).ok_or_else(|| SpecError::Wrong {
+        key: key.to_owned(),
+        value: value.to_string(),
+        allowed: "a text in quotes".to_owned(),
+    })?;
+    Ok(text.trim().to_owned())
+}
+
+fn table_of<'a>(table: &'a Table, key: &str) -> Result<&'a Table, SpecError> {
+    let value = table.get(key).ok_or_else(|| SpecError::Missing { key: key.to_owned() })?;
+    value.as_table().ok_or_else(|| SpecError::Wrong {
+        key: key.to_owned(),
+        value: value.to_string(),
+        allowed: format!("a table: [{key}] and its values below"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(values: &str) -> Result<Spec, SpecError> {
+        Spec::parse(&format!("name = 'z'\ntitle = 'Z'\nkind = 'zero'\nstory = 's'\n[values]\n{values}"))
+    }
+
+    #[test]
+    fn a_value_needs_a_source() {
+        let spec = with("sectors = { is = 4096, source = 'here' }").unwrap();
+        assert_eq!(spec.sectors(), 4096);
+        assert_eq!(spec.values()[0].source, "here");
+        let spec = with("sectors = { is = 4096, estimate = 'a guess' }").unwrap();
+        assert!(spec.values()[0].is_estimate());
+        for unsourced in [
+            "4096",
+            "{ is = 4096 }",
+            "{ is = 4096, source = ' ' }",
+            "{ is = 1, source = 'a', estimate = 'b' }",
+        ] {
+            let error = with(&format!("sectors = {unsourced}")).unwrap_err();
+            assert!(matches!(error, SpecError::Unsourced { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_is_allowed() {
+        let error = with("sectors = { is = 5, source = 'x' }").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`sectors` cannot be 5; allowed is a whole number from 2048 to 1099511627776, in sectors of 512 bytes"
+        );
+        let error = with("sectors = { is = 4096.0, source = 'x' }").unwrap_err();
+        assert!(matches!(error, SpecError::Wrong { .. }));
+        let error =
+            with("sectors = { is = 4096, source = 'x' }\nrpm = { is = 1, source = 'x' }").unwrap_err();
+        assert_eq!(error.to_string(), "`rpm` is unknown; allowed are sectors");
+        assert_eq!(with("").unwrap_err(), SpecError::Missing { key: "sectors".into() });
+        assert!(matches!(with("sectors = {").unwrap_err(), SpecError::Syntax(_)));
+    }
+}

@@ -1,0 +1,130 @@
+//! Hard disks against arithmetic.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use support::{FLUSH, Random, fua, near, nominal, read, spec, specs, write};
+
+/// Names of plain hard disks.
+const HARD: &[&str] = &["diamondmax-plus-8"];
+
+fn value(name: &str, key: &str) -> Vec<u64> {
+    let spec = spec(name);
+    let value = spec.values().iter().find(|v| v.key == key).unwrap();
+    value.value.split(' ').map(|n| n.parse().unwrap()).collect()
+}
+
+fn number(name: &str, key: &str) -> u64 {
+    value(name, key)[0]
+}
+
+fn turn_ns(name: &str) -> u64 {
+    60_000_000_000 / number(name, "rpm")
+}
+
+/// What a zone gives to a reader: its sectors a turn, and the turn longer by the mean change of track.
+fn zone_kbps(name: &str, sectors_per_track: u64) -> u64 {
+    let heads = number(name, "heads");
+    let head_ns = 1000 * number(name, "head_switch_us");
+    let cylinder_ns = 1000 * number(name, "seek_track_us");
+    let skew_ns = ((heads - 1) * head_ns + cylinder_ns) / heads;
+    sectors_per_track * 512 * 1_000_000 / (turn_ns(name) + skew_ns)
+}
+
+#[test]
+fn a_random_read_takes_overhead_a_mean_seek_half_a_turn_and_the_transfer() {
+    for name in HARD {
+        let spec = spec(name);
+        let sum_ns = 1000 * (number(name, "overhead_us") + number(name, "seek_average_us"))
+            + turn_ns(name) / 2
+            + 8 * turn_ns(name) / value(name, "sectors_per_track")[0];
+        let is = nominal(name).random_read_4k(spec.sectors(), 2000);
+        assert!(near(is, sum_ns, 10), "{name}: {is} ns, by arithmetic {sum_ns} ns");
+        assert!(near(spec.service_4k_ns(), sum_ns, 3), "{name}: {}", spec.service_4k_ns());
+        println!("{name}: random read {is} ns, by arithmetic {} ns", spec.service_4k_ns());
+    }
+}
+
+#[test]
+fn a_sequential_read_has_its_zones_rate() {
+    for name in HARD {
+        let zones = value(name, "sectors_per_track");
+        let sectors = spec(name).sectors();
+        for (from, track) in [(0, zones[0]), (sectors - 400_000, zones[zones.len() - 1])] {
+            let is = nominal(name).sequential(from, 1000, read);
+            let sum = zone_kbps(name, track);
+            assert!(near(is, sum, 4), "{name} from {from}: {is} kB/s, by arithmetic {sum} kB/s");
+            println!("{name}: sequential read from {from}: {is} kB/s, by arithmetic {sum} kB/s");
+        }
+    }
+}
+
+#[test]
+fn a_sequential_write_has_its_zones_rate() {
+    for name in HARD {
+        let is = nominal(name).sequential(0, 1000, write);
+        let sum = zone_kbps(name, value(name, "sectors_per_track")[0]);
+        assert!(near(is, sum, 5), "{name}: {is} kB/s, by arithmetic {sum} kB/s");
+    }
+}
+
+/// A cached write takes overhead and interface; the flush after it a seek, half a turn and the transfer.
+#[test]
+fn a_write_is_quick_and_its_flush_is_not() {
+    for name in HARD {
+        let mut host = nominal(name);
+        let mut random = Random(3);
+        let wire_ns = 4096 * 1_000_000 / number(name, "interface_kbps");
+        let mut sum = 0;
+        for _ in 0..500 {
+            let sector = random.below(spec(name).sectors() / 8) * 8;
+            let begun_ns = host.now_ns;
+            let written = host.lone(write(sector, 8));
+            assert_eq!(written.at_ns - begun_ns, 1000 * number(name, "overhead_us") + wire_ns);
+            assert!(written.cost.from_cache);
+            sum += host.lone(FLUSH).at_ns - begun_ns;
+            host.settle();
+            host.pass(random.below(50_000_000));
+        }
+        // The flush's own overhead passes while the arm moves.
+        let by_hand = spec(name).service_4k_ns() + 1000 * number(name, "write_settle_us");
+        assert!(near(sum / 500, by_hand, 10), "{name}: {} ns, by arithmetic {by_hand} ns", sum / 500);
+    }
+}
+
+/// Overwriting one sector again and again, each time on the medium: once a turn.
+#[test]
+fn a_log_of_one_block_turns_once_a_write() {
+    for name in HARD {
+        let mut host = nominal(name);
+        host.lone(fua(4096, 8));
+        let begun_ns = host.now_ns;
+        for _ in 0..100 {
+            host.lone(fua(4096, 8));
+        }
+        let each = (host.now_ns - begun_ns) / 100;
+        assert_eq!(each / 1000, turn_ns(name) / 1000, "{name}");
+    }
+}
+
+#[test]
+fn the_parts_of_a_random_read_are_its_whole() {
+    for name in HARD {
+        let mut host = nominal(name);
+        let mut random = Random(9);
+        for _ in 0..200 {
+            let from_ns = host.now_ns;
+            let done = host.lone(read(random.below(spec(name).sectors() - 8), 8));
+            assert_eq!(done.cost.total_ns(), done.at_ns - from_ns);
+            assert_eq!(done.cost.queue_ns, 0, "{:?}", done.cost);
+        }
+    }
+}
+
+#[test]
+fn every_disk_file_is_read_and_tells_where_its_values_come_from() {
+    for spec in specs() {
+        assert!(!spec.values().is_empty() && !spec.story().is_empty() && !spec.title().is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! What holds for every disk under any requests: causality, nothing lost, order of flushes, determinism, and that it does
+//! not matter how often the drive is asked.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use fsderby_diskmodel::{Completion, Draw, Drive, Op, Request, Spec};
+use support::{Random, specs};
+
+/// A request and when it is submitted.
+type Arrival = (u64, Request);
+
+/// A mix of everything: bursts and pauses, hot and cold places, runs and single blocks.
+fn traffic(spec: &Spec, seed: u64, count: u64) -> Vec<Arrival> {
+    let mut random = Random(seed);
+    let (mut now_ns, mut run) = (0, 0);
+    let arrivals = (0..count).map(|tag| {
+        now_ns += match random.below(10) {
+            0 => random.below(200_000_000),
+            1..=4 => random.below(3_000_000),
+            _ => random.below(100_000),
+        };
+        let longest = if random.below(8) == 0 { 128 } else { 4 };
+        let sectors = 8 * (1 + random.below(longest)) as u32;
+        let room = spec.sectors() - u64::from(sectors);
+        let sector = match random.below(4) {
+            0 => random.below(room / 8) * 8,
+            1 => random.below(4096) * 8,
+            _ => run,
+        };
+        run = (sector + u64::from(sectors)).min(spec.sectors() - 2048);
+        let (op, fua) = match random.below(20) {
+            0 => (Op::Flush, false),
+            1 => (Op::Discard, false),
+            2 | 3 => (Op::Write, true),
+            4..=11 => (Op::Write, false),
+            _ => (Op::Read, false),
+        };
+        let (sector, sectors) = if op == Op::Flush { (0, 0) } else { (sector, sectors) };
+        (now_ns, Request { tag, op, fua, sector, sectors })
+    });
+    arrivals.collect()
+}
+
+/// Plays them; `glances` asks the drive at so many further moments between two events.
+fn play(spec: &Spec, draw: Draw, arrivals: &[Arrival], glances: u64) -> (Vec<Completion>, Drive) {
+    let mut drive = Drive::new(spec, draw);
+    let mut random = Random(glances);
+    let mut done = Vec::new();
+    let mut now_ns = 0;
+    let mut look = |drive: &mut Drive, done: &mut Vec<Completion>, from: u64, to: u64| {
+        let mut moments: Vec<u64> = (0..glances).map(|_| from + random.below(to - from + 1)).collect();
+        moments.sort_unstable();
+        moments.into_iter().for_each(|at| drive.advance(at, done));
+    };
+    for (at_ns, request) in arrivals {
+        look(&mut drive, &mut done, now_ns, *at_ns);
+        now_ns = *at_ns;
+        drive.submit(now_ns, *request);
+    }
+    while let Some(next) = drive.next_event_ns() {
+        let next = next.max(now_ns);
+        look(&mut drive, &mut done, now_ns, next);
+        now_ns = next;
+        drive.advance(now_ns, &mut done);
+    }
+    (done, drive)
+}
+
+fn draws() -> [Draw; 4] {
+    [0, 1, 2, 3].map(|n| Draw::nth(11, n))
+}
+
+#[test]
+fn every_request_completes_once_not_before_it_was_submitted_and_its_parts_are_its_whole() {
+    for spec in specs() {
+        for (seed, draw) in (1..).zip(draws()) {
+            let arrivals = traffic(&spec, seed, 1500);
+            let (done, drive) = play(&spec, draw, &arrivals, 0);
+            assert!(drive.is_idle(), "{}", spec.name());
+            assert!(done.is_sorted_by_key(|c| c.at_ns), "{}: out of order", spec.name());
+            let mut seen = vec![false; arrivals.len()];
+            for completion in &done {
+                let (arrived_ns, request) = arrivals[completion.tag as usize];
+                assert!(!std::mem::replace(&mut seen[completion.tag as usize], true), "twice: {request:?}");
+                assert!(completion.at_ns >= arrived_ns, "{}: {request:?}", spec.name());
+                assert_eq!(
+                    completion.cost.total_ns(),
+                    completion.at_ns - arrived_ns,
+                    "{}: {request:?}: {:?}",
+                    spec.name(),
+                    completion.cost
+                );
+            }
+            assert!(seen.iter().all(|s| *s), "{}: lost", spec.name());
+            assert_eq!(drive.counters().requests(), 1500);
+        }
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
+    for spec in specs() {
+        for (seed, draw) in (21..).zip(draws()) {
+            let arrivals = traffic(&spec, seed, 800);
+            let (once, drive) = play(&spec, draw, &arrivals, 0);
+            let (again, _) = play(&spec, draw, &arrivals, 0);
+            let (often, asked) = play(&spec, draw, &arrivals, 3);
+            assert_eq!(once, again, "{}", spec.name());
+            assert_eq!(once, often, "{}", spec.name());
+            assert_eq!(drive.counters(), asked.counters(), "{}", spec.name());
+        }
+    }
+}
+
+/// A drive that is never asked between two submissions runs through the events by itself.
+#[test]
+fn a_drive_that_is_asked_only_at_the_end_did_the_same() {
+    for spec in specs() {
+        let arrivals = traffic(&spec, 31, 800);
+        let (asked, _) = play(&spec, Draw::NOMINAL, &arrivals, 0);
+        let mut drive = Drive::new(&spec, Draw::NOMINAL);
+        arrivals.iter().for_each(|(at, request)| drive.submit(*at, *request));
+        let mut done = Vec::new();
+        drive.advance(u64::MAX / 4, &mut done);
+        assert_eq!(asked, done, "{}", spec.name());
+    }
+}

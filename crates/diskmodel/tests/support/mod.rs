@@ -1,0 +1,121 @@
+//! A host for drives under test: submits, waits, keeps the time.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+use fsderby_diskmodel::{Completion, Draw, Drive, Op, Request, SHIPPED, Spec};
+
+pub fn spec(name: &str) -> Spec {
+    let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
+    Spec::parse(text).unwrap_or_else(|e| panic!("disks/{name}.toml: {e}"))
+}
+
+pub fn specs() -> impl Iterator<Item = Spec> {
+    SHIPPED.iter().map(|(name, _)| spec(name))
+}
+
+pub fn nominal(name: &str) -> Host {
+    Host::new(&spec(name), Draw::NOMINAL)
+}
+
+pub fn read(sector: u64, sectors: u32) -> Request {
+    Request { tag: 0, op: Op::Read, fua: false, sector, sectors }
+}
+
+pub fn write(sector: u64, sectors: u32) -> Request {
+    Request { op: Op::Write, ..read(sector, sectors) }
+}
+
+pub fn fua(sector: u64, sectors: u32) -> Request {
+    Request { fua: true, ..write(sector, sectors) }
+}
+
+pub const FLUSH: Request = Request { tag: 0, op: Op::Flush, fua: false, sector: 0, sectors: 0 };
+
+/// Numbers without a pattern: Knuth's multiplier and the high bits.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((u128::from(self.0) * u128::from(limit)) >> 64) as u64
+    }
+}
+
+pub struct Host {
+    pub drive: Drive,
+    pub now_ns: u64,
+}
+
+impl Host {
+    pub fn new(spec: &Spec, draw: Draw) -> Self {
+        Host { drive: Drive::new(spec, draw), now_ns: 0 }
+    }
+
+    pub fn pass(&mut self, ns: u64) {
+        self.now_ns += ns;
+        self.drive.advance(self.now_ns, &mut Vec::new());
+    }
+
+    /// Submits one request and waits for it.
+    pub fn lone(&mut self, request: Request) -> Completion {
+        self.drive.submit(self.now_ns, request);
+        self.wait(1).remove(0)
+    }
+
+    /// Waits for so many completions.
+    pub fn wait(&mut self, count: usize) -> Vec<Completion> {
+        let mut done = Vec::new();
+        while done.len() < count {
+            let next = self.drive.next_event_ns().expect("something is under way");
+            self.now_ns = self.now_ns.max(next);
+            self.drive.advance(self.now_ns, &mut done);
+        }
+        done
+    }
+
+    /// Waits until nothing moves; says how long that took.
+    pub fn settle(&mut self) -> u64 {
+        let from_ns = self.now_ns;
+        while let Some(next) = self.drive.next_event_ns() {
+            self.now_ns = self.now_ns.max(next);
+            self.drive.advance(self.now_ns, &mut Vec::new());
+        }
+        assert!(self.drive.is_idle());
+        self.now_ns - from_ns
+    }
+
+    /// The mean time of lone reads of 4 KiB at random places, in nanoseconds.
+    pub fn random_read_4k(&mut self, sectors: u64, count: u64) -> u64 {
+        let mut random = Random(1);
+        let mut sum = 0;
+        for _ in 0..count {
+            let sector = random.below(sectors / 8) * 8;
+            let from_ns = self.now_ns;
+            sum += self.lone(read(sector, 8)).at_ns - from_ns;
+            // So that the platters' angle at the next one is a matter of chance.
+            self.pass(random.below(50_000_000));
+        }
+        sum / count
+    }
+
+    /// Kilobytes (1000) a second of back-to-back requests of 128 KiB from a sector on.
+    pub fn sequential(&mut self, from: u64, requests: u64, ask: impl Fn(u64, u32) -> Request) -> u64 {
+        let mut begun_ns = self.now_ns;
+        let mut sector = from;
+        // A tenth warms up: the arm arrives, the cache fills.
+        for n in 0..requests + requests / 10 {
+            if n == requests / 10 {
+                begun_ns = self.now_ns;
+            }
+            self.lone(ask(sector, 256));
+            sector += 256;
+        }
+        requests * 256 * 512 * 1_000_000 / (self.now_ns - begun_ns)
+    }
+}
+
+/// Whether two figures differ by at most so many per cent of the second.
+pub fn near(is: u64, should_be: u64, percent: u64) -> bool {
+    is.abs_diff(should_be) * 100 <= should_be * percent
+}

@@ -1,0 +1,93 @@
+//! What the disk did for each request, as a guest leaves it for the host: a fixed number of bytes, little-endian.
+
+use fsderby_diskmodel::{Completion, Op, Request};
+
+/// Bytes of one.
+pub const LENGTH: usize = 48;
+
+/// One request and where its time went, in nanoseconds of the guest's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    pub arrived_ns: u64,
+    pub done_ns: u64,
+    /// On the whole disk.
+    pub sector: u64,
+    pub sectors: u32,
+    pub op: Op,
+    pub fua: bool,
+    /// Answered without the medium.
+    pub from_cache: bool,
+    /// How many requests the disk held when this one came, itself included.
+    pub depth: u8,
+    pub seek_ns: u32,
+    pub rotation_ns: u32,
+    pub transfer_ns: u32,
+    pub overhead_ns: u32,
+}
+
+impl Served {
+    pub fn new(request: Request, arrived_ns: u64, depth: usize, done: &Completion) -> Self {
+        let short = |ns: u64| u32::try_from(ns).unwrap_or(u32::MAX);
+        Served {
+            arrived_ns,
+            done_ns: done.at_ns,
+            sector: request.sector,
+            sectors: request.sectors,
+            op: request.op,
+            fua: request.fua,
+            from_cache: done.cost.from_cache,
+            depth: u8::try_from(depth).unwrap_or(u8::MAX),
+            seek_ns: short(done.cost.seek_ns),
+            rotation_ns: short(done.cost.rotation_ns),
+            transfer_ns: short(done.cost.transfer_ns),
+            overhead_ns: short(done.cost.overhead_ns),
+        }
+    }
+
+    pub fn to_bytes(self) -> [u8; LENGTH] {
+        let mut bytes = [0; LENGTH];
+        bytes[0..8].copy_from_slice(&self.arrived_ns.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.done_ns.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.sector.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.sectors.to_le_bytes());
+        let op = match self.op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Flush => 2,
+            Op::Discard => 3,
+        };
+        bytes[28..32].copy_from_slice(&[op, u8::from(self.fua), u8::from(self.from_cache), self.depth]);
+        let parts = [self.seek_ns, self.rotation_ns, self.transfer_ns, self.overhead_ns];
+        for (place, part) in bytes[32..].chunks_exact_mut(4).zip(parts) {
+            place.copy_from_slice(&part.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// `None` where the bytes are none that [`Served::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8; LENGTH]) -> Option<Self> {
+        let long = |at: usize| Some(u64::from_le_bytes(bytes[at..at + 8].try_into().ok()?));
+        let short = |at: usize| Some(u32::from_le_bytes(bytes[at..at + 4].try_into().ok()?));
+        let op = match bytes[28] {
+            0 => Op::Read,
+            1 => Op::Write,
+            2 => Op::Flush,
+            3 => Op::Discard,
+            _ => return None,
+        };
+        Some(Served {
+            arrived_ns: long(0)?,
+            done_ns: long(8)?,
+            sector: long(16)?,
+            sectors: short(24)?,
+            op,
+            fua: bytes[29] == 1,
+            from_cache: bytes[30] == 1,
+            depth: bytes[31],
+            seek_ns: short(32)?,
+            rotation_ns: short(36)?,
+            transfer_ns: short(40)?,
+            overhead_ns: short(44)?,
+        })
+    }
+}

@@ -1,0 +1,277 @@
+//! `model:DISK`: real filesystems of a real kernel on a modelled disk, in virtual time.
+//!
+//! ```text
+//! kernel, tools, job, disk ─▶ QEMU, its clock counting instructions, nothing of the host in reach
+//!                               └─ guest: fsderby as init ─┬─ trial
+//!                                                          └─ disk: a model, sectors in memory
+//!                             memory: a file of ours ──▶ events and requests, read from outside
+//! ```
+//! The host can be slow or busy: that changes how long one waits and nothing else.
+
+pub mod disks;
+mod guest;
+mod machine;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anyhow::{Context, ensure};
+use fsderby_diskmodel::{Draw, Spec};
+
+use self::guest::Guest;
+use self::machine::Machine;
+use super::vm::initramfs;
+use super::vm::kernel::{self, Kernel};
+use super::vm::machine::QEMU;
+use super::vm::modules_missing;
+use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
+use crate::agent::disk::layout::Layout;
+use crate::agent::find_program;
+use crate::agent::protocol::{Dev, Job, Modelled};
+use crate::filesystems::KernelNeed;
+use crate::store::record::ClockKind;
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+/// What brings the disk.
+const BOOT: [&str; 1] = ["nbd"];
+/// A machine without a memory limit has so much, as the machines of the older comparisons had.
+const MEMORY: u64 = 512 * MIB;
+/// What the guest's kernel takes for itself, beside page cache and workload.
+const OVERHEAD: u64 = 160 * MIB;
+const LEAST_MEMORY: u64 = 16 * MIB;
+/// Instructions a second, in millions, unless the experiment says otherwise; the ensemble halves and doubles it.
+const MIPS: u32 = 500;
+
+pub struct ModelKind;
+
+impl GroundKind for ModelKind {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+
+    fn usage(&self) -> &'static str {
+        "model:DISK[,offset=SIZE,mips=N,draws=off,kernel=RELEASE]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "The filesystems of a stock kernel on a modelled disk, in virtual time: QEMU counts instructions for a clock and skips idle \
+                   time, and the disk is a model inside the guest. The same run gives the same figures to the nanosecond, on a busy host too. \
+                   DISK is one of `fsderby list disks`, or a file; the partition begins at offset. Needs no root.",
+            origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch) and the disks of disks/*.toml, each value \
+                     with its source.",
+            limits: "A model is no disk: what it says holds as far as it holds over the whole ensemble of draws. An instruction takes always \
+                     the same time: caches, memory and parallel CPUs are not modelled, and the disk's own work runs on the one CPU.",
+        }
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Ground>, String> {
+        Ok(Box::new(argument.unwrap_or_default().parse::<Model>()?))
+    }
+}
+
+pub struct Model {
+    /// As it was written: a disk's name, or a file.
+    disk: String,
+    spec: Spec,
+    text: String,
+    offset: Bytes,
+    mips: u32,
+    /// Whether every round is another draw of the ensemble.
+    draws: bool,
+    kernel: Option<String>,
+    /// The program that becomes the guest's init: this one.
+    pub agent: PathBuf,
+    found: OnceLock<Option<Found>>,
+}
+
+struct Found {
+    qemu: PathBuf,
+    kernel: Kernel,
+}
+
+impl std::str::FromStr for Model {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let disk = parts
+            .next()
+            .filter(|d| !d.is_empty())
+            .ok_or_else(|| format!("the ground model needs a disk; write {}", ModelKind.usage()))?;
+        let text = disks::text(disk)?;
+        let spec = Spec::parse(&text).map_err(|e| format!("the disk {disk} is not understood: {e}"))?;
+        let mut model = Model {
+            disk: disk.to_owned(),
+            spec,
+            text,
+            offset: Bytes(0),
+            mips: MIPS,
+            draws: true,
+            kernel: None,
+            agent: "/proc/self/exe".into(),
+            found: OnceLock::new(),
+        };
+        for setting in parts {
+            match setting.split_once('=') {
+                Some(("offset", offset)) => {
+                    model.offset = offset.parse().map_err(|e| format!("offset: {e}"))?
+                }
+                Some(("mips", mips)) => {
+                    model.mips = mips.parse().map_err(|_| format!("mips={mips} is no whole number"))?;
+                    machine::shift(model.mips)?;
+                }
+                Some(("draws", "off")) => model.draws = false,
+                Some(("draws", "on")) => {}
+                Some(("kernel", release)) => model.kernel = Some(release.to_owned()),
+                _ => {
+                    return Err(format!(
+                        "'{setting}' says nothing about a model; write {}",
+                        ModelKind.usage()
+                    ));
+                }
+            }
+        }
+        if !model.offset.0.is_multiple_of(MIB) {
+            return Err(format!("offset={} is not whole mebibytes", model.offset));
+        }
+        Ok(model)
+    }
+}
+
+impl Model {
+    fn found(&self) -> Option<&Found> {
+        let look =
+            || Some(Found { qemu: find_program(QEMU)?, kernel: kernel::find(self.kernel.as_deref())? });
+        self.found.get_or_init(look).as_ref()
+    }
+
+    /// The disk's draw and the CPU's speed for a round; the first is as the disk's file says.
+    fn drawn(&self, moment: &Moment) -> (Draw, u32) {
+        let nth = if self.draws { moment.round.saturating_sub(1) } else { 0 };
+        let draw = Draw::nth(moment.seed, nth);
+        let mips = match (nth, draw.seed % 3) {
+            (0, _) | (_, 0) => self.mips,
+            (_, 1) => (self.mips * 2).min(machine::FASTEST),
+            _ => (self.mips / 2).max(1),
+        };
+        (draw, mips)
+    }
+}
+
+impl Ground for Model {
+    fn name(&self) -> String {
+        let mut name = format!("model:{}", self.disk);
+        let mut say = |text: String| name += &format!(",{text}");
+        if self.offset.0 > 0 {
+            say(format!("offset={}", self.offset.written()));
+        }
+        if self.mips != MIPS {
+            say(format!("mips={}", self.mips));
+        }
+        if !self.draws {
+            say("draws=off".into());
+        }
+        if let Some(release) = &self.kernel {
+            say(format!("kernel={release}"));
+        }
+        name
+    }
+
+    fn traits(&self) -> GroundTraits {
+        GroundTraits {
+            clock: ClockKind::Virtual,
+            fidelity: Fidelity::Model,
+            makes_filesystem: true,
+            limits_memory: true,
+            trials_per_launch: 1,
+            loses_power: false,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
+        if cfg!(not(target_arch = "x86_64")) {
+            return missing("the ground model needs an x86-64 machine".into(), "--ground loop");
+        }
+        if find_program(QEMU).is_none() {
+            return missing(format!("there is no {QEMU} on this machine"), "apt-get install qemu-system-x86");
+        }
+        if self.found().is_none() {
+            return missing("there is no kernel to boot".into(), "fsderby kernel fetch");
+        }
+        if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+            let what = format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY));
+            return missing(what, "a larger --memory");
+        }
+        let disk = Bytes(self.spec.sectors() * 512);
+        if self.offset.0 + need.size.0 > disk.0 {
+            let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
+            return missing(what, "a smaller --size or offset");
+        }
+        Ok(())
+    }
+
+    fn serves(&self, need: &KernelNeed) -> Result<(), Missing> {
+        modules_missing(self.found().map(|found| &found.kernel), need)
+    }
+
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        local::has_tool(program)
+    }
+
+    fn device(&self, moment: &Moment) -> Dev {
+        let (draw, mips) = self.drawn(moment);
+        Dev::Model(Modelled {
+            disk: self.spec.name().to_owned(),
+            blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
+            offset: self.offset,
+            mips,
+            draw,
+            guest_seed: moment.seed ^ u64::from(moment.round),
+        })
+    }
+
+    fn kernel(&self) -> Option<(String, String)> {
+        let index = &self.found()?.kernel.index;
+        Some((index.release.clone(), format!("BLAKE3 {}", index.image_blake3)))
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &[QEMU]
+    }
+
+    fn folder(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        let [job] = jobs else { anyhow::bail!("a launch of a model takes one job") };
+        let Dev::Model(modelled) = &job.device else { anyhow::bail!("the job is none for a model") };
+        let found = self.found().context("there is no QEMU or no kernel any more")?;
+        // Nothing may reach the guest that is not the same in every run.
+        let job = Job { token: "model".into(), attempt: 1, ..job.clone() };
+        let base = initramfs::base(&found.kernel, &self.agent, &job, &BOOT)?;
+        let own = initramfs::job(&job, &[(crate::agent::disk::SPEC, self.text.as_bytes())])?;
+        ensure!(base.len() % 4 == 0, "an archive must end at a whole word");
+        let layout = Layout::new(job.size);
+        let machine = Machine {
+            qemu: &found.qemu,
+            kernel: found.kernel.image(),
+            initramfs: [&base, &own],
+            memory: memory(job.memory, job.size),
+            layout,
+            mips: modelled.mips,
+        };
+        Ok(Box::new(Guest::new(machine.start()?, layout)))
+    }
+}
+
+/// What the guest's kernel is told of the machine's memory. With a limit its init takes what is more than that.
+fn memory(limit: Option<Bytes>, window: Bytes) -> Bytes {
+    /// The store's pages must be found: eight bytes for each.
+    const PAGE_TABLES: u64 = 512;
+    let kernel = limit.map_or(MEMORY, |limit| limit.0 + OVERHEAD);
+    Bytes((kernel + window.0 / PAGE_TABLES).next_multiple_of(MIB))
+}
