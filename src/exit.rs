@@ -12,7 +12,7 @@ pub const MISSING: u8 = 3;
 pub const TRIALS: u8 = 4;
 /// Records are damaged.
 pub const DAMAGED: u8 = 5;
-/// What was read back is not what was written.
+/// What was read back is not what was written, or a synced file did not outlive a power cut.
 pub const INTEGRITY: u8 = 6;
 /// The same fingerprint gave another hash.
 pub const HASH: u8 = 7;
