@@ -5,6 +5,7 @@
 //! Whatever `rustix` offers safely is called by its users directly and is not wrapped again here.
 
 pub mod file;
+pub mod frozen_clock;
 pub mod loop_device;
 pub mod nbd;
 pub mod physical;
