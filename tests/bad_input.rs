@@ -114,6 +114,19 @@ fn a_wrong_parameter_of_postmark_is_named_in_a_trial_and_answered_as_ever_in_the
 }
 
 #[test]
+fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
+    for cut in ["0", "half", "101%"] {
+        flags(&["--power-cut", cut], &["no moment for a power cut", "50%"]);
+    }
+    file("power_cut = 0\nfilesystems = ['ext4']\nworkloads = ['maildir-durable']", &["x.toml", "50%"]);
+    let late = ["--ground", "vm", "--workloads", "maildir-durable", "--power-cut", "1151"];
+    flags(&late, &["maildir-durable: it has 1150 operations", "--power-cut 1150 or less"]);
+    for ground in ["loop", "directory:/tmp"] {
+        flags(&["--ground", ground, "--power-cut", "9"], &["cannot lose its power", "try: --ground vm"]);
+    }
+}
+
+#[test]
 fn an_experiment_without_a_candidate_or_without_work_is_none() {
     file("workloads = ['postmark-quick']", &["the experiment has no filesystem", "try: --filesystems"]);
     file("filesystems = ['ext4']", &["the experiment has no workload", "try: --workloads"]);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fsderby::agent::protocol::{At, Event, Role};
-use fsderby::grounds::{Ground, Next};
+use fsderby::grounds::{Ground, Next, Stamped};
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Plan, Rounds};
 use fsderby::lab::race::{Finish, INTERRUPTED, Race, Watch};
@@ -186,6 +186,34 @@ fn caches_that_were_not_dropped_void_a_cold_trial() {
     assert!(run.records.iter().all(|r| r.outcome == Outcome::Done));
 }
 
+/// What the host of a guest sees, told before the agent is done.
+fn witnessed(probe: &'static str, raw: &'static [(&'static str, u64)]) -> Scripted {
+    Scripted::altered(move |_, mut events| {
+        let raw = raw.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let event = Event::Probe { name: probe.into(), raw };
+        events.insert(events.len() - 2, Next::Event(Stamped { host_ns: 0, event }));
+        events
+    })
+}
+
+#[test]
+fn a_host_that_remembers_the_image_or_misses_writes_voids_the_trial() {
+    let cached = &[("cached_bytes", 4096)];
+    let lost = &[("bytes_written", 4096), ("bytes_read", 1 << 40), ("flushes", 9999)];
+    let cold = Plan { cold: true, ..plan() };
+    for (plan, ground, control, outcome, held) in [
+        (plan(), witnessed("host_cache", cached), "host cache", Outcome::Done, Held::Label),
+        (cold, witnessed("host_cache", cached), "host cache", Outcome::Void, Held::No),
+        (plan(), witnessed("host_block_io", lost), "host counters", Outcome::Void, Held::No),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, run) = race(folder.path(), &plan, &ground, None);
+        let record = run.records.iter().find(|r| !r.probes.is_empty()).unwrap();
+        let found = record.controls.iter().find(|c| c.name == control).map(|c| c.held);
+        assert_eq!((record.outcome, found), (outcome, Some(held)), "{:?}", record.reason);
+    }
+}
+
 #[test]
 fn a_lost_event_voids_the_trial_and_a_repeat_may_do_better() {
     let (_kept, run) = raced(Scripted::altered(|job, mut events| {
@@ -219,6 +247,38 @@ fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
 }
 
 #[test]
+fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem() {
+    let cut = Plan { power_cut: Some("50%".parse().unwrap()), ..plan() };
+    let folder = tempfile::tempdir().unwrap();
+    let lossy = Scripted::event(|job, event| {
+        let Event::Survivors(seen) = event else { return };
+        match job.trial.rsplit('/').next() {
+            Some("xfs") => seen.missing = 2,
+            Some("ext2") => (seen.nameless, seen.names_promised) = (3, false),
+            _ => {}
+        }
+    });
+    let (_, run) = race(folder.path(), &cut, &lossy, None);
+    let of =
+        |name: &str| run.records.iter().find(|r| r.trial == format!("r01/maildir-quick/{name}")).unwrap();
+    let value = |name: &str, metric: &str| of(name).metric(metric).map(|m| m.value);
+    let parts = ["return.repair.time", "return.mount.time", "return.first_file.time"];
+    for name in ["ext4", "ext2"] {
+        assert_eq!(of(name).outcome, Outcome::Done, "{:?}", of(name).reason);
+        let sum: f64 = parts.iter().filter_map(|part| value(name, part)).sum();
+        assert!((value(name, "return.time").unwrap() - sum).abs() < 1e-9 && sum > 0.0);
+        assert_eq!(value(name, "transactions.rate"), None, "work that was cut short has no rate");
+    }
+    assert_eq!((value("ext4", parts[0]).is_some(), value("ext2", parts[0]).is_some()), (false, true));
+    let held = |name: &str| of(name).controls.iter().find(|c| c.name == "survivors").unwrap().held;
+    assert_eq!((held("ext4"), held("ext2"), held("xfs")), (Held::Yes, Held::Label, Held::No));
+    assert_eq!(outcomes(&run, "r01/maildir-quick/xfs"), [Outcome::Failed], "not repeated");
+    assert!(of("xfs").reason.as_ref().unwrap().contains("2 are missing"));
+    assert_eq!(outcomes(&run, "proof/maildir-quick/xfs"), [Outcome::Done], "a proof is not cut");
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
 fn a_failed_step_and_a_lost_agent_are_one_failed_trial_each() {
     let (_kept, run) = raced(Scripted::altered(|job, mut events| {
         match job.trial.as_str() {
@@ -231,7 +291,7 @@ fn a_failed_step_and_a_lost_agent_are_one_failed_trial_each() {
                     text: "No space left on device".into(),
                 };
                 events.truncate(12);
-                events.push(Next::Event(fsderby::grounds::Stamped { host_ns: 2_000_000_000, event: failed }));
+                events.push(Next::Event(Stamped { host_ns: 2_000_000_000, event: failed }));
             }
             "r02/postmark-quick/ext4" => events.truncate(6),
             _ => {}

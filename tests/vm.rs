@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fsderby::agent::protocol::{At, Dev, Event, Job};
+use fsderby::agent::protocol::{At, Dev, Event, Job, Role};
 use fsderby::agent::{Mishap, find_program};
 use fsderby::filesystems::KernelNeed;
 use fsderby::grounds::vm::{Vm, kernel};
@@ -58,14 +58,21 @@ impl Watch for Quiet {
     fn round(&mut self, _: u32, _: Rounds) {}
 }
 
-/// Each of these filesystems proved once on this ground, and no round.
-fn proved(filesystems: &str, ground: &dyn Ground) -> Vec<Record> {
+/// A small race on this ground: these filesystems, one workload.
+fn plan(filesystems: &str, ground: &dyn Ground) -> Plan {
     let text = format!(
-        "name = \"vm\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [{filesystems}]\n\
+        "name = \"vm\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-durable\"]\nfilesystems = [{filesystems}]\n\
          rounds = 1\nseed = 7\nscale = \"1/64\"\n"
     );
-    let mut plan = Experiment::parse(&text, "test").unwrap().plan(ground.name(), 1).unwrap();
-    plan.rounds = Rounds::Exactly(0);
+    Experiment::parse(&text, "test").unwrap().plan(ground.name(), 1).unwrap()
+}
+
+/// Each of these filesystems proved once on this ground, and no round.
+fn proved(filesystems: &str, ground: &dyn Ground) -> Vec<Record> {
+    raced(Plan { rounds: Rounds::Exactly(0), ..plan(filesystems, ground) }, ground)
+}
+
+fn raced(plan: Plan, ground: &dyn Ground) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
@@ -102,6 +109,15 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
         let read_back = record.controls.iter().find(|c| c.name == "read-back").map(|c| c.held);
         assert_eq!(read_back, Some(Held::Yes), "{}", record.filesystem);
         assert!(record.probe("block_io", "writes").is_some(), "{} has no counters", record.filesystem);
+        for name in ["host cache", "host counters"] {
+            let control = record.controls.iter().find(|c| c.name == name);
+            let held = control.is_some_and(|c| c.held == Held::Yes);
+            assert!(held, "{}: {control:?} {:?}", record.filesystem, record.not_available);
+        }
+        let hashes: Vec<usize> = record.ingredients.values().map(String::len).collect();
+        assert_eq!(hashes, [64, 64], "kernel and initramfs: {:?}", record.ingredients);
+        let console = record.console.as_ref().map(|file| file.what.as_str());
+        eprintln!("{}: console: {console:?}", record.filesystem);
         let drift_ms = record.circumstances.clock_drift_ns / 1_000_000;
         eprintln!(
             "{}: {} s, clock {drift_ms} ms",
@@ -109,6 +125,32 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
             record.circumstances.host_ns / 1_000_000_000
         );
     }
+    assert!(std::fs::read_dir(images.path()).unwrap().next().is_none(), "an image was left");
+}
+
+#[test]
+fn after_a_power_cut_what_was_synced_is_there_and_the_filesystem_serves_again() {
+    let Some(_guests) = guests("power cuts") else { return };
+    let images = image_folder();
+    let ground = vm(images.path());
+    // One that replays a journal, one that is repaired first, one that is served by a daemon.
+    let plan = plan("\"ext4\", \"ext2\", \"ntfs-3g\"", &ground);
+    let records = raced(Plan { power_cut: Some("80%".parse().unwrap()), ..plan }, &ground);
+    for record in records.iter().filter(|r| r.role == Role::Measure) {
+        let (name, reason) = (&record.filesystem, &record.reason);
+        assert_eq!(record.outcome, Outcome::Done, "{name}: {reason:?}");
+        let seen = record.survivors.as_ref().unwrap();
+        assert!(seen.files > 3 && seen.names_promised && seen.lost.is_empty(), "{name}: {seen:?}");
+        let done: u64 = record.phases.iter().map(|p| p.count("transactions")).sum();
+        let created = record.phases.iter().find(|p| p.name == "create").map(|p| p.count("created"));
+        assert_eq!((created, done), (Some(14), 0), "{name}: 80 % of 14 files and 3 transactions");
+        assert_eq!(record.step_ns("repair").is_some(), name != "ext4");
+        assert!(record.step_ns("mount-again").is_some() && record.step_ns("first-file").is_some());
+        assert!(record.metric("return.time").is_some_and(|m| m.value > 0.0), "{name}");
+        let drift_ms = record.circumstances.clock_drift_ns.abs() / 1_000_000;
+        assert!(drift_ms < 1000, "two machines are not one clock: {drift_ms} ms");
+    }
+    assert_eq!(records.iter().filter(|r| r.role == Role::Measure).count(), 3, "{records:?}");
     assert!(std::fs::read_dir(images.path()).unwrap().next().is_none(), "an image was left");
 }
 

@@ -358,11 +358,13 @@ pub struct Survivors {
     pub bytes: u64,
     /// Whether their folders had been synced too, without which nobody promises that a name survives.
     pub names_promised: bool,
-    /// Not there under their name.
+    /// Not there at all.
     pub missing: u64,
+    /// There, under another name or in another folder, where a repair puts what it finds nameless.
+    pub nameless: u64,
     /// There, with other content than was written.
     pub altered: u64,
-    /// The first of both, one sentence each.
+    /// The first of all three, one sentence each.
     pub lost: Vec<String>,
 }
 

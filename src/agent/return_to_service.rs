@@ -1,12 +1,13 @@
 //! After a power cut: the first new file, and what is left of the files that had been synced.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::StepError;
 use super::protocol::{Job, Survivors};
-use super::tree::live_file;
+use super::tree::{live_file, read_all};
 use crate::workloads::{self, Durable, LiveFile};
 
 /// Of each kind of loss so many files are named.
@@ -32,20 +33,18 @@ pub fn survivors(place: &Path, job: &Job, operations: u64) -> Result<Survivors, 
     let fault = |text: String| StepError::new("look for", "the synced files", text);
     let engine = workloads::engine(&job.work.engine).ok_or_else(|| fault("no such workload".into()))?;
     let work = engine.parse(&job.work.parameters).map_err(fault)?;
-    Ok(look_for(place, &work.durable(job.workload_seed, operations)))
+    look_for(place, &work.durable(job.workload_seed, operations))
 }
 
-fn look_for(place: &Path, durable: &Durable) -> Survivors {
+fn look_for(place: &Path, durable: &Durable) -> Result<Survivors, StepError> {
     let files = durable.files.len() as u64;
     let bytes = durable.files.iter().map(|f| f.bytes).sum();
     let mut seen = Survivors { files, bytes, names_promised: durable.named, ..Survivors::default() };
+    let mut gone = Vec::new();
     for file in &durable.files {
         match live_file(place, &place.join(&file.path)) {
             Ok(found) if found == *file => {}
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                seen.missing += 1;
-                name(&mut seen, file, "is missing");
-            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => gone.push(file),
             Ok(found) => {
                 seen.altered += 1;
                 let of = if found.bytes == file.bytes { "other content".into() } else { sizes(&found, file) };
@@ -57,7 +56,33 @@ fn look_for(place: &Path, durable: &Durable) -> Survivors {
             }
         }
     }
-    seen
+    if !gone.is_empty() {
+        let mut strays = strays(place, durable)?;
+        for file in gone {
+            let is_same = |stray: &LiveFile| (stray.bytes, stray.crc32) == (file.bytes, file.crc32);
+            match strays.iter().position(is_same) {
+                Some(at) => {
+                    strays.swap_remove(at);
+                    seen.nameless += 1;
+                    name(&mut seen, file, "has lost its name");
+                }
+                None => {
+                    seen.missing += 1;
+                    name(&mut seen, file, "is missing");
+                }
+            }
+        }
+    }
+    Ok(seen)
+}
+
+/// All files of the filesystem that stand under no name of a synced one: what a repair has found goes into a folder of its own.
+fn strays(place: &Path, durable: &Durable) -> Result<Vec<LiveFile>, StepError> {
+    let top = place.parent().unwrap_or(place);
+    let known: HashSet<PathBuf> = durable.files.iter().map(|file| place.join(&file.path)).collect();
+    let mut found = read_all(top)?.0;
+    found.retain(|file| !known.contains(&top.join(&file.path)));
+    Ok(found)
 }
 
 fn sizes(found: &LiveFile, written: &LiveFile) -> String {
@@ -76,20 +101,28 @@ mod tests {
 
     #[test]
     fn each_lost_file_is_counted_and_the_first_are_named() {
-        let place = tempfile::tempdir().unwrap();
+        let top = tempfile::tempdir().unwrap();
+        let place = top.path().join("work");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::create_dir(top.path().join("lost+found")).unwrap();
         let file = |path: &str, content: &[u8]| LiveFile {
             path: path.into(),
             bytes: content.len() as u64,
             crc32: crc32fast::hash(content),
         };
-        std::fs::write(place.path().join("kept"), b"abc").unwrap();
-        std::fs::write(place.path().join("short"), b"ab").unwrap();
-        std::fs::write(place.path().join("other"), b"abd").unwrap();
-        let files = ["gone", "kept", "other", "short"].map(|path| file(path, b"abc")).to_vec();
-        let seen = look_for(place.path(), &Durable { files, named: true });
-        assert_eq!([seen.files, seen.bytes, seen.missing, seen.altered], [4, 12, 1, 2]);
-        assert_eq!(seen.lost, ["gone: is missing", "other: other content", "short: 2 bytes of 3"]);
-        first_file(place.path()).unwrap();
-        assert!(first_file(place.path()).unwrap_err().to_string().contains("File exists"));
+        for (path, content) in
+            [("work/kept", "abc"), ("work/short", "ab"), ("work/other", "abd"), ("lost+found/#12", "abc")]
+        {
+            std::fs::write(top.path().join(path), content).unwrap();
+        }
+        let files = ["found", "gone", "kept", "other", "short"].map(|path| file(path, b"abc")).to_vec();
+        let seen = look_for(&place, &Durable { files, named: true }).unwrap();
+        assert_eq!([seen.files, seen.bytes], [5, 15]);
+        assert_eq!([seen.missing, seen.nameless, seen.altered], [1, 1, 2]);
+        let lost =
+            ["other: other content", "short: 2 bytes of 3", "found: has lost its name", "gone: is missing"];
+        assert_eq!(seen.lost, lost);
+        first_file(&place).unwrap();
+        assert!(first_file(&place).unwrap_err().to_string().contains("File exists"));
     }
 }

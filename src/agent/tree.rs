@@ -15,6 +15,21 @@ const STAT_BLOCK: u64 = 512;
 
 /// Reads every file below `place`. `expected` is the engine's own list, where it gave one.
 pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<Tree, StepError> {
+    let (found, stored) = read_all(place)?;
+    let bytes = found.iter().map(|f| f.bytes).sum();
+    let files = found.len() as u64;
+    Ok(Tree {
+        at,
+        files,
+        bytes,
+        stored,
+        hash: hash(found),
+        expected: expected.map(|list| hash(list.to_vec())),
+    })
+}
+
+/// Every file below `place`, and the bytes of all blocks that they occupy.
+pub fn read_all(place: &Path) -> Result<(Vec<LiveFile>, u64), StepError> {
     let mut found = Vec::new();
     let mut stored = 0;
     let mut folders = vec![place.to_owned()];
@@ -32,16 +47,7 @@ pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<
             }
         }
     }
-    let bytes = found.iter().map(|f| f.bytes).sum();
-    let files = found.len() as u64;
-    Ok(Tree {
-        at,
-        files,
-        bytes,
-        stored,
-        hash: hash(found),
-        expected: expected.map(|list| hash(list.to_vec())),
-    })
+    Ok((found, stored))
 }
 
 /// A file as it is read back, under its path below `place`.

@@ -12,7 +12,7 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
-use crate::agent::protocol::ImageState;
+use crate::agent::protocol::{Dev, ImageState};
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::grounds::{self, Ground, Need};
@@ -230,15 +230,21 @@ fn as_mounted(plan: Plan, ground: &dyn Ground) -> Plan {
 
 /// Whether this ground can be raced on, here and with the rights that we have.
 fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
+    if plan.power_cut.is_some() && !ground.traits().loses_power {
+        let name = ground.name();
+        let text =
+            format!("the ground {name} cannot lose its power\n  try: --ground vm, or without --power-cut");
+        return Err(Failure::usage(text).into());
+    }
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
-    if plan.power_cut.is_some() && !ground.traits().loses_power {
+    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, ground.device(&plan.moment(1))) {
         let text = format!(
-            "the ground {} cannot lose its power\n  try: --ground vm, or without --power-cut",
-            ground.name()
+            "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them\n  \
+             try: --ground vm:images=FOLDER on another one, or without --cold"
         );
-        return Err(Failure::usage(text).into());
+        return Err(Failure::missing(text).into());
     }
     let on_host = ground.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {

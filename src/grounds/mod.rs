@@ -12,6 +12,7 @@ pub mod vm;
 
 pub use auto::choose;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -102,6 +103,10 @@ pub struct Missing {
 pub trait Launched {
     /// Waits for the next event; `None` when there will be no more.
     fn next(&mut self, wait: Duration) -> Next;
+    /// BLAKE3 of what the agent's machine was started from, by name; empty where it is this machine.
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
     /// Asks the agent to stop what it does, clean up and end.
     fn stop(&mut self);
     /// Waits for its end and says how it ended.

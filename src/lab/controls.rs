@@ -1,6 +1,6 @@
 //! Whether the conditions of a trial held, judged by what was seen of them. Pure.
 
-use crate::agent::protocol::{At, Job, Tree};
+use crate::agent::protocol::{At, Job, Step, Tree};
 use crate::filesystems::{self, Mount};
 use crate::probes::Raw;
 use crate::store::record::{ClockKind, Control, Held, Record};
@@ -32,7 +32,8 @@ pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<Control> {
         cold(job, witness.cold),
         flush(record),
         clock(record),
-        host_cache(witness.direct),
+        host_cache(record, job, witness.direct),
+        host_counters(record),
         stored(&record.trees),
         read_back(&record.trees),
         survivors(record),
@@ -69,7 +70,7 @@ fn memory(record: &Record) -> Option<Control> {
         return control("memory", asked, seen, yes_or(Held::No, bound <= limit));
     }
     match record.probe("memory", "peak_bytes").map(Bytes) {
-        None if record.probes.is_empty() => None,
+        None if !record.probes.contains_key("cpu") => None,
         None => control("memory", asked, "this kernel does not say the peak", Held::Label),
         Some(peak) => {
             control("memory", asked, format!("{peak} at the most"), yes_or(Held::No, peak <= limit))
@@ -77,12 +78,12 @@ fn memory(record: &Record) -> Option<Control> {
     }
 }
 
+fn is_cold(job: &Job) -> bool {
+    job.steps.iter().any(|step| matches!(step, Step::Settle { cold: true }))
+}
+
 fn cold(job: &Job, seen: Option<&Raw>) -> Option<Control> {
-    let (true, Some(seen)) =
-        (job.steps.iter().any(|s| matches!(s, crate::agent::protocol::Step::Settle { cold: true })), seen)
-    else {
-        return None;
-    };
+    let (true, Some(seen)) = (is_cold(job), seen) else { return None };
     let asked = seen.get("asked_bytes").copied().unwrap_or(0);
     match seen.get("device_bytes_read") {
         None => control("cold", "empty caches", "there is no device whose reads could show it", Held::Label),
@@ -125,9 +126,33 @@ fn clock(record: &Record) -> Option<Control> {
     )
 }
 
-fn host_cache(direct: Option<bool>) -> Option<Control> {
-    let seen = if direct? { "direct I/O on the image" } else { "the image is in the host's page cache too" };
-    control("host cache", "kept out", seen, yes_or(Held::Label, direct?))
+/// A trial that claims cold caches must find the host's cold too.
+fn host_cache(record: &Record, job: &Job, direct: Option<bool>) -> Option<Control> {
+    let direct = direct?;
+    let way = if direct { "direct I/O on the image" } else { "the image is in the host's page cache too" };
+    let Some(cached) = record.probe("host_cache", "cached_bytes") else {
+        return control("host cache", "kept out", way, yes_or(Held::Label, direct));
+    };
+    let seen = format!("{way}; {} of it were there when the work began", Bytes(cached));
+    let no = if is_cold(job) { Held::No } else { Held::Label };
+    control("host cache", "kept out", seen, yes_or(no, direct && cached == 0))
+}
+
+/// What a guest counts of its disk must have arrived at the machine that plays the disk.
+fn host_counters(record: &Record) -> Option<Control> {
+    // Requests are not compared: QEMU joins what follows one another.
+    const COUNTERS: [&str; 3] = ["bytes_written", "bytes_read", "flushes"];
+    let pair = |name: &&str| record.probe("block_io", name).zip(record.probe("host_block_io", name));
+    let pairs: Option<Vec<(u64, u64)>> = COUNTERS.iter().map(pair).collect();
+    let pairs = pairs?;
+    let [(written, host_written), _, (flushes, host_flushes)] = pairs[..] else { return None };
+    let seen = format!(
+        "{} of writes and {host_flushes} flushes in the whole trial; in the guest {} and {flushes} from the work to the sync",
+        Bytes(host_written),
+        Bytes(written)
+    );
+    let arrived = pairs.iter().all(|(guest, host)| guest <= host);
+    control("host counters", "what the guest counts arrives at its disk", seen, yes_or(Held::No, arrived))
 }
 
 fn stored(trees: &[Tree]) -> Option<Control> {
@@ -161,7 +186,7 @@ fn read_back(trees: &[Tree]) -> Option<Control> {
     }
 }
 
-/// After a power cut. Of a file that was synced, content may never be lost; its name only where its folder was not.
+/// After a power cut. Of a file that was synced, content may never be lost; its name only where its folder was not synced.
 fn survivors(record: &Record) -> Option<Control> {
     let seen = record.survivors.as_ref()?;
     let (files, bytes) = (seen.files, Bytes(seen.bytes));
@@ -172,16 +197,17 @@ fn survivors(record: &Record) -> Option<Control> {
     let promised = if seen.names_promised { "content and name" } else { "content" };
     let asked = format!("{promised} of {files} synced files, {bytes}, outlive the power cut");
     let lost = seen.lost.join("; ");
-    match (seen.missing, seen.altered) {
-        (0, 0) => control("survivors", asked, "all are as they were written", Held::Yes),
-        (missing, 0) if !seen.names_promised => {
+    match (seen.missing, seen.altered, seen.nameless) {
+        (0, 0, 0) => control("survivors", asked, "all are as they were written", Held::Yes),
+        (0, 0, nameless) if !seen.names_promised => {
             let text = format!(
-                "{missing} are not under their names, which only an fsync of their folder would have promised: {lost}"
+                "{nameless} have lost their names, which only an fsync of their folder would have promised: {lost}"
             );
             control("survivors", asked, text, Held::Label)
         }
-        (missing, altered) => {
-            let text = format!("{missing} are missing and {altered} altered: {lost}");
+        (missing, altered, nameless) => {
+            let text =
+                format!("{missing} are missing, {altered} altered, {nameless} without their names: {lost}");
             control("survivors", asked, text, Held::No)
         }
     }

@@ -107,6 +107,11 @@ impl<'a> Fold<'a> {
         }
     }
 
+    /// What the agent's machine was started from.
+    pub fn launched(&mut self, ingredients: BTreeMap<String, String>) {
+        self.record.ingredients = ingredients;
+    }
+
     /// The figures say nothing, for this reason.
     pub fn void(&mut self, reason: impl Into<String>) {
         self.void.get_or_insert(reason.into());
@@ -214,6 +219,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         size: job.size,
         memory: job.memory,
         workload_seed: job.workload_seed,
+        ingredients: BTreeMap::new(),
         clock: traits.clock,
         fidelity: traits.fidelity,
         outcome: Outcome::Skipped,

@@ -70,7 +70,7 @@ fn return_to_service(record: &Record) -> Vec<Metric> {
     metrics.extend(PARTS.iter().filter_map(part));
     let files = |name: &str, n: u64, better| Metric::new(name, n as f64, "files", Of::Count, better);
     metrics.push(files("return.synced", seen.files, Neither));
-    metrics.push(files("return.lost", seen.missing + seen.altered, Lower));
+    metrics.push(files("return.lost", seen.missing + seen.altered + seen.nameless, Lower));
     metrics
 }
 

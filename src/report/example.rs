@@ -270,6 +270,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         controls: Vec::new(),
         trees: Vec::new(),
         survivors: None,
+        ingredients: BTreeMap::new(),
         histograms: Vec::new(),
         console: None,
         requests: None,

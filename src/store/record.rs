@@ -45,6 +45,10 @@ pub struct Record {
     pub size: Bytes,
     pub memory: Option<Bytes>,
     pub workload_seed: u64,
+    /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
+    /// the record.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ingredients: BTreeMap<String, String>,
     pub clock: ClockKind,
     /// How far a figure may be believed on this ground.
     pub fidelity: Fidelity,
@@ -142,7 +146,7 @@ impl Fidelity {
 /// A condition of the trial, checked by its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
-    /// `mount`, `memory`, `flush`, `cold`, `clock`, `stored`, `read-back`, `survivors`.
+    /// `mount`, `memory`, `flush`, `cold`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
     pub name: String,
     pub asked: String,
     pub seen: String,

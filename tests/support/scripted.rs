@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Duration;
 
-use fsderby::agent::protocol::{At, Buckets, Dev, Event, Job, PROTOCOL, Role, Space, Step, Stepped, Tree};
+use fsderby::agent::protocol::{
+    At, Buckets, Dev, Event, Job, PROTOCOL, Role, Space, Step, Stepped, Survivors, Tree,
+};
 use fsderby::filesystems::{KernelNeed, Mounted};
 use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Moment, Need, Next, Stamped};
 use fsderby::store::record::{ClockKind, Fidelity};
 use fsderby::units::Bytes;
-use fsderby::workloads::Phase;
+use fsderby::workloads::{Phase, Until};
 
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
@@ -128,6 +130,10 @@ fn script(job: &Job) -> Vec<Next> {
         script.say(Event::Step { step: name.clone(), clock_ns });
         let ns = declared_ms(job, &name) * 1_000_000;
         script.clock_ns += ns;
+        if let Step::Work { until: Until::Operation(_) } | Step::PowerCut = step {
+            script.cut(step, ns);
+            continue;
+        }
         script.step(job, step, ns);
         let used = if name == "work" { ns / 2 } else { 0 };
         script.say(Event::Stepped(Stepped {
@@ -153,6 +159,15 @@ struct Script {
 impl Script {
     fn say(&mut self, event: Event) {
         self.events.push(Next::Event(Stamped { host_ns: self.clock_ns, event }));
+    }
+
+    /// Of work that a power cut ends, only the cut is told.
+    fn cut(&mut self, step: &Step, ns: u64) {
+        if *step == Step::PowerCut {
+            let work = Stepped { ns, ..Stepped::default() };
+            let clock_ns = self.clock_ns;
+            self.say(Event::PowerCut { work, phases: Vec::new(), clock_ns });
+        }
     }
 
     fn step(&mut self, job: &Job, step: &Step, ns: u64) {
@@ -187,6 +202,11 @@ impl Script {
             }
             Step::Work { .. } => self.work(job, ns),
             Step::ProbesOff => self.probes(job),
+            Step::Survivors { .. } => {
+                let survivors =
+                    Survivors { files: 300, bytes: 9_000_000, names_promised: true, ..Survivors::default() };
+                self.say(Event::Survivors(survivors));
+            }
             Step::Verify { at } => self.say(Event::Tree(tree(*at))),
             _ => {}
         }

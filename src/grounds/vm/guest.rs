@@ -1,5 +1,6 @@
 //! A guest that runs, until it switches itself off or is switched off.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -8,8 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 
 use super::machine::Running;
+use super::witness::Witness;
+use crate::agent::monotonic_ns;
+use crate::agent::protocol::Event;
 use crate::grounds::stream::Events;
-use crate::grounds::{Ended, Launched, Next};
+use crate::grounds::{Ended, Launched, Next, Stamped};
 
 /// What a kernel says when it cannot go on.
 pub const LAST_WORDS: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "Out of memory"];
@@ -25,6 +29,10 @@ pub struct Guest {
     silence: Duration,
     heard: Instant,
     fault: Option<String>,
+    ingredients: BTreeMap<String, String>,
+    witness: Option<Witness>,
+    /// What the witness saw at the event before.
+    seen: Option<Event>,
 }
 
 impl Guest {
@@ -42,7 +50,22 @@ impl Guest {
             silence,
             heard: Instant::now(),
             fault: None,
+            ingredients: BTreeMap::new(),
+            witness: None,
+            seen: None,
         })
+    }
+
+    /// With the hashes of what it was started from.
+    pub fn made_of(mut self, ingredients: BTreeMap<String, String>) -> Self {
+        self.ingredients = ingredients;
+        self
+    }
+
+    /// With somebody who looks at its disk from outside.
+    pub fn watched_by(mut self, witness: Witness) -> Self {
+        self.witness = Some(witness);
+        self
     }
 
     /// Ends QEMU at once, as a power cut ends a machine, and waits until nothing of it can write any more. Returns its console.
@@ -62,7 +85,13 @@ impl Guest {
 
 impl Launched for Guest {
     fn next(&mut self, wait: Duration) -> Next {
+        if let Some(event) = self.seen.take() {
+            return Next::Event(Stamped { host_ns: monotonic_ns(), event });
+        }
         let next = self.events.next(wait);
+        if let (Next::Event(stamped), Some(witness)) = (&next, &mut self.witness) {
+            self.seen = witness.hears(&stamped.event);
+        }
         match next {
             Next::Quiet if self.heard.elapsed() >= self.silence => {
                 let why = format!("the guest hung: it said nothing for {} s", self.silence.as_secs());
@@ -72,6 +101,10 @@ impl Launched for Guest {
             _ => self.heard = Instant::now(),
         }
         next
+    }
+
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        self.ingredients.clone()
     }
 
     fn stop(&mut self) {

@@ -70,6 +70,12 @@ impl Kernel {
         self.folder.join("image")
     }
 
+    /// Whether what would be booted is what was taken into the cache.
+    pub fn is_sound(&self) -> bool {
+        fs::read(self.image())
+            .is_ok_and(|image| blake3::hash(&image).to_hex().as_str() == self.index.image_blake3)
+    }
+
     /// The bytes of a module, ready to be loaded.
     pub fn module(&self, name: &str) -> anyhow::Result<Vec<u8>> {
         let path = self.folder.join("modules").join(format!("{name}.ko"));
@@ -129,7 +135,7 @@ pub fn import(file: &Path) -> anyhow::Result<Kernel> {
     let _ = fs::remove_dir_all(&folder);
     let unpacked = unpack(file, &folder, sha256).and_then(|index| settle(&folder, index));
     let _ = fs::remove_dir_all(&folder);
-    unpacked
+    unpacked.with_context(|| format!("{} was not taken", file.display()))
 }
 
 /// Puts the finished folder in its place.

@@ -53,6 +53,7 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         memory: Bytes(256 * MIB),
         cpu: Cpu::Kvm,
         disk: None,
+        monitor: None,
         mishap: None,
     };
     let Ok(mut guest) = machine.start().and_then(|running| Guest::new(running, PATIENCE)) else {

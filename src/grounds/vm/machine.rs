@@ -3,7 +3,8 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -37,6 +38,8 @@ pub struct Machine<'a> {
     pub memory: Bytes,
     pub cpu: Cpu,
     pub disk: Option<&'a File>,
+    /// QEMU's end of its monitor, where somebody will ask.
+    pub monitor: Option<&'a UnixStream>,
     pub mishap: Option<Mishap>,
 }
 
@@ -62,6 +65,8 @@ impl Machine<'_> {
         self.arguments(&mut command, &shown(&console), &shown(&initramfs))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
         let inherited: Vec<&File> = [&console, &initramfs].into_iter().chain(self.disk).collect();
+        let inherited = inherited.iter().map(|file| file.as_fd()).chain(self.monitor.map(AsFd::as_fd));
+        let inherited: Vec<BorrowedFd<'_>> = inherited.collect();
         inherited.iter().try_for_each(|file| fcntl_setfd(file, FdFlags::empty()))?;
         let child = command.spawn();
         inherited.iter().try_for_each(|file| fcntl_setfd(file, FdFlags::CLOEXEC))?;
@@ -84,6 +89,11 @@ impl Machine<'_> {
         command.arg("-serial").arg(format!("file:{console}"));
         command.args(["-device", "virtio-serial-device,id=ports", "-chardev", "stdio,id=events,signal=off"]);
         command.arg("-device").arg(format!("virtserialport,bus=ports.0,chardev=events,name={PORT}"));
+        if let Some(monitor) = self.monitor {
+            let descriptor = monitor.as_fd().as_raw_fd();
+            command.arg("-chardev").arg(format!("socket,id=monitor,fd={descriptor}"));
+            command.args(["-mon", "chardev=monitor,mode=control"]);
+        }
         if let Some(disk) = self.disk {
             let cache = if is_direct(disk) { "none" } else { "writeback" };
             let drive = format!(

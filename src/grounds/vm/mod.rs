@@ -19,21 +19,25 @@ pub(super) mod machine;
 mod modules;
 mod package;
 mod power;
+mod witness;
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
 
+use self::closure::Closure;
 use self::guest::Guest;
 use self::kernel::Kernel;
 use self::machine::{Cpu, DISK, Machine, QEMU};
 use self::power::PowerCut;
+use self::witness::Witness;
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
-use crate::agent::protocol::{Dev, ImageState, Job};
+use crate::agent::protocol::{Dev, ImageState, Job, Step};
 use crate::agent::{Mishap, find_program};
 use crate::filesystems::KernelNeed;
 use crate::store::record::ClockKind;
@@ -91,8 +95,16 @@ pub struct Vm {
     pub silence: Duration,
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
+    /// What was found of programs that guests are to run, by their names.
+    tools: Mutex<HashMap<String, Result<(), Missing>>>,
     /// The archives that were built, by what they hold.
-    archives: Mutex<HashMap<String, Arc<Vec<u8>>>>,
+    archives: Mutex<HashMap<String, Arc<Archive>>>,
+}
+
+/// An initramfs without its job, and its BLAKE3. It is the same bit for bit whenever it is built from the same.
+struct Archive {
+    bytes: Vec<u8>,
+    blake3: String,
 }
 
 /// What it takes to start a guest.
@@ -112,6 +124,7 @@ impl Default for Vm {
             silence: SILENCE,
             mishap: None,
             found: OnceLock::new(),
+            tools: Mutex::default(),
             archives: Mutex::default(),
         }
     }
@@ -156,14 +169,15 @@ impl Vm {
         Some((cpu, &found.kernel.index.release, times_count))
     }
 
-    fn archive(&self, found: &Found, job: &Job) -> anyhow::Result<Arc<Vec<u8>>> {
+    fn archive(&self, found: &Found, job: &Job) -> anyhow::Result<Arc<Archive>> {
         let steps: Vec<_> = job.steps.iter().filter_map(initramfs::program).collect();
         let key = format!("{:?} {steps:?}", job.modules);
         let mut archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(archive) = archives.get(&key) {
             return Ok(archive.clone());
         }
-        let archive = Arc::new(initramfs::base(&found.kernel, &self.agent, job, &BOOT)?);
+        let bytes = initramfs::base(&found.kernel, &self.agent, job, &BOOT)?;
+        let archive = Arc::new(Archive { blake3: blake3::hash(&bytes).to_hex().to_string(), bytes });
         archives.insert(key, archive.clone());
         Ok(archive)
     }
@@ -205,6 +219,13 @@ impl Ground for Vm {
                 &format!("fsderby kernel fetch{which}"),
             );
         }
+        if let Some(found) = self.found()
+            && !found.kernel.is_sound()
+        {
+            let release = &found.kernel.index.release;
+            let what = format!("the kernel {release} in the cache is not what was taken into it");
+            return missing(what, &format!("fsderby kernel fetch {release}"));
+        }
         if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
             return missing(
                 format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY)),
@@ -225,7 +246,8 @@ impl Ground for Vm {
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
-        local::has_tool(program)
+        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
     }
 
     fn device(&self, moment: &Moment) -> Dev {
@@ -260,6 +282,8 @@ impl Ground for Vm {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         let image = crate::agent::image(Path::new(folder), *state, job.size)
             .with_context(|| format!("could not make an image in {folder}"))?;
+        // What was written into it above must not be read out of memory below.
+        let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
         if *direct {
             machine::make_direct(&image);
         }
@@ -282,7 +306,7 @@ impl Ground for Vm {
 /// What the machines of one launch have in common.
 struct Parts {
     found: Found,
-    archive: Arc<Vec<u8>>,
+    archive: Arc<Archive>,
     /// The disk, which has no other name.
     image: File,
     mishap: Option<Mishap>,
@@ -292,16 +316,27 @@ struct Parts {
 impl Parts {
     fn start(&self, job: &Job) -> anyhow::Result<Guest> {
         let job_archive = initramfs::job(job, &[])?;
+        let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
-            initramfs: vec![&self.archive, &job_archive],
+            initramfs: vec![&self.archive.bytes, &job_archive],
             memory: memory(job.memory),
             cpu: self.found.cpu,
             disk: Some(&self.image),
+            monitor: Some(&qemus),
             mishap: self.mishap,
         };
-        Guest::new(machine.start()?, self.silence)
+        let kernel = self.found.kernel.index.image_blake3.clone();
+        let ingredients =
+            [("kernel", kernel), ("initramfs", self.archive.blake3.clone())].map(|(k, v)| (k.to_owned(), v));
+        let guest = Guest::new(machine.start()?, self.silence)?.made_of(ingredients.into());
+        // After a power cut it is no whole trial that could be watched.
+        let is_whole = job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut);
+        Ok(match is_whole {
+            true => guest.watched_by(Witness::new(self.image.try_clone()?, ours)?),
+            false => guest,
+        })
     }
 }
 
@@ -316,6 +351,16 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
     kernel.index.modules.chain(need.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
         what: format!("the kernel {} has {e}", kernel.index.release),
         try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
+    })
+}
+
+/// Whether a program is here and can run in a guest, with all its libraries.
+pub fn tool(program: &str) -> Result<(), Missing> {
+    local::has_tool(program)?;
+    let Some(path) = find_program(program) else { return Ok(()) };
+    Closure::new().add(&path).map_err(|e| Missing {
+        what: format!("{e:#}"),
+        try_this: "install it for this machine's architecture, with its libraries".into(),
     })
 }
 

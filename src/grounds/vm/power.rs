@@ -3,6 +3,7 @@
 //! The image is held by our own descriptor, so it outlives the machine. What QEMU had completed is on the disk: a disk's own
 //! volatile cache, which loses what was never flushed, is not there.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -50,6 +51,10 @@ impl Launched for PowerCut {
             self.cut();
         }
         next
+    }
+
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        self.guest.ingredients()
     }
 
     fn stop(&mut self) {

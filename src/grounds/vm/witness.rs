@@ -1,0 +1,120 @@
+//! What the host sees of a guest's disk: QEMU's own counters, and what of the image lies in the host's page cache.
+//!
+//! QEMU is asked over its monitor (QMP, a line of JSON each way), of which the guest notices nothing.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use fsderby_sys::page_cache::cached_bytes;
+use serde_json::Value;
+
+use crate::agent::protocol::Event;
+
+/// QEMU answers within a millisecond, and never keeps a trial waiting.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Our names for QEMU's counters, as those of the guest's own are called.
+const COUNTERS: [(&str, &str); 5] = [
+    ("reads", "rd_operations"),
+    ("bytes_read", "rd_bytes"),
+    ("writes", "wr_operations"),
+    ("bytes_written", "wr_bytes"),
+    ("flushes", "flush_operations"),
+];
+
+pub struct Witness {
+    image: File,
+    monitor: BufReader<UnixStream>,
+}
+
+impl Witness {
+    pub fn new(image: File, monitor: UnixStream) -> anyhow::Result<Self> {
+        monitor.set_read_timeout(Some(PATIENCE)).context("could not set a time-out")?;
+        Ok(Witness { image, monitor: BufReader::new(monitor) })
+    }
+
+    /// What this event of the guest's makes worth a look: the cache when the work is about to begin, the counters at the end.
+    pub fn hears(&mut self, event: &Event) -> Option<Event> {
+        match event {
+            Event::Stepped(stepped) if stepped.step == "settle" => {
+                Some(seen("host_cache", cached_bytes(&self.image).map(held).context("mincore failed")))
+            }
+            Event::Done { .. } => Some(seen("host_block_io", self.counters())),
+            _ => None,
+        }
+    }
+
+    /// Of the machine's whole life.
+    fn counters(&mut self) -> anyhow::Result<BTreeMap<String, u64>> {
+        self.answer().context("QEMU's monitor said nothing")?;
+        self.ask("qmp_capabilities")?;
+        let stats = self.ask("query-blockstats")?;
+        let disk = stats["return"][0]["stats"].as_object().context("QEMU has no counters of the disk")?;
+        let counter = |(ours, qemus): &(&str, &str)| {
+            let value = disk.get(*qemus).and_then(Value::as_u64);
+            Ok(((*ours).to_owned(), value.with_context(|| format!("QEMU has no counter {qemus}"))?))
+        };
+        COUNTERS.iter().map(counter).collect()
+    }
+
+    fn ask(&mut self, command: &str) -> anyhow::Result<Value> {
+        let line = format!("{{\"execute\":\"{command}\"}}\n");
+        self.monitor.get_mut().write_all(line.as_bytes()).context("QEMU is gone")?;
+        loop {
+            let answer = self.answer()?;
+            ensure!(answer.get("error").is_none(), "QEMU refused {command}: {answer}");
+            // Between question and answer QEMU may tell of events of its own.
+            if answer.get("return").is_some() {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn answer(&mut self) -> anyhow::Result<Value> {
+        let mut line = String::new();
+        let length = self.monitor.read_line(&mut line).context("QEMU did not answer")?;
+        ensure!(length > 0, "QEMU had ended");
+        serde_json::from_str(&line).context("QEMU's answer is not understood")
+    }
+}
+
+fn held(bytes: u64) -> BTreeMap<String, u64> {
+    [("cached_bytes".to_owned(), bytes)].into()
+}
+
+fn seen(name: &str, raw: anyhow::Result<BTreeMap<String, u64>>) -> Event {
+    let name = name.to_owned();
+    match raw {
+        Ok(raw) => Event::Probe { name, raw },
+        Err(e) => Event::NotAvailable { name, reason: format!("{e:#}") },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn qemus_counters_are_read_over_its_own_events_and_its_end_is_told() {
+        let (ours, mut qemu) = UnixStream::pair().unwrap();
+        qemu.write_all(
+            br#"{"QMP":{}}
+{"return":{}}
+{"event":"STOP"}
+{"return":[{"device":"disk","stats":{"rd_operations":1,"rd_bytes":2,"wr_operations":3,"wr_bytes":4,"flush_operations":5}}]}
+"#,
+        )
+        .unwrap();
+        let image = tempfile::tempfile().unwrap();
+        let mut witness = Witness::new(image, ours).unwrap();
+        let done = Event::Done { trial: "r01/a/b".into(), clock_ns: 1 };
+        let Some(Event::Probe { name, raw }) = witness.hears(&done) else { panic!("no counters") };
+        assert_eq!((name.as_str(), raw["bytes_written"], raw["flushes"]), ("host_block_io", 4, 5));
+        drop(qemu);
+        let Some(Event::NotAvailable { reason, .. }) = witness.hears(&done) else { panic!("an answer") };
+        assert!(reason.contains("QEMU"), "{reason}");
+    }
+}

@@ -1,0 +1,182 @@
+//! What the ground vm cannot use is said before anything is measured, with what to try, and nothing is left.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fsderby::agent::find_program;
+use fsderby::exit;
+use fsderby::grounds::vm::kernel;
+use support::desk::{Desk, Said, run};
+use support::{fsderby, is_root, skipped};
+
+const MISSING: i32 = exit::MISSING as i32;
+/// `EM_AARCH64`, and where the machine stands in an ELF header.
+const OTHER_MACHINE: (usize, u8) = (18, 183);
+
+fn can_boot(what: &str) -> bool {
+    let usable = find_program("qemu-system-x86_64").is_some() && kernel::find(None).is_some();
+    if !usable {
+        skipped(what, "there is no QEMU or no kernel (fsderby kernel fetch)");
+    }
+    usable
+}
+
+/// `run --ground vm` for one filesystem, with images in the desk's folder.
+fn on_vm(desk: &Desk, filesystem: &str, more: &[&str]) -> Vec<String> {
+    let ground = format!("vm:images={}", desk.images().display());
+    let arguments = ["run", "--ground", &ground, "--filesystems", filesystem, "--output", "out"];
+    [&arguments[..], more].concat().into_iter().map(str::to_owned).collect()
+}
+
+fn refused(desk: &Desk, said: &Said, words: &[&str]) {
+    desk.refused(said, MISSING, words);
+    assert!(!desk.path("out").exists(), "a run was begun");
+}
+
+#[test]
+fn too_little_memory_is_said() {
+    if !can_boot("too little memory") {
+        return;
+    }
+    let desk = Desk::new();
+    for (memory, words) in [("1m", "16 MiB at least"), ("900g", "needs that; free are")] {
+        let said = desk.say(&on_vm(&desk, "ext4", &["--memory", memory]));
+        refused(&desk, &said, &[words, "try: ", "--memory"]);
+    }
+}
+
+/// What root can hide or replace for one command, in a mount namespace of its own.
+fn after(desk: &Desk, before: &str, filesystem: &str, more: &[&str]) -> Said {
+    let arguments = on_vm(desk, filesystem, more);
+    desk.say_after(before, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn without_qemu_or_room_for_an_image_the_error_says_what_to_do() {
+    if !is_root() || !can_boot("without QEMU or room") {
+        return skipped("without QEMU or room", "hiding them needs root");
+    }
+    let desk = Desk::new();
+    let qemu = find_program("qemu-system-x86_64").unwrap();
+    let said = after(&desk, &format!("mount --bind /dev/null {}", qemu.display()), "ext4", &[]);
+    refused(&desk, &said, &["there is no qemu-system-x86_64", "apt-get install qemu-system-x86"]);
+    let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
+    let said = after(&desk, &small, "ext4", &["--size", "512m"]);
+    refused(&desk, &said, &["an image of 512 MiB needs that", "vm:images=FOLDER on another disk"]);
+}
+
+#[test]
+fn a_tool_of_another_architecture_is_refused_by_name_before_anything_runs() {
+    let Some(tool) = find_program("mke2fs").filter(|_| is_root() && can_boot("a tool of another kind"))
+    else {
+        return skipped("a tool of another architecture", "replacing one needs root, and mke2fs");
+    };
+    let desk = Desk::new();
+    let mut program = fs::read("/bin/true").unwrap();
+    program[OTHER_MACHINE.0] = OTHER_MACHINE.1;
+    let other = desk.file("other", program);
+    fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let before = format!("mount --bind {} {}", other.display(), fs::canonicalize(tool).unwrap().display());
+    let said = after(&desk, &before, "ext4", &[]);
+    refused(&desk, &said, &["nothing can race here", "mke2fs", "another architecture (ELF machine 183)"]);
+}
+
+/// A copy of the newest kernel's folder in a cache of its own, with its index changed.
+fn cache(desk: &Desk, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {
+    let kernel = kernel::find(None).unwrap();
+    let from = kernel.image().parent().unwrap().to_owned();
+    let to = desk.path("cache/fsderby/kernels").join(&kernel.index.release);
+    fs::create_dir_all(&to).unwrap();
+    fs::copy(from.join("image"), to.join("image")).unwrap();
+    std::os::unix::fs::symlink(from.join("modules"), to.join("modules")).unwrap();
+    let mut index: serde_json::Value =
+        serde_json::from_slice(&fs::read(from.join("index.json")).unwrap()).unwrap();
+    change(&mut index);
+    fs::write(to.join("index.json"), index.to_string()).unwrap();
+    to
+}
+
+fn with_cache(desk: &Desk, filesystem: &str) -> Said {
+    let mut command = desk.fsderby(&on_vm(desk, filesystem, &[]));
+    run(command.env("XDG_CACHE_HOME", desk.path("cache")))
+}
+
+#[test]
+fn a_kernel_without_the_filesystems_module_says_so() {
+    if !can_boot("a kernel without a module") {
+        return;
+    }
+    let desk = Desk::new();
+    cache(&desk, |index| {
+        index["modules"]["loadable"].as_object_mut().unwrap().remove("jfs");
+    });
+    refused(&desk, &with_cache(&desk, "jfs"), &["nothing can race here", "no module jfs", "kernel fetch"]);
+}
+
+#[test]
+fn a_kernel_that_was_altered_in_the_cache_is_not_booted() {
+    if !can_boot("an altered kernel") {
+        return;
+    }
+    let desk = Desk::new();
+    let image = cache(&desk, |_| ()).join("image");
+    let mut bytes = fs::read(&image).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&image, bytes).unwrap();
+    let said = with_cache(&desk, "ext4");
+    refused(&desk, &said, &["is not what was taken into it", "try: fsderby kernel fetch"]);
+}
+
+/// A package with these files.
+fn package(desk: &Desk, files: &[(&str, &[u8])]) -> PathBuf {
+    let mut data = tar::Builder::new(Vec::new());
+    for (path, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        data.append_data(&mut header, path, *content).unwrap();
+    }
+    let data = data.into_inner().unwrap();
+    let path = desk.path("linux-image.deb");
+    let mut archive = ar::Builder::new(fs::File::create(&path).unwrap());
+    for (name, bytes) in [(&b"debian-binary"[..], &b"2.0\n"[..]), (b"data.tar", &data)] {
+        archive.append(&ar::Header::new(name.to_vec(), bytes.len() as u64), bytes).unwrap();
+    }
+    path
+}
+
+fn fetch(desk: &Desk, package: &Path) -> Said {
+    let mut command = fsderby();
+    command.args(["kernel", "fetch"]).arg(package).env("XDG_CACHE_HOME", desk.path("cache"));
+    let said = run(&mut command);
+    let kept = fs::read_dir(desk.path("cache/fsderby/kernels")).map_or(0, Iterator::count);
+    assert_eq!(kept, 0, "something of it was kept");
+    said
+}
+
+#[test]
+fn packages_without_virtio_without_a_kernel_cut_short_or_altered_do_not_enter_the_cache() {
+    let desk = Desk::new();
+    let without_virtio = package(&desk, &[("./boot/vmlinuz-6.0-test", b"no kernel at all")]);
+    desk.refused(
+        &fetch(&desk, &without_virtio),
+        MISSING,
+        &["6.0-test has no virtio_mmio", "no guest reaches"],
+    );
+    let without_kernel = package(&desk, &[("./usr/share/doc/readme", b"text")]);
+    desk.refused(&fetch(&desk, &without_kernel), MISSING, &["there is no kernel in"]);
+    let whole = package(&desk, &[("./boot/vmlinuz-6.0-test", &[b'k'; 4096])]);
+    let bytes = fs::read(&whole).unwrap();
+    fs::write(&whole, &bytes[..bytes.len() - 3000]).unwrap();
+    desk.refused(&fetch(&desk, &whole), MISSING, &["linux-image.deb"]);
+    // The first header of the tar archive, whose checksum no longer fits.
+    let mut altered = bytes;
+    altered[8 + 60 + 4 + 60 + 10] ^= 1;
+    fs::write(&whole, altered).unwrap();
+    desk.refused(&fetch(&desk, &whole), MISSING, &["linux-image.deb"]);
+}
