@@ -74,10 +74,16 @@ impl Dirty {
         &self.extents
     }
 
-    /// Whether a write has room. An empty cache takes any write, however long: it then passes through in pieces.
+    /// Whether a write has room. A long one begins when half of the cache is free, and streams through the rest.
     pub fn has_room(&self, sectors: u64) -> bool {
         let used = self.sectors + self.reserved;
-        used == 0 || (used + sectors <= self.capacity && self.extents.len() < self.entries)
+        let needed = sectors.min(self.capacity / 2);
+        used == 0 || (used + needed <= self.capacity && self.extents.len() < self.entries)
+    }
+
+    /// The most that should be written at once, so that room appears while a stream passes.
+    pub fn piece(&self) -> u64 {
+        (self.capacity / 4).max(8)
     }
 
     pub fn reserve(&mut self, sectors: u64) {
@@ -268,7 +274,7 @@ mod tests {
     #[test]
     fn room_counts_what_is_promised_dirty_and_in_flight() {
         let mut dirty = with(&[(0, 600)]);
-        assert!(dirty.has_room(400) && !dirty.has_room(401));
+        assert!(dirty.has_room(400) && !dirty.has_room(401) && !dirty.has_room(5000));
         dirty.reserve(400);
         let flight = dirty.launch(0, 100, 200);
         assert_eq!(ranges(&dirty), [(0, 100), (200, 600)]);
@@ -284,7 +290,7 @@ mod tests {
         assert_eq!(ranges(&dirty), [(0, 50), (250, 300)]);
         dirty.discard(10, 20);
         assert_eq!(ranges(&dirty), [(0, 10), (20, 50), (250, 300)]);
-        assert!(dirty.has_room(910) && !dirty.has_room(911));
+        assert!(dirty.has_room(910) && dirty.has_room(5000));
     }
 
     #[test]

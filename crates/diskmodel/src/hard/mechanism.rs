@@ -196,11 +196,12 @@ impl Hard {
         self.work(now_ns, what, motion, end, Some((segment, end)));
     }
 
-    /// Writes an extent from its start, up to a track of it.
+    /// Writes an extent from its start, up to a track or a piece of it.
     fn begin_write(&mut self, now_ns: u64, dirty: &mut Dirty, candidate: Candidate) {
         self.stop_ahead(now_ns);
         let extent = dirty.extents()[candidate.index];
-        let end = extent.end.min(extent.start + self.geometry.track_sectors(extent.start));
+        let most = self.geometry.track_sectors(extent.start).min(dirty.piece());
+        let end = extent.end.min(extent.start + most);
         let flight = dirty.launch(candidate.index, extent.start, end);
         let transfer_ns = self.geometry.stream_ns(extent.start, end);
         self.counters.media_writes += 1;
