@@ -1,5 +1,6 @@
 //! A drive: one disk under requests.
 
+use crate::cloud::Cloud;
 use crate::counters::Counters;
 use crate::draw::Draw;
 use crate::front::Front;
@@ -19,6 +20,7 @@ pub struct Drive {
 enum Disk {
     Zero(Box<Zero>),
     Hard(Box<Front<Hard>>),
+    Cloud(Box<Cloud>),
 }
 
 /// The same call on whichever disk it is.
@@ -27,6 +29,7 @@ macro_rules! on {
         match $disk {
             Disk::Zero($d) => $call,
             Disk::Hard($d) => $call,
+            Disk::Cloud($d) => $call,
         }
     };
 }
@@ -36,6 +39,7 @@ impl Drive {
         let disk = match &spec.model {
             Model::Zero { .. } => Disk::Zero(Box::default()),
             Model::Hard(hard) => Disk::Hard(Box::new(Front::new(&hard.front, &draw, Hard::new(hard, &draw)))),
+            Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &draw))),
         };
         Drive { disk, now_ns: 0 }
     }

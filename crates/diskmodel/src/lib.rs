@@ -11,11 +11,12 @@
 //! ```
 //!
 //! `front.rs` is what all disks with a cache share: queue, interface, write cache, flush and FUA. Behind it stands a
-//! medium: `hard/`. A disk of zero cost needs neither.
+//! medium: `hard/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 
+mod cloud;
 mod counters;
 mod dirty;
 mod draw;

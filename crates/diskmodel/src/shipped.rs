@@ -2,6 +2,10 @@
 
 /// (name, text) of each file of `disks/`.
 pub const SHIPPED: &[(&str, &str)] = &[
+    ("cloud-volume", include_str!("../../../disks/cloud-volume.toml")),
     ("diamondmax-plus-8", include_str!("../../../disks/diamondmax-plus-8.toml")),
+    ("fujitsu-mpd3064at", include_str!("../../../disks/fujitsu-mpd3064at.toml")),
+    ("hdd-16tb", include_str!("../../../disks/hdd-16tb.toml")),
+    ("wd-caviar-se-160", include_str!("../../../disks/wd-caviar-se-160.toml")),
     ("zero", include_str!("../../../disks/zero.toml")),
 ];

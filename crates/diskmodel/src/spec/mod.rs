@@ -13,11 +13,13 @@
 //!
 //! Each value is a whole number with a source, or an estimate with its reason. The unit is the key's last word.
 
+mod cloud;
 mod fields;
 mod hard;
 
 use toml::Table;
 
+pub(crate) use cloud::CloudSpec;
 use fields::Fields;
 pub(crate) use hard::{HardSpec, SeekSpec};
 
@@ -72,9 +74,10 @@ pub enum SpecError {
 pub(crate) enum Model {
     Zero { sectors: u64 },
     Hard(HardSpec),
+    Cloud(CloudSpec),
 }
 
-const KINDS: &str = "\"zero\", \"hard\"";
+const KINDS: &str = "\"zero\", \"hard\", \"cloud\"";
 
 /// What all disks with a queue and a cache have.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +128,7 @@ impl Spec {
         let model = match kind.as_str() {
             "zero" => Model::Zero { sectors: sectors(&mut fields)? },
             "hard" => Model::Hard(HardSpec::read(&mut fields)?),
+            "cloud" => Model::Cloud(CloudSpec::read(&mut fields)?),
             _ => {
                 return Err(SpecError::Wrong { key: "kind".into(), value: kind, allowed: KINDS.into() });
             }
@@ -152,6 +156,7 @@ impl Spec {
         match &self.model {
             Model::Zero { sectors } => *sectors,
             Model::Hard(hard) => hard.sectors,
+            Model::Cloud(cloud) => cloud.sectors,
         }
     }
 
@@ -167,7 +172,7 @@ impl Spec {
     /// Bytes that the medium writes at once.
     pub fn physical_block(&self) -> u32 {
         match &self.model {
-            Model::Zero { .. } => 512,
+            Model::Zero { .. } | Model::Cloud(_) => 512,
             Model::Hard(hard) => hard.physical_block,
         }
     }
@@ -182,6 +187,7 @@ impl Spec {
         match &self.model {
             Model::Zero { .. } => 0,
             Model::Hard(hard) => hard.service_4k_ns(),
+            Model::Cloud(cloud) => cloud.service_4k_ns(),
         }
     }
 }
