@@ -129,6 +129,10 @@ impl Cloud {
         self.under_way.is_empty()
     }
 
+    pub fn is_volatile(&self, _start: u64, _end: u64) -> bool {
+        false
+    }
+
     pub fn counters(&self, _now_ns: u64) -> Counters {
         self.counters
     }

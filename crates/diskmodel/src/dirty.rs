@@ -13,6 +13,8 @@ pub(crate) struct Extent {
     /// A FUA write waits for it.
     pub urgent: bool,
     pub born_ns: u64,
+    /// When it last grew.
+    pub grown_ns: u64,
 }
 
 /// An extent on its way to the medium.
@@ -31,7 +33,7 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    fn allows(self, extent: &Extent) -> bool {
+    pub fn allows(self, extent: &Extent) -> bool {
         match self {
             Choice::Any => true,
             Choice::Awaited(epoch) => extent.urgent || epoch.is_some_and(|e| extent.epoch <= e),
@@ -135,8 +137,14 @@ impl Dirty {
                 }
                 next => {
                     let gap_end = next.map_or(end, |known| known.start.min(end));
-                    let fresh =
-                        Extent { start: at, end: gap_end, epoch: self.epoch, urgent, born_ns: now_ns };
+                    let fresh = Extent {
+                        start: at,
+                        end: gap_end,
+                        epoch: self.epoch,
+                        urgent,
+                        born_ns: now_ns,
+                        grown_ns: now_ns,
+                    };
                     index = self.add(index, fresh);
                     at = gap_end;
                 }
@@ -216,15 +224,20 @@ impl Dirty {
         let is_continued = self.extents.get(index).is_some_and(|next| next.start == fresh.end && joins(next));
         match (continues, is_continued) {
             (true, true) => {
-                self.extents[index - 1].end = self.extents.remove(index).end;
+                let last = self.extents.remove(index);
+                let first = &mut self.extents[index - 1];
+                (first.end, first.grown_ns) = (last.end, fresh.grown_ns);
+                first.born_ns = first.born_ns.min(last.born_ns);
                 index - 1
             }
             (true, false) => {
-                self.extents[index - 1].end = fresh.end;
+                let before = &mut self.extents[index - 1];
+                (before.end, before.grown_ns) = (fresh.end, fresh.grown_ns);
                 index
             }
             (false, true) => {
-                self.extents[index].start = fresh.start;
+                let next = &mut self.extents[index];
+                (next.start, next.grown_ns) = (fresh.start, fresh.grown_ns);
                 index
             }
             (false, false) => {

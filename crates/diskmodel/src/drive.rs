@@ -5,6 +5,7 @@ use crate::counters::Counters;
 use crate::draw::Draw;
 use crate::front::Front;
 use crate::hard::Hard;
+use crate::raid::Raid;
 use crate::request::{Completion, Request};
 use crate::spec::{Model, Spec};
 use crate::zero::Zero;
@@ -21,6 +22,7 @@ enum Disk {
     Zero(Box<Zero>),
     Hard(Box<Front<Hard>>),
     Cloud(Box<Cloud>),
+    Raid(Box<Front<Raid>>),
 }
 
 /// The same call on whichever disk it is.
@@ -30,6 +32,7 @@ macro_rules! on {
             Disk::Zero($d) => $call,
             Disk::Hard($d) => $call,
             Disk::Cloud($d) => $call,
+            Disk::Raid($d) => $call,
         }
     };
 }
@@ -39,6 +42,7 @@ impl Drive {
         let disk = match &spec.model {
             Model::Zero { .. } => Disk::Zero(Box::default()),
             Model::Hard(hard) => Disk::Hard(Box::new(Front::new(&hard.front, &draw, Hard::new(hard, &draw)))),
+            Model::Raid(raid) => Disk::Raid(Box::new(Front::new(&raid.front, &draw, Raid::new(raid, &draw)))),
             Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &draw))),
         };
         Drive { disk, now_ns: 0 }
@@ -69,6 +73,11 @@ impl Drive {
     /// Nothing is asked for, nothing is dirty, nothing moves.
     pub fn is_idle(&self) -> bool {
         on!(&self.disk, disk => disk.is_idle())
+    }
+
+    /// Whether the latest completed write to any of these sectors would be lost if the power failed now.
+    pub fn is_volatile(&self, sector: u64, sectors: u32) -> bool {
+        on!(&self.disk, disk => disk.is_volatile(sector, sector + u64::from(sectors)))
     }
 
     fn pass(&mut self, now_ns: u64) {

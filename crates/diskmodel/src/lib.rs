@@ -11,7 +11,7 @@
 //! ```
 //!
 //! `front.rs` is what all disks with a cache share: queue, interface, write cache, flush and FUA. Behind it stands a
-//! medium: `hard/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
+//! medium: `hard/` or `raid/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
@@ -24,6 +24,7 @@ mod drive;
 mod front;
 mod hard;
 mod medium;
+mod raid;
 mod request;
 mod shipped;
 mod spec;

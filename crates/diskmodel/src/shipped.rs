@@ -2,6 +2,8 @@
 
 /// (name, text) of each file of `disks/`.
 pub const SHIPPED: &[(&str, &str)] = &[
+    ("3ware-raid5", include_str!("../../../disks/3ware-raid5.toml")),
+    ("arena-ide-raid5", include_str!("../../../disks/arena-ide-raid5.toml")),
     ("cloud-volume", include_str!("../../../disks/cloud-volume.toml")),
     ("diamondmax-plus-8", include_str!("../../../disks/diamondmax-plus-8.toml")),
     ("fujitsu-mpd3064at", include_str!("../../../disks/fujitsu-mpd3064at.toml")),

@@ -4,20 +4,10 @@
 
 mod support;
 
-use support::{FLUSH, Random, fua, near, nominal, read, spec, write};
+use support::{FLUSH, Random, fua, near, nominal, number, read, spec, value, write};
 
 /// Names of plain hard disks.
 const HARD: &[&str] = &["diamondmax-plus-8", "wd-caviar-se-160", "fujitsu-mpd3064at", "hdd-16tb"];
-
-fn value(name: &str, key: &str) -> Vec<u64> {
-    let spec = spec(name);
-    let value = spec.values().iter().find(|v| v.key == key).unwrap();
-    value.value.split(' ').map(|n| n.parse().unwrap()).collect()
-}
-
-fn number(name: &str, key: &str) -> u64 {
-    value(name, key)[0]
-}
 
 fn turn_ns(name: &str) -> u64 {
     60_000_000_000 / number(name, "rpm")

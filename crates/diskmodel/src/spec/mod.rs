@@ -16,12 +16,14 @@
 mod cloud;
 mod fields;
 mod hard;
+mod raid;
 
 use toml::Table;
 
 pub(crate) use cloud::CloudSpec;
 use fields::Fields;
 pub(crate) use hard::{HardSpec, SeekSpec};
+pub(crate) use raid::RaidSpec;
 
 /// A parsed and checked disk file.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,10 +76,11 @@ pub enum SpecError {
 pub(crate) enum Model {
     Zero { sectors: u64 },
     Hard(HardSpec),
+    Raid(Box<RaidSpec>),
     Cloud(CloudSpec),
 }
 
-const KINDS: &str = "\"zero\", \"hard\", \"cloud\"";
+const KINDS: &str = "\"zero\", \"hard\", \"raid5\", \"cloud\"";
 
 /// What all disks with a queue and a cache have.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,16 +127,28 @@ impl Spec {
             return Err(SpecError::Wrong { key: "name".into(), value: name, allowed });
         }
         let mut fields = Fields::new(table_of(&table, "values")?, "");
+        let mut of_members = Vec::new();
         let kind = text_of(&table, "kind")?;
         let model = match kind.as_str() {
             "zero" => Model::Zero { sectors: sectors(&mut fields)? },
             "hard" => Model::Hard(HardSpec::read(&mut fields)?),
+            "raid5" => {
+                let member = table_of(&table, "member")?;
+                Model::Raid(Box::new(RaidSpec::read(&mut fields, member, &mut of_members)?))
+            }
             "cloud" => Model::Cloud(CloudSpec::read(&mut fields)?),
             _ => {
                 return Err(SpecError::Wrong { key: "kind".into(), value: kind, allowed: KINDS.into() });
             }
         };
-        let values = fields.end()?;
+        let mut values = fields.end()?;
+        values.append(&mut of_members);
+        if table.contains_key("member") && !matches!(model, Model::Raid(_)) {
+            return Err(SpecError::Unknown {
+                key: "member".into(),
+                allowed: "raid5 alone has members".into(),
+            });
+        }
         let (title, story) = (text_of(&table, "title")?, text_of(&table, "story")?);
         Ok(Spec { name, title, story, model, values })
     }
@@ -156,12 +171,13 @@ impl Spec {
         match &self.model {
             Model::Zero { sectors } => *sectors,
             Model::Hard(hard) => hard.sectors,
+            Model::Raid(raid) => raid.sectors,
             Model::Cloud(cloud) => cloud.sectors,
         }
     }
 
     pub fn is_rotational(&self) -> bool {
-        matches!(self.model, Model::Hard(_))
+        matches!(self.model, Model::Hard(_) | Model::Raid(_))
     }
 
     /// Bytes that a request is counted in.
@@ -174,6 +190,7 @@ impl Spec {
         match &self.model {
             Model::Zero { .. } | Model::Cloud(_) => 512,
             Model::Hard(hard) => hard.physical_block,
+            Model::Raid(raid) => raid.member.physical_block,
         }
     }
 
@@ -187,6 +204,7 @@ impl Spec {
         match &self.model {
             Model::Zero { .. } => 0,
             Model::Hard(hard) => hard.service_4k_ns(),
+            Model::Raid(raid) => raid.service_4k_ns(),
             Model::Cloud(cloud) => cloud.service_4k_ns(),
         }
     }

@@ -18,6 +18,18 @@ pub fn nominal(name: &str) -> Host {
     Host::new(&spec(name), Draw::NOMINAL)
 }
 
+/// A disk's value, which may be a list.
+pub fn value(name: &str, key: &str) -> Vec<u64> {
+    let spec = spec(name);
+    let value = spec.values().iter().find(|v| v.key == key).unwrap();
+    value.value.split(' ').map(|n| n.parse().unwrap()).collect()
+}
+
+/// A disk's value that is one number.
+pub fn number(name: &str, key: &str) -> u64 {
+    value(name, key)[0]
+}
+
 pub fn read(sector: u64, sectors: u32) -> Request {
     Request { tag: 0, op: Op::Read, fua: false, sector, sectors }
 }
