@@ -49,6 +49,7 @@ pub(crate) struct Dirty {
     epoch: u64,
     /// In extents, in flight, and promised to writes whose data is still coming.
     sectors: u64,
+    flying: u64,
     reserved: u64,
     capacity: u64,
     entries: usize,
@@ -62,6 +63,7 @@ impl Dirty {
             next_flight: 0,
             epoch: 0,
             sectors: 0,
+            flying: 0,
             reserved: 0,
             capacity,
             entries,
@@ -74,6 +76,11 @@ impl Dirty {
 
     pub fn extents(&self) -> &[Extent] {
         &self.extents
+    }
+
+    /// Sectors that are neither in flight nor still coming.
+    pub fn pending_sectors(&self) -> u64 {
+        self.sectors - self.flying
     }
 
     /// Whether a write has room. A long one begins when half of the cache is free, and streams through the rest.
@@ -168,6 +175,7 @@ impl Dirty {
         let flight = Flight { id: self.next_flight, extent: Extent { start, end, ..whole } };
         self.next_flight += 1;
         self.flights.push(flight);
+        self.flying += end - start;
         flight
     }
 
@@ -176,6 +184,7 @@ impl Dirty {
         let index = self.flights.iter().position(|f| f.id == id)?;
         let landed = self.flights.swap_remove(index).extent;
         self.sectors -= landed.end - landed.start;
+        self.flying -= landed.end - landed.start;
         Some(landed)
     }
 
@@ -206,6 +215,11 @@ impl Dirty {
         let middle = self.first_ending_after(from);
         let indices = (middle..self.extents.len()).chain(0..middle);
         indices.map(|i| (i, &self.extents[i])).filter(move |(_, e)| choice.allows(e))
+    }
+
+    /// The first of them.
+    pub fn next(&self, from: u64, choice: Choice) -> Option<(usize, Extent)> {
+        self.sweep(from, choice).next().map(|(index, extent)| (index, *extent))
     }
 
     fn first_ending_after(&self, sector: u64) -> usize {

@@ -3,6 +3,7 @@
 use crate::cloud::Cloud;
 use crate::counters::Counters;
 use crate::draw::Draw;
+use crate::flash::{Card, Ssd};
 use crate::front::Front;
 use crate::hard::Hard;
 use crate::raid::Raid;
@@ -23,6 +24,8 @@ enum Disk {
     Hard(Box<Front<Hard>>),
     Cloud(Box<Cloud>),
     Raid(Box<Front<Raid>>),
+    Flash(Box<Front<Ssd>>),
+    Card(Box<Front<Card>>),
 }
 
 /// The same call on whichever disk it is.
@@ -33,6 +36,8 @@ macro_rules! on {
             Disk::Hard($d) => $call,
             Disk::Cloud($d) => $call,
             Disk::Raid($d) => $call,
+            Disk::Flash($d) => $call,
+            Disk::Card($d) => $call,
         }
     };
 }
@@ -43,6 +48,10 @@ impl Drive {
             Model::Zero { .. } => Disk::Zero(Box::default()),
             Model::Hard(hard) => Disk::Hard(Box::new(Front::new(&hard.front, &draw, Hard::new(hard, &draw)))),
             Model::Raid(raid) => Disk::Raid(Box::new(Front::new(&raid.front, &draw, Raid::new(raid, &draw)))),
+            Model::Flash(flash) => {
+                Disk::Flash(Box::new(Front::new(&flash.front, &draw, Ssd::new(flash, &draw))))
+            }
+            Model::Card(card) => Disk::Card(Box::new(Front::new(&card.front, &draw, Card::new(card, &draw)))),
             Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &draw))),
         };
         Drive { disk, now_ns: 0 }

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! `front.rs` is what all disks with a cache share: queue, interface, write cache, flush and FUA. Behind it stands a
-//! medium: `hard/` or `raid/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
+//! medium: `hard/`, `raid/` or `flash/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
@@ -21,6 +21,7 @@ mod counters;
 mod dirty;
 mod draw;
 mod drive;
+mod flash;
 mod front;
 mod hard;
 mod medium;

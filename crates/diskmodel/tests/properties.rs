@@ -146,7 +146,7 @@ fn what_is_flushed_is_on_the_medium() {
     for spec in specs() {
         let (mut flushed, mut forced) = (0, 0);
         for (seed, draw) in (41..).zip(draws()) {
-            let arrivals = traffic(&spec, seed, 1000);
+            let arrivals = traffic(&spec, seed, 500);
             let mut drive = Drive::new(&spec, draw);
             let mut step = 0;
             let mut submitted = vec![0; arrivals.len()];
@@ -216,6 +216,6 @@ fn what_is_flushed_is_on_the_medium() {
                 }
             }
         }
-        assert!(flushed > 1000 && forced > 100, "{}: {flushed} and {forced} judged", spec.name());
+        assert!(flushed > 1000 && forced > 50, "{}: {flushed} and {forced} judged", spec.name());
     }
 }

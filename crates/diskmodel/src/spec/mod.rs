@@ -15,6 +15,7 @@
 
 mod cloud;
 mod fields;
+mod flash;
 mod hard;
 mod raid;
 
@@ -22,6 +23,7 @@ use toml::Table;
 
 pub(crate) use cloud::CloudSpec;
 use fields::Fields;
+pub(crate) use flash::{CardSpec, FlashSpec};
 pub(crate) use hard::{HardSpec, SeekSpec};
 pub(crate) use raid::RaidSpec;
 
@@ -77,10 +79,12 @@ pub(crate) enum Model {
     Zero { sectors: u64 },
     Hard(HardSpec),
     Raid(Box<RaidSpec>),
+    Flash(FlashSpec),
+    Card(CardSpec),
     Cloud(CloudSpec),
 }
 
-const KINDS: &str = "\"zero\", \"hard\", \"raid5\", \"cloud\"";
+const KINDS: &str = "\"zero\", \"hard\", \"raid5\", \"flash\", \"card\", \"cloud\"";
 
 /// What all disks with a queue and a cache have.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,6 +140,8 @@ impl Spec {
                 let member = table_of(&table, "member")?;
                 Model::Raid(Box::new(RaidSpec::read(&mut fields, member, &mut of_members)?))
             }
+            "flash" => Model::Flash(FlashSpec::read(&mut fields)?),
+            "card" => Model::Card(CardSpec::read(&mut fields)?),
             "cloud" => Model::Cloud(CloudSpec::read(&mut fields)?),
             _ => {
                 return Err(SpecError::Wrong { key: "kind".into(), value: kind, allowed: KINDS.into() });
@@ -172,6 +178,8 @@ impl Spec {
             Model::Zero { sectors } => *sectors,
             Model::Hard(hard) => hard.sectors,
             Model::Raid(raid) => raid.sectors,
+            Model::Flash(flash) => flash.sectors,
+            Model::Card(card) => card.sectors,
             Model::Cloud(cloud) => cloud.sectors,
         }
     }
@@ -191,6 +199,8 @@ impl Spec {
             Model::Zero { .. } | Model::Cloud(_) => 512,
             Model::Hard(hard) => hard.physical_block,
             Model::Raid(raid) => raid.member.physical_block,
+            Model::Flash(_) => 4096,
+            Model::Card(_) => 512,
         }
     }
 
@@ -205,6 +215,8 @@ impl Spec {
             Model::Zero { .. } => 0,
             Model::Hard(hard) => hard.service_4k_ns(),
             Model::Raid(raid) => raid.service_4k_ns(),
+            Model::Flash(flash) => flash.service_4k_ns(),
+            Model::Card(card) => card.service_4k_ns(),
             Model::Cloud(cloud) => cloud.service_4k_ns(),
         }
     }
