@@ -308,6 +308,7 @@ impl<M: Medium> Front<M> {
                 self.counters.sectors_destaged += landed.end - landed.start;
                 self.settle_waiters(now_ns, Some(done));
             }
+            What::Background => {}
             What::Flushed { slot } => {
                 add_motion(&mut self.slots[slot].cost, done.motion);
                 self.complete(now_ns, slot);

@@ -38,6 +38,14 @@ impl Motion {
     pub fn total_ns(&self) -> u64 {
         self.seek_ns + self.rotation_ns + self.transfer_ns
     }
+
+    pub fn plus(self, other: Motion) -> Motion {
+        Motion {
+            seek_ns: self.seek_ns + other.seek_ns,
+            rotation_ns: self.rotation_ns + other.rotation_ns,
+            transfer_ns: self.transfer_ns + other.transfer_ns,
+        }
+    }
 }
 
 /// What has ended.
@@ -54,6 +62,8 @@ pub(crate) enum What {
     Flushed {
         slot: usize,
     },
+    /// Work of its own accord.
+    Background,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("diamondmax-plus-8", include_str!("../../../disks/diamondmax-plus-8.toml")),
     ("fujitsu-mpd3064at", include_str!("../../../disks/fujitsu-mpd3064at.toml")),
     ("hdd-16tb", include_str!("../../../disks/hdd-16tb.toml")),
+    ("hdd-smr", include_str!("../../../disks/hdd-smr.toml")),
     ("sd-card", include_str!("../../../disks/sd-card.toml")),
     ("ssd-nvme", include_str!("../../../disks/ssd-nvme.toml")),
     ("ssd-sata", include_str!("../../../disks/ssd-sata.toml")),

@@ -7,7 +7,7 @@ mod support;
 use support::{FLUSH, Random, fua, near, nominal, number, read, spec, value, write};
 
 /// Names of plain hard disks.
-const HARD: &[&str] = &["diamondmax-plus-8", "wd-caviar-se-160", "fujitsu-mpd3064at", "hdd-16tb"];
+const HARD: &[&str] = &["diamondmax-plus-8", "wd-caviar-se-160", "fujitsu-mpd3064at", "hdd-16tb", "hdd-smr"];
 
 fn turn_ns(name: &str) -> u64 {
     60_000_000_000 / number(name, "rpm")
@@ -96,7 +96,8 @@ fn a_log_of_one_block_turns_once_a_write() {
             host.lone(fua(4096, 8));
         }
         let each = (host.now_ns - begun_ns) / 100;
-        assert_eq!(each / 1000, turn_ns(name) / 1000, "{name}");
+        // The log of a shingled disk moves on by the block.
+        assert!(near(each, turn_ns(name), 1), "{name}: {each} ns");
     }
 }
 

@@ -24,7 +24,7 @@ use toml::Table;
 pub(crate) use cloud::CloudSpec;
 use fields::Fields;
 pub(crate) use flash::{CardSpec, FlashSpec};
-pub(crate) use hard::{HardSpec, SeekSpec};
+pub(crate) use hard::{HardSpec, SeekSpec, ShingleSpec};
 pub(crate) use raid::RaidSpec;
 
 /// A parsed and checked disk file.
@@ -84,7 +84,7 @@ pub(crate) enum Model {
     Cloud(CloudSpec),
 }
 
-const KINDS: &str = "\"zero\", \"hard\", \"raid5\", \"flash\", \"card\", \"cloud\"";
+const KINDS: &str = "\"zero\", \"hard\", \"shingled\", \"raid5\", \"flash\", \"card\", \"cloud\"";
 
 /// What all disks with a queue and a cache have.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,6 +136,7 @@ impl Spec {
         let model = match kind.as_str() {
             "zero" => Model::Zero { sectors: sectors(&mut fields)? },
             "hard" => Model::Hard(HardSpec::read(&mut fields)?),
+            "shingled" => Model::Hard(HardSpec::read_shingled(&mut fields)?),
             "raid5" => {
                 let member = table_of(&table, "member")?;
                 Model::Raid(Box::new(RaidSpec::read(&mut fields, member, &mut of_members)?))

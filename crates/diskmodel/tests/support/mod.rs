@@ -10,6 +10,18 @@ pub fn spec(name: &str) -> Spec {
     Spec::parse(text).unwrap_or_else(|e| panic!("disks/{name}.toml: {e}"))
 }
 
+/// A disk with other values.
+pub fn changed(name: &str, values: &[(&str, u64)]) -> Spec {
+    let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
+    let mut text = (*text).to_owned();
+    for (key, value) in values {
+        let from = text.find(&format!("\n{key} = {{ is = ")).unwrap() + 1;
+        let to = from + text[from..].find(',').unwrap();
+        text.replace_range(from..to, &format!("{key} = {{ is = {value}"));
+    }
+    Spec::parse(&text).unwrap()
+}
+
 pub fn specs() -> impl Iterator<Item = Spec> {
     SHIPPED.iter().map(|(name, _)| spec(name))
 }
