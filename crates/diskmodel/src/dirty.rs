@@ -53,6 +53,8 @@ pub(crate) struct Dirty {
     reserved: u64,
     capacity: u64,
     entries: usize,
+    /// No extent is older.
+    oldest_ns: u64,
 }
 
 impl Dirty {
@@ -67,6 +69,7 @@ impl Dirty {
             reserved: 0,
             capacity,
             entries,
+            oldest_ns: u64::MAX,
         }
     }
 
@@ -124,15 +127,20 @@ impl Dirty {
             || self.extents.get(self.first_ending_after(start)).is_some_and(within)
     }
 
-    /// When the oldest extent was written.
-    pub fn oldest_ns(&self) -> Option<u64> {
-        self.extents.iter().map(|e| e.born_ns).min()
+    /// When the oldest extent was written, if that is so long ago. All are looked at only when one may be.
+    pub fn older_than(&mut self, age_ns: u64, now_ns: u64) -> Option<u64> {
+        let is_old = |born_ns: u64| born_ns.saturating_add(age_ns) <= now_ns;
+        if is_old(self.oldest_ns) {
+            self.oldest_ns = self.extents.iter().map(|e| e.born_ns).min().unwrap_or(u64::MAX);
+        }
+        is_old(self.oldest_ns).then_some(self.oldest_ns)
     }
 
     /// The data that was promised arrives. What overwrites dirty sectors takes their place, and their epoch: a flush that
     /// waits for them then writes at least what it must.
     pub fn insert(&mut self, start: u64, end: u64, urgent: bool, now_ns: u64) {
         self.reserved -= end - start;
+        self.oldest_ns = self.oldest_ns.min(now_ns);
         let mut at = start;
         let mut index = self.first_ending_after(start);
         while at < end {

@@ -367,7 +367,7 @@ impl<M: Medium> Front<M> {
     }
 
     /// Which dirty data somebody waits for, and since when: a flush, a FUA write, a write without room, or its own age.
-    fn awaited(&self, now_ns: u64) -> Option<(Choice, u64)> {
+    fn awaited(&mut self, now_ns: u64) -> Option<(Choice, u64)> {
         let mut since_ns = NEVER;
         let mut epoch = None;
         let mut room = false;
@@ -382,8 +382,9 @@ impl<M: Medium> Front<M> {
         }
         if since_ns == NEVER {
             // Only reads can keep data from being written for long, so only then is its age of interest.
-            let old = if self.reads.is_empty() { None } else { self.dirty.oldest_ns() };
-            return old.filter(|born| born + self.age_limit_ns <= now_ns).map(|born| (Choice::Any, born));
+            let may_wait = self.reads.is_empty();
+            let old = if may_wait { None } else { self.dirty.older_than(self.age_limit_ns, now_ns) };
+            return old.map(|born_ns| (Choice::Any, born_ns));
         }
         Some((if room { Choice::Any } else { Choice::Awaited(epoch) }, since_ns))
     }

@@ -31,7 +31,8 @@ pub(crate) struct Raid {
     layout: Layout,
     members: Vec<Front<Hard>>,
     jobs: Vec<Option<Job>>,
-    stripes: usize,
+    /// Stripes that are being written.
+    busy: Vec<u64>,
     stripes_at_once: usize,
     gather_ns: u64,
     /// When a part of a stripe has waited long enough for the rest of it.
@@ -55,7 +56,7 @@ impl Raid {
             layout: Layout { members: spec.members, chunk_sectors: spec.chunk_sectors },
             members: (1..=spec.members).map(member).collect(),
             jobs: vec![None; 2 * most],
-            stripes: 0,
+            busy: Vec::with_capacity(spec.stripes_at_once as usize),
             stripes_at_once: spec.stripes_at_once as usize,
             gather_ns: spec.gather_ns,
             wake_ns: None,
@@ -105,7 +106,7 @@ impl Raid {
         let flight = dirty.launch(index, start, end);
         let stripe = self.layout.stripe_of(start);
         let job = self.begin(now_ns, What::Written { flight: flight.id }, Some(stripe));
-        self.stripes += 1;
+        self.busy.push(stripe);
         self.swept = end;
         if end - start == self.layout.stripe_sectors() {
             self.counters.stripes_whole += 1;
@@ -146,8 +147,8 @@ impl Raid {
             return self.write_stripe(now_ns, index, extent);
         }
         self.ended.push_back(Done { what: job.what, began_ns: job.began_ns, motion: job.motion });
-        if job.stripe.is_some() {
-            self.stripes -= 1;
+        if let Some(stripe) = job.stripe {
+            self.busy.retain(|busy| *busy != stripe);
         }
         self.jobs[index] = None;
     }
@@ -178,8 +179,7 @@ impl Raid {
     }
 
     fn is_busy(&self, sector: u64) -> bool {
-        let stripe = Some(self.layout.stripe_of(sector));
-        self.jobs.iter().flatten().any(|job| job.stripe == stripe)
+        self.busy.contains(&self.layout.stripe_of(sector))
     }
 }
 
@@ -201,7 +201,7 @@ impl Medium for Raid {
         }
         let awaited = work.awaited.map(|(choice, _)| choice);
         self.wake_ns = None;
-        while self.stripes < self.stripes_at_once
+        while self.busy.len() < self.stripes_at_once
             && let Some((index, start, end)) = self.choose(now_ns, work.dirty, awaited)
         {
             self.begin_stripe(now_ns, work.dirty, index, start, end);
