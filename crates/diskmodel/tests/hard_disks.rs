@@ -154,3 +154,20 @@ fn cached_writes_do_not_wait_for_ever_behind_reads() {
         }
     }
 }
+
+/// A sector of 512 bytes on a disk that writes 4096: the block is read, and comes by again a turn later.
+#[test]
+fn a_part_of_a_block_costs_a_turn_more() {
+    for name in HARD {
+        let mut host = nominal(name);
+        host.lone(fua(4096, 8));
+        let turns = |host: &mut support::Host, sector, sectors| {
+            let begun_ns = host.now_ns;
+            (0..50).for_each(|_| host.now_ns = host.lone(fua(sector, sectors)).at_ns);
+            (host.now_ns - begun_ns + turn_ns(name) / 2) / turn_ns(name)
+        };
+        assert_eq!(turns(&mut host, 4096, 8), 50, "{name}");
+        let each = if number(name, "physical_block_bytes") == 4096 { 2 } else { 1 };
+        assert_eq!(turns(&mut host, 4097, 1), 50 * each, "{name}");
+    }
+}

@@ -135,6 +135,7 @@ impl Ssd {
         let place = self.mapping.written(superblock);
         let die = self.die_of(Location { superblock, place });
         let room = self.program_units - place % self.program_units;
+        let mut from_ns = now_ns;
         let mut units = 0;
         let mut flights = [0; 64];
         let mut flown = 0;
@@ -146,6 +147,11 @@ impl Ssd {
                 let first = extent.start / UNIT_SECTORS;
                 let end = extent.end.min((first + u64::from(room - units)) * UNIT_SECTORS);
                 let last = (end - 1) / UNIT_SECTORS;
+                for part in [(extent.start, first), (end, last)] {
+                    if !part.0.is_multiple_of(UNIT_SECTORS) {
+                        from_ns = from_ns.max(self.read_old(now_ns, part.1 as u32));
+                    }
+                }
                 for unit in first..=last {
                     self.mapping.write(superblock, Some(unit as u32));
                 }
@@ -162,11 +168,17 @@ impl Ssd {
         self.counters.units_written += u64::from(units);
         self.counters.units_programmed += u64::from(programmed);
         self.counters.media_writes += 1;
-        let (ends_ns, took_ns) = self.dies.program(now_ns, die, u64::from(programmed) * UNIT_SECTORS);
+        let (ends_ns, took_ns) = self.dies.program(from_ns, die, u64::from(programmed) * UNIT_SECTORS);
         for flight in &flights[..flown] {
             self.end(ends_ns, Ended::Written { flight: *flight, began_ns: now_ns, took_ns });
         }
         self.pay(now_ns, programmed);
+    }
+
+    /// What is written is a part of a unit: the rest of it is read first. Returns when that is done.
+    fn read_old(&mut self, now_ns: u64, unit: u32) -> u64 {
+        let old = self.mapping.locate(unit).map(|old| self.die_of(old));
+        old.map_or(now_ns, |die| self.dies.read(now_ns, die, UNIT_SECTORS).0)
     }
 
     /// Who writes while few superblocks are erased copies in proportion: v live of U units cost v ÷ (U − v) copies each.

@@ -48,6 +48,8 @@ pub(crate) struct Hard {
     head_switch_ns: u64,
     write_settle_ns: u64,
     age_limit_ns: u64,
+    /// Sectors that are written at once.
+    block_sectors: u64,
     /// The platters' angle at time zero.
     phase_ns: u64,
 
@@ -89,6 +91,7 @@ impl Hard {
             head_switch_ns: spec.head_switch_ns,
             write_settle_ns: spec.write_settle_ns,
             age_limit_ns: spec.front.age_limit_ns,
+            block_sectors: u64::from(spec.physical_block / 512),
             segments: Segments::new(draw.segments(spec.read_segments), spec.read_segment_sectors),
             state: State::Idle,
             ahead: None,
@@ -246,7 +249,7 @@ impl Hard {
         let extent = dirty.extents()[candidate.index];
         let most = self.geometry.track_sectors(extent.start).min(dirty.piece());
         let band_end = self.shingle.as_ref().map_or(u64::MAX, |s| s.band(extent.start).1);
-        let end = extent.end.min(extent.start + most).min(band_end);
+        let end = extent.end.min((extent.start + most).next_multiple_of(self.block_sectors)).min(band_end);
         let run_sectors = extent.end - extent.start;
         let motion = match self.shingle.as_mut().map(|s| s.write(extent.start, end, run_sectors)) {
             Some(Way::Full) => return self.begin_clean(now_ns),
@@ -262,11 +265,19 @@ impl Hard {
                 Motion { transfer_ns, ..candidate.positioning }
             }
         };
+        let motion =
+            Motion { rotation_ns: motion.rotation_ns + self.partial_ns(extent.start, end), ..motion };
         let flight = dirty.launch(candidate.index, extent.start, end);
         self.counters.media_writes += 1;
         self.counters.media_sectors_written += end - extent.start;
         self.swept = end;
         self.work(now_ns, What::Written { flight: flight.id }, motion, None);
+    }
+
+    /// A part of a block is read first; the block comes by again a turn later.
+    fn partial_ns(&self, start: u64, end: u64) -> u64 {
+        let is_whole = start.is_multiple_of(self.block_sectors) && end.is_multiple_of(self.block_sectors);
+        if is_whole { 0 } else { self.geometry.turn_ns() }
     }
 
     /// Reads a band and what the log holds of it, and writes the band.
