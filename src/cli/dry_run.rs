@@ -8,7 +8,7 @@ use serde_json::json;
 use super::output::{print_json, print_line};
 use crate::agent::protocol::{Job, Step};
 use crate::filesystems::Mount;
-use crate::grounds::{Ground, Moment};
+use crate::grounds::Ground;
 use crate::lab::jobs::Trial;
 use crate::lab::plan::{Plan, Rounds};
 use crate::lab::skips::Skip;
@@ -20,7 +20,7 @@ const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
 const OVERHEAD: Duration = Duration::from_millis(800);
 
 pub fn print(plan: &Plan, ground: &dyn Ground, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
-    let device = ground.device(&Moment { image: plan.image, round: 1, seed: plan.plan_seed });
+    let device = ground.device(&plan.moment(1));
     let is_skipped =
         |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.entrant.label && s.workload == t.work.label);
     let trials: Vec<Trial<'_>> = plan.proofs().chain(plan.round(1)).filter(|t| !is_skipped(t)).collect();

@@ -15,7 +15,7 @@ use super::progress::Progress;
 use crate::agent::protocol::{Dev, ImageState};
 use crate::exit::{self, Failure};
 use crate::filesystems;
-use crate::grounds::{self, Ground, Moment, Need};
+use crate::grounds::{self, Ground, Need};
 use crate::lab::controls::INTEGRITY;
 use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
 use crate::lab::plan::{Plan, Rounds};
@@ -239,8 +239,7 @@ fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
     ground
         .ready(&Need { size: plan.size, memory: plan.memory })
         .map_err(|m| Failure::missing(m.to_string()))?;
-    let moment = Moment { image: plan.image, round: 1, seed: plan.plan_seed };
-    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, ground.device(&moment)) {
+    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, ground.device(&plan.moment(1))) {
         let text = format!(
             "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them\n  \
              try: --ground vm:images=FOLDER on another one, or without --cold"

@@ -55,9 +55,9 @@ impl Plan {
         self.round(0).map(|trial| Trial { role: Role::Proof, ..trial })
     }
 
-    /// What a trial's device may depend on.
-    pub fn moment(&self, trial: &Trial<'_>) -> Moment {
-        Moment { image: self.image, round: trial.round, seed: self.plan_seed }
+    /// What the device of a round may depend on; 0 is that of the proofs.
+    pub fn moment(&self, round: u32) -> Moment {
+        Moment { image: self.image, round, seed: self.plan_seed }
     }
 
     /// The job of a trial. `token` names what the agent makes on the host.

@@ -163,14 +163,14 @@ impl Race<'_> {
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial)), "");
+        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial.round)), "");
         blank(trial, &job, self.ground.name(), self.ground.traits())
     }
 
     /// One launch with one job, folded.
     fn launch(&mut self, trial: &Trial<'_>, attempt: u32) -> anyhow::Result<Folded> {
         let token = format!("{}-{}-{attempt}", std::process::id(), token(&trial.name()));
-        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial)), &token);
+        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial.round)), &token);
         let mut fold = Fold::new(trial, &job, self.ground.name(), self.ground.traits());
         let mut circumstances = Circumstances {
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),

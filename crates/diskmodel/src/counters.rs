@@ -84,5 +84,13 @@ impl Counters {
         self.media_sectors_read += other.media_sectors_read;
         self.media_sectors_written += other.media_sectors_written;
         self.sectors_read_ahead += other.sectors_read_ahead;
+        self.bands_rewritten += other.bands_rewritten;
+    }
+
+    pub(crate) fn add_flash(&mut self, other: &Counters) {
+        self.units_written += other.units_written;
+        self.units_programmed += other.units_programmed;
+        self.units_copied += other.units_copied;
+        self.erases += other.erases;
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Extent {
     /// A FUA write waits for it.
     pub urgent: bool,
     pub born_ns: u64,
+    /// When it last grew.
+    pub grown_ns: u64,
 }
 
 /// An extent on its way to the medium.
@@ -31,7 +33,7 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    fn allows(self, extent: &Extent) -> bool {
+    pub fn allows(self, extent: &Extent) -> bool {
         match self {
             Choice::Any => true,
             Choice::Awaited(epoch) => extent.urgent || epoch.is_some_and(|e| extent.epoch <= e),
@@ -47,9 +49,12 @@ pub(crate) struct Dirty {
     epoch: u64,
     /// In extents, in flight, and promised to writes whose data is still coming.
     sectors: u64,
+    flying: u64,
     reserved: u64,
     capacity: u64,
     entries: usize,
+    /// No extent is older.
+    oldest_ns: u64,
 }
 
 impl Dirty {
@@ -60,9 +65,11 @@ impl Dirty {
             next_flight: 0,
             epoch: 0,
             sectors: 0,
+            flying: 0,
             reserved: 0,
             capacity,
             entries,
+            oldest_ns: u64::MAX,
         }
     }
 
@@ -74,10 +81,21 @@ impl Dirty {
         &self.extents
     }
 
-    /// Whether a write has room. An empty cache takes any write, however long: it then passes through in pieces.
+    /// Sectors that are neither in flight nor still coming.
+    pub fn pending_sectors(&self) -> u64 {
+        self.sectors - self.flying
+    }
+
+    /// Whether a write has room. A long one begins when half of the cache is free, and streams through the rest.
     pub fn has_room(&self, sectors: u64) -> bool {
         let used = self.sectors + self.reserved;
-        used == 0 || (used + sectors <= self.capacity && self.extents.len() < self.entries)
+        let needed = sectors.min(self.capacity / 2);
+        used == 0 || (used + needed <= self.capacity && self.extents.len() < self.entries)
+    }
+
+    /// The most that should be written at once, so that room appears while a stream passes.
+    pub fn piece(&self) -> u64 {
+        (self.capacity / 4).max(8)
     }
 
     pub fn reserve(&mut self, sectors: u64) {
@@ -109,15 +127,20 @@ impl Dirty {
             || self.extents.get(self.first_ending_after(start)).is_some_and(within)
     }
 
-    /// When the oldest extent was written.
-    pub fn oldest_ns(&self) -> Option<u64> {
-        self.extents.iter().map(|e| e.born_ns).min()
+    /// When the oldest extent was written, if that is so long ago. All are looked at only when one may be.
+    pub fn older_than(&mut self, age_ns: u64, now_ns: u64) -> Option<u64> {
+        let is_old = |born_ns: u64| born_ns.saturating_add(age_ns) <= now_ns;
+        if is_old(self.oldest_ns) {
+            self.oldest_ns = self.extents.iter().map(|e| e.born_ns).min().unwrap_or(u64::MAX);
+        }
+        is_old(self.oldest_ns).then_some(self.oldest_ns)
     }
 
     /// The data that was promised arrives. What overwrites dirty sectors takes their place, and their epoch: a flush that
     /// waits for them then writes at least what it must.
     pub fn insert(&mut self, start: u64, end: u64, urgent: bool, now_ns: u64) {
         self.reserved -= end - start;
+        self.oldest_ns = self.oldest_ns.min(now_ns);
         let mut at = start;
         let mut index = self.first_ending_after(start);
         while at < end {
@@ -129,8 +152,14 @@ impl Dirty {
                 }
                 next => {
                     let gap_end = next.map_or(end, |known| known.start.min(end));
-                    let fresh =
-                        Extent { start: at, end: gap_end, epoch: self.epoch, urgent, born_ns: now_ns };
+                    let fresh = Extent {
+                        start: at,
+                        end: gap_end,
+                        epoch: self.epoch,
+                        urgent,
+                        born_ns: now_ns,
+                        grown_ns: now_ns,
+                    };
                     index = self.add(index, fresh);
                     at = gap_end;
                 }
@@ -154,6 +183,7 @@ impl Dirty {
         let flight = Flight { id: self.next_flight, extent: Extent { start, end, ..whole } };
         self.next_flight += 1;
         self.flights.push(flight);
+        self.flying += end - start;
         flight
     }
 
@@ -162,6 +192,7 @@ impl Dirty {
         let index = self.flights.iter().position(|f| f.id == id)?;
         let landed = self.flights.swap_remove(index).extent;
         self.sectors -= landed.end - landed.start;
+        self.flying -= landed.end - landed.start;
         Some(landed)
     }
 
@@ -194,6 +225,11 @@ impl Dirty {
         indices.map(|i| (i, &self.extents[i])).filter(move |(_, e)| choice.allows(e))
     }
 
+    /// The first of them.
+    pub fn next(&self, from: u64, choice: Choice) -> Option<(usize, Extent)> {
+        self.sweep(from, choice).next().map(|(index, extent)| (index, *extent))
+    }
+
     fn first_ending_after(&self, sector: u64) -> usize {
         self.extents.partition_point(|e| e.end <= sector)
     }
@@ -210,15 +246,20 @@ impl Dirty {
         let is_continued = self.extents.get(index).is_some_and(|next| next.start == fresh.end && joins(next));
         match (continues, is_continued) {
             (true, true) => {
-                self.extents[index - 1].end = self.extents.remove(index).end;
+                let last = self.extents.remove(index);
+                let first = &mut self.extents[index - 1];
+                (first.end, first.grown_ns) = (last.end, fresh.grown_ns);
+                first.born_ns = first.born_ns.min(last.born_ns);
                 index - 1
             }
             (true, false) => {
-                self.extents[index - 1].end = fresh.end;
+                let before = &mut self.extents[index - 1];
+                (before.end, before.grown_ns) = (fresh.end, fresh.grown_ns);
                 index
             }
             (false, true) => {
-                self.extents[index].start = fresh.start;
+                let next = &mut self.extents[index];
+                (next.start, next.grown_ns) = (fresh.start, fresh.grown_ns);
                 index
             }
             (false, false) => {
@@ -268,7 +309,7 @@ mod tests {
     #[test]
     fn room_counts_what_is_promised_dirty_and_in_flight() {
         let mut dirty = with(&[(0, 600)]);
-        assert!(dirty.has_room(400) && !dirty.has_room(401));
+        assert!(dirty.has_room(400) && !dirty.has_room(401) && !dirty.has_room(5000));
         dirty.reserve(400);
         let flight = dirty.launch(0, 100, 200);
         assert_eq!(ranges(&dirty), [(0, 100), (200, 600)]);
@@ -284,7 +325,7 @@ mod tests {
         assert_eq!(ranges(&dirty), [(0, 50), (250, 300)]);
         dirty.discard(10, 20);
         assert_eq!(ranges(&dirty), [(0, 10), (20, 50), (250, 300)]);
-        assert!(dirty.has_room(910) && !dirty.has_room(911));
+        assert!(dirty.has_room(910) && dirty.has_room(5000));
     }
 
     #[test]

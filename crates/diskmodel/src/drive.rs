@@ -1,9 +1,12 @@
 //! A drive: one disk under requests.
 
+use crate::cloud::Cloud;
 use crate::counters::Counters;
 use crate::draw::Draw;
+use crate::flash::{Card, Ssd};
 use crate::front::Front;
 use crate::hard::Hard;
+use crate::raid::Raid;
 use crate::request::{Completion, Request};
 use crate::spec::{Model, Spec};
 use crate::zero::Zero;
@@ -19,6 +22,10 @@ pub struct Drive {
 enum Disk {
     Zero(Box<Zero>),
     Hard(Box<Front<Hard>>),
+    Cloud(Box<Cloud>),
+    Raid(Box<Front<Raid>>),
+    Flash(Box<Front<Ssd>>),
+    Card(Box<Front<Card>>),
 }
 
 /// The same call on whichever disk it is.
@@ -27,6 +34,10 @@ macro_rules! on {
         match $disk {
             Disk::Zero($d) => $call,
             Disk::Hard($d) => $call,
+            Disk::Cloud($d) => $call,
+            Disk::Raid($d) => $call,
+            Disk::Flash($d) => $call,
+            Disk::Card($d) => $call,
         }
     };
 }
@@ -36,6 +47,12 @@ impl Drive {
         let disk = match &spec.model {
             Model::Zero { .. } => Disk::Zero(Box::default()),
             Model::Hard(hard) => Disk::Hard(Box::new(Front::new(&hard.front, &draw, Hard::new(hard, &draw)))),
+            Model::Raid(raid) => Disk::Raid(Box::new(Front::new(&raid.front, &draw, Raid::new(raid, &draw)))),
+            Model::Flash(flash) => {
+                Disk::Flash(Box::new(Front::new(&flash.front, &draw, Ssd::new(flash, &draw))))
+            }
+            Model::Card(card) => Disk::Card(Box::new(Front::new(&card.front, &draw, Card::new(card, &draw)))),
+            Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &draw))),
         };
         Drive { disk, now_ns: 0 }
     }
@@ -65,6 +82,11 @@ impl Drive {
     /// Nothing is asked for, nothing is dirty, nothing moves.
     pub fn is_idle(&self) -> bool {
         on!(&self.disk, disk => disk.is_idle())
+    }
+
+    /// Whether the latest completed write to any of these sectors would be lost if the power failed now.
+    pub fn is_volatile(&self, sector: u64, sectors: u32) -> bool {
+        on!(&self.disk, disk => disk.is_volatile(sector, sector + u64::from(sectors)))
     }
 
     fn pass(&mut self, now_ns: u64) {

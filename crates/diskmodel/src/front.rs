@@ -42,6 +42,8 @@ struct Slot {
     arrived_ns: u64,
     /// When the phase began.
     since_ns: u64,
+    /// Up to when the movements that it waits for are part of its cost: those that overlap count once.
+    charged_ns: u64,
     /// When it ends, for phases that end by themselves.
     ends_ns: u64,
     cost: Cost,
@@ -52,6 +54,7 @@ const FREE: Slot = Slot {
     request: Request { tag: 0, op: Op::Read, fua: false, sector: 0, sectors: 0 },
     arrived_ns: 0,
     since_ns: 0,
+    charged_ns: 0,
     ends_ns: NEVER,
     cost: Cost {
         queue_ns: 0,
@@ -135,6 +138,11 @@ impl<M: Medium> Front<M> {
             && self.medium.next_event_ns().is_none()
     }
 
+    /// Whether any of these sectors would be lost with the power.
+    pub fn is_volatile(&self, start: u64, end: u64) -> bool {
+        self.dirty.overlaps(start, end) || self.medium.is_volatile(start, end)
+    }
+
     pub fn counters(&self, now_ns: u64) -> Counters {
         let mut counters = self.counters;
         self.medium.count(now_ns, &mut counters);
@@ -183,6 +191,7 @@ impl<M: Medium> Front<M> {
                 request,
                 arrived_ns,
                 since_ns: now_ns,
+                charged_ns: now_ns,
                 ends_ns: self.controller_free_ns,
                 cost: Cost { overhead_ns: self.overhead_ns, ..Cost::default() },
             };
@@ -236,7 +245,7 @@ impl<M: Medium> Front<M> {
 
     fn enter(&mut self, now_ns: u64, index: usize, phase: Phase) {
         let slot = &mut self.slots[index];
-        (slot.phase, slot.since_ns, slot.ends_ns) = (phase, now_ns, NEVER);
+        (slot.phase, slot.since_ns, slot.charged_ns, slot.ends_ns) = (phase, now_ns, now_ns, NEVER);
     }
 
     /// Writes receive their data as the cache has room, the longest waiting first.
@@ -299,6 +308,11 @@ impl<M: Medium> Front<M> {
                 self.counters.sectors_destaged += landed.end - landed.start;
                 self.settle_waiters(now_ns, Some(done));
             }
+            What::Background => {}
+            What::Flushed { slot } => {
+                add_motion(&mut self.slots[slot].cost, done.motion);
+                self.complete(now_ns, slot);
+            }
         }
     }
 
@@ -307,8 +321,9 @@ impl<M: Medium> Front<M> {
         for index in 0..self.used {
             let slot = &mut self.slots[index];
             let waits = matches!(slot.phase, Phase::Roomless | Phase::Landing | Phase::Draining { .. });
-            if let Some(done) = done.filter(|d| waits && d.began_ns >= slot.since_ns) {
+            if let Some(done) = done.filter(|d| waits && d.began_ns >= slot.charged_ns) {
                 add_motion(&mut slot.cost, done.motion);
+                slot.charged_ns = now_ns;
             }
             match slot.phase {
                 Phase::Draining { epoch } => self.drained(now_ns, index, epoch),
@@ -352,7 +367,7 @@ impl<M: Medium> Front<M> {
     }
 
     /// Which dirty data somebody waits for, and since when: a flush, a FUA write, a write without room, or its own age.
-    fn awaited(&self, now_ns: u64) -> Option<(Choice, u64)> {
+    fn awaited(&mut self, now_ns: u64) -> Option<(Choice, u64)> {
         let mut since_ns = NEVER;
         let mut epoch = None;
         let mut room = false;
@@ -367,8 +382,9 @@ impl<M: Medium> Front<M> {
         }
         if since_ns == NEVER {
             // Only reads can keep data from being written for long, so only then is its age of interest.
-            let old = if self.reads.is_empty() { None } else { self.dirty.oldest_ns() };
-            return old.filter(|born| born + self.age_limit_ns <= now_ns).map(|born| (Choice::Any, born));
+            let may_wait = self.reads.is_empty();
+            let old = if may_wait { None } else { self.dirty.older_than(self.age_limit_ns, now_ns) };
+            return old.map(|born_ns| (Choice::Any, born_ns));
         }
         Some((if room { Choice::Any } else { Choice::Awaited(epoch) }, since_ns))
     }

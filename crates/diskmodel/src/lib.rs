@@ -11,18 +11,21 @@
 //! ```
 //!
 //! `front.rs` is what all disks with a cache share: queue, interface, write cache, flush and FUA. Behind it stands a
-//! medium: `hard/`. A disk of zero cost needs neither.
+//! medium: `hard/`, `raid/` or `flash/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]
 
+mod cloud;
 mod counters;
 mod dirty;
 mod draw;
 mod drive;
+mod flash;
 mod front;
 mod hard;
 mod medium;
+mod raid;
 mod request;
 mod shipped;
 mod spec;

@@ -38,6 +38,14 @@ impl Motion {
     pub fn total_ns(&self) -> u64 {
         self.seek_ns + self.rotation_ns + self.transfer_ns
     }
+
+    pub fn plus(self, other: Motion) -> Motion {
+        Motion {
+            seek_ns: self.seek_ns + other.seek_ns,
+            rotation_ns: self.rotation_ns + other.rotation_ns,
+            transfer_ns: self.transfer_ns + other.transfer_ns,
+        }
+    }
 }
 
 /// What has ended.
@@ -50,6 +58,12 @@ pub(crate) enum What {
     Written {
         flight: u64,
     },
+    /// A flush that the medium had more to do for.
+    Flushed {
+        slot: usize,
+    },
+    /// Work of its own accord.
+    Background,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +87,18 @@ pub(crate) trait Medium {
     /// Starts what can be started: takes reads out of `work`, launches extents.
     fn start(&mut self, now_ns: u64, work: &mut Work<'_>);
 
-    /// All launched extents have landed: whether there is nothing further to wait for. Otherwise its end follows.
+    /// All launched extents have landed: whether there is nothing further to wait for. Otherwise [`What::Flushed`] follows.
     fn flush(&mut self, now_ns: u64, slot: usize) -> bool;
 
     fn next_event_ns(&self) -> Option<u64>;
 
     /// One operation that has ended by now.
     fn finish(&mut self, now_ns: u64) -> Option<Done>;
+
+    /// Whether sectors that have landed would be lost with the power.
+    fn is_volatile(&self, _start: u64, _end: u64) -> bool {
+        false
+    }
 
     fn count(&self, now_ns: u64, counters: &mut Counters);
 }

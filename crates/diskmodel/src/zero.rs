@@ -29,6 +29,10 @@ impl Zero {
         self.done.is_empty()
     }
 
+    pub fn is_volatile(&self, _start: u64, _end: u64) -> bool {
+        false
+    }
+
     pub fn counters(&self, now_ns: u64) -> Counters {
         Counters { idle_ns: now_ns, ..self.counters }
     }

@@ -127,3 +127,95 @@ fn a_drive_that_is_asked_only_at_the_end_did_the_same() {
         assert_eq!(asked, done, "{}", spec.name());
     }
 }
+
+/// A write that completed, and what was written over it since.
+struct Written {
+    request: Request,
+    submitted: u64,
+    completed: u64,
+}
+
+fn overlap(a: &Request, b: &Request) -> bool {
+    a.sector < b.sector + u64::from(b.sectors) && b.sector < a.sector + u64::from(a.sectors)
+}
+
+/// When a flush completes, no write that had completed before the flush was submitted would be lost with the power; when
+/// a FUA write completes, it would not be. Sectors that were written anew meanwhile are left out: the new data may be lost.
+#[test]
+fn what_is_flushed_is_on_the_medium() {
+    for spec in specs() {
+        let (mut flushed, mut forced) = (0, 0);
+        for (seed, draw) in (41..).zip(draws()) {
+            let arrivals = traffic(&spec, seed, 500);
+            let mut drive = Drive::new(&spec, draw);
+            let mut step = 0;
+            let mut submitted = vec![0; arrivals.len()];
+            let mut writes: Vec<Written> = Vec::new();
+            let mut waiting = arrivals.iter().peekable();
+            loop {
+                step += 1;
+                let next = drive.next_event_ns();
+                if let Some((at_ns, request)) = waiting.next_if(|a| next.is_none_or(|n| a.0 < n)) {
+                    drive.submit(*at_ns, *request);
+                    submitted[request.tag as usize] = step;
+                    continue;
+                }
+                let Some(next) = next else { break };
+                let mut done = Vec::new();
+                drive.advance(next, &mut done);
+                // Its own completion may be later than that of others at the same moment: note all, then judge all.
+                for completion in &done {
+                    let request = arrivals[completion.tag as usize].1;
+                    if request.op == Op::Write {
+                        let submitted = submitted[completion.tag as usize];
+                        writes.push(Written { request, submitted, completed: step });
+                    }
+                }
+                let under_way = |since: u64, request: &Request| {
+                    let anew = writes.iter().any(|w| w.completed >= since && overlap(&w.request, request));
+                    let soon = arrivals.iter().any(|(_, other)| {
+                        other.op == Op::Write
+                            && submitted[other.tag as usize] > 0
+                            && overlap(other, request)
+                            && !writes.iter().any(|w| w.request.tag == other.tag)
+                    });
+                    anew || soon
+                };
+                for completion in &done {
+                    let request = arrivals[completion.tag as usize].1;
+                    let since = submitted[completion.tag as usize];
+                    let must: Vec<Request> = match request.op {
+                        Op::Flush => {
+                            let before = writes.iter().filter(|w| w.completed < since);
+                            before.map(|w| w.request).filter(|r| !under_way(since, r)).collect()
+                        }
+                        Op::Write if request.fua => {
+                            let others = writes.iter().filter(|w| w.request.tag != request.tag);
+                            let alone = !others
+                                .filter(|w| w.completed >= since || w.submitted >= since)
+                                .any(|w| overlap(&w.request, &request));
+                            Vec::from_iter(alone.then_some(request))
+                        }
+                        _ => Vec::new(),
+                    };
+                    for kept in must {
+                        if request.op == Op::Flush {
+                            flushed += 1
+                        } else {
+                            forced += 1
+                        }
+                        assert!(
+                            !drive.is_volatile(kept.sector, kept.sectors),
+                            "{}: {request:?} completed, {kept:?} would be lost",
+                            spec.name()
+                        );
+                    }
+                }
+                if writes.len() > 300 {
+                    writes.drain(..150);
+                }
+            }
+        }
+        assert!(flushed > 1000 && forced > 50, "{}: {flushed} and {forced} judged", spec.name());
+    }
+}

@@ -340,16 +340,6 @@ impl Parts {
     }
 }
 
-/// Whether a program is here and can run in a guest, with all its libraries.
-fn tool(program: &str) -> Result<(), Missing> {
-    local::has_tool(program)?;
-    let Some(path) = find_program(program) else { return Ok(()) };
-    Closure::new().add(&path).map_err(|e| Missing {
-        what: format!("{e:#}"),
-        try_this: "install it for this machine's architecture, with its libraries".into(),
-    })
-}
-
 /// Whether a guest's kernel has what a filesystem needs.
 pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
     let Some(kernel) = kernel else {
@@ -361,6 +351,16 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
     kernel.index.modules.chain(need.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
         what: format!("the kernel {} has {e}", kernel.index.release),
         try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
+    })
+}
+
+/// Whether a program is here and can run in a guest, with all its libraries.
+pub fn tool(program: &str) -> Result<(), Missing> {
+    local::has_tool(program)?;
+    let Some(path) = find_program(program) else { return Ok(()) };
+    Closure::new().add(&path).map_err(|e| Missing {
+        what: format!("{e:#}"),
+        try_this: "install it for this machine's architecture, with its libraries".into(),
     })
 }
 

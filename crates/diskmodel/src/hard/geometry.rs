@@ -15,6 +15,9 @@ struct Zone {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     zones: Vec<Zone>,
+    sectors: u64,
+    /// So many of the last sectors lie at the outer edge, before the first: a shingled disk's log.
+    outside: u64,
     heads: u64,
     /// One turn.
     turn_ns: u64,
@@ -38,6 +41,7 @@ pub(crate) struct Place {
 impl Geometry {
     pub fn new(
         sectors: u64,
+        outside: u64,
         heads: u64,
         zones: &[u64],
         turn_ns: u64,
@@ -51,7 +55,8 @@ impl Geometry {
             first_sector += per_zone * heads * spt;
             zone
         });
-        Geometry { zones: layout.collect(), heads, turn_ns, head_skew_ns, cylinder_skew_ns }
+        let zones = layout.collect();
+        Geometry { zones, sectors, outside, heads, turn_ns, head_skew_ns, cylinder_skew_ns }
     }
 
     pub fn turn_ns(&self) -> u64 {
@@ -60,10 +65,11 @@ impl Geometry {
 
     /// Sectors of a track there.
     pub fn track_sectors(&self, sector: u64) -> u64 {
-        self.zone(sector).spt
+        self.zone(self.outside_in(sector)).spt
     }
 
     pub fn place(&self, sector: u64) -> Place {
+        let sector = self.outside_in(sector);
         let zone = self.zone(sector);
         let inside = sector - zone.first_sector;
         let (track, index) = (inside / zone.spt, inside % zone.spt);
@@ -114,6 +120,12 @@ impl Geometry {
         }
     }
 
+    /// A sector's number from the outer edge on.
+    fn outside_in(&self, sector: u64) -> u64 {
+        let moved = sector + self.outside;
+        if moved < self.sectors { moved } else { moved - self.sectors }
+    }
+
     fn zone(&self, sector: u64) -> &Zone {
         let after = self.zones.partition_point(|z| z.first_sector <= sector);
         &self.zones[after - 1]
@@ -140,7 +152,7 @@ mod tests {
 
     /// Two zones of 10 cylinders, two heads: 10·2·(100+50) = 3000 sectors.
     fn small() -> Geometry {
-        Geometry::new(3000, 2, &[100, 50], 1_000_003, 70_000, 90_000)
+        Geometry::new(3000, 0, 2, &[100, 50], 1_000_003, 70_000, 90_000)
     }
 
     #[test]
@@ -157,6 +169,13 @@ mod tests {
         assert_eq!(at(1999), (9, 1, 99));
         assert_eq!(at(2000), (10, 0, 0));
         assert_eq!(at(2999), (19, 1, 49));
+    }
+
+    #[test]
+    fn the_last_sectors_can_lie_outside() {
+        let g = Geometry::new(3000, 1000, 2, &[100, 50], 1_000_003, 70_000, 90_000);
+        let at = |s| (g.place(s).cylinder, g.place(s).index);
+        assert_eq!((at(0), at(1000), at(2000), at(2999)), ((5, 0), (10, 0), (0, 0), (4, 99)));
     }
 
     /// A whole cylinder is two turns, one change of head and, to its end, no change of cylinder.

@@ -3,6 +3,7 @@
 use super::geometry::Geometry;
 use super::seek::SeekCurve;
 use super::segments::Segments;
+use super::shingle::{Run, Shingle, Way};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
 use crate::draw::{Draw, mix};
@@ -47,6 +48,8 @@ pub(crate) struct Hard {
     head_switch_ns: u64,
     write_settle_ns: u64,
     age_limit_ns: u64,
+    /// Sectors that are written at once.
+    block_sectors: u64,
     /// The platters' angle at time zero.
     phase_ns: u64,
 
@@ -59,6 +62,10 @@ pub(crate) struct Hard {
     head: u64,
     /// Where its sweep over the writes is.
     swept: u64,
+    shingle: Option<Shingle>,
+    /// When the arm last had something to do.
+    idle_since_ns: u64,
+    runs: Vec<Run>,
     counters: Counters,
 }
 
@@ -68,7 +75,8 @@ impl Hard {
         let curve = SeekCurve::new(&seek, spec.cylinders()).expect("a checked file has a seek curve");
         let cylinder_skew_ns = curve.track_ns().max(spec.head_switch_ns);
         let geometry = Geometry::new(
-            spec.sectors,
+            spec.media_sectors(),
+            spec.shingle.map_or(0, |s| s.log_sectors),
             spec.heads,
             &spec.zones,
             spec.turn_ns,
@@ -83,12 +91,16 @@ impl Hard {
             head_switch_ns: spec.head_switch_ns,
             write_settle_ns: spec.write_settle_ns,
             age_limit_ns: spec.front.age_limit_ns,
+            block_sectors: u64::from(spec.physical_block / 512),
             segments: Segments::new(draw.segments(spec.read_segments), spec.read_segment_sectors),
             state: State::Idle,
             ahead: None,
             cylinder: 0,
             head: 0,
             swept: 0,
+            shingle: spec.shingle.as_ref().map(|s| Shingle::new(s, spec.sectors)),
+            idle_since_ns: 0,
+            runs: Vec::new(),
             counters: Counters::default(),
         }
     }
@@ -119,11 +131,17 @@ impl Hard {
         }
     }
 
+    /// Where a sector is: in its place, but for what a shingled disk has in its log.
+    fn locate(&self, sector: u64) -> u64 {
+        self.shingle.as_ref().map_or(sector, |s| s.locate(sector))
+    }
+
     /// Whether the read-ahead under way will come to this read.
     fn streams(&self, read: &Read) -> bool {
         match self.state {
             State::Ahead { segment, until, .. } => {
-                self.segments.get(segment).start <= read.sector && read.sector <= until
+                let comes_by = self.segments.get(segment).start <= read.sector && read.sector <= until;
+                comes_by && (self.shingle.is_none() || read.end() <= until)
             }
             _ => false,
         }
@@ -135,7 +153,7 @@ impl Hard {
             let positioning = if self.streams(read) {
                 Motion::default()
             } else {
-                self.positioning(now_ns, self.missing(read), false)
+                self.positioning(now_ns, self.locate(self.missing(read)), false)
             };
             Candidate { index, positioning }
         };
@@ -166,53 +184,137 @@ impl Hard {
 
     fn begin_read(&mut self, now_ns: u64, read: Read, candidate: Candidate) {
         let end = read.end();
-        let (segment, motion) = match self.state {
-            State::Ahead { segment, from, began_ns, .. } if self.streams(&read) => {
+        let segment = match self.state {
+            State::Ahead { segment, .. } if self.streams(&read) => segment,
+            _ => match self.segments.reaching(read.sector) {
+                Some(known) => known,
+                None => self.segments.replace(read.sector),
+            },
+        };
+        let motion = match self.state {
+            State::Ahead { from, began_ns, .. } if self.streams(&read) => {
                 self.counters.stream_hits += 1;
-                let ends_ns = if end > from { began_ns + self.geometry.stream_ns(from, end) } else { now_ns };
-                let transfer_ns = ends_ns.saturating_sub(now_ns);
                 self.counters.media_sectors_read += end.saturating_sub(from);
-                (segment, Motion { transfer_ns, ..Motion::default() })
+                let ends_ns = if end > from { began_ns + self.geometry.stream_ns(from, end) } else { now_ns };
+                self.arm_at(end - 1);
+                Motion { transfer_ns: ends_ns.saturating_sub(now_ns), ..Motion::default() }
             }
             _ => {
                 self.stop_ahead(now_ns);
-                let first = self.missing(&read);
-                let segment = match self.segments.reaching(read.sector) {
-                    Some(known) => known,
-                    None => self.segments.replace(read.sector),
-                };
-                if first == end {
-                    (segment, Motion::default())
-                } else {
-                    self.counters.media_sectors_read += end - first;
-                    let transfer_ns = self.geometry.stream_ns(first, end);
-                    (segment, Motion { transfer_ns, ..candidate.positioning })
-                }
+                self.read_missing(now_ns, self.missing(&read), end, candidate)
             }
         };
         self.segments.touch(segment);
         self.counters.media_reads += 1;
-        let what = What::Read { slot: read.slot };
-        self.work(now_ns, what, motion, end, Some((segment, end)));
+        self.work(now_ns, What::Read { slot: read.slot }, motion, Some((segment, end)));
     }
 
-    /// Writes an extent from its start, up to a track of it.
+    fn read_missing(&mut self, now_ns: u64, first: u64, end: u64, candidate: Candidate) -> Motion {
+        self.counters.media_sectors_read += end - first;
+        if first == end {
+            return Motion::default();
+        }
+        let mut runs = std::mem::take(&mut self.runs);
+        match &self.shingle {
+            Some(shingle) if shingle.next_logged(first) < end => shingle.runs(first, end, &mut runs),
+            _ => {
+                self.arm_at(end - 1);
+                let transfer_ns = self.geometry.stream_ns(first, end);
+                self.runs = runs;
+                return Motion { transfer_ns, ..candidate.positioning };
+            }
+        }
+        let motion = self.visit(now_ns, &runs, false);
+        runs.clear();
+        self.runs = runs;
+        motion
+    }
+
+    /// Goes from run to run.
+    fn visit(&mut self, now_ns: u64, runs: &[Run], writes: bool) -> Motion {
+        let mut sum = Motion::default();
+        for run in runs {
+            let way = self.positioning(now_ns + sum.total_ns(), run.at, writes);
+            sum.seek_ns += way.seek_ns;
+            sum.rotation_ns += way.rotation_ns;
+            sum.transfer_ns += self.geometry.stream_ns(run.at, run.at + run.sectors);
+            self.arm_at(run.at + run.sectors - 1);
+        }
+        sum
+    }
+
+    /// Writes an extent from its start, up to a track or a piece of it.
     fn begin_write(&mut self, now_ns: u64, dirty: &mut Dirty, candidate: Candidate) {
         self.stop_ahead(now_ns);
         let extent = dirty.extents()[candidate.index];
-        let end = extent.end.min(extent.start + self.geometry.track_sectors(extent.start));
+        let most = self.geometry.track_sectors(extent.start).min(dirty.piece());
+        let band_end = self.shingle.as_ref().map_or(u64::MAX, |s| s.band(extent.start).1);
+        let end = extent.end.min((extent.start + most).next_multiple_of(self.block_sectors)).min(band_end);
+        let run_sectors = extent.end - extent.start;
+        let motion = match self.shingle.as_mut().map(|s| s.write(extent.start, end, run_sectors)) {
+            Some(Way::Full) => return self.begin_clean(now_ns),
+            Some(Way::Log { at }) => self.visit(now_ns, &[Run { at, sectors: end - extent.start }], true),
+            Some(Way::Direct { torn: Some((from, to)) }) => {
+                let torn = Run { at: from, sectors: to - from };
+                let own = Run { at: extent.start, sectors: end - extent.start };
+                self.visit(now_ns, &[torn, torn, own], true)
+            }
+            Some(Way::Direct { torn: None }) | None => {
+                self.arm_at(end - 1);
+                let transfer_ns = self.geometry.stream_ns(extent.start, end);
+                Motion { transfer_ns, ..candidate.positioning }
+            }
+        };
+        let motion =
+            Motion { rotation_ns: motion.rotation_ns + self.partial_ns(extent.start, end), ..motion };
         let flight = dirty.launch(candidate.index, extent.start, end);
-        let transfer_ns = self.geometry.stream_ns(extent.start, end);
         self.counters.media_writes += 1;
         self.counters.media_sectors_written += end - extent.start;
         self.swept = end;
-        let motion = Motion { transfer_ns, ..candidate.positioning };
-        self.work(now_ns, What::Written { flight: flight.id }, motion, end, None);
+        self.work(now_ns, What::Written { flight: flight.id }, motion, None);
     }
 
-    /// Begins an operation that ends with the sector before `end`.
-    fn work(&mut self, now_ns: u64, what: What, motion: Motion, end: u64, fills: Option<(usize, u64)>) {
-        self.arm_at(end - 1);
+    /// A part of a block is read first; the block comes by again a turn later.
+    fn partial_ns(&self, start: u64, end: u64) -> u64 {
+        let is_whole = start.is_multiple_of(self.block_sectors) && end.is_multiple_of(self.block_sectors);
+        if is_whole { 0 } else { self.geometry.turn_ns() }
+    }
+
+    /// Reads a band and what the log holds of it, and writes the band.
+    fn begin_clean(&mut self, now_ns: u64) {
+        let mut runs = std::mem::take(&mut self.runs);
+        let band = self.shingle.as_mut().and_then(|s| s.clean(&mut runs));
+        if let Some((start, end)) = band {
+            let whole = Run { at: start, sectors: end - start };
+            let read_ns = self.visit(now_ns, &[whole], false);
+            let merged_ns = self.visit(now_ns + read_ns.total_ns(), &runs, false);
+            let before_ns = read_ns.total_ns() + merged_ns.total_ns();
+            let written_ns = self.visit(now_ns + before_ns, &[whole], true);
+            let motion = read_ns.plus(merged_ns).plus(written_ns);
+            self.counters.bands_rewritten += 1;
+            self.work(now_ns, What::Background, motion, None);
+        }
+        runs.clear();
+        self.runs = runs;
+    }
+
+    /// Nobody waits and nothing is read ahead.
+    fn in_the_background(&mut self, now_ns: u64, dirty: &mut Dirty) {
+        if let Some(write) = self.best_write(now_ns, dirty, Choice::Any) {
+            self.begin_write(now_ns, dirty, write);
+        } else if self.clean_ns().is_some_and(|at| at <= now_ns) {
+            self.begin_clean(now_ns);
+        }
+    }
+
+    /// When an idle drive begins to clean.
+    fn clean_ns(&self) -> Option<u64> {
+        let shingle = self.shingle.as_ref().filter(|s| !s.is_clean())?;
+        Some(self.idle_since_ns + shingle.idle_ns)
+    }
+
+    /// Begins an operation; the arm is noted where it will be.
+    fn work(&mut self, now_ns: u64, what: What, motion: Motion, fills: Option<(usize, u64)>) {
         self.counters.seek_ns += motion.seek_ns;
         self.counters.rotation_ns += motion.rotation_ns;
         self.counters.transfer_ns += motion.transfer_ns;
@@ -264,7 +366,8 @@ impl Hard {
 
     /// The host has come to `end` in a buffer, so there is room to read on.
     fn read_on(&mut self, segment: usize, end: u64) {
-        let wanted = (end + self.segments.sectors()).min(self.sectors);
+        let logged = self.shingle.as_ref().map_or(u64::MAX, |s| s.next_logged(end));
+        let wanted = (end + self.segments.sectors()).min(self.sectors).min(logged);
         match &mut self.state {
             State::Ahead { segment: own, from, began_ns, until, ends_ns } if *own == segment => {
                 if wanted > *until {
@@ -329,11 +432,8 @@ impl Medium for Hard {
             }
             (None, Some((_, write))) => self.begin_write(now_ns, work.dirty, write),
             (None, None) => {
-                if matches!(self.state, State::Idle)
-                    && !self.begin_ahead(now_ns)
-                    && let Some(write) = self.best_write(now_ns, work.dirty, Choice::Any)
-                {
-                    self.begin_write(now_ns, work.dirty, write);
+                if matches!(self.state, State::Idle) && !self.begin_ahead(now_ns) {
+                    self.in_the_background(now_ns, work.dirty);
                 }
             }
         }
@@ -345,7 +445,7 @@ impl Medium for Hard {
 
     fn next_event_ns(&self) -> Option<u64> {
         match self.state {
-            State::Idle => None,
+            State::Idle => self.clean_ns(),
             State::Working { ends_ns, .. } | State::Ahead { ends_ns, .. } => Some(ends_ns),
         }
     }
@@ -354,6 +454,9 @@ impl Medium for Hard {
         match self.state {
             State::Working { done, ends_ns, fills } if ends_ns <= now_ns => {
                 self.state = State::Idle;
+                if done.what != What::Background {
+                    self.idle_since_ns = now_ns;
+                }
                 if let Some((segment, end)) = fills {
                     self.segments.grow(segment, end);
                     self.read_on(segment, end);

@@ -8,6 +8,7 @@ mod geometry;
 mod mechanism;
 mod seek;
 mod segments;
+mod shingle;
 
 pub(crate) use geometry::cylinders_per_zone;
 pub(crate) use mechanism::Hard;

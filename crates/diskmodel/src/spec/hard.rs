@@ -38,9 +38,45 @@ pub(crate) struct HardSpec {
     pub write_settle_ns: u64,
     pub read_segments: u64,
     pub read_segment_sectors: u64,
+    /// `None` where tracks do not overlap.
+    pub shingle: Option<ShingleSpec>,
+}
+
+/// What a drive with shingled tracks does about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShingleSpec {
+    pub band_sectors: u64,
+    /// The persistent cache, beyond the disk's own sectors.
+    pub log_sectors: u64,
+    /// Runs that its map holds.
+    pub log_entries: u64,
+    /// Runs from a band's beginning that are at least so long go there directly.
+    pub stream_sectors: u64,
+    /// Cleaning begins after so much idleness.
+    pub idle_ns: u64,
+}
+
+impl ShingleSpec {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        Ok(ShingleSpec {
+            band_sectors: fields.number("band_kib", "KiB", 1024, 1 << 20)? * 2,
+            log_sectors: fields.number("log_mib", "MiB", 1, 1 << 20)? * 2048,
+            log_entries: fields.number("log_entries", "runs", 16, 10_000_000)?,
+            stream_sectors: fields.number("stream_kib", "KiB", 4, 1 << 20)? * 2,
+            idle_ns: fields.number("idle_ms", "ms", 1, 100_000)? * 1_000_000,
+        })
+    }
 }
 
 impl HardSpec {
+    /// A disk whose tracks overlap.
+    pub(super) fn read_shingled(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        let shingle = ShingleSpec::read(fields)?;
+        let spec = HardSpec { shingle: Some(shingle), ..HardSpec::read(fields)? };
+        spec.check()?;
+        Ok(spec)
+    }
+
     pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
         let sectors = sectors(fields)?;
         let physical_block = fields.number("physical_block_bytes", "bytes", 512, 4096)? as u32;
@@ -60,6 +96,7 @@ impl HardSpec {
             write_settle_ns: fields.number("write_settle_us", "µs", 0, 100_000)? * 1000,
             read_segments: fields.number("read_segments", "segments", 1, 1024)?,
             read_segment_sectors: fields.number("read_segment_kib", "KiB", 1, 1 << 20)? * 2,
+            shingle: None,
             front: FrontSpec::read(fields)?,
         };
         spec.check()?;
@@ -89,8 +126,13 @@ impl HardSpec {
         Ok(())
     }
 
+    /// The disk's own and those of a log.
+    pub fn media_sectors(&self) -> u64 {
+        self.sectors + self.shingle.map_or(0, |s| s.log_sectors)
+    }
+
     pub fn cylinders(&self) -> u64 {
-        cylinders_per_zone(self.sectors, self.heads, &self.zones) * self.zones.len() as u64
+        cylinders_per_zone(self.media_sectors(), self.heads, &self.zones) * self.zones.len() as u64
     }
 
     /// Overhead, the average seek, half a turn, eight sectors passing, and their way over the interface.

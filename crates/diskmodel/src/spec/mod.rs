@@ -13,13 +13,19 @@
 //!
 //! Each value is a whole number with a source, or an estimate with its reason. The unit is the key's last word.
 
+mod cloud;
 mod fields;
+mod flash;
 mod hard;
+mod raid;
 
 use toml::Table;
 
+pub(crate) use cloud::CloudSpec;
 use fields::Fields;
-pub(crate) use hard::{HardSpec, SeekSpec};
+pub(crate) use flash::{CardSpec, FlashSpec};
+pub(crate) use hard::{HardSpec, SeekSpec, ShingleSpec};
+pub(crate) use raid::RaidSpec;
 
 /// A parsed and checked disk file.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,9 +78,13 @@ pub enum SpecError {
 pub(crate) enum Model {
     Zero { sectors: u64 },
     Hard(HardSpec),
+    Raid(Box<RaidSpec>),
+    Flash(FlashSpec),
+    Card(CardSpec),
+    Cloud(CloudSpec),
 }
 
-const KINDS: &str = "\"zero\", \"hard\"";
+const KINDS: &str = "\"zero\", \"hard\", \"shingled\", \"raid5\", \"flash\", \"card\", \"cloud\"";
 
 /// What all disks with a queue and a cache have.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,15 +131,31 @@ impl Spec {
             return Err(SpecError::Wrong { key: "name".into(), value: name, allowed });
         }
         let mut fields = Fields::new(table_of(&table, "values")?, "");
+        let mut of_members = Vec::new();
         let kind = text_of(&table, "kind")?;
         let model = match kind.as_str() {
             "zero" => Model::Zero { sectors: sectors(&mut fields)? },
             "hard" => Model::Hard(HardSpec::read(&mut fields)?),
+            "shingled" => Model::Hard(HardSpec::read_shingled(&mut fields)?),
+            "raid5" => {
+                let member = table_of(&table, "member")?;
+                Model::Raid(Box::new(RaidSpec::read(&mut fields, member, &mut of_members)?))
+            }
+            "flash" => Model::Flash(FlashSpec::read(&mut fields)?),
+            "card" => Model::Card(CardSpec::read(&mut fields)?),
+            "cloud" => Model::Cloud(CloudSpec::read(&mut fields)?),
             _ => {
                 return Err(SpecError::Wrong { key: "kind".into(), value: kind, allowed: KINDS.into() });
             }
         };
-        let values = fields.end()?;
+        let mut values = fields.end()?;
+        values.append(&mut of_members);
+        if table.contains_key("member") && !matches!(model, Model::Raid(_)) {
+            return Err(SpecError::Unknown {
+                key: "member".into(),
+                allowed: "raid5 alone has members".into(),
+            });
+        }
         let (title, story) = (text_of(&table, "title")?, text_of(&table, "story")?);
         Ok(Spec { name, title, story, model, values })
     }
@@ -152,11 +178,15 @@ impl Spec {
         match &self.model {
             Model::Zero { sectors } => *sectors,
             Model::Hard(hard) => hard.sectors,
+            Model::Raid(raid) => raid.sectors,
+            Model::Flash(flash) => flash.sectors,
+            Model::Card(card) => card.sectors,
+            Model::Cloud(cloud) => cloud.sectors,
         }
     }
 
     pub fn is_rotational(&self) -> bool {
-        matches!(self.model, Model::Hard(_))
+        matches!(self.model, Model::Hard(_) | Model::Raid(_))
     }
 
     /// Bytes that a request is counted in.
@@ -167,8 +197,11 @@ impl Spec {
     /// Bytes that the medium writes at once.
     pub fn physical_block(&self) -> u32 {
         match &self.model {
-            Model::Zero { .. } => 512,
+            Model::Zero { .. } | Model::Cloud(_) => 512,
             Model::Hard(hard) => hard.physical_block,
+            Model::Raid(raid) => raid.member.physical_block,
+            Model::Flash(_) => 4096,
+            Model::Card(_) => 512,
         }
     }
 
@@ -182,6 +215,10 @@ impl Spec {
         match &self.model {
             Model::Zero { .. } => 0,
             Model::Hard(hard) => hard.service_4k_ns(),
+            Model::Raid(raid) => raid.service_4k_ns(),
+            Model::Flash(flash) => flash.service_4k_ns(),
+            Model::Card(card) => card.service_4k_ns(),
+            Model::Cloud(cloud) => cloud.service_4k_ns(),
         }
     }
 }

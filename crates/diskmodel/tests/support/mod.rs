@@ -10,12 +10,36 @@ pub fn spec(name: &str) -> Spec {
     Spec::parse(text).unwrap_or_else(|e| panic!("disks/{name}.toml: {e}"))
 }
 
+/// A disk with other values.
+pub fn changed(name: &str, values: &[(&str, u64)]) -> Spec {
+    let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
+    let mut text = (*text).to_owned();
+    for (key, value) in values {
+        let from = text.find(&format!("\n{key} = {{ is = ")).unwrap() + 1;
+        let to = from + text[from..].find(',').unwrap();
+        text.replace_range(from..to, &format!("{key} = {{ is = {value}"));
+    }
+    Spec::parse(&text).unwrap()
+}
+
 pub fn specs() -> impl Iterator<Item = Spec> {
     SHIPPED.iter().map(|(name, _)| spec(name))
 }
 
 pub fn nominal(name: &str) -> Host {
     Host::new(&spec(name), Draw::NOMINAL)
+}
+
+/// A disk's value, which may be a list.
+pub fn value(name: &str, key: &str) -> Vec<u64> {
+    let spec = spec(name);
+    let value = spec.values().iter().find(|v| v.key == key).unwrap();
+    value.value.split(' ').map(|n| n.parse().unwrap()).collect()
+}
+
+/// A disk's value that is one number.
+pub fn number(name: &str, key: &str) -> u64 {
+    value(name, key)[0]
 }
 
 pub fn read(sector: u64, sectors: u32) -> Request {

@@ -1,0 +1,186 @@
+//! A card: large units, few of them open, everything else is copying.
+//!
+//! The layer is BAST (J. Kim et al., "A space-efficient flash translation layer for CompactFlash systems", IEEE Transactions
+//! on Consumer Electronics 48, 2002), and how cards behave from outside is described by A. Bergmann, "Optimizing Linux with
+//! cheap flash drives", LWN 2011. What is written to a unit goes to a log of the unit's size, in whole pages. A log that
+//! was written in order and to its end takes the unit's place at once; one that ends early gets the rest copied to it; any
+//! other is merged: the whole unit is copied. Only so many logs exist: writing to one more unit closes the one that was
+//! not written to for longest.
+
+use crate::counters::Counters;
+use crate::dirty::{Choice, Dirty};
+use crate::draw::Draw;
+use crate::front::wire_ns;
+use crate::medium::{Done, Medium, Motion, What, Work};
+use crate::spec::CardSpec;
+
+/// The log of an open unit.
+#[derive(Clone, Copy, Debug)]
+struct Log {
+    unit: u64,
+    /// Pages of it that are taken.
+    pages: u64,
+    /// As long as all was written in order: the sector that continues it.
+    continues: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Card {
+    /// The one written to last is last.
+    open: Vec<Log>,
+    open_units: usize,
+    unit_sectors: u64,
+    page_sectors: u64,
+    read_ns: u64,
+    program_ns: u64,
+    erase_ns: u64,
+    read_kbps: u64,
+    working: Option<(u64, Done)>,
+    swept: u64,
+    counters: Counters,
+}
+
+impl Card {
+    pub fn new(spec: &CardSpec, draw: &Draw) -> Self {
+        Card {
+            open: Vec::with_capacity(spec.open_units as usize + 1),
+            open_units: spec.open_units as usize,
+            unit_sectors: spec.unit_sectors,
+            page_sectors: spec.page_sectors,
+            read_ns: draw.seek_ns(spec.read_ns),
+            program_ns: draw.seek_ns(spec.program_ns),
+            erase_ns: draw.seek_ns(spec.erase_ns),
+            read_kbps: spec.read_kbps,
+            working: None,
+            swept: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    fn unit_pages(&self) -> u64 {
+        self.unit_sectors / self.page_sectors
+    }
+
+    /// Reading and programming so many pages.
+    fn copy(&mut self, pages: u64) -> u64 {
+        self.counters.units_copied += pages;
+        self.counters.units_programmed += pages;
+        pages * (wire_ns(self.page_sectors, self.read_kbps) + self.program_ns)
+    }
+
+    /// A log takes its unit's place.
+    fn close(&mut self, log: Log) -> u64 {
+        self.counters.erases += 1;
+        let copied = match log.continues {
+            Some(next) => (self.unit_sectors - (next - log.unit * self.unit_sectors)) / self.page_sectors,
+            None => self.unit_pages(),
+        };
+        self.copy(copied) + self.erase_ns
+    }
+
+    /// Writes sectors of one unit to its log.
+    fn write(&mut self, start: u64, end: u64) -> u64 {
+        let unit = start / self.unit_sectors;
+        let pages = end.div_ceil(self.page_sectors) - start / self.page_sectors;
+        let mut ns = 0;
+        let known = self.open.iter().position(|log| log.unit == unit).map(|index| self.open.remove(index));
+        let mut log = match known {
+            Some(log) if log.pages + pages <= self.unit_pages() => log,
+            other => {
+                // The log is full, or there is none: the unit's own is closed, or the one that was not used for longest.
+                let closed =
+                    other.or_else(|| (self.open.len() == self.open_units).then(|| self.open.remove(0)));
+                ns += closed.map_or(0, |log| self.close(log));
+                Log { unit, pages: 0, continues: Some(unit * self.unit_sectors) }
+            }
+        };
+        log.pages += pages;
+        // A page that was begun cannot be written on: its rest is lost with the order.
+        let in_order = log.continues == Some(start) && start.is_multiple_of(self.page_sectors);
+        log.continues = in_order.then_some(end);
+        self.counters.units_written += pages;
+        self.counters.units_programmed += pages;
+        ns += pages * self.program_ns;
+        if log.continues == Some((unit + 1) * self.unit_sectors) {
+            ns += self.close(log);
+        } else {
+            self.open.push(log);
+        }
+        ns
+    }
+
+    fn begin_write(&mut self, now_ns: u64, dirty: &mut Dirty, index: usize) {
+        let extent = dirty.extents()[index];
+        let unit_end = (extent.start / self.unit_sectors + 1) * self.unit_sectors;
+        let piece = dirty.piece().next_multiple_of(self.page_sectors);
+        let end = extent.end.min(unit_end).min(extent.start + piece);
+        let flight = dirty.launch(index, extent.start, end);
+        let transfer_ns = self.write(extent.start, end);
+        self.swept = end;
+        self.counters.media_writes += 1;
+        self.counters.media_sectors_written += end - extent.start;
+        self.work(now_ns, What::Written { flight: flight.id }, transfer_ns);
+    }
+
+    fn work(&mut self, now_ns: u64, what: What, transfer_ns: u64) {
+        self.counters.transfer_ns += transfer_ns;
+        let motion = Motion { transfer_ns, ..Motion::default() };
+        self.working = Some((now_ns + transfer_ns, Done { what, began_ns: now_ns, motion }));
+    }
+
+    /// What to write: what is awaited, else anything.
+    fn choose(&self, dirty: &Dirty, awaited: Option<Choice>) -> Option<usize> {
+        dirty.next(self.swept, awaited.unwrap_or(Choice::Any)).map(|(index, _)| index)
+    }
+}
+
+impl Medium for Card {
+    fn is_buffered(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) -> bool {
+        false
+    }
+
+    fn overwrite(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) {}
+
+    fn discard(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) {}
+
+    /// One thing at a time: reads first, unless a write has been awaited for longer.
+    fn start(&mut self, now_ns: u64, work: &mut Work<'_>) {
+        if self.working.is_some() {
+            return;
+        }
+        let awaited = work.awaited.map(|(choice, _)| choice);
+        let awaited_ns = work.awaited.map_or(u64::MAX, |(_, since_ns)| since_ns);
+        let oldest = (0..work.reads.len()).min_by_key(|i| (work.reads[*i].since_ns, work.reads[*i].slot));
+        let write = self.choose(work.dirty, awaited);
+        match (oldest, write) {
+            (Some(index), write) if write.is_none() || work.reads[index].since_ns <= awaited_ns => {
+                let read = work.reads.swap_remove(index);
+                self.counters.media_reads += 1;
+                self.counters.media_sectors_read += u64::from(read.sectors);
+                let transfer_ns = self.read_ns + wire_ns(u64::from(read.sectors), self.read_kbps);
+                self.work(now_ns, What::Read { slot: read.slot }, transfer_ns);
+            }
+            (_, Some(index)) => self.begin_write(now_ns, work.dirty, index),
+            (_, None) => {}
+        }
+    }
+
+    fn flush(&mut self, _now_ns: u64, _slot: usize) -> bool {
+        true
+    }
+
+    fn next_event_ns(&self) -> Option<u64> {
+        self.working.map(|(ends_ns, _)| ends_ns)
+    }
+
+    fn finish(&mut self, now_ns: u64) -> Option<Done> {
+        let (_, done) = self.working.take_if(|(ends_ns, _)| *ends_ns <= now_ns)?;
+        Some(done)
+    }
+
+    fn count(&self, now_ns: u64, counters: &mut Counters) {
+        counters.add_mechanism(&self.counters);
+        counters.add_flash(&self.counters);
+        counters.idle_ns += now_ns.saturating_sub(self.counters.transfer_ns);
+    }
+}

@@ -1,0 +1,19 @@
+//! Flash: dies on channels, and the layer that maps what is written to where it lies.
+//!
+//! ```text
+//!  channel 0 ── die 0   die 4   …      A superblock is one erase block of every die. It is written from its beginning,
+//!  channel 1 ── die 1   die 5   …      one program unit (some planes' pages) after the other, die by die, so that a long
+//!  channel 2 ── die 2   die 6   …      write keeps all dies busy. Overwriting leaves dead units behind; when erased
+//!  channel 3 ── die 3   die 7   …      superblocks run out, the one with the fewest live units is copied and erased.
+//! ```
+//!
+//! So write amplification and the slow-down of a full disk are not set, they happen. `card.rs` is another, older layer: the
+//! one of SD cards.
+
+mod card;
+mod dies;
+mod mapping;
+mod ssd;
+
+pub(crate) use card::Card;
+pub(crate) use ssd::Ssd;

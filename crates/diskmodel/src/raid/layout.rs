@@ -1,0 +1,117 @@
+//! Which member holds what.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub members: u64,
+    pub chunk_sectors: u64,
+}
+
+/// Sectors on one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub member: usize,
+    pub sector: u64,
+    pub sectors: u64,
+}
+
+impl Layout {
+    /// Chunks of data in a stripe.
+    pub fn data(&self) -> u64 {
+        self.members - 1
+    }
+
+    pub fn stripe_sectors(&self) -> u64 {
+        self.chunk_sectors * self.data()
+    }
+
+    pub fn stripe_of(&self, sector: u64) -> u64 {
+        sector / self.stripe_sectors()
+    }
+
+    /// Where sectors lie that do not cross the end of a chunk.
+    fn piece(&self, sector: u64, sectors: u64) -> Piece {
+        let stripe = self.stripe_of(sector);
+        let inside = sector % self.stripe_sectors();
+        let (chunk, offset) = (inside / self.chunk_sectors, inside % self.chunk_sectors);
+        let member = (self.parity_member(stripe) + 1 + chunk) % self.members;
+        Piece { member: member as usize, sector: stripe * self.chunk_sectors + offset, sectors }
+    }
+
+    fn parity_member(&self, stripe: u64) -> u64 {
+        self.members - 1 - stripe % self.members
+    }
+
+    /// The data's pieces, chunk by chunk.
+    pub fn pieces(&self, start: u64, end: u64) -> impl Iterator<Item = Piece> + use<> {
+        let layout = *self;
+        let mut at = start;
+        std::iter::from_fn(move || {
+            (at < end).then(|| {
+                let to = end.min((at / layout.chunk_sectors + 1) * layout.chunk_sectors);
+                let piece = layout.piece(at, to - at);
+                at = to;
+                piece
+            })
+        })
+    }
+
+    /// The part of a stripe's parity that covers these sectors of it: the same offsets within the chunk; all of the chunk
+    /// where they cross from one chunk into the next.
+    pub fn parity(&self, start: u64, end: u64) -> Piece {
+        let stripe = self.stripe_of(start);
+        let chunk = self.chunk_sectors;
+        let (offset, sectors) =
+            if start / chunk == (end - 1) / chunk { (start % chunk, end - start) } else { (0, chunk) };
+        Piece { member: self.parity_member(stripe) as usize, sector: stripe * chunk + offset, sectors }
+    }
+
+    /// What a rebuild of that parity must read: the stripe's data at the parity's offsets, but for what is written.
+    pub fn rest(&self, start: u64, end: u64) -> impl Iterator<Item = Piece> + use<> {
+        let layout = *self;
+        let parity = self.parity(start, end);
+        let offset = parity.sector % self.chunk_sectors;
+        let first = self.stripe_of(start) * self.stripe_sectors();
+        (0..self.data()).flat_map(move |n| {
+            let (low, high) = {
+                let chunk_start = first + n * layout.chunk_sectors + offset;
+                (chunk_start, chunk_start + parity.sectors)
+            };
+            let before = (low, high.min(start.max(low)));
+            let after = (low.max(end.min(high)), high);
+            [before, after].into_iter().filter(|(a, b)| a < b).map(move |(a, b)| layout.piece(a, b - a))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FOUR: Layout = Layout { members: 4, chunk_sectors: 10 };
+
+    #[test]
+    fn the_layout_is_the_drawn_one() {
+        let member = |chunk: u64| FOUR.piece(chunk * 10, 1).member;
+        assert_eq!((0..9).map(member).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
+        assert_eq!((0..3).map(|s| FOUR.parity(s * 30, s * 30 + 1).member).collect::<Vec<_>>(), [3, 2, 1]);
+    }
+
+    #[test]
+    fn a_request_is_cut_at_chunks() {
+        let pieces: Vec<Piece> = FOUR.pieces(25, 45).collect();
+        let piece = |member, sector, sectors| Piece { member, sector, sectors };
+        assert_eq!(pieces, [piece(2, 5, 5), piece(3, 10, 10), piece(0, 10, 5)]);
+    }
+
+    #[test]
+    fn parity_covers_what_is_written_and_the_rest_is_the_rest() {
+        assert_eq!(FOUR.parity(12, 15), Piece { member: 3, sector: 2, sectors: 3 });
+        assert_eq!(FOUR.parity(8, 12), Piece { member: 3, sector: 0, sectors: 10 });
+        let rest: Vec<Piece> = FOUR.rest(12, 15).collect();
+        assert_eq!(rest.len(), 2, "the other two chunks, three sectors each: {rest:?}");
+        assert!(rest.iter().all(|p| p.sectors == 3 && p.sector == 2));
+        let rest: u64 = FOUR.rest(8, 22).map(|p| p.sectors).sum();
+        assert_eq!(rest, 30 - 14);
+        assert_eq!(FOUR.rest(0, 30).count(), 0);
+    }
+}

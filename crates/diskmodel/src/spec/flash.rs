@@ -1,0 +1,145 @@
+//! The values of a solid-state disk, and those of a card.
+
+use super::fields::Fields;
+use super::{FrontSpec, SpecError, sectors};
+use crate::front::wire_ns;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FlashSpec {
+    pub front: FrontSpec,
+    pub sectors: u64,
+    pub channels: u64,
+    /// On all channels together.
+    pub dies: u64,
+    pub channel_kbps: u64,
+    /// Units of 4 KiB in a page, in what a die programs at once, in one of its erase blocks.
+    pub page_units: u64,
+    pub program_units: u64,
+    pub block_units: u64,
+    pub read_ns: u64,
+    pub program_ns: u64,
+    pub erase_ns: u64,
+    /// A read waits no longer than this for a program or an erase.
+    pub suspend_ns: u64,
+    /// How long an incomplete program unit waits in the cache for more.
+    pub gather_ns: u64,
+    /// Flash beyond the disk's size.
+    pub spare_permille: u64,
+    /// How much of the disk holds data when the trial begins.
+    pub filled_permille: u64,
+    /// How much of the flash is erased when the trial begins.
+    pub erased_permille: u64,
+}
+
+impl FlashSpec {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        let spec = FlashSpec {
+            sectors: sectors(fields)?,
+            channels: fields.number("channels", "channels", 1, 64)?,
+            dies: fields.number("dies", "dies", 1, 1024)?,
+            channel_kbps: fields.number("channel_kbps", "kB/s", 1000, 100_000_000)?,
+            page_units: fields.number("page_kib", "KiB", 4, 64)? / 4,
+            program_units: fields.number("program_kib", "KiB", 4, 256)? / 4,
+            block_units: fields.number("block_kib", "KiB", 64, 1 << 20)? / 4,
+            read_ns: fields.number("read_us", "µs", 1, 10_000)? * 1000,
+            program_ns: fields.number("program_us", "µs", 1, 100_000)? * 1000,
+            erase_ns: fields.number("erase_us", "µs", 1, 1_000_000)? * 1000,
+            suspend_ns: fields.number("suspend_us", "µs", 0, 1_000_000)? * 1000,
+            gather_ns: fields.number("gather_us", "µs", 0, 1_000_000)? * 1000,
+            spare_permille: fields.number("spare_permille", "‰", 10, 1000)?,
+            filled_permille: fields.number("filled_permille", "‰", 0, 1000)?,
+            erased_permille: fields.number("erased_permille", "‰", 0, 1000)?,
+            front: FrontSpec::read(fields)?,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let contradiction = |keys: &str, why: &str| {
+            Err(SpecError::Contradiction { keys: keys.to_owned(), why: why.to_owned() })
+        };
+        if !self.program_units.is_multiple_of(self.page_units)
+            || !self.block_units.is_multiple_of(self.program_units)
+        {
+            return contradiction(
+                "page_kib, program_kib, block_kib",
+                "each must hold the one before it whole",
+            );
+        }
+        if self.superblocks() * self.superblock_units() >= u64::from(u32::MAX) {
+            return contradiction("sectors, spare_permille", "the flash must be below 16 TiB");
+        }
+        // Collecting needs superblocks to write to and one to gain.
+        let used = (self.sectors / 8).div_ceil(self.superblock_units());
+        if self.superblocks() < used + 6 {
+            return contradiction(
+                "sectors, spare_permille, dies, block_kib",
+                "the spare flash must be at least six blocks of every die",
+            );
+        }
+        Ok(())
+    }
+
+    pub fn superblock_units(&self) -> u64 {
+        self.block_units * self.dies
+    }
+
+    pub fn superblocks(&self) -> u64 {
+        (self.sectors / 8 * (1000 + self.spare_permille) / 1000).div_ceil(self.superblock_units())
+    }
+
+    pub fn service_4k_ns(&self) -> u64 {
+        self.front.overhead_ns
+            + self.read_ns
+            + wire_ns(8, self.channel_kbps)
+            + wire_ns(8, self.front.interface_kbps)
+    }
+}
+
+/// A card with a block-mapped layer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CardSpec {
+    pub front: FrontSpec,
+    pub sectors: u64,
+    /// What is erased at once.
+    pub unit_sectors: u64,
+    /// Units that can be written to at the same time.
+    pub open_units: u64,
+    pub page_sectors: u64,
+    pub read_ns: u64,
+    pub program_ns: u64,
+    pub erase_ns: u64,
+    /// The flash's own rate to read pages that follow one another.
+    pub read_kbps: u64,
+}
+
+impl CardSpec {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        let spec = CardSpec {
+            sectors: sectors(fields)?,
+            unit_sectors: fields.number("unit_kib", "KiB", 64, 1 << 20)? * 2,
+            open_units: fields.number("open_units", "units", 1, 256)?,
+            page_sectors: fields.number("page_kib", "KiB", 4, 256)? * 2,
+            read_ns: fields.number("read_us", "µs", 1, 100_000)? * 1000,
+            program_ns: fields.number("program_us", "µs", 1, 100_000)? * 1000,
+            erase_ns: fields.number("erase_us", "µs", 1, 1_000_000)? * 1000,
+            read_kbps: fields.number("read_kbps", "kB/s", 1000, 10_000_000)?,
+            front: FrontSpec::read(fields)?,
+        };
+        if !spec.unit_sectors.is_multiple_of(spec.page_sectors) {
+            return Err(SpecError::Contradiction {
+                keys: "unit_kib, page_kib".to_owned(),
+                why: "a unit is made of whole pages".to_owned(),
+            });
+        }
+        Ok(spec)
+    }
+
+    pub fn service_4k_ns(&self) -> u64 {
+        self.front.overhead_ns
+            + self.read_ns
+            + wire_ns(8, self.read_kbps)
+            + wire_ns(8, self.front.interface_kbps)
+    }
+}

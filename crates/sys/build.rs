@@ -1,0 +1,23 @@
+//! Builds the library that stops another program's calendar clock, which travels inside ours.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SOURCE: &str = "preload/frozen_clock.rs";
+
+fn main() {
+    println!("cargo::rerun-if-changed={SOURCE}");
+    let variable = |name| env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"));
+    let library = PathBuf::from(variable("OUT_DIR")).join("frozen_clock.so");
+    let built = Command::new(variable("RUSTC"))
+        .args(["--crate-type=cdylib", "--edition=2024", "-Copt-level=2", "-Cpanic=abort", "-Cstrip=symbols"])
+        .args(["-Ctarget-feature=-crt-static", "-Clink-arg=-nostdlib", "-Clink-arg=-nostartfiles"])
+        .arg("--target")
+        .arg(variable("TARGET"))
+        .arg("-o")
+        .arg(&library)
+        .arg(SOURCE)
+        .status();
+    assert!(built.is_ok_and(|status| status.success()), "could not build {SOURCE}");
+}
