@@ -5,6 +5,7 @@ pub mod controls;
 pub mod experiment;
 pub mod fold;
 pub mod jobs;
+mod launch;
 pub mod machine;
 pub mod metrics;
 pub mod plan;
