@@ -11,5 +11,6 @@ pub mod metrics;
 pub mod plan;
 pub mod power_cut;
 pub mod race;
+pub mod rerun;
 pub mod skips;
 pub mod verify;

@@ -12,7 +12,20 @@ macro_rules! disks {
 }
 
 /// Every disk by its name, with its file.
-pub static TABLE: &[(&str, &str)] = disks!["diamondmax-plus-8", "zero",];
+pub static TABLE: &[(&str, &str)] = disks![
+    "3ware-raid5",
+    "arena-ide-raid5",
+    "cloud-volume",
+    "diamondmax-plus-8",
+    "fujitsu-mpd3064at",
+    "hdd-16tb",
+    "hdd-smr",
+    "sd-card",
+    "ssd-nvme",
+    "ssd-sata",
+    "wd-caviar-se-160",
+    "zero",
+];
 
 /// The text of a disk's file, by the disk's name or the file's path.
 pub fn text(disk: &str) -> Result<String, String> {
