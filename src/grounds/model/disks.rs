@@ -5,27 +5,8 @@ use std::fs;
 /// Larger than any file that describes a disk.
 const LARGEST: u64 = 1 << 20;
 
-macro_rules! disks {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../disks/", $name, ".toml")))),*]
-    };
-}
-
 /// Every disk by its name, with its file.
-pub static TABLE: &[(&str, &str)] = disks![
-    "3ware-raid5",
-    "arena-ide-raid5",
-    "cloud-volume",
-    "diamondmax-plus-8",
-    "fujitsu-mpd3064at",
-    "hdd-16tb",
-    "hdd-smr",
-    "sd-card",
-    "ssd-nvme",
-    "ssd-sata",
-    "wd-caviar-se-160",
-    "zero",
-];
+pub use fsderby_diskmodel::SHIPPED as TABLE;
 
 /// The text of a disk's file, by the disk's name or the file's path.
 pub fn text(disk: &str) -> Result<String, String> {
