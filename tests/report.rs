@@ -61,6 +61,7 @@ fn raced(within: &Path) -> PathBuf {
         folder: &mut folder,
         skips: &skips,
         watch: &mut Silent,
+        jobs: 1,
         stop: &stop,
     };
     race.run(&before).unwrap();

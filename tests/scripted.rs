@@ -61,9 +61,10 @@ fn race(folder: &Path, plan: &Plan, ground: &dyn Ground, stop_at: Option<&str>) 
     let before = store::read(&path).unwrap();
     let stop = AtomicBool::new(false);
     let mut watch = Quiet { stop_at, stop: &stop };
-    let finish = Race { plan, ground, folder: &mut folder, skips: &[], watch: &mut watch, stop: &stop }
-        .run(&before)
-        .unwrap();
+    let finish =
+        Race { plan, ground, folder: &mut folder, skips: &[], watch: &mut watch, jobs: 1, stop: &stop }
+            .run(&before)
+            .unwrap();
     (finish, store::read(&path).unwrap())
 }
 

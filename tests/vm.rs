@@ -80,7 +80,7 @@ fn raced(plan: Plan, ground: &dyn Ground) -> Vec<Record> {
     ground.ready(&Need { size: plan.size, memory: plan.memory }).unwrap();
     let skips = skips(&plan, ground);
     let stop = AtomicBool::new(false);
-    Race { plan: &plan, ground, folder: &mut folder, skips: &skips, watch: &mut Quiet, stop: &stop }
+    Race { plan: &plan, ground, folder: &mut folder, skips: &skips, watch: &mut Quiet, jobs: 1, stop: &stop }
         .run(&before)
         .unwrap();
     store::read(&path).unwrap().records

@@ -45,7 +45,7 @@ pub struct Arguments {
     /// Ready parameter sets by name; replaces the experiment's
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
-    /// `loop`, `loop:FOLDER`, `vm`, `directory:PATH` or `auto`
+    /// `loop`, `loop:FOLDER`, `vm`, `model:DISK`, `directory:PATH` or `auto`
     #[arg(long)]
     ground: Option<String>,
     /// On the ground vm: a kernel of the cache, or a package to take it from
@@ -88,6 +88,9 @@ pub struct Arguments {
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// How many trials run at a time, in virtual time only: all CPUs unless said otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut"])]
     resume: Option<PathBuf>,
@@ -119,14 +122,16 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let (mut folder, mut before) = Folder::open(folder)?;
             before.plan = longer(before.plan, &arguments);
             let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
+            let jobs = jobs(arguments.jobs, &*ground)?;
             usable(&before.plan, &*ground)?;
             let skips = possible(&before.plan, &*ground, true)?;
             verify::same_machine(&before, &*ground)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
+            race(&arguments, &mut folder, &before, &*ground, &skips, jobs, &stop)
         }
         None => {
             let experiment = experiment(&arguments)?;
             let ground = ground(&experiment)?;
+            let jobs = jobs(arguments.jobs, &*ground)?;
             let plan = experiment.plan(ground.name(), now_seed())?;
             let plan = if ground.traits().makes_filesystem { plan } else { as_mounted(plan, &*ground) };
             match usable(&plan, &*ground) {
@@ -144,7 +149,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = store::read(&path)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips, &stop)
+            race(&arguments, &mut folder, &before, &*ground, &skips, jobs, &stop)
         }
     }
 }
@@ -222,6 +227,23 @@ fn ground(experiment: &Experiment) -> anyhow::Result<Box<dyn Ground>> {
     Ok(grounds::parse(named).map_err(Failure::usage)?)
 }
 
+/// How many trials run at a time: one where they would feel each other.
+fn jobs(asked: Option<u32>, ground: &dyn Ground) -> anyhow::Result<usize> {
+    let is_virtual = ground.traits().clock == ClockKind::Virtual;
+    match asked {
+        Some(jobs) if jobs > 1 && !is_virtual => {
+            let text = format!(
+                "trials on {} would disturb each other\n  try: without --jobs, or --ground model:DISK",
+                ground.name()
+            );
+            Err(Failure::usage(text).into())
+        }
+        Some(jobs) => Ok(jobs as usize),
+        None if is_virtual => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None => Ok(1),
+    }
+}
+
 /// On a ground that makes no filesystem the one row is what is there.
 fn as_mounted(plan: Plan, ground: &dyn Ground) -> Plan {
     let fstype = machine::below(ground.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
@@ -272,12 +294,14 @@ fn race(
     before: &Run,
     ground: &dyn Ground,
     skips: &[Skip],
+    jobs: usize,
     stop: &AtomicBool,
 ) -> anyhow::Result<ExitCode> {
     crate::agent::remove_what_dead_runs_left();
     let path = folder.path().to_owned();
     let mut watch = Progress::new(arguments.quiet);
-    let finish = Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, stop }.run(before)?;
+    let finish =
+        Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
     let run = store::read(&path)?;
     let html = super::report::after_run(&run, arguments.json)?;

@@ -2,21 +2,55 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::Args;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
-use crate::exit;
+use crate::exit::{self, Failure};
+use crate::grounds::{self, Need};
+use crate::lab::rerun::{self, Compared};
 use crate::lab::verify::{Verified, verify};
-use crate::store;
+use crate::store::record::Record;
+use crate::store::{self, Run};
 
 #[derive(Args)]
 pub struct Arguments {
     /// A run's folder
     run: PathBuf,
+    /// Run so many of its trials again, spread over the run, and compare them to the bit; only runs in virtual time can be
+    #[arg(long, value_name = "N|all", num_args = 0..=1, default_missing_value = "2")]
+    rerun: Option<Sample>,
+    /// With --rerun: each so many times
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    times: u16,
+    /// With --rerun: how many at a time; all CPUs unless said otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
     #[arg(long)]
     json: bool,
+}
+
+/// How many trials are run again.
+#[derive(Clone, Copy, Debug)]
+enum Sample {
+    All,
+    Some(usize),
+}
+
+impl FromStr for Sample {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Sample::All),
+            _ => match text.parse() {
+                Ok(n) if n > 0 => Ok(Sample::Some(n)),
+                _ => Err("write a number of trials, or all".into()),
+            },
+        }
+    }
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -38,5 +72,62 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let sum = if wrong.is_empty() { "all of it holds" } else { "this run cannot be relied on" };
         print_line(&format!("{}\n{sum}", lines.join("\n")))?;
     }
-    Ok(ExitCode::from(if found.wrong.is_empty() { exit::OK } else { exit::DAMAGED }))
+    if !found.wrong.is_empty() {
+        return Ok(ExitCode::from(exit::DAMAGED));
+    }
+    match arguments.rerun {
+        Some(sample) => rerun(&run, sample, arguments),
+        None => Ok(ExitCode::from(exit::OK)),
+    }
+}
+
+/// Runs trials again and says of each whether it is the same.
+fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let candidates = rerun::candidates(run);
+    if candidates.is_empty() {
+        let text = "no trial of this run was in virtual time, so none can be the same to the nanosecond\n  \
+                    try: a run with --ground model:DISK";
+        return Err(Failure::usage(text).into());
+    }
+    let every = match sample {
+        Sample::All => 1,
+        Sample::Some(n) => candidates.len().div_ceil(n),
+    };
+    let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
+    let ground = grounds::parse(&run.plan.ground).map_err(Failure::usage)?;
+    ground
+        .ready(&Need { size: run.plan.size, memory: run.plan.memory })
+        .map_err(|m| Failure::missing(m.to_string()))?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = arguments.jobs.map_or(cpus, usize::from);
+    let [mut same, mut differ, mut incomparable] = [0, 0, 0];
+    let mut lines = Ok(());
+    rerun::rerun(run, &*ground, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
+        let text = match compared {
+            Compared::Same => {
+                same += 1;
+                let hash =
+                    record.requests.as_ref().map_or("", |file| file.blake3.get(..16).unwrap_or_default());
+                format!("the same, requests {hash}")
+            }
+            Compared::Differs(what) => {
+                differ += 1;
+                format!("DIFFERS with the same fingerprint: {what}")
+            }
+            Compared::Incomparable(why) => {
+                incomparable += 1;
+                format!("cannot be compared: {why}")
+            }
+        };
+        if lines.is_ok() {
+            lines = print_line(&format!("{}: {text}", record.trial));
+        }
+    })?;
+    lines?;
+    print_line(&format!("run again: {same} the same, {differ} different, {incomparable} not comparable"))?;
+    Ok(ExitCode::from(match (differ, incomparable) {
+        (1.., _) => exit::HASH,
+        (0, 1..) => exit::MISSING,
+        _ => exit::OK,
+    }))
 }

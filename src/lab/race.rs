@@ -1,24 +1,22 @@
 //! Carries a plan out: proofs, then round after round, each trial into the store before the next begins.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::fold::{Fold, Folded, blank};
+use super::fold::{Folded, blank};
 use super::jobs::Trial;
+use super::launch::Launcher;
 use super::plan::{Plan, Rounds};
 use super::skips::Skip;
-use crate::agent::protocol::{Event, Role};
-use crate::grounds::{Ended, Ground, Next};
-use crate::store::record::{Circumstances, Outcome, Record};
+use crate::agent::protocol::Role;
+use crate::grounds::Ground;
+use crate::store::record::{Outcome, Record};
 use crate::store::{Attached, Folder, Run};
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
-/// How often the world is looked at while an agent is silent.
-const LOOK: Duration = Duration::from_millis(200);
-/// An agent that says nothing for so long, progress reports included, has hung.
-const SILENCE: Duration = Duration::from_secs(600);
 /// Why a trial is void that Ctrl-C ended; a resumed run repeats it.
 pub const INTERRUPTED: &str = "interrupted";
 
@@ -45,6 +43,8 @@ pub struct Race<'a> {
     pub folder: &'a mut Folder,
     pub skips: &'a [Skip],
     pub watch: &'a mut dyn Watch,
+    /// How many trials run at a time; more than one only where none can feel the other.
+    pub jobs: usize,
     /// Set by the first Ctrl-C.
     pub stop: &'a AtomicBool,
 }
@@ -112,32 +112,28 @@ impl Race<'_> {
 
     fn proofs(&mut self, history: &mut History, begin: Instant) -> anyhow::Result<()> {
         let plan = self.plan;
-        let proofs: Vec<Trial<'_>> = plan.proofs().filter(|t| !self.is_skipped(t)).collect();
-        for trial in proofs {
-            let mut tries = 0;
-            while !history.is_settled(&trial.name()) && tries <= REPEATS && !self.stopped() {
-                self.trial(&trial, history, begin)?;
-                tries += 1;
-            }
-        }
-        Ok(())
+        let due = plan.proofs().filter(|t| !self.is_skipped(t) && !history.is_settled(&t.name()));
+        self.until_none_is_void(due.collect(), history, begin)
     }
 
     fn round(&mut self, round: u32, history: &mut History, begin: Instant) -> anyhow::Result<()> {
         let plan = self.plan;
-        let mut due: Vec<Trial<'_>> =
-            plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_proof(t)).collect();
+        let due = plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_proof(t));
+        self.until_none_is_void(due.collect(), history, begin)
+    }
+
+    /// Runs these trials, and those that are void again at the end, twice at most.
+    fn until_none_is_void(
+        &mut self,
+        mut due: Vec<Trial<'_>>,
+        history: &mut History,
+        begin: Instant,
+    ) -> anyhow::Result<()> {
         for _ in 0..=REPEATS {
-            let mut void = Vec::new();
-            for trial in due {
-                if self.stopped() {
-                    return Ok(());
-                }
-                if self.trial(&trial, history, begin)? == Outcome::Void {
-                    void.push(trial);
-                }
+            if due.is_empty() || self.stopped() {
+                break;
             }
-            due = void;
+            due = self.trials(&due, history, begin)?;
         }
         Ok(())
     }
@@ -146,13 +142,45 @@ impl Race<'_> {
         self.skips.iter().any(|s| s.filesystem == trial.entrant.label && s.workload == trial.work.label)
     }
 
-    fn trial(&mut self, trial: &Trial<'_>, history: &mut History, begin: Instant) -> anyhow::Result<Outcome> {
-        let name = trial.name();
-        self.watch.trial(&name, history.left(self.plan, begin));
-        let started = Instant::now();
-        let folded = self.launch(trial, history.attempts(&name) + 1)?;
-        history.took(started.elapsed());
-        self.store(folded, history)
+    /// Runs each once, as many at a time as there are jobs, and returns those that are void.
+    fn trials<'t>(
+        &mut self,
+        due: &[Trial<'t>],
+        history: &mut History,
+        begin: Instant,
+    ) -> anyhow::Result<Vec<Trial<'t>>> {
+        let attempts: Vec<u32> = due.iter().map(|t| history.attempts(&t.name()) + 1).collect();
+        let (next, stop) = (AtomicUsize::new(0), self.stop);
+        let launcher = Launcher { plan: self.plan, ground: self.ground, stop };
+        let mut void = Vec::new();
+        std::thread::scope(|scope| {
+            let (tell, told) = mpsc::channel();
+            for _ in 0..self.jobs.clamp(1, due.len().max(1)) {
+                let (tell, next, attempts) = (tell.clone(), &next, &attempts);
+                scope.spawn(move || take_turns(launcher, due, attempts, next, &tell));
+            }
+            drop(tell);
+            for word in told {
+                match word {
+                    Word::Begins(at) => self.watch.trial(&due[at].name(), history.left(self.plan, begin)),
+                    Word::Tick(done, total) => self.watch.tick(done, total),
+                    Word::Ended(at, took, folded) => {
+                        history.took(took / u32::try_from(self.jobs.max(1)).unwrap_or(1));
+                        // What cannot be launched or stored ends the race: no more are begun.
+                        let stored = folded.and_then(|folded| self.store(folded, history));
+                        match stored {
+                            Ok(Outcome::Void) => void.push(due[at]),
+                            Ok(_) => {}
+                            Err(e) => {
+                                next.store(due.len(), Ordering::Relaxed);
+                                return Err(e);
+                            }
+                        }
+                    }
+                }
+            }
+            Ok(void)
+        })
     }
 
     fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
@@ -166,68 +194,38 @@ impl Race<'_> {
         let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial.round)), "");
         blank(trial, &job, self.ground.name(), self.ground.traits())
     }
+}
 
-    /// One launch with one job, folded.
-    fn launch(&mut self, trial: &Trial<'_>, attempt: u32) -> anyhow::Result<Folded> {
-        let token = format!("{}-{}-{attempt}", std::process::id(), token(&trial.name()));
-        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial.round)), &token);
-        let mut fold = Fold::new(trial, &job, self.ground.name(), self.ground.traits());
-        let mut circumstances = Circumstances {
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            load: load(),
-            ..Circumstances::default()
-        };
-        let (begin, steal) = (Instant::now(), steal_ns());
-        let mut launched = self.ground.launch(std::slice::from_ref(&job))?;
-        fold.launched(launched.ingredients());
-        let mut heard = Instant::now();
-        loop {
-            if self.stopped() {
-                fold.void(INTERRUPTED);
-                launched.stop();
-            }
-            match launched.next(LOOK) {
-                Next::Event(stamped) => {
-                    heard = Instant::now();
-                    if matches!(stamped.event, Event::Hello { .. }) && circumstances.launch_ns == 0 {
-                        circumstances.launch_ns =
-                            u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                    }
-                    if let Event::Tick { done, total, .. } = stamped.event {
-                        self.watch.tick(done, total);
-                    }
-                    fold.event(stamped);
-                }
-                Next::Damaged(what) => fold.void(what),
-                Next::Quiet if heard.elapsed() < SILENCE => {}
-                Next::Quiet => {
-                    fold.hung(SILENCE);
-                    launched.stop();
-                }
-                Next::Ended => break,
-            }
+/// What a thread that runs trials says.
+enum Word {
+    Begins(usize),
+    Tick(u64, u64),
+    Ended(usize, Duration, Box<anyhow::Result<Folded>>),
+}
+
+/// Runs the next of these trials that nobody has begun, until there are none.
+fn take_turns(
+    launcher: Launcher<'_>,
+    due: &[Trial<'_>],
+    attempts: &[u32],
+    next: &AtomicUsize,
+    tell: &mpsc::Sender<Word>,
+) {
+    while !launcher.stop.load(Ordering::Relaxed) {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(trial) = due.get(at) else { break };
+        let begin = Instant::now();
+        let say = |word| tell.send(word).is_ok();
+        if !say(Word::Begins(at)) {
+            break;
         }
-        let ended: Ended = launched.end();
-        circumstances.host_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        circumstances.steal_ns = steal_ns().saturating_sub(steal);
-        Ok(fold.finish(ended, circumstances))
+        let folded = launcher.launch(trial, attempts[at], &mut |done, total| {
+            say(Word::Tick(done, total));
+        });
+        if !say(Word::Ended(at, begin.elapsed(), Box::new(folded))) {
+            break;
+        }
     }
-}
-
-/// Short and fit for a file name, whatever the labels hold.
-fn token(trial: &str) -> String {
-    blake3::hash(trial.as_bytes()).to_hex()[..8].to_owned()
-}
-
-fn load() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_whitespace().next().and_then(|w| w.parse().ok()).unwrap_or(0.0)
-}
-
-fn steal_ns() -> u64 {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks: u64 = text.split_whitespace().nth(8).and_then(|w| w.parse().ok()).unwrap_or(0);
-    ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second())
 }
 
 /// What has happened so far, in this process and before it.

@@ -6,13 +6,15 @@ pub mod block_io;
 mod cpu;
 mod faults;
 pub mod memory;
+mod modelled_disk;
 
 use std::collections::BTreeMap;
 
 use crate::story::Story;
 
 /// Every probe.
-pub static TABLE: &[&dyn Probe] = &[&cpu::Cpu, &faults::Faults, &block_io::BlockIo, &memory::Memory];
+pub static TABLE: &[&dyn Probe] =
+    &[&cpu::Cpu, &faults::Faults, &block_io::BlockIo, &memory::Memory, &modelled_disk::ModelledDisk];
 
 pub type Raw = BTreeMap<String, u64>;
 

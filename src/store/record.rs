@@ -191,6 +191,15 @@ pub struct Circumstances {
 }
 
 impl Record {
+    /// A hash of all that decides the figures, in virtual time, where nothing else does.
+    pub fn fingerprint(&self) -> Option<String> {
+        if self.clock != ClockKind::Virtual || self.ingredients.is_empty() {
+            return None;
+        }
+        let text: String = self.ingredients.iter().map(|(name, hash)| format!("{name} {hash}\n")).collect();
+        Some(blake3::hash(text.as_bytes()).to_hex().to_string())
+    }
+
     /// The nanoseconds of a step, over all commands of that name.
     pub fn step_ns(&self, step: &str) -> Option<u64> {
         let mut all = self.steps.iter().filter(|s| s.step == step).map(|s| s.ns).peekable();

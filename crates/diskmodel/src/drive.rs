@@ -7,7 +7,7 @@ use crate::flash::{Card, Ssd};
 use crate::front::Front;
 use crate::hard::Hard;
 use crate::raid::Raid;
-use crate::request::{Completion, Request};
+use crate::request::{Completion, Op, Request};
 use crate::spec::{Model, Spec};
 use crate::zero::Zero;
 
@@ -15,6 +15,7 @@ use crate::zero::Zero;
 #[derive(Clone, Debug)]
 pub struct Drive {
     disk: Disk,
+    sectors: u64,
     now_ns: u64,
 }
 
@@ -54,11 +55,17 @@ impl Drive {
             Model::Card(card) => Disk::Card(Box::new(Front::new(&card.front, &draw, Card::new(card, &draw)))),
             Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &draw))),
         };
-        Drive { disk, now_ns: 0 }
+        Drive { disk, sectors: spec.sectors(), now_ns: 0 }
     }
 
     /// Gives the disk a request. Reads, writes and discards have at least one sector and lie on the disk.
     pub fn submit(&mut self, now_ns: u64, request: Request) {
+        let is_on_disk = request.sector + u64::from(request.sectors) <= self.sectors && request.sectors > 0;
+        assert!(
+            is_on_disk || request.op == Op::Flush,
+            "{request:?} is not on a disk of {} sectors",
+            self.sectors
+        );
         self.pass(now_ns);
         on!(&mut self.disk, disk => disk.submit(now_ns, request));
     }

@@ -34,6 +34,13 @@ enum Phase {
     Syncing,
 }
 
+impl Phase {
+    /// Whether it goes on when something has been written to the medium.
+    fn waits(self) -> bool {
+        matches!(self, Phase::Roomless | Phase::Landing | Phase::Draining { .. })
+    }
+}
+
 /// A place in the command queue.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -44,8 +51,6 @@ struct Slot {
     since_ns: u64,
     /// Up to when the movements that it waits for are part of its cost: those that overlap count once.
     charged_ns: u64,
-    /// When it ends, for phases that end by themselves.
-    ends_ns: u64,
     cost: Cost,
 }
 
@@ -55,7 +60,6 @@ const FREE: Slot = Slot {
     arrived_ns: 0,
     since_ns: 0,
     charged_ns: 0,
-    ends_ns: NEVER,
     cost: Cost {
         queue_ns: 0,
         overhead_ns: 0,
@@ -80,6 +84,11 @@ pub(crate) struct Front<M> {
     /// Requests beyond the queue's depth, as the host's driver keeps them.
     waiting: VecDeque<(u64, Request)>,
     slots: Vec<Slot>,
+    /// When the phase of each place ends, for phases that end by themselves. Apart, as it is looked through at each event.
+    ends_ns: Vec<u64>,
+    /// Places in a phase that waits for the cache to be written; those of them that wait for room.
+    waiters: usize,
+    roomless: usize,
     /// Places below this one may be taken; those above are free.
     used: usize,
     reads: Vec<Read>,
@@ -101,6 +110,9 @@ impl<M: Medium> Front<M> {
             age_limit_ns: spec.age_limit_ns,
             waiting: VecDeque::with_capacity(256),
             slots: vec![FREE; depth],
+            ends_ns: vec![NEVER; depth],
+            waiters: 0,
+            roomless: 0,
             used: 0,
             reads: Vec::with_capacity(depth),
             dirty: Dirty::new(
@@ -150,7 +162,7 @@ impl<M: Medium> Front<M> {
     }
 
     fn next_step_ns(&self) -> Option<u64> {
-        let slots = self.slots[..self.used].iter().map(|s| s.ends_ns).min().unwrap_or(NEVER);
+        let slots = self.ends_ns[..self.used].iter().copied().min().unwrap_or(NEVER);
         let next = self.medium.next_event_ns().map_or(slots, |m| m.min(slots));
         (next != NEVER).then_some(next)
     }
@@ -168,7 +180,7 @@ impl<M: Medium> Front<M> {
             self.medium_done(now_ns, done);
         }
         for index in 0..self.used {
-            if self.slots[index].ends_ns <= now_ns {
+            if self.ends_ns[index] <= now_ns {
                 self.phase_over(now_ns, index);
             }
         }
@@ -192,9 +204,9 @@ impl<M: Medium> Front<M> {
                 arrived_ns,
                 since_ns: now_ns,
                 charged_ns: now_ns,
-                ends_ns: self.controller_free_ns,
                 cost: Cost { overhead_ns: self.overhead_ns, ..Cost::default() },
             };
+            self.ends_ns[index] = self.controller_free_ns;
         }
     }
 
@@ -244,13 +256,23 @@ impl<M: Medium> Front<M> {
     }
 
     fn enter(&mut self, now_ns: u64, index: usize, phase: Phase) {
+        self.leave(index);
+        self.waiters += usize::from(phase.waits());
+        self.roomless += usize::from(phase == Phase::Roomless);
         let slot = &mut self.slots[index];
-        (slot.phase, slot.since_ns, slot.charged_ns, slot.ends_ns) = (phase, now_ns, now_ns, NEVER);
+        (slot.phase, slot.since_ns, slot.charged_ns) = (phase, now_ns, now_ns);
+    }
+
+    fn leave(&mut self, index: usize) {
+        let phase = self.slots[index].phase;
+        self.waiters -= usize::from(phase.waits());
+        self.roomless -= usize::from(phase == Phase::Roomless);
+        self.ends_ns[index] = NEVER;
     }
 
     /// Writes receive their data as the cache has room, the longest waiting first.
     fn give_room(&mut self, now_ns: u64) {
-        loop {
+        while self.roomless > 0 {
             let roomless =
                 self.slots[..self.used].iter().enumerate().filter(|(_, s)| s.phase == Phase::Roomless);
             let Some((index, _)) = roomless.min_by_key(|(_, s)| s.since_ns) else { return };
@@ -263,7 +285,7 @@ impl<M: Medium> Front<M> {
             let wire_ns = self.wire_ns(sectors);
             self.interface_free_ns = begins_ns + wire_ns;
             self.enter(now_ns, index, Phase::Receiving);
-            self.slots[index].ends_ns = self.interface_free_ns;
+            self.ends_ns[index] = self.interface_free_ns;
             self.slots[index].cost.interface_ns = wire_ns;
         }
     }
@@ -292,7 +314,7 @@ impl<M: Medium> Front<M> {
         let ends_ns = whole_ns.max(now_ns + tail_ns);
         self.interface_free_ns = ends_ns;
         self.enter(now_ns, index, Phase::Sending);
-        self.slots[index].ends_ns = ends_ns;
+        self.ends_ns[index] = ends_ns;
         self.slots[index].cost.interface_ns = (ends_ns - now_ns).min(self.wire_ns(sectors));
     }
 
@@ -318,9 +340,12 @@ impl<M: Medium> Front<M> {
 
     /// Something is on the medium: those who waited for it account for the movement, and may be done.
     fn settle_waiters(&mut self, now_ns: u64, done: Option<Done>) {
+        if self.waiters == 0 {
+            return;
+        }
         for index in 0..self.used {
             let slot = &mut self.slots[index];
-            let waits = matches!(slot.phase, Phase::Roomless | Phase::Landing | Phase::Draining { .. });
+            let waits = slot.phase.waits();
             if let Some(done) = done.filter(|d| waits && d.began_ns >= slot.charged_ns) {
                 add_motion(&mut slot.cost, done.motion);
                 slot.charged_ns = now_ns;
@@ -350,6 +375,7 @@ impl<M: Medium> Front<M> {
     }
 
     fn complete(&mut self, now_ns: u64, index: usize) {
+        self.leave(index);
         let slot = &mut self.slots[index];
         let whole_ns = now_ns - slot.arrived_ns;
         let cost = Cost { queue_ns: whole_ns.saturating_sub(slot.cost.service_ns()), ..slot.cost };
@@ -371,7 +397,8 @@ impl<M: Medium> Front<M> {
         let mut since_ns = NEVER;
         let mut epoch = None;
         let mut room = false;
-        for slot in &self.slots[..self.used] {
+        let waiters = if self.waiters > 0 { self.used } else { 0 };
+        for slot in &self.slots[..waiters] {
             match slot.phase {
                 Phase::Draining { epoch: own } => epoch = epoch.max(Some(own)),
                 Phase::Landing => {}

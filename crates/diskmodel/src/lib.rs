@@ -12,6 +12,10 @@
 //!
 //! `front.rs` is what all disks with a cache share: queue, interface, write cache, flush and FUA. Behind it stands a
 //! medium: `hard/`, `raid/` or `flash/`. A cloud's volume (`cloud.rs`) and a disk of zero cost need neither.
+//!
+//! What all models leave out: errors and retries, wear, heat, sleep, background scans, firmware's heuristics for special
+//! patterns. Each disk's own story says more. Written data is not kept for reading once it is on the medium; a read that
+//! is only partly in the write cache goes to the medium as a whole; the interface carries one transfer at a time.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::float_arithmetic)]

@@ -6,10 +6,29 @@
 mod support;
 
 use fsderby_diskmodel::{Completion, Draw, Drive, Op, Request, Spec};
-use support::{Random, specs};
+use support::{Random, changed, specs};
 
 /// A request and when it is submitted.
 type Arrival = (u64, Request);
+
+/// All that ship, and some that come to their limits soon: a full SSD, a shingled disk with a log of 1 MiB, tiny caches.
+fn disks() -> impl Iterator<Item = Spec> {
+    let full = [
+        ("sectors", 262_144),
+        ("dies", 4),
+        ("block_kib", 384),
+        ("filled_permille", 1000),
+        ("erased_permille", 0),
+    ];
+    let tiny = [("write_cache_kib", 16), ("write_cache_entries", 2), ("read_segments", 1)];
+    let at_their_limits = [
+        changed("ssd-sata", &full),
+        changed("hdd-smr", &[("log_mib", 1), ("log_entries", 16), ("idle_ms", 1), ("stream_kib", 4)]),
+        changed("hdd-16tb", &tiny),
+        changed("3ware-raid5", &tiny[..2]),
+    ];
+    specs().chain(at_their_limits)
+}
 
 /// A mix of everything: bursts and pauses, hot and cold places, runs and single blocks.
 fn traffic(spec: &Spec, seed: u64, count: u64) -> Vec<Arrival> {
@@ -74,7 +93,7 @@ fn draws() -> [Draw; 4] {
 
 #[test]
 fn every_request_completes_once_not_before_it_was_submitted_and_its_parts_are_its_whole() {
-    for spec in specs() {
+    for spec in disks() {
         for (seed, draw) in (1..).zip(draws()) {
             let arrivals = traffic(&spec, seed, 1500);
             let (done, drive) = play(&spec, draw, &arrivals, 0);
@@ -101,7 +120,7 @@ fn every_request_completes_once_not_before_it_was_submitted_and_its_parts_are_it
 
 #[test]
 fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
-    for spec in specs() {
+    for spec in disks() {
         for (seed, draw) in (21..).zip(draws()) {
             let arrivals = traffic(&spec, seed, 800);
             let (once, drive) = play(&spec, draw, &arrivals, 0);
@@ -117,7 +136,7 @@ fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
 /// A drive that is never asked between two submissions runs through the events by itself.
 #[test]
 fn a_drive_that_is_asked_only_at_the_end_did_the_same() {
-    for spec in specs() {
+    for spec in disks() {
         let arrivals = traffic(&spec, 31, 800);
         let (asked, _) = play(&spec, Draw::NOMINAL, &arrivals, 0);
         let mut drive = Drive::new(&spec, Draw::NOMINAL);
@@ -143,7 +162,7 @@ fn overlap(a: &Request, b: &Request) -> bool {
 /// a FUA write completes, it would not be. Sectors that were written anew meanwhile are left out: the new data may be lost.
 #[test]
 fn what_is_flushed_is_on_the_medium() {
-    for spec in specs() {
+    for spec in disks() {
         let (mut flushed, mut forced) = (0, 0);
         for (seed, draw) in (41..).zip(draws()) {
             let arrivals = traffic(&spec, seed, 500);

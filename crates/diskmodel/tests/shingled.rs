@@ -74,3 +74,13 @@ fn what_lies_in_the_log_is_read_from_there() {
     let clean = host.lone(read(1_000_000, 128)).at_ns - begun_ns;
     assert!(clean * 4 < done.cost.total_ns(), "{clean} ns after cleaning, {:?} before", done.cost);
 }
+
+/// A run that is longer than the log goes there in pieces, with bands cleaned in between.
+#[test]
+fn a_run_longer_than_the_log_arrives() {
+    let mut host = Host::new(&changed(NAME, &[("log_mib", 1)]), Draw::NOMINAL);
+    // Not at a band's beginning, so that it cannot go there directly.
+    host.lone(fua(8, 8192));
+    assert!(!host.drive.is_volatile(8, 8192));
+    assert!(host.drive.counters().bands_rewritten >= 3, "4 MiB through 1 MiB: {:?}", host.drive.counters());
+}

@@ -17,12 +17,14 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::Context;
-use fsderby_diskmodel::{Drive, Spec};
+use fsderby_diskmodel::{Counters, Drive, Spec};
 use fsderby_sys::nbd;
 use fsderby_sys::physical::PhysicalMemory;
+use serde::Serialize;
 
 use self::layout::Layout;
 use self::outbox::Outbox;
@@ -34,6 +36,31 @@ use crate::units::Bytes;
 pub const DEVICE: &str = "/dev/nbd0";
 /// What the disk is, in the guest's first root.
 pub const SPEC: &str = "/disk.toml";
+
+/// What the disk has done so far.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Totals {
+    #[serde(flatten)]
+    pub drive: Counters,
+    /// Answers that were given later than [`LATE_NS`] after their time: the one CPU had other work.
+    pub late: u64,
+    /// By how much, in all.
+    pub late_ns: u64,
+}
+
+/// Less than the least that a disk can be told apart by.
+pub const LATE_NS: u64 = 20_000;
+
+static TOTALS: Mutex<Option<Totals>> = Mutex::new(None);
+
+/// What this guest's disk has done so far; `None` where there is none.
+pub fn totals() -> Option<Totals> {
+    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn publish(totals: Totals) {
+    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(totals);
+}
 
 /// Starts the disk's threads. They end with the guest.
 pub fn start(modelled: &Modelled, window: Bytes) -> anyhow::Result<()> {

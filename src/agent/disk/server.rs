@@ -13,9 +13,9 @@ use fsderby_sys::physical::PhysicalMemory;
 use fsderby_sys::schedule::run_first;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::SECTOR;
 use super::outbox::Outbox;
 use super::request::Served;
+use super::{LATE_NS, SECTOR, Totals, publish};
 use crate::agent::monotonic_ns;
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
@@ -42,8 +42,9 @@ struct Open {
 impl Server {
     /// Until the kernel hangs up.
     pub fn serve(self, socket: UnixStream) {
-        let served = prepare_thread()
-            .and_then(|()| Session { server: self, socket, open: BTreeMap::new(), next: 0 }.run());
+        let served = prepare_thread().and_then(|()| {
+            Session { server: self, socket, open: BTreeMap::new(), next: 0, totals: Totals::default() }.run()
+        });
         if let Err(e) = served {
             eprintln!("the modelled disk is lost: {e}");
         }
@@ -62,6 +63,7 @@ struct Session {
     socket: UnixStream,
     open: BTreeMap<u64, Open>,
     next: u64,
+    totals: Totals,
 }
 
 impl Session {
@@ -75,6 +77,8 @@ impl Session {
             for completion in done.drain(..) {
                 self.answer(&completion)?;
             }
+            self.totals.drive = self.server.drive.counters();
+            publish(self.totals);
         }
     }
 
@@ -140,6 +144,11 @@ impl Session {
         let Some(Open { handle, request, arrived_ns, depth }) = self.open.remove(&done.tag) else {
             return Err(io::Error::other("the drive has done what nobody asked for"));
         };
+        let late_ns = monotonic_ns().saturating_sub(done.at_ns);
+        if late_ns > LATE_NS {
+            self.totals.late += 1;
+            self.totals.late_ns += late_ns;
+        }
         let mut header = [0; 16];
         header[0..4].copy_from_slice(&ANSWER_MAGIC.to_be_bytes());
         header[8..16].copy_from_slice(&handle);

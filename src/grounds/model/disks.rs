@@ -5,14 +5,8 @@ use std::fs;
 /// Larger than any file that describes a disk.
 const LARGEST: u64 = 1 << 20;
 
-macro_rules! disks {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../disks/", $name, ".toml")))),*]
-    };
-}
-
 /// Every disk by its name, with its file.
-pub static TABLE: &[(&str, &str)] = disks!["diamondmax-plus-8", "zero",];
+pub use fsderby_diskmodel::SHIPPED as TABLE;
 
 /// The text of a disk's file, by the disk's name or the file's path.
 pub fn text(disk: &str) -> Result<String, String> {

@@ -1,5 +1,6 @@
 //! A guest that runs in a time of its own: its events and requests are read from its memory.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ pub struct Guest {
     read: u64,
     heard: Heard,
     fault: Option<String>,
+    ingredients: BTreeMap<String, String>,
 }
 
 /// When the guest was last known to be well.
@@ -36,9 +38,9 @@ struct Heard {
 }
 
 impl Guest {
-    pub fn new(running: Running, layout: Layout) -> Self {
+    pub fn new(running: Running, layout: Layout, ingredients: BTreeMap<String, String>) -> Self {
         let heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
-        Guest { running, layout, lines: Lines::default(), read: 0, heard, fault: None }
+        Guest { running, layout, lines: Lines::default(), read: 0, heard, fault: None, ingredients }
     }
 
     fn switch_off(&mut self, why: Option<String>) {
@@ -92,6 +94,10 @@ impl Launched for Guest {
         Next::Quiet
     }
 
+    fn ingredients(&self) -> BTreeMap<String, String> {
+        self.ingredients.clone()
+    }
+
     fn stop(&mut self) {
         self.switch_off(Some("the guest was switched off".into()));
     }
@@ -103,7 +109,8 @@ impl Launched for Guest {
         let requests = contents(&self.running.memory, self.layout.requests, 0).unwrap_or_default();
         let mut console = said;
         console.extend(text(&mut self.running.complaints));
-        let fault = match (self.fault.take(), panic, status) {
+        let unfrozen = console.iter().find(|line| line.contains("cannot be preloaded")).cloned();
+        let fault = match (self.fault.take().or(unfrozen), panic, status) {
             (Some(fault), ..) => fault,
             (None, Some(panic), _) => format!("the guest's kernel said: {panic}"),
             (None, None, Ok(status)) if status.success() => String::new(),

@@ -80,29 +80,43 @@ impl Machine<'_> {
         command: &mut Command,
         [console, initramfs, memory]: [&File; 3],
     ) -> anyhow::Result<()> {
-        let shift = shift(self.mips).map_err(anyhow::Error::msg)?;
+        command.args(self.fixed()?);
         let size = self.layout.file().0;
-        command.args([
-            "-M",
-            "microvm,rtc=on,memory-backend=memory",
-            "-nodefaults",
-            "-no-user-config",
-            "-no-reboot",
-        ]);
-        command.args(["-display", "none", "-monitor", "none", "-smp", "1"]);
-        command.args(["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]);
-        command.arg("-m").arg(format!("{}M", size / MIB));
+        let memory = shown(memory);
         command
             .arg("-object")
-            .arg(format!("memory-backend-file,id=memory,size={size},mem-path={},share=on", shown(memory)));
-        // A CPU without instructions that give random numbers.
-        command.args(["-accel", "tcg", "-cpu", "qemu64"]);
-        command.arg("-icount").arg(format!("shift={shift},sleep=off"));
-        command.args(["-rtc", "base=2025-01-01T00:00:00,clock=vm"]);
+            .arg(format!("memory-backend-file,id=memory,size={size},mem-path={memory},share=on"));
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(shown(initramfs));
-        command.arg("-append").arg(self.kernel_arguments());
         command.arg("-serial").arg(format!("file:{}", shown(console)));
         Ok(())
+    }
+
+    /// All of the command line that the guest can tell.
+    pub fn shape(&self) -> anyhow::Result<String> {
+        Ok(self.fixed()?.join(" "))
+    }
+
+    fn fixed(&self) -> anyhow::Result<Vec<String>> {
+        let shift = shift(self.mips).map_err(anyhow::Error::msg)?;
+        let memory = format!("{}M", self.layout.file().0 / MIB);
+        let counter = format!("shift={shift},sleep=off");
+        let kernel = self.kernel_arguments();
+        let words = [
+            ["-M", "microvm,rtc=on,memory-backend=memory"],
+            ["-m", &memory],
+            ["-smp", "1"],
+            // A CPU without instructions that give random numbers.
+            ["-cpu", "qemu64"],
+            ["-accel", "tcg"],
+            ["-icount", &counter],
+            ["-rtc", "base=2025-01-01T00:00:00,clock=vm"],
+            ["-append", &kernel],
+            ["-display", "none"],
+            ["-monitor", "none"],
+            ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
+        ];
+        let plain = ["-nodefaults", "-no-user-config", "-no-reboot"];
+        Ok(words.as_flattened().iter().chain(&plain).map(|word| (*word).to_owned()).collect())
     }
 
     fn kernel_arguments(&self) -> String {

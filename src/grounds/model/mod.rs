@@ -24,7 +24,7 @@ use super::vm::initramfs;
 use super::vm::kernel::{self, Kernel};
 use super::vm::machine::QEMU;
 use super::vm::modules_missing;
-use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
+use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need};
 use crate::agent::disk::layout::Layout;
 use crate::agent::find_program;
 use crate::agent::protocol::{Dev, Job, Modelled};
@@ -88,6 +88,7 @@ pub struct Model {
 
 struct Found {
     qemu: PathBuf,
+    qemu_blake3: String,
     kernel: Kernel,
 }
 
@@ -142,8 +143,11 @@ impl std::str::FromStr for Model {
 
 impl Model {
     fn found(&self) -> Option<&Found> {
-        let look =
-            || Some(Found { qemu: find_program(QEMU)?, kernel: kernel::find(self.kernel.as_deref())? });
+        let look = || {
+            let qemu = find_program(QEMU)?;
+            let qemu_blake3 = blake3::hash(&std::fs::read(&qemu).ok()?).to_hex().to_string();
+            Some(Found { qemu, qemu_blake3, kernel: kernel::find(self.kernel.as_deref())? })
+        };
         self.found.get_or_init(look).as_ref()
     }
 
@@ -218,7 +222,7 @@ impl Ground for Model {
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
-        local::has_tool(program)
+        super::vm::tool(program)
     }
 
     fn device(&self, moment: &Moment) -> Dev {
@@ -264,7 +268,16 @@ impl Ground for Model {
             layout,
             mips: modelled.mips,
         };
-        Ok(Box::new(Guest::new(machine.start()?, layout)))
+        let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
+        let ingredients = [
+            ("kernel", found.kernel.index.image_blake3.clone()),
+            ("initramfs", hash(&base)),
+            ("job", hash(&own)),
+            ("qemu", found.qemu_blake3.clone()),
+            ("machine", hash(machine.shape()?.as_bytes())),
+        ];
+        let ingredients = ingredients.map(|(name, hash)| (name.to_owned(), hash)).into();
+        Ok(Box::new(Guest::new(machine.start()?, layout, ingredients)))
     }
 }
 

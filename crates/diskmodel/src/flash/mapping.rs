@@ -4,12 +4,15 @@
 //! unit u lies in superblock u ÷ V at place u mod V, where V units of each superblock are live and the rest is dead. Tables
 //! exist for what was written since: four bytes a unit in each direction, 0.2 % of it.
 
+use std::ops::Range;
+
 use crate::draw::mix;
 use crate::spec::FlashSpec;
 
 /// Of 4 KiB.
 pub(crate) const UNIT_SECTORS: u64 = 8;
 const LEAF: usize = 1024;
+const MIB_UNITS: u32 = 256;
 /// Never written since the beginning.
 const AS_BEFORE: u32 = 0;
 const NOWHERE: u32 = u32::MAX;
@@ -19,6 +22,17 @@ const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Location {
     pub superblock: u32,
     pub place: u32,
+}
+
+/// The units of 4 MiB that follow one another.
+#[derive(Clone, Debug)]
+enum Leaf {
+    /// None was written since the beginning.
+    AsBefore,
+    /// All were discarded.
+    Gone,
+    /// Physical number + 1 of each.
+    Table(Box<[u32; LEAF]>),
 }
 
 #[derive(Clone, Debug)]
@@ -32,8 +46,8 @@ enum State {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Mapping {
-    /// Logical to physical, number + 1; leaves exist where something was written.
-    leaves: Vec<Option<Box<[u32; LEAF]>>>,
+    /// Logical to physical; tables exist where something was written.
+    leaves: Vec<Leaf>,
     superblocks: Vec<State>,
     live: Vec<u32>,
     erased: Vec<u32>,
@@ -59,7 +73,7 @@ impl Mapping {
         let live = (before * spec.filled_permille / 1000) as u32;
         let is_before = |n: u64| n < full && spec.filled_permille > 0;
         Mapping {
-            leaves: vec![None; (logical + 1).div_ceil(LEAF as u64) as usize],
+            leaves: vec![Leaf::AsBefore; (logical + 1).div_ceil(LEAF as u64) as usize],
             superblocks: (0..all).map(|n| if is_before(n) { State::Before } else { State::Erased }).collect(),
             live: (0..all).map(|n| if is_before(n) { live } else { 0 }).collect(),
             erased: (0..all as u32).rev().filter(|n| !is_before(u64::from(*n))).collect(),
@@ -85,8 +99,12 @@ impl Mapping {
 
     /// `None` where nothing was written, or it was discarded.
     pub fn locate(&self, unit: u32) -> Option<Location> {
-        let leaf = self.leaves[unit as usize / LEAF].as_ref();
-        match leaf.map_or(AS_BEFORE, |l| l[unit as usize % LEAF]) {
+        let number = match &self.leaves[unit as usize / LEAF] {
+            Leaf::AsBefore => AS_BEFORE,
+            Leaf::Gone => NOWHERE,
+            Leaf::Table(table) => table[unit as usize % LEAF],
+        };
+        match number {
             AS_BEFORE => self.before(unit),
             NOWHERE => None,
             number => {
@@ -126,10 +144,42 @@ impl Mapping {
         }
     }
 
-    pub fn discard(&mut self, unit: u32) {
-        if self.locate(unit).is_some() {
-            self.forget(unit);
-            *self.entry(unit) = NOWHERE;
+    /// Forgets units; whole leaves at once, since a discard may be of gigabytes.
+    pub fn discard(&mut self, units: Range<u32>) {
+        let mut unit = units.start;
+        while unit < units.end {
+            let leaf = unit as usize / LEAF;
+            let to = units.end.min((leaf as u32 + 1) * LEAF as u32);
+            match self.leaves[leaf] {
+                Leaf::Gone => {}
+                _ if (to - unit) as usize == LEAF => {
+                    self.forget_all(unit..to);
+                    self.leaves[leaf] = Leaf::Gone;
+                }
+                _ => {
+                    self.forget_all(unit..to);
+                    (unit..to).for_each(|unit| *self.entry(unit) = NOWHERE);
+                }
+            }
+            unit = to;
+        }
+    }
+
+    /// Forgets units of one leaf.
+    fn forget_all(&mut self, units: Range<u32>) {
+        if !matches!(self.leaves[units.start as usize / LEAF], Leaf::AsBefore) {
+            return units.for_each(|unit| self.forget(unit));
+        }
+        // By the rule: a MiB, or what of it is in one superblock, is there or not there as a whole.
+        let mut unit = units.start;
+        while unit < units.end {
+            let superblock_end = (unit / self.before + 1) * self.before;
+            let to = units.end.min((unit / MIB_UNITS + 1) * MIB_UNITS).min(superblock_end);
+            if let Some(old) = self.before(unit) {
+                let live = &mut self.live[old.superblock as usize];
+                *live = live.saturating_sub(to - unit);
+            }
+            unit = to;
         }
     }
 
@@ -173,7 +223,7 @@ impl Mapping {
     fn before(&self, unit: u32) -> Option<Location> {
         let location = Location { superblock: unit / self.before, place: unit % self.before };
         // By the MiB, so that files are there or not there as a whole.
-        let is_filled = mix(u64::from(unit / 256)) % 1000 < self.filled_permille;
+        let is_filled = mix(u64::from(unit / MIB_UNITS)) % 1000 < self.filled_permille;
         let is_there = location.superblock < self.full
             && matches!(self.superblocks[location.superblock as usize], State::Before);
         (is_there && is_filled).then_some(location)
@@ -188,6 +238,72 @@ impl Mapping {
 
     fn entry(&mut self, unit: u32) -> &mut u32 {
         let leaf = &mut self.leaves[unit as usize / LEAF];
-        &mut leaf.get_or_insert_with(|| Box::new([AS_BEFORE; LEAF]))[unit as usize % LEAF]
+        match leaf {
+            Leaf::AsBefore => *leaf = Leaf::Table(Box::new([AS_BEFORE; LEAF])),
+            Leaf::Gone => *leaf = Leaf::Table(Box::new([NOWHERE; LEAF])),
+            Leaf::Table(_) => {}
+        }
+        match leaf {
+            Leaf::Table(table) => &mut table[unit as usize % LEAF],
+            Leaf::AsBefore | Leaf::Gone => unreachable!("the leaf was just made a table"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Model;
+    use crate::{SHIPPED, Spec};
+
+    /// The SATA disk as it ships: 70 % filled.
+    fn mapping() -> Mapping {
+        let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "ssd-sata").unwrap();
+        match Spec::parse(text).unwrap().model {
+            Model::Flash(flash) => Mapping::new(&flash),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_disk_in_use_begins_full_without_tables() {
+        let mapping = mapping();
+        let filled = (0..125_000_000_u32).step_by(1009).filter(|u| mapping.locate(*u).is_some()).count();
+        // 123,886 units are looked at, 70 % of them hold data.
+        assert!(filled.abs_diff(123_886 * 7 / 10) < 1500, "{filled}");
+        assert!(mapping.leaves.iter().all(|leaf| matches!(leaf, Leaf::AsBefore)));
+        assert!(mapping.erased() > KEPT && mapping.live(0) < mapping.units());
+    }
+
+    const KEPT: usize = super::super::ssd::KEPT_ERASED;
+
+    #[test]
+    fn what_is_written_moves_and_leaves_a_dead_unit() {
+        let mut mapping = mapping();
+        let unit = (0..).find(|u| mapping.locate(*u).is_some()).unwrap();
+        let old = mapping.locate(unit).unwrap();
+        let live = mapping.live(old.superblock);
+        let open = mapping.open().unwrap();
+        mapping.write(open, Some(unit));
+        assert_eq!(mapping.locate(unit), Some(Location { superblock: open, place: 0 }));
+        assert_eq!((mapping.live(old.superblock), mapping.live(open)), (live - 1, 1));
+        assert_eq!(mapping.next_live(open, 0), Some((unit, 0)));
+        mapping.discard(unit..unit + 1);
+        assert_eq!((mapping.locate(unit), mapping.live(open)), (None, 0));
+        assert_eq!(mapping.next_live(open, 0), None);
+    }
+
+    #[test]
+    fn a_long_discard_needs_no_tables() {
+        let mut mapping = mapping();
+        mapping.discard(100..100_000);
+        assert!((100..100_000).all(|unit| mapping.locate(unit).is_none()));
+        let tables = mapping.leaves.iter().filter(|leaf| matches!(leaf, Leaf::Table(_))).count();
+        assert_eq!(tables, 2, "those at its ends");
+        mapping.open().unwrap();
+        let open = mapping.open().unwrap();
+        mapping.write(open, Some(5000));
+        assert_eq!(mapping.locate(5000), Some(Location { superblock: open, place: 0 }));
+        assert_eq!(mapping.locate(5001), None);
     }
 }

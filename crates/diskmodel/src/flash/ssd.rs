@@ -283,8 +283,8 @@ impl Medium for Ssd {
 
     fn discard(&mut self, _now_ns: u64, sector: u64, sectors: u32) {
         let end = sector + u64::from(sectors);
-        (sector.div_ceil(UNIT_SECTORS)..end / UNIT_SECTORS)
-            .for_each(|unit| self.mapping.discard(unit as u32));
+        let (first, last) = (sector.div_ceil(UNIT_SECTORS) as u32, (end / UNIT_SECTORS) as u32);
+        self.mapping.discard(first..last.max(first));
     }
 
     fn start(&mut self, now_ns: u64, work: &mut Work<'_>) {

@@ -248,8 +248,8 @@ impl Hard {
         self.stop_ahead(now_ns);
         let extent = dirty.extents()[candidate.index];
         let most = self.geometry.track_sectors(extent.start).min(dirty.piece());
-        let band_end = self.shingle.as_ref().map_or(u64::MAX, |s| s.band(extent.start).1);
-        let end = extent.end.min((extent.start + most).next_multiple_of(self.block_sectors)).min(band_end);
+        let limit = self.shingle.as_ref().map_or(u64::MAX, |s| s.limit(extent.start));
+        let end = extent.end.min((extent.start + most).next_multiple_of(self.block_sectors)).min(limit);
         let run_sectors = extent.end - extent.start;
         let motion = match self.shingle.as_mut().map(|s| s.write(extent.start, end, run_sectors)) {
             Some(Way::Full) => return self.begin_clean(now_ns),

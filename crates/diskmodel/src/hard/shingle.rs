@@ -126,6 +126,11 @@ impl Shingle {
         Way::Log { at }
     }
 
+    /// How far one write from this sector may go: within its band, and so short that a clean log takes it.
+    pub fn limit(&self, start: u64) -> u64 {
+        self.band(start).1.min(start + self.log_sectors / 2)
+    }
+
     /// The next band to clean, with the runs of it that are in the log, which are forgotten.
     pub fn clean(&mut self, runs: &mut Vec<Run>) -> Option<(u64, u64)> {
         let logged = self.map.range(self.cursor..).next().or_else(|| self.map.iter().next());
@@ -140,7 +145,7 @@ impl Shingle {
     }
 
     /// The band that holds a sector: its first sector and its end.
-    pub fn band(&self, sector: u64) -> (u64, u64) {
+    fn band(&self, sector: u64) -> (u64, u64) {
         let start = sector - sector % self.band_sectors;
         (start, (start + self.band_sectors).min(self.sectors))
     }

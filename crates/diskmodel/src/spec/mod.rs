@@ -153,7 +153,7 @@ impl Spec {
         if table.contains_key("member") && !matches!(model, Model::Raid(_)) {
             return Err(SpecError::Unknown {
                 key: "member".into(),
-                allowed: "raid5 alone has members".into(),
+                allowed: "name, title, kind, story, values".into(),
             });
         }
         let (title, story) = (text_of(&table, "title")?, text_of(&table, "story")?);
@@ -287,5 +287,41 @@ mod tests {
         assert_eq!(error.to_string(), "`rpm` is unknown; allowed are sectors");
         assert_eq!(with("").unwrap_err(), SpecError::Missing { key: "sectors".into() });
         assert!(matches!(with("sectors = {").unwrap_err(), SpecError::Syntax(_)));
+    }
+
+    /// A shipped file with one value changed.
+    fn changed(name: &str, key: &str, value: &str) -> Result<Spec, SpecError> {
+        let (_, text) = crate::SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
+        let from = text.find(&format!("\n{key} = ")).unwrap() + 1;
+        let to = from + text[from..].find('\n').unwrap();
+        Spec::parse(&text.replacen(&text[from..to], &format!("{key} = {{ is = {value}, source = 'x' }}"), 1))
+    }
+
+    #[test]
+    fn values_that_no_disk_can_have_are_refused_together() {
+        for (name, key, value, named) in [
+            ("diamondmax-plus-8", "seek_full_us", "60000", "seek_track_us, seek_average_us, seek_full_us"),
+            ("diamondmax-plus-8", "head_switch_us", "5000", "head_switch_us, seek_track_us, rpm"),
+            ("diamondmax-plus-8", "sectors_per_track", "[500, 600]", "sectors_per_track"),
+            ("arena-ide-raid5", "members", "3", "sectors, members, member.sectors"),
+            ("ssd-sata", "page_kib", "64", "page_kib, program_kib, block_kib"),
+            ("ssd-sata", "block_kib", "983040", "sectors, spare_permille, dies, block_kib"),
+            ("sd-card", "page_kib", "24", "unit_kib, page_kib"),
+            ("cloud-volume", "jitter_us", "5000", "jitter_us, read_latency_us, write_latency_us"),
+        ] {
+            match changed(name, key, value) {
+                Err(SpecError::Contradiction { keys, .. }) => assert_eq!(keys, named),
+                other => panic!("{name} with {key} = {value}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_belongs_to_an_array() {
+        let text = crate::SHIPPED.iter().find(|(n, _)| *n == "zero").unwrap().1;
+        let error = Spec::parse(&format!("{text}\n[member]\n")).unwrap_err();
+        assert_eq!(error.to_string(), "`member` is unknown; allowed are name, title, kind, story, values");
+        let spec = changed("arena-ide-raid5", "chunk_kib", "128").unwrap();
+        assert!(spec.values().iter().any(|v| v.key == "member.rpm" && v.value == "7200"));
     }
 }
