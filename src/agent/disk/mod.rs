@@ -108,8 +108,13 @@ pub fn is_there() -> bool {
 
 pub const SECTOR: u64 = 512;
 
+/// Says on the guest's console, in its kernel's log, why requests will fail from now on.
+fn complain(what: &str) {
+    let _ = std::fs::write("/dev/kmsg", format!("fsderby: {what}\n"));
+}
+
 fn attach(device: &File, socket: UnixStream, shape: nbd::Shape) {
     if let Err(e) = nbd::serve(device, &OwnedFd::from(socket), shape) {
-        eprintln!("the modelled disk could not be attached: {e}");
+        complain(&format!("the modelled disk could not be attached: {e}"));
     }
 }

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::outbox::Outbox;
 use super::request::Served;
-use super::{LATE_NS, SECTOR, Totals, publish};
+use super::{LATE_NS, SECTOR, Totals, complain, publish};
 use crate::agent::monotonic_ns;
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
@@ -46,7 +46,7 @@ impl Server {
             Session { server: self, socket, open: BTreeMap::new(), next: 0, totals: Totals::default() }.run()
         });
         if let Err(e) = served {
-            eprintln!("the modelled disk is lost: {e}");
+            complain(&format!("the modelled disk is lost: {e}"));
         }
     }
 }
