@@ -18,8 +18,9 @@ use rustix::mount::MountFlags;
 use rustix::system::{RebootCommand, init_module, reboot};
 
 use super::channel::Sender;
+use super::disk::{self, Floor};
 use super::protocol::{Dev, Event, Job, PROTOCOL};
-use super::{disk, monotonic_ns, trial};
+use super::{monotonic_ns, trial};
 use crate::probes::memory::for_use;
 use crate::units::Bytes;
 
@@ -47,8 +48,14 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     let build = env!("CARGO_PKG_VERSION").to_owned();
     tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
-    match job.map(|job| job.and_then(|job| prepare(&job).map(|ballast| (job, ballast)))) {
-        Some(Ok((job, _ballast))) => trial::carry_out(&job, true, &mut tell)?,
+    match job.map(|job| job.and_then(|job| prepare(&job).map(|ready| (job, ready)))) {
+        Some(Ok((job, ready))) => {
+            if let Some(Floor { floor_ns, service_ns }) = ready.floor {
+                let raw = [("floor_ns".to_owned(), floor_ns), ("service_ns".to_owned(), service_ns)].into();
+                tell.send(&Event::Seen { control: "floor".into(), raw })?;
+            }
+            trial::carry_out(&job, true, &mut tell)?;
+        }
         Some(Err(e)) => tell.send(&failed(&e))?,
         None => {}
     }
@@ -85,10 +92,20 @@ fn way_out(job: Option<&anyhow::Result<Job>>, mishap: Option<Mishap>) -> anyhow:
     }
 }
 
+type Ballast = Vec<Vec<u8>>;
+
+/// A guest that can begin.
+struct Ready {
+    floor: Option<Floor>,
+    /// Memory that nobody else may have.
+    _ballast: Ballast,
+}
+
 /// All that the job needs loaded, its disk there, and no more memory free than it may have.
-fn prepare(job: &Job) -> anyhow::Result<Vec<u8>> {
+fn prepare(job: &Job) -> anyhow::Result<Ready> {
     ensure!(job.protocol == PROTOCOL, "the job speaks protocol {}, this agent {PROTOCOL}", job.protocol);
     load("job")?;
+    let mut floor = None;
     match &job.device {
         Dev::Block { path, .. } => {
             wait_for(|| Path::new(path).exists().then_some(()))
@@ -96,12 +113,13 @@ fn prepare(job: &Job) -> anyhow::Result<Vec<u8>> {
         }
         Dev::Model(modelled) => {
             disk::seed_random(modelled.guest_seed)?;
-            disk::start(modelled, job.size)?;
-            wait_for(|| disk::is_there().then_some(())).context("the modelled disk did not appear")?;
+            floor = Some(disk::start(modelled, job.size)?);
+            wait_for(|| disk::is_there(disk::DEVICE).then_some(()))
+                .context("the modelled disk did not appear")?;
         }
         _ => anyhow::bail!("the job is none for a guest"),
     }
-    Ok(job.memory.map(ballast).transpose()?.unwrap_or_default())
+    Ok(Ready { floor, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }
 
 /// Loads the modules of that list. One that finds no device of its own may refuse; what then lacks shows in the trial.
@@ -124,15 +142,16 @@ fn load(list: &str) -> anyhow::Result<()> {
 
 /// Memory that is taken and kept, so that page cache and workload have together what they were promised and no more. There
 /// is no swap, so it stays where it is.
-fn ballast(limit: Bytes) -> anyhow::Result<Vec<u8>> {
-    let mut ballast = Vec::new();
-    // Each piece may free some of the kernel's own memory, so the rest is looked at again.
+fn ballast(limit: Bytes) -> anyhow::Result<Ballast> {
+    let mut ballast = Ballast::new();
+    // Each piece may free some of the kernel's own memory, so the rest is looked at again. Pieces, because a list that grows
+    // reserves more than it holds, and a process that has more than the machine cannot be split for a command.
     for _ in 0..5 {
         let surplus = for_use().context("the guest's memory is not known")?.saturating_sub(limit.0);
         if surplus == 0 {
             break;
         }
-        ballast.resize(ballast.len() + usize::try_from(surplus)?, 1);
+        ballast.push(vec![1; usize::try_from(surplus)?]);
     }
     Ok(ballast)
 }

@@ -14,12 +14,19 @@ pub const INTEGRITY: [&str; 2] = ["read-back", "survivors"];
 /// Below this share of its bytes on the device, data was packed or compressed.
 const STORED_SHARE: f64 = 0.95;
 
+/// The name of the control of a modelled disk's speed; where it does not hold, no time says anything.
+pub const FLOOR: &str = "floor";
+/// How many times slower than no disk at all a modelled one must be.
+const FLOORS: u64 = 20;
+
 /// What the host saw that stands in no event of the record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Witness<'a> {
     /// The mount that was asked for.
     pub asked: Option<&'a Mount>,
     pub cold: Option<&'a Raw>,
+    /// Where the disk is modelled: what a request costs without it, and with it.
+    pub floor: Option<&'a Raw>,
     /// Whether the ground's device goes past the host's page cache; `None` where there is no such device.
     pub direct: Option<bool>,
 }
@@ -32,6 +39,7 @@ pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<Control> {
         cold(job, witness.cold),
         flush(record),
         clock(record),
+        floor(witness.floor),
         host_cache(record, job, witness.direct),
         host_counters(record),
         stored(&record.trees),
@@ -127,6 +135,17 @@ fn clock(record: &Record) -> Option<Control> {
 }
 
 /// A trial that claims cold caches must find the host's cold too.
+/// A disk that is hardly slower than the way to it cannot be told from that way.
+fn floor(seen: Option<&Raw>) -> Option<Control> {
+    let ns = |name: &str| seen?.get(name).copied();
+    let (floor, service) = (ns("floor_ns")?, ns("service_ns")?);
+    let micros = |ns: u64| ns as f64 / 1e3;
+    let asked = format!("a request takes {FLOORS} times what it would without a disk");
+    let seen =
+        format!("{:.1} µs for 4 KiB at random, {:.1} µs without a disk", micros(service), micros(floor));
+    control(FLOOR, asked, seen, yes_or(Held::Label, service >= FLOORS * floor))
+}
+
 fn host_cache(record: &Record, job: &Job, direct: Option<bool>) -> Option<Control> {
     let direct = direct?;
     let way = if direct { "direct I/O on the image" } else { "the image is in the host's page cache too" };

@@ -10,7 +10,7 @@ use crate::agent::protocol::{Buckets, Event, Job, Role, Step, Stepped, WorkSpec}
 use crate::grounds::{Ended, GroundTraits, Stamped};
 use crate::probes::Raw;
 use crate::store::Attached;
-use crate::store::record::{Circumstances, ClockKind, Control, Held, Outcome, Record, SCHEMA};
+use crate::store::record::{Circumstances, ClockKind, Control, Fidelity, Held, Outcome, Record, SCHEMA};
 use crate::workloads;
 
 /// A trial whose events are still coming.
@@ -19,6 +19,8 @@ pub struct Fold<'a> {
     record: Record,
     histograms: Vec<Buckets>,
     cold: Option<Raw>,
+    /// What a request costs where the disk is modelled.
+    floor: Option<Raw>,
     direct: Option<bool>,
     /// The step that has begun and not ended.
     step: Option<String>,
@@ -51,6 +53,7 @@ impl<'a> Fold<'a> {
             record,
             histograms: Vec::new(),
             cold: None,
+            floor: None,
             direct: None,
             step: None,
             offsets_ns: Vec::new(),
@@ -86,6 +89,7 @@ impl<'a> Fold<'a> {
             Event::NotAvailable { name, reason } => {
                 self.record.not_available.insert(name, reason);
             }
+            Event::Seen { control, raw } if control == "floor" => self.floor = Some(raw),
             Event::Seen { raw, .. } => self.cold = Some(raw),
             Event::Tree(tree) => self.record.trees.push(tree),
             Event::PowerCut { work, phases, clock_ns } => {
@@ -135,8 +139,12 @@ impl<'a> Fold<'a> {
             .steps
             .iter()
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
-        let witness = Witness { asked, cold: self.cold.as_ref(), direct: self.direct };
+        let floor = self.floor.as_ref();
+        let witness = Witness { asked, cold: self.cold.as_ref(), floor, direct: self.direct };
         self.record.controls = controls::judge(&self.record, self.job, witness);
+        if self.record.controls.iter().any(|c| c.name == controls::FLOOR && c.held == Held::Label) {
+            self.record.fidelity = Fidelity::FloorBound;
+        }
         (self.record.outcome, self.record.reason) = self.outcome(&ended);
         if let Some(engine) = workloads::engine(&self.job.work.engine)
             && let Ok(work) = engine.parse(&self.job.work.parameters)

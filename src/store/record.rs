@@ -134,12 +134,14 @@ pub enum Fidelity {
     VmEmulated,
     /// A modelled disk in virtual time: times are those of the model, the same on every machine.
     Model,
+    /// The same, with a disk that is hardly slower than the way to it: no time says anything about it.
+    FloorBound,
 }
 
 impl Fidelity {
     /// Whether times measured there say anything about a real machine.
     pub fn times_count(self) -> bool {
-        self != Fidelity::VmEmulated
+        !matches!(self, Fidelity::VmEmulated | Fidelity::FloorBound)
     }
 }
 

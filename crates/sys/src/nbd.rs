@@ -10,6 +10,7 @@ const NBD_SET_SOCK: libc::Ioctl = 0xab00;
 const NBD_SET_BLKSIZE: libc::Ioctl = 0xab01;
 const NBD_DO_IT: libc::Ioctl = 0xab03;
 const NBD_SET_SIZE_BLOCKS: libc::Ioctl = 0xab07;
+const NBD_DISCONNECT: libc::Ioctl = 0xab08;
 const NBD_SET_FLAGS: libc::Ioctl = 0xab0a;
 
 const HAS_FLAGS: u32 = 1;
@@ -51,4 +52,16 @@ pub fn serve(device: &File, socket: &OwnedFd, shape: Shape) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Asks whoever serves `device` to hang up.
+///
+/// # Errors
+/// When nobody serves it.
+pub fn disconnect(device: &File) -> io::Result<()> {
+    // SAFETY: this ioctl takes no argument.
+    match unsafe { libc::ioctl(device.as_raw_fd(), NBD_DISCONNECT, 0) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }

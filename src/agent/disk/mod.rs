@@ -8,12 +8,13 @@
 //! ```
 //! Nothing of it is timed by the host, so that with an instruction counter for a clock every run is the same.
 
+mod floor;
 pub mod layout;
 pub mod outbox;
 pub mod request;
 mod server;
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -62,8 +63,8 @@ fn publish(totals: Totals) {
     *TOTALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(totals);
 }
 
-/// Starts the disk's threads. They end with the guest.
-pub fn start(modelled: &Modelled, window: Bytes) -> anyhow::Result<()> {
+/// Starts the disk's threads, which end with the guest. Returns the floor.
+pub fn start(modelled: &Modelled, window: Bytes) -> anyhow::Result<Floor> {
     let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
     let spec = Spec::parse(&text).context("the disk is not understood")?;
     let layout = Layout::new(window);
@@ -72,20 +73,19 @@ pub fn start(modelled: &Modelled, window: Bytes) -> anyhow::Result<()> {
         drive: Drive::new(&spec, modelled.draw),
         offset: modelled.offset.0 / SECTOR,
         store: map(layout.store).context("could not map the disk's store")?,
-        requests: Outbox::new(map(layout.requests).context("could not map the list of requests")?),
+        requests: Some(Outbox::new(map(layout.requests).context("could not map the list of requests")?)),
     };
-    let shape = nbd::Shape {
-        block: spec.logical_block(),
-        blocks: window.0 / u64::from(spec.logical_block()),
-        is_rotational: spec.is_rotational(),
-        discards: false,
-    };
-    let (ours, kernels) = UnixStream::pair().context("could not make a socket pair")?;
-    let device = OpenOptions::new().read(true).write(true).open(DEVICE);
-    let device = device.with_context(|| format!("could not open {DEVICE}"))?;
-    thread::Builder::new().name("disk".into()).spawn(move || server.serve(ours))?;
-    thread::Builder::new().name("disk-kernel".into()).spawn(move || attach(&device, kernels, shape))?;
-    Ok(())
+    let floor_ns =
+        floor::measure(&layout).context("could not measure what a request costs without a disk")?;
+    attach(Path::new(DEVICE), server, &spec, window)?;
+    Ok(Floor { floor_ns, service_ns: spec.service_4k_ns() })
+}
+
+/// What a request costs when its disk takes no time, and what it takes on this one, for a read of 4 KiB at a random place.
+#[derive(Clone, Copy, Debug)]
+pub struct Floor {
+    pub floor_ns: u64,
+    pub service_ns: u64,
 }
 
 /// Where the guest's events go.
@@ -101,9 +101,10 @@ pub fn seed_random(seed: u64) -> anyhow::Result<()> {
     fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random numbers")
 }
 
-/// Whether the kernel has taken the disk.
-pub fn is_there() -> bool {
-    Path::new("/sys/block/nbd0/pid").exists()
+/// Whether the kernel has taken this disk and knows its size.
+pub fn is_there(device: &str) -> bool {
+    let size = Path::new("/sys/class/block").join(device.trim_start_matches("/dev/")).join("size");
+    std::fs::read_to_string(size).is_ok_and(|sectors| sectors.trim() != "0")
 }
 
 pub const SECTOR: u64 = 512;
@@ -113,8 +114,22 @@ fn complain(what: &str) {
     let _ = std::fs::write("/dev/kmsg", format!("fsderby: {what}\n"));
 }
 
-fn attach(device: &File, socket: UnixStream, shape: nbd::Shape) {
-    if let Err(e) = nbd::serve(device, &OwnedFd::from(socket), shape) {
-        complain(&format!("the modelled disk could not be attached: {e}"));
-    }
+/// Has the server answer for this device.
+fn attach(path: &Path, server: Server, spec: &Spec, window: Bytes) -> anyhow::Result<()> {
+    let shape = nbd::Shape {
+        block: spec.logical_block(),
+        blocks: window.0 / u64::from(spec.logical_block()),
+        is_rotational: spec.is_rotational(),
+        discards: false,
+    };
+    let (ours, kernels) = UnixStream::pair().context("could not make a socket pair")?;
+    let device = OpenOptions::new().read(true).write(true).open(path);
+    let device = device.with_context(|| format!("could not open {}", path.display()))?;
+    thread::Builder::new().name("disk".into()).spawn(move || server.serve(ours))?;
+    thread::Builder::new().name("disk-kernel".into()).spawn(move || {
+        if let Err(e) = nbd::serve(&device, &OwnedFd::from(kernels), shape) {
+            complain(&format!("the modelled disk could not be attached: {e}"));
+        }
+    })?;
+    Ok(())
 }
