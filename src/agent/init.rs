@@ -36,6 +36,10 @@ pub enum Mishap {
     Panic,
     /// Nothing happens any more.
     Hang,
+    /// Nothing happens any more, and the CPU is busy with it.
+    Spin,
+    /// The modelled disk's server is gone.
+    DiskLost,
 }
 
 /// The hidden role `init`. The machine is off before it returns.
@@ -87,8 +91,10 @@ fn read_job() -> Option<anyhow::Result<Job>> {
 /// Where events go: into memory that the host looks at where its clock must not be felt, else through a port.
 fn way_out(job: Option<&anyhow::Result<Job>>, mishap: Option<Mishap>) -> anyhow::Result<Box<dyn Write>> {
     match job {
-        Some(Ok(Job { device: Dev::Model(_), size, .. })) => Ok(Box::new(disk::events(*size)?)),
-        _ => Ok(Box::new(Port { file: open_port()?, mishap })),
+        Some(Ok(Job { device: Dev::Model(_), size, .. })) => {
+            Ok(Box::new(WayOut { way: disk::events(*size)?, mishap }))
+        }
+        _ => Ok(Box::new(WayOut { way: open_port()?, mishap })),
     }
 }
 
@@ -181,34 +187,39 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-/// The port; with a mishap, which strikes when the work is announced.
-struct Port {
-    file: File,
+/// Where events go; with a mishap, which strikes when the work is announced.
+struct WayOut<W> {
+    way: W,
     mishap: Option<Mishap>,
 }
 
-impl Write for Port {
+impl<W: Write> Write for WayOut<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        let written = self.way.write(bytes)?;
         const WORK: &[u8] = br#""step":"work""#;
-        if self.mishap.is_some() && bytes.windows(WORK.len()).any(|w| w == WORK) {
-            self.strike()?;
+        if bytes.windows(WORK.len()).any(|w| w == WORK)
+            && let Some(mishap) = self.mishap
+        {
+            strike(mishap)?;
         }
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.way.flush()
     }
 }
 
-impl Port {
-    fn strike(&self) -> io::Result<()> {
-        if self.mishap == Some(Mishap::Panic) {
-            fs::write("/proc/sysrq-trigger", "c")?;
-        }
-        loop {
-            std::thread::sleep(PATIENCE);
-        }
+fn strike(mishap: Mishap) -> io::Result<()> {
+    match mishap {
+        Mishap::Panic => fs::write("/proc/sysrq-trigger", "c")?,
+        Mishap::DiskLost => return disk::lose(),
+        Mishap::Spin => loop {
+            std::hint::spin_loop();
+        },
+        Mishap::Hang => {}
+    }
+    loop {
+        std::thread::sleep(PATIENCE);
     }
 }

@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::race::INTERRUPTED;
 use crate::agent::protocol::Event;
 use crate::grounds::{Ended, Ground, Next};
-use crate::store::record::Circumstances;
+use crate::store::record::{Circumstances, ClockKind};
 
 /// How often the world is looked at while an agent is silent.
 const LOOK: Duration = Duration::from_millis(200);
@@ -48,6 +48,8 @@ impl Launcher<'_> {
         let mut launched = self.ground.launch(std::slice::from_ref(&job))?;
         fold.launched(launched.ingredients());
         let mut heard = Instant::now();
+        // There a guest says nothing while it works, and its ground knows better whether it lives.
+        let in_virtual_time = self.ground.traits().clock == ClockKind::Virtual;
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 fold.void(INTERRUPTED);
@@ -66,7 +68,7 @@ impl Launcher<'_> {
                     fold.event(stamped);
                 }
                 Next::Damaged(what) => fold.void(what),
-                Next::Quiet if heard.elapsed() < SILENCE => {}
+                Next::Quiet if in_virtual_time || heard.elapsed() < SILENCE => {}
                 Next::Quiet => {
                     fold.hung(SILENCE);
                     launched.stop();

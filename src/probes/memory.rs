@@ -7,6 +7,7 @@ use procfs::Current;
 use super::{NotAvailable, Probe, Raw, Running, Site};
 use crate::agent::memory_peak;
 use crate::story::Story;
+use crate::units::MIB;
 
 pub struct Memory;
 
@@ -19,7 +20,8 @@ impl Probe for Memory {
         Story {
             what: "The most memory that the workload and its page cache took together.",
             origin: "memory.max_usage_in_bytes or memory.peak of the memory group; in a guest /proc/meminfo: what is free, cached or reclaimable \
-                     when the work begins, which is all there is.",
+                     when the work begins, which is all there is, \
+                     but for 8 MiB of the kernel's own.",
             limits: "Not every filesystem's writeback is charged to the group that dirtied the pages; a small virtual machine is the equal limit.",
         }
     }
@@ -36,11 +38,16 @@ impl Probe for Memory {
     }
 }
 
+/// What the kernel's own threads need to write back, beside what they write: in 24 MiB with nothing beside them the segment
+/// constructor of NILFS2 waits for memory that only it can free. On this machine they take it from outside the group.
+const WRITEBACKS_OWN: u64 = 8 * MIB;
+
 /// What pages and processes can still take: free memory, and what the kernel gives up for them. Bytes.
 pub fn for_use() -> Option<u64> {
     let about = procfs::Meminfo::current().ok()?;
     let cached = about.active_file? + about.inactive_file?;
-    Some(about.mem_free + cached + about.s_reclaimable.unwrap_or(0))
+    let all = about.mem_free + cached + about.s_reclaimable.unwrap_or(0);
+    Some(all.saturating_sub(WRITEBACKS_OWN))
 }
 
 struct Bounded(u64);

@@ -88,6 +88,11 @@ pub struct Floor {
     pub service_ns: u64,
 }
 
+/// Has the kernel lose the disk, as if its server had died.
+pub fn lose() -> std::io::Result<()> {
+    nbd::disconnect(&OpenOptions::new().read(true).open(DEVICE)?)
+}
+
 /// Where the guest's events go.
 pub fn events(window: Bytes) -> anyhow::Result<Outbox> {
     let range = Layout::new(window).events;

@@ -14,8 +14,6 @@ use crate::grounds::{Ended, Launched, Next};
 
 /// How often the guest's memory is looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// A guest that used so much of the host's CPU without an event spins.
-const SPINS: Duration = Duration::from_secs(1800);
 /// A guest that used none for so long waits for what will never come.
 const STUCK: Duration = Duration::from_secs(120);
 
@@ -26,6 +24,8 @@ pub struct Guest {
     /// Bytes of events that were read.
     read: u64,
     heard: Heard,
+    /// A guest that used so much of the host's CPU without an event spins.
+    patience: Duration,
     fault: Option<String>,
     ingredients: BTreeMap<String, String>,
 }
@@ -38,9 +38,14 @@ struct Heard {
 }
 
 impl Guest {
-    pub fn new(running: Running, layout: Layout, ingredients: BTreeMap<String, String>) -> Self {
+    pub fn new(
+        running: Running,
+        layout: Layout,
+        patience: Duration,
+        ingredients: BTreeMap<String, String>,
+    ) -> Self {
         let heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
-        Guest { running, layout, lines: Lines::default(), read: 0, heard, fault: None, ingredients }
+        Guest { running, layout, lines: Lines::default(), read: 0, heard, patience, fault: None, ingredients }
     }
 
     fn switch_off(&mut self, why: Option<String>) {
@@ -64,10 +69,10 @@ impl Guest {
         if cpu > self.heard.cpu {
             (self.heard.cpu, self.heard.moved) = (cpu, Instant::now());
         }
-        if cpu.saturating_sub(self.heard.event_cpu) > SPINS {
+        if cpu.saturating_sub(self.heard.event_cpu) > self.patience {
             self.switch_off(Some(format!(
                 "the guest spins: it said nothing for {} s of CPU time",
-                SPINS.as_secs()
+                self.patience.as_secs()
             )));
         } else if self.heard.moved.elapsed() > STUCK {
             self.switch_off(Some(format!("the guest is stuck: it did nothing for {} s", STUCK.as_secs())));

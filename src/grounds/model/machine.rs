@@ -10,7 +10,8 @@ use anyhow::Context;
 use fsderby_sys::process::tied_command;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::super::vm::machine::{in_memory, shown};
+use super::super::vm::machine::{in_memory, mishap, shown};
+use crate::agent::Mishap;
 use crate::agent::disk::layout::Layout;
 use crate::units::{Bytes, MIB};
 
@@ -39,6 +40,7 @@ pub struct Machine<'a> {
     pub memory: Bytes,
     pub layout: Layout,
     pub mips: u32,
+    pub mishap: Option<Mishap>,
 }
 
 /// A machine that runs.
@@ -123,8 +125,9 @@ impl Machine<'_> {
     fn kernel_arguments(&self) -> String {
         format!(
             "console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off rdinit=/init norandmaps \
-             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz=1000000 mem={}M -- init",
-            self.memory.0 / MIB
+             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz=1000000 mem={}M -- init{}",
+            self.memory.0 / MIB,
+            mishap(self.mishap)
         )
     }
 }

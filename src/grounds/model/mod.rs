@@ -14,6 +14,7 @@ mod machine;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use fsderby_diskmodel::{Draw, Spec};
@@ -26,8 +27,8 @@ use super::vm::machine::QEMU;
 use super::vm::modules_missing;
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need};
 use crate::agent::disk::layout::Layout;
-use crate::agent::find_program;
 use crate::agent::protocol::{Dev, Job, Modelled};
+use crate::agent::{Mishap, find_program};
 use crate::filesystems::KernelNeed;
 use crate::store::record::ClockKind;
 use crate::story::Story;
@@ -42,6 +43,8 @@ const OVERHEAD: u64 = 160 * MIB;
 const LEAST_MEMORY: u64 = 16 * MIB;
 /// Instructions a second, in millions, unless the experiment says otherwise; the ensemble halves and doubles it.
 const MIPS: u32 = 500;
+
+const SPINS: Duration = Duration::from_secs(1800);
 
 pub struct ModelKind;
 
@@ -83,6 +86,9 @@ pub struct Model {
     kernel: Option<String>,
     /// The program that becomes the guest's init: this one.
     pub agent: PathBuf,
+    /// A guest that used so much of the host's CPU without an event spins.
+    pub patience: Duration,
+    pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
 }
 
@@ -112,6 +118,8 @@ impl std::str::FromStr for Model {
             draws: true,
             kernel: None,
             agent: "/proc/self/exe".into(),
+            patience: SPINS,
+            mishap: None,
             found: OnceLock::new(),
         };
         for setting in parts {
@@ -267,6 +275,7 @@ impl Ground for Model {
             memory: memory(job.memory, job.size),
             layout,
             mips: modelled.mips,
+            mishap: self.mishap,
         };
         let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
         let ingredients = [
@@ -277,7 +286,7 @@ impl Ground for Model {
             ("machine", hash(machine.shape()?.as_bytes())),
         ];
         let ingredients = ingredients.map(|(name, hash)| (name.to_owned(), hash)).into();
-        Ok(Box::new(Guest::new(machine.start()?, layout, ingredients)))
+        Ok(Box::new(Guest::new(machine.start()?, layout, self.patience, ingredients)))
     }
 }
 

@@ -115,13 +115,15 @@ impl Machine<'_> {
             text += &format!(" tsc_early_khz={khz} tsc=reliable");
         }
         text += " -- init";
-        match self.mishap {
-            Some(Mishap::Panic) => text += " panic",
-            Some(Mishap::Hang) => text += " hang",
-            None => {}
-        }
-        Ok(text)
+        Ok(text + &mishap(self.mishap))
     }
+}
+
+/// What tells a guest's init of a mishap.
+pub fn mishap(mishap: Option<Mishap>) -> String {
+    use clap::ValueEnum;
+    let named = mishap.and_then(|mishap| mishap.to_possible_value());
+    named.map_or(String::new(), |value| format!(" {}", value.get_name()))
 }
 
 /// Has reads and writes of this image go past the host's page cache, where its filesystem allows that; says whether.

@@ -1,0 +1,187 @@
+//! Real filesystems on a modelled disk in virtual time: the same run gives the same record to the nanosecond, and what goes wrong
+//! in a guest is one failed trial. As any user.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod support;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fsderby::agent::{Mishap, find_program};
+use fsderby::grounds::Ground;
+use fsderby::grounds::model::Model;
+use fsderby::grounds::vm::kernel;
+use fsderby::lab::experiment::Experiment;
+use fsderby::lab::plan::{Plan, Rounds};
+use fsderby::lab::race::{Race, Watch};
+use fsderby::lab::rerun::{Compared, candidates, rerun};
+use fsderby::lab::skips::Skip;
+use fsderby::store::machine::Machine;
+use fsderby::store::record::{ClockKind, Fidelity, Outcome, Record};
+use fsderby::store::{self, Folder, Run};
+use support::{desk::Desk, skipped};
+
+/// Whether guests can be started; said where they cannot.
+fn has_guests(what: &str) -> bool {
+    let lacks = if find_program("qemu-system-x86_64").is_none() {
+        "there is no qemu-system-x86_64 (apt-get install qemu-system-x86)"
+    } else if kernel::find(None).is_none() {
+        "there is no kernel (fsderby kernel fetch)"
+    } else {
+        return true;
+    };
+    skipped(what, lacks);
+    false
+}
+
+struct Quiet;
+
+impl Watch for Quiet {
+    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
+    fn trial(&mut self, name: &str, _: Option<Duration>) {
+        eprintln!("{name}");
+    }
+    fn tick(&mut self, _: u64, _: u64) {}
+    fn record(&mut self, _: &Record) {}
+    fn round(&mut self, _: u32, _: Rounds) {}
+}
+
+fn model(text: &str) -> Model {
+    let mut model: Model = text.parse().unwrap();
+    model.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    model
+}
+
+/// These filesystems proved on this ground, and raced for so many rounds.
+fn race(filesystems: &str, ground: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
+    let text = format!(
+        "name = \"model\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [{filesystems}]\n\
+         rounds = 1\nseed = 7\nscale = \"1/32\"\n"
+    );
+    let plan = Experiment::parse(&text, "test").unwrap().plan(ground.name(), 1).unwrap();
+    let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
+    let desk = tempfile::tempdir().unwrap();
+    let path = desk.path().join("run");
+    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let before = store::read(&path).unwrap();
+    let stop = AtomicBool::new(false);
+    Race { plan: &plan, ground, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
+        .run(&before)
+        .unwrap();
+    let run = store::read(&path).unwrap();
+    (desk, run)
+}
+
+#[test]
+fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
+    if !has_guests("a modelled disk in virtual time") {
+        return;
+    }
+    let ground = model("diamondmax-plus-8");
+    // Two guests at a time, then one after the other. Btrfs checks itself with threads, ReiserFS is the oldest code.
+    let (_desk, run) = race("\"reiserfs\", \"btrfs\"", &ground, 1, 2);
+    let records = candidates(&run);
+    assert_eq!(records.len(), 4, "{:?}", run.records.iter().map(|r| &r.reason).collect::<Vec<_>>());
+    let mut seen = Vec::new();
+    rerun(&run, &ground, &records, 1, 1, &mut |record, compared| {
+        seen.push((record.trial.clone(), compared.clone()));
+    })
+    .unwrap();
+    for (trial, compared) in &seen {
+        assert_eq!(*compared, Compared::Same, "{trial}");
+    }
+    assert_eq!(seen.len(), records.len());
+    for record in records {
+        assert_eq!(
+            (record.clock, record.fidelity),
+            (ClockKind::Virtual, Fidelity::Model),
+            "{}",
+            record.trial
+        );
+        let disk = |counter| record.probe("disk", counter).unwrap_or(0);
+        assert!(disk("writes") > 0 && disk("rotation_ns") > 0, "{}: {:?}", record.trial, record.probes);
+        // A kernel that wakes its sleepers at its ticks alone makes each answer late by half of one.
+        let tick_ns = 4_000_000;
+        assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{}: {:?}", record.trial, record.probes);
+        assert!(record.requests.is_some() && record.console.is_some());
+    }
+}
+
+#[test]
+fn a_guest_that_panics_spins_or_loses_its_disk_is_one_failed_trial() {
+    if !has_guests("guests that fail on purpose") {
+        return;
+    }
+    for (mishap, words) in [
+        (Mishap::Panic, "Kernel panic"),
+        (Mishap::Spin, "the guest spins"),
+        (Mishap::DiskLost, "failed: Input/output error"),
+    ] {
+        let mut ground = model("diamondmax-plus-8");
+        ground.mishap = Some(mishap);
+        ground.patience = Duration::from_secs(if mishap == Mishap::Spin { 15 } else { 600 });
+        let (_desk, run) = race("\"ext4\"", &ground, 0, 1);
+        let [record] = &run.records[..] else { panic!("{:?}", run.records) };
+        let reason = record.reason.as_deref().unwrap_or_default();
+        assert_eq!(record.outcome, Outcome::Failed, "{mishap:?}: {reason}");
+        assert!(reason.contains(words), "{mishap:?}: {reason}");
+    }
+}
+
+#[test]
+fn what_cannot_be_modelled_is_refused_with_what_to_write() {
+    let desk = Desk::new();
+    let refused = |arguments: &[&str], code: i32, words: &str| {
+        let common = ["run", "--dry-run", "--filesystems", "ext4", "--size", "512m"];
+        let said = desk.say(&[&common[..], arguments].concat());
+        assert_eq!(said.code, code, "{arguments:?}: {said:?}");
+        assert!(said.err.contains(words), "{arguments:?}: {}", said.err);
+    };
+    refused(&["--ground", "model"], 2, "write model:DISK");
+    refused(&["--ground", "model:diamondmax"], 2, "diamondmax-plus-8");
+    refused(&["--ground", "model:./none.toml"], 2, "none.toml");
+    refused(&["--ground", "model:zero,mips=300"], 2, "250 and 500");
+    refused(&["--ground", "model:zero,offset=5"], 2, "whole mebibytes");
+    refused(&["--ground", "model:zero,colour=red"], 2, "says nothing about a model");
+    refused(&["--ground", "loop", "--jobs", "2"], 2, "would disturb each other");
+    desk.file("half.toml", "name = \"half\"\n");
+    refused(&["--ground", "model:./half.toml"], 2, "half.toml is not understood");
+    desk.file("noise.toml", [0xff, 0xfe, 0x00]);
+    refused(&["--ground", "model:./noise.toml"], 2, "noise.toml");
+}
+
+#[test]
+fn a_window_beyond_the_disk_is_refused_before_anything_is_made() {
+    if !has_guests("a window beyond the disk") {
+        return;
+    }
+    let desk = Desk::new();
+    let said = desk.say(&[
+        "run",
+        "--ground",
+        "model:diamondmax-plus-8,offset=38g",
+        "--size",
+        "4g",
+        "--output",
+        "run",
+    ]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("do not fit on the disk"), "{}", said.err);
+    assert!(!desk.path("run").exists());
+}
+
+#[test]
+fn only_runs_in_virtual_time_can_be_run_again() {
+    let desk = Desk::new();
+    let site = desk.path("site");
+    std::fs::create_dir(&site).unwrap();
+    let ground = format!("directory:{}", site.display());
+    let run =
+        ["run", "--ground", &ground, "--workloads", "postmark-quick", "--scale", "1/64", "--memory", "none"];
+    let said = desk.say(&[&run[..], &["--rounds", "1", "--output", "run"]].concat());
+    assert!(matches!(said.code, 0 | 4), "{said:?}");
+    let said = desk.say(&["verify", "run", "--rerun"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("model:DISK"), "{}", said.err);
+}
