@@ -257,6 +257,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             options: vec!["rw".into(), "relatime".into()],
         }),
         steps: Vec::new(),
+        work_window_ns: None,
         space: vec![Space {
             at: At::Fresh,
             total: plan.size,

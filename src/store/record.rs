@@ -60,6 +60,9 @@ pub struct Record {
     pub mounted: Option<Mounted>,
     /// In the order in which they ended.
     pub steps: Vec<Stepped>,
+    /// From the start of the work to the end of the sync, by the agent's clock, which a modelled disk's requests are stamped with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_window_ns: Option<[u64; 2]>,
     pub space: Vec<Space>,
     pub phases: Vec<Phase>,
     /// Counter differences by probe and counter, from the start of the work to the end of the sync.
