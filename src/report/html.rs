@@ -10,6 +10,7 @@ use askama::Template;
 
 use super::chart::{self, Bars, Grouped};
 use super::controls::{self, Controls};
+use super::disk::{self, DiskUse};
 use super::number::{self, Scale};
 use super::sections::{self, Drawing};
 use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
@@ -49,6 +50,7 @@ struct Work<'r> {
     headlines: Vec<Bars>,
     parts: Vec<Part<'r>>,
     latencies: Vec<Latencies>,
+    disk: Option<DiskUse>,
     order: Vec<Round>,
 }
 
@@ -149,7 +151,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
     let page = Page {
         run,
         summary,
-        disk: disk(&run.machine.disk),
+        disk: disk_in_words(&run.machine.disk),
         tools: run
             .machine
             .tools
@@ -166,7 +168,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
 }
 
 /// `sda Example Disk, 500 GiB, rotating, scheduler mq-deadline`
-fn disk(disk: &Disk) -> String {
+fn disk_in_words(disk: &Disk) -> String {
     let named = format!("{} {}", disk.name, disk.model);
     let turns = if disk.rotational { "rotating" } else { "not rotating" };
     // The kernel lists all that it has, with the one that is used in brackets.
@@ -192,6 +194,7 @@ fn work<'r>(run: &'r Run, summary: &'r Summary, work: &'r WorkloadSummary, at: u
         headlines: work.headlines().into_iter().filter_map(chart::bars).collect(),
         parts: work.sections.iter().map(part).collect(),
         latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
+        disk: disk::of(run, work, |label| look(summary, label)),
         order: order(run, summary, work),
     }
 }

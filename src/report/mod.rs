@@ -14,6 +14,7 @@ mod capabilities;
 mod chart;
 mod controls;
 pub mod csv;
+mod disk;
 mod heading;
 pub mod html;
 pub mod json;

@@ -1,0 +1,198 @@
+//! What a modelled disk did in one round: where its time went, and each filesystem's requests over time and place.
+
+mod picture;
+mod requests;
+mod time;
+
+use self::picture::Picture;
+use self::time::Spent;
+use super::chart::{self, Tick, percent};
+use super::number::{Scale, count, list};
+use super::summary::{WorkloadSummary, counted};
+use crate::store::Run;
+use crate::store::record::Record;
+use crate::verdict::ensemble::drawn;
+
+/// Up to so many pictures are unfolded: two rows of them.
+const UNFOLDED: usize = 4;
+/// Less lateness than this share of the time explains nothing.
+const LATE: f64 = 0.02;
+
+/// The classes of the bars' parts, and what they are.
+pub const LEGEND: [(&str, &str); 6] = [
+    ("seek", "seeking"),
+    ("rotation", "waiting for the platter"),
+    ("transfer", "transferring"),
+    ("idle", "mechanism idle"),
+    ("overhead", "commands (beside it)"),
+    ("cpu", "CPU (beside it)"),
+];
+
+/// The same of the pictures.
+pub const REQUESTS: [(&str, &str); 3] = [("write", "writes"), ("read", "reads"), ("flush", "flushes")];
+
+/// A workload's pictures, all of one round, so that all filesystems had the same disk.
+pub struct DiskUse {
+    /// `round 1, the disk as its file says`
+    pub round: String,
+    pub spent: Times,
+    pub pictures: Vec<Figure>,
+    pub unfolded: bool,
+}
+
+/// One stacked bar for each filesystem.
+pub struct Times {
+    pub unit: String,
+    pub ticks: Vec<Tick>,
+    pub rows: Vec<TimeRow>,
+    /// What the parts mean on this disk.
+    pub notes: Vec<String>,
+}
+
+pub struct TimeRow {
+    pub label: String,
+    /// Of the mechanism: look, left, width, words.
+    pub parts: Vec<Part>,
+    pub overhead: Part,
+    pub cpu: Option<Part>,
+    pub value: String,
+    pub words: String,
+}
+
+pub struct Part {
+    pub class: &'static str,
+    pub left: String,
+    pub width: String,
+    pub words: String,
+}
+
+pub struct Figure {
+    pub label: String,
+    pub look: usize,
+    /// Or why there is none.
+    pub picture: Result<Picture, String>,
+}
+
+/// `None` where no disk was modelled. `looks` gives each filesystem its colour.
+pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> Option<DiskUse> {
+    let records = nominal(run, &work.label);
+    let modelled = drawn(records.first()?)?;
+    let round = records[0].round;
+    let draw = match round {
+        1 => "the disk as its file says",
+        _ => "another draw of the disk, as no earlier round has as many trials that count",
+    };
+    let figure = |record: &&Record| Figure {
+        label: record.filesystem.clone(),
+        look: looks(&record.filesystem),
+        picture: picture::of(run, record, modelled.offset),
+    };
+    Some(DiskUse {
+        round: format!("round {round}, {draw}"),
+        spent: times(&records)?,
+        pictures: records.iter().map(figure).collect(),
+        unfolded: records.len() <= UNFOLDED,
+    })
+}
+
+/// The first round of those with the most trials that count; its trials in the order of the plan.
+fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
+    let all: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == workload).collect();
+    let n = |round: u32| all.iter().filter(|r| r.round == round).count();
+    let best = all.iter().map(|r| r.round).max_by_key(|round| (n(*round), std::cmp::Reverse(*round)));
+    let mut records: Vec<&Record> = all.into_iter().filter(|r| Some(r.round) == best).collect();
+    let place = |r: &&Record| run.plan.entrants.iter().position(|e| e.label == r.filesystem);
+    records.sort_by_key(place);
+    records
+}
+
+fn times(records: &[&Record]) -> Option<Times> {
+    let spent: Vec<(&Record, Spent)> = records.iter().filter_map(|r| Some((*r, time::spent(r)?))).collect();
+    // Where no time is the disk's own, lengths must not rank: each bar is as long as the others.
+    let ranks = records.iter().all(|r| r.fidelity.times_count());
+    let longest = spent.iter().map(|(_, s)| s.wall_ns).fold(0.0, f64::max);
+    let (top, unit) = if ranks { (longest * 1.04 / 1e9, "s") } else { (100.0, "%") };
+    let scale = Scale::of(unit, [top]);
+    let row = |(record, spent): &(&Record, Spent)| {
+        let full_ns = if ranks { longest * 1.04 } else { spent.wall_ns };
+        row(&record.filesystem, spent, full_ns, ranks)
+    };
+    (longest > 0.0).then(|| Times {
+        ticks: chart::ticks(top, &scale, 4),
+        rows: spent.iter().map(row).collect(),
+        notes: notes(&spent, ranks),
+        unit: if ranks { scale.unit.clone() } else { "% of each one's own time".to_owned() },
+    })
+}
+
+fn row(label: &str, spent: &Spent, full_ns: f64, ranks: bool) -> TimeRow {
+    let seconds = |ns: f64| Scale::of("s", [spent.wall_ns / 1e9]).with_unit(ns / 1e9);
+    let say = |ns: f64| match ranks {
+        true => format!("{} ({:.0} %)", seconds(ns), 100.0 * ns / spent.wall_ns),
+        false => format!("{:.0} %", 100.0 * ns / spent.wall_ns),
+    };
+    let mut left_ns = 0.0;
+    let mut part = |class: &'static str, name: &str, ns: f64| {
+        let left = percent(left_ns / full_ns * 100.0);
+        left_ns += ns;
+        let width = percent(ns / full_ns * 100.0);
+        Part { class, left, width, words: format!("{label}: {name} {}", say(ns)) }
+    };
+    let parts = vec![
+        part("seek", "seeking", spent.seek_ns),
+        part("rotation", "waiting for the platter", spent.rotation_ns),
+        part("transfer", "transferring", spent.transfer_ns),
+        part("idle", "the mechanism idle", spent.idle_ns),
+    ];
+    let beside = |class: &'static str, name: &str, ns: f64| Part {
+        class,
+        left: percent(0.0),
+        width: percent(ns.min(spent.wall_ns) / full_ns * 100.0),
+        words: format!("{label}: {name} {}", say(ns)),
+    };
+    let words: Vec<String> = parts.iter().map(|p| p.words.clone()).collect();
+    TimeRow {
+        label: label.to_owned(),
+        overhead: beside("overhead", "commands", spent.overhead_ns),
+        cpu: spent.cpu_ns.map(|ns| beside("cpu", "CPU", ns)),
+        value: if ranks { seconds(spent.wall_ns) } else { String::new() },
+        words: words.join("; "),
+        parts,
+    }
+}
+
+/// What must be known to read the bars, and on this disk only.
+fn notes(spent: &[(&Record, Spent)], ranks: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let most = spent.iter().map(|(_, s)| s.at_once).max().unwrap_or(1);
+    if most > 1 {
+        notes.push(format!(
+            "This disk has {} that work at once. Its counters add them up; here the sums are divided by {most}, so that each part is \
+             what one of them did on average.",
+            count(most as usize, "part")
+        ));
+    }
+    if spent.iter().all(|(_, s)| s.seek_ns + s.rotation_ns == 0.0) {
+        notes.push(
+            "It has no arm and no platter: transferring is reading, programming and erasing.".to_owned(),
+        );
+    }
+    let late = |(_, s): &&(&Record, Spent)| s.late_ns > s.wall_ns * LATE;
+    let late: Vec<String> = spent
+        .iter()
+        .filter(late)
+        .map(|(r, s)| format!("{} by {:.0} %", r.filesystem, 100.0 * s.late_ns / s.wall_ns))
+        .collect();
+    if !late.is_empty() {
+        notes.push(format!(
+            "Answers reached the guest later than the model says, in all and of each one's time: {}. What nobody spent on the disk or the CPU              may be that.",
+            list(&late)
+        ));
+    }
+    if !ranks {
+        notes.push(
+            "No time is this disk's own here, so all bars are of one length and rank nobody.".to_owned(),
+        );
+    }
+    notes
+}
