@@ -137,12 +137,14 @@ pub enum Fidelity {
     VmEmulated,
     /// A modelled disk in virtual time: times are those of the model, the same on every machine.
     Model,
+    /// The same with a disk so fast that what its server costs on the guest's CPU passes for the disk's: no time is its own.
+    FloorBound,
 }
 
 impl Fidelity {
     /// Whether times measured there say anything about a real machine.
     pub fn times_count(self) -> bool {
-        self != Fidelity::VmEmulated
+        !matches!(self, Fidelity::VmEmulated | Fidelity::FloorBound)
     }
 }
 
@@ -214,7 +216,7 @@ impl Record {
         self.probes.get(probe)?.get(counter).copied()
     }
 
-    /// Whether this figure says anything where it was measured: on an emulated CPU no time does, and no share of one.
+    /// Whether this figure says anything where it was measured: where times do not count, no share of one does either.
     pub fn says(&self, metric: &Metric) -> bool {
         self.fidelity.times_count() || (metric.of != Of::Time && !metric.name.starts_with("cpu."))
     }
