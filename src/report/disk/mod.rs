@@ -196,3 +196,52 @@ fn notes(spent: &[(&Record, Spent)], ranks: bool) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::example_model;
+    use super::*;
+
+    fn used(run: &Run) -> DiskUse {
+        let summary = super::super::Report::of(run).summary;
+        of(run, &summary.workloads[0], |_| 0).expect("the disk was modelled")
+    }
+
+    #[test]
+    fn every_filesystem_of_the_nominal_round_has_a_bar_and_a_picture() {
+        let example = example_model::draws(2);
+        let used = used(&example.run);
+        assert_eq!((used.round.as_str(), used.unfolded), ("round 1, the disk as its file says", true));
+        assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
+        let picture = used.pictures[0].picture.as_ref().expect("the requests are there");
+        assert_eq!(picture.counts, "1,800 writes, 180 reads, 20 flushes");
+        // 35 % of the longest, which ends 4 % before the chart does.
+        assert_eq!(used.spent.rows[0].parts[0].width, "33.65%");
+    }
+
+    #[test]
+    fn a_list_that_is_missing_or_altered_gives_a_sentence() {
+        let mut example = example_model::draws(1);
+        let files: Vec<String> =
+            example.run.records.iter().filter_map(|r| Some(r.requests.as_ref()?.path.clone())).collect();
+        std::fs::remove_file(&files[0]).unwrap();
+        std::fs::write(&files[1], "others").unwrap();
+        example.run.records[2].requests = None;
+        let said: Vec<String> =
+            used(&example.run).pictures.into_iter().filter_map(|p| p.picture.err()).collect();
+        let said = said.join(" ");
+        for why in ["No such file", "is not what was stored", "was not kept"] {
+            assert!(said.contains(why), "{said}");
+        }
+    }
+
+    #[test]
+    fn where_times_do_not_count_all_bars_are_of_one_length() {
+        let mut example = example_model::draws(1);
+        for record in &mut example.run.records {
+            record.fidelity = crate::store::record::Fidelity::FloorBound;
+        }
+        let used = used(&example.run);
+        assert!(used.spent.rows.iter().all(|row| row.value.is_empty() && row.parts[0].width == "35.00%"));
+    }
+}
