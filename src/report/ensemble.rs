@@ -101,11 +101,11 @@ fn decides(pairs: &[&Pair]) -> String {
     match first.as_slice() {
         [] if open.is_empty() => "No pair depends on what is not known about the disk.".to_owned(),
         [] => "What decides them is none of the parameters that were varied.".to_owned(),
+        [(title, 1)] if open.len() == 1 => format!("Its ratio goes most with {title}."),
         parts => {
             let parts: Vec<String> =
                 parts.iter().map(|(title, n)| format!("{title} ({n} of {})", open.len())).collect();
-            let whose = if open.len() == 1 { "Its ratio goes" } else { "Their ratios go" };
-            format!("{whose} most with {}.", list(&parts))
+            format!("Their ratios go most with {}.", list(&parts))
         }
     }
 }
@@ -306,7 +306,7 @@ mod tests {
             "Better than all others, robust to the disk model: cedarfs at letters-quick (transactions)."
         );
         assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
-        assert_eq!(said[2], "Its ratio goes most with write cache (1 of 1).");
+        assert_eq!(said[2], "Its ratio goes most with the write cache.");
         assert!(summary.heading.brief.len() == 4 && summary.heading.next.is_none());
         let all = said.join(" ");
         assert!(
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(of("birchfs"), Some(["rowanfs", "–", "alderfs"].map(str::to_owned)));
         let shown = shown(&summary.workloads[0], "transactions");
         assert!(shown[0].is_open() && !shown[1].is_open());
-        assert_eq!(shown[0].deciders[0].title, "write cache");
+        assert_eq!(shown[0].deciders[0].title, "the write cache");
         assert!(shown[0].deciders[0].levels.contains("write-through 1.2"), "{}", shown[0].deciders[0].levels);
     }
 }

@@ -86,10 +86,10 @@ impl Parameter {
 
     pub fn title(self) -> &'static str {
         match self {
-            Parameter::SeekTime => "seek or access time",
-            Parameter::CachePolicy => "write cache",
-            Parameter::ReadSegments => "read segments",
-            Parameter::CpuSpeed => "CPU speed",
+            Parameter::SeekTime => "the seek or access time",
+            Parameter::CachePolicy => "the write cache",
+            Parameter::ReadSegments => "the read segments",
+            Parameter::CpuSpeed => "the CPU's speed",
         }
     }
 }

@@ -4,6 +4,8 @@ mod picture;
 mod requests;
 mod time;
 
+use fsderby_diskmodel::{SHIPPED, Spec};
+
 use self::picture::Picture;
 use self::time::Spent;
 use super::chart::{self, Tick, percent};
@@ -19,13 +21,14 @@ const UNFOLDED: usize = 4;
 const LATE: f64 = 0.02;
 
 /// The classes of the bars' parts, and what they are.
-pub const LEGEND: [(&str, &str); 6] = [
+pub const LEGEND: [(&str, &str); 7] = [
     ("seek", "seeking"),
     ("rotation", "waiting for the platter"),
     ("transfer", "transferring"),
     ("idle", "mechanism idle"),
-    ("overhead", "commands (beside it)"),
-    ("cpu", "CPU (beside it)"),
+    ("held", "a request in the disk"),
+    ("overhead", "commands"),
+    ("cpu", "CPU"),
 ];
 
 /// The same of the pictures.
@@ -53,8 +56,8 @@ pub struct TimeRow {
     pub label: String,
     /// Of the mechanism: look, left, width, words.
     pub parts: Vec<Part>,
-    pub overhead: Part,
-    pub cpu: Option<Part>,
+    /// What went on beside it, a thin bar each.
+    pub beside: Vec<Part>,
     pub value: String,
     pub words: String,
 }
@@ -87,10 +90,16 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> O
         look: looks(&record.filesystem),
         picture: picture::of(run, record, modelled.offset),
     };
+    let pictures: Vec<Figure> = records.iter().map(figure).collect();
+    let members = members(&modelled.disk);
+    let spent = records.iter().zip(&pictures).filter_map(|(record, figure)| {
+        let held_ns = figure.picture.as_ref().ok().and_then(|p| p.held_ns);
+        Some(Trial { record, spent: time::spent(record, members)?, held_ns: held_ns.map(|ns| ns as f64) })
+    });
     Some(DiskUse {
         round: format!("round {round}, {draw}"),
-        spent: times(&records)?,
-        pictures: records.iter().map(figure).collect(),
+        spent: times(&spent.collect::<Vec<Trial<'_>>>())?,
+        pictures,
         unfolded: records.len() <= UNFOLDED,
     })
 }
@@ -106,26 +115,39 @@ fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
     records
 }
 
-fn times(records: &[&Record]) -> Option<Times> {
-    let spent: Vec<(&Record, Spent)> = records.iter().filter_map(|r| Some((*r, time::spent(r)?))).collect();
+/// A trial's time by the disk's counters, and how long the disk held a request.
+struct Trial<'r> {
+    record: &'r Record,
+    spent: Spent,
+    held_ns: Option<f64>,
+}
+
+/// How many members or dies a shipped disk has; of any other kind, one.
+fn members(disk: &str) -> Option<u64> {
+    let (_, text) = SHIPPED.iter().find(|(name, _)| *name == disk)?;
+    let spec = Spec::parse(text).ok()?;
+    let value = spec.values().iter().find(|v| v.key == "members" || v.key == "dies");
+    Some(value.and_then(|v| v.value.parse().ok()).unwrap_or(1))
+}
+
+fn times(trials: &[Trial<'_>]) -> Option<Times> {
     // Where no time is the disk's own, lengths must not rank: each bar is as long as the others.
-    let ranks = records.iter().all(|r| r.fidelity.times_count());
-    let longest = spent.iter().map(|(_, s)| s.wall_ns).fold(0.0, f64::max);
+    let ranks = trials.iter().all(|t| t.record.fidelity.times_count());
+    let longest = trials.iter().map(|t| t.spent.wall_ns).fold(0.0, f64::max);
     let (top, unit) = if ranks { (longest * 1.04 / 1e9, "s") } else { (100.0, "%") };
     let scale = Scale::of(unit, [top]);
-    let row = |(record, spent): &(&Record, Spent)| {
-        let full_ns = if ranks { longest * 1.04 } else { spent.wall_ns };
-        row(&record.filesystem, spent, full_ns, ranks)
-    };
+    let row = |trial: &Trial<'_>| row(trial, if ranks { longest * 1.04 } else { trial.spent.wall_ns }, ranks);
     (longest > 0.0).then(|| Times {
         ticks: chart::ticks(top, &scale, 4),
-        rows: spent.iter().map(row).collect(),
-        notes: notes(&spent, ranks),
+        rows: trials.iter().map(row).collect(),
+        notes: notes(trials, ranks),
         unit: if ranks { scale.unit.clone() } else { "% of each one's own time".to_owned() },
     })
 }
 
-fn row(label: &str, spent: &Spent, full_ns: f64, ranks: bool) -> TimeRow {
+fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
+    let Trial { record, spent, held_ns } = trial;
+    let label = &record.filesystem;
     let seconds = |ns: f64| Scale::of("s", [spent.wall_ns / 1e9]).with_unit(ns / 1e9);
     let say = |ns: f64| match ranks {
         true => format!("{} ({:.0} %)", seconds(ns), 100.0 * ns / spent.wall_ns),
@@ -153,8 +175,14 @@ fn row(label: &str, spent: &Spent, full_ns: f64, ranks: bool) -> TimeRow {
     let words: Vec<String> = parts.iter().map(|p| p.words.clone()).collect();
     TimeRow {
         label: label.to_owned(),
-        overhead: beside("overhead", "commands", spent.overhead_ns),
-        cpu: spent.cpu_ns.map(|ns| beside("cpu", "CPU", ns)),
+        beside: [
+            held_ns.map(|ns| beside("held", "a request in the disk", ns)),
+            Some(beside("overhead", "commands", spent.overhead_ns)),
+            spent.cpu_ns.map(|ns| beside("cpu", "CPU", ns)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         value: if ranks { seconds(spent.wall_ns) } else { String::new() },
         words: words.join("; "),
         parts,
@@ -162,27 +190,26 @@ fn row(label: &str, spent: &Spent, full_ns: f64, ranks: bool) -> TimeRow {
 }
 
 /// What must be known to read the bars, and on this disk only.
-fn notes(spent: &[(&Record, Spent)], ranks: bool) -> Vec<String> {
+fn notes(trials: &[Trial<'_>], ranks: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    let most = spent.iter().map(|(_, s)| s.at_once).max().unwrap_or(1);
+    let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
         notes.push(format!(
-            "This disk has {} that work at once. Its counters add them up; here the sums are divided by {most}, so that each part is \
-             what one of them did on average.",
+            "This disk has {} that work at once, members or dies. Its counters add them up; here the sums are divided by {most}, so that the \
+             mechanism is what one of them did on average: while one is waited for, the others may be idle.",
             count(most as usize, "part")
         ));
     }
-    if spent.iter().all(|(_, s)| s.seek_ns + s.rotation_ns == 0.0) {
+    if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
         notes.push(
             "It has no arm and no platter: transferring is reading, programming and erasing.".to_owned(),
         );
     }
-    let late = |(_, s): &&(&Record, Spent)| s.late_ns > s.wall_ns * LATE;
-    let late: Vec<String> = spent
-        .iter()
-        .filter(late)
-        .map(|(r, s)| format!("{} by {:.0} %", r.filesystem, 100.0 * s.late_ns / s.wall_ns))
-        .collect();
+    let late = |t: &Trial<'_>| {
+        let share = t.spent.late_ns / t.spent.wall_ns;
+        (share > LATE).then(|| format!("{} by {:.0} %", t.record.filesystem, 100.0 * share))
+    };
+    let late: Vec<String> = trials.iter().filter_map(late).collect();
     if !late.is_empty() {
         notes.push(format!(
             "Answers reached the guest later than the model says, in all and of each one's time: {}. What nobody spent on the disk or the CPU              may be that.",

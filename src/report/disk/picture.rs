@@ -15,6 +15,8 @@ const SHADES: usize = 4;
 pub struct Picture {
     /// `987 writes, no reads, 69 flushes`
     pub counts: String,
+    /// How long the disk held at least one request; `None` where the work's ends are not known.
+    pub held_ns: Option<u64>,
     /// Where the work's ends are not known: that all of the trial is drawn.
     pub note: &'static str,
     pub layers: Vec<Layer>,
@@ -72,6 +74,7 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
     let (time, place) = (Scale::of("s", [seconds]), Scale::of("bytes", [size]));
     Ok(Picture {
         counts: counts(&seen),
+        held_ns: record.work_window_ns.map(|_| seen.held_ns),
         note: match record.work_window_ns {
             Some(_) => "",
             None => "the record does not say when the work began and ended: all of the trial is drawn",

@@ -28,6 +28,8 @@ pub struct Seen {
     pub read: u64,
     pub written: u64,
     pub flushed: u64,
+    /// How long the disk held at least one request.
+    pub held_ns: u64,
     /// How far a read or write began from where the one before it had ended, by [`DISTANCES`].
     pub distances: [u64; DISTANCES.len()],
     /// How many requests the disk held when one came, by [`DEPTHS`].
@@ -55,6 +57,7 @@ pub fn look(served: &[Served], window: Window) -> Seen {
         read: 0,
         written: 0,
         flushed: 0,
+        held_ns: held_ns(&came, window),
         distances: [0; DISTANCES.len()],
         depths: [0; DEPTHS.len()],
     };
@@ -86,6 +89,18 @@ pub fn look(served: &[Served], window: Window) -> Seen {
         }
     }
     seen
+}
+
+/// The union of the times from arrival to answer, of requests in the order of their arrival.
+fn held_ns(came: &[&Served], window: Window) -> u64 {
+    let mut held = 0;
+    let mut until = window.begin_ns;
+    for served in came {
+        let done = served.done_ns.min(window.end_ns);
+        held += done.saturating_sub(until.max(served.arrived_ns));
+        until = until.max(done);
+    }
+    held
 }
 
 impl Grid {
@@ -159,6 +174,14 @@ mod tests {
         assert_eq!(seen.distances, [1, 0, 1, 0, 0, 0]);
         assert_eq!(seen.depths, [3, 1, 0, 0, 0, 0, 0]);
         assert_eq!((seen.written, seen.flushed, seen.flushes.iter().sum::<u32>()), (3, 1, 1));
+    }
+
+    #[test]
+    fn requests_that_overlap_are_held_once() {
+        let at = |arrived_ns, done_ns| Served { done_ns, ..served(arrived_ns, Op::Write, 4800, 8, 1) };
+        // 1100–1400, with one inside of it and one that outlasts it; later one that the window's end cuts.
+        let list = [at(1100, 1300), at(1150, 1200), at(1250, 1400), at(1900, 2500)];
+        assert_eq!(look(&list, WINDOW).held_ns, 300 + 100);
     }
 
     #[test]

@@ -21,8 +21,9 @@ pub struct Spent {
     pub late_ns: f64,
 }
 
-/// `None` where no disk was modelled, or the work did not end.
-pub fn spent(record: &Record) -> Option<Spent> {
+/// `members` is how many work at once in this disk, where its file is known; else it is guessed from the counters. `None` where
+/// no disk was modelled, or the work did not end.
+pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let counter = |name: &str| Some(record.probe("disk", name)? as f64);
     let step = |name: &str| record.step_ns(name).unwrap_or(0) as f64;
     let wall_ns = record.step_ns("work")? as f64 + step("sync");
@@ -30,7 +31,8 @@ pub fn spent(record: &Record) -> Option<Spent> {
     let busy: f64 = parts.iter().sum();
     // The counters also run while the probes are opened and closed.
     let watched = wall_ns + step("probes-on") + step("probes-off");
-    let at_once = ((busy + counter("idle_ns")?) / watched.max(1.0)).round().max(1.0);
+    let guessed = ((busy + counter("idle_ns")?) / watched.max(1.0)).round().max(1.0);
+    let at_once = members.map_or(guessed, |n| n as f64);
     // What was still going on before the work began may make a little more than there is.
     let fits = (wall_ns / (busy / at_once).max(1.0)).min(1.0);
     let [seek_ns, rotation_ns, transfer_ns] = parts.map(|part| part / at_once * fits);
@@ -74,7 +76,7 @@ mod tests {
             ("idle_ns", 450),
             ("overhead_ns", 70),
         ];
-        let spent = spent(&record(one)).unwrap();
+        let spent = spent(&record(one), None).unwrap();
         assert_eq!((spent.wall_ns, spent.at_once, spent.idle_ns), (1000.0, 1, 400.0));
         assert_eq!((spent.seek_ns, spent.overhead_ns, spent.cpu_ns), (300.0, 70.0, None));
     }
@@ -89,7 +91,7 @@ mod tests {
             ("idle_ns", 3000),
             ("overhead_ns", 0),
         ];
-        let spent = spent(&record(four)).unwrap();
+        let spent = spent(&record(four), None).unwrap();
         assert_eq!(
             (spent.at_once, spent.seek_ns, spent.transfer_ns, spent.idle_ns),
             (4, 100.0, 200.0, 700.0)
@@ -105,13 +107,13 @@ mod tests {
             ("idle_ns", 0),
             ("overhead_ns", 2000),
         ];
-        let spent = spent(&record(more)).unwrap();
+        let spent = spent(&record(more), Some(1)).unwrap();
         assert_eq!((spent.seek_ns, spent.idle_ns), (1000.0, 0.0));
     }
 
     #[test]
     fn a_disk_that_is_not_modelled_says_nothing() {
         let example = example::rounds(1);
-        assert!(example.run.records.iter().all(|r| spent(r).is_none()));
+        assert!(example.run.records.iter().all(|r| spent(r, None).is_none()));
     }
 }
