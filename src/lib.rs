@@ -16,4 +16,5 @@ pub mod report;
 pub mod store;
 pub mod story;
 pub mod units;
+pub mod verdict;
 pub mod workloads;

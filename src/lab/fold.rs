@@ -24,6 +24,7 @@ pub struct Fold<'a> {
     direct: Option<bool>,
     /// The step that has begun and not ended.
     step: Option<String>,
+    work_began_ns: Option<u64>,
     /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
     offsets_ns: Vec<i64>,
     /// Of machines that ran before this one, in the same launch.
@@ -56,6 +57,7 @@ impl<'a> Fold<'a> {
             floor: None,
             direct: None,
             step: None,
+            work_began_ns: None,
             offsets_ns: Vec::new(),
             drift_before_ns: 0,
             done: false,
@@ -72,6 +74,7 @@ impl<'a> Fold<'a> {
             }
             Event::Step { step, clock_ns } => {
                 self.clock(clock_ns, host_ns);
+                self.window(&step, clock_ns);
                 self.step = Some(step);
             }
             Event::Stepped(stepped) => {
@@ -157,6 +160,15 @@ impl<'a> Fold<'a> {
         Folded { record: self.record, attached }
     }
 
+    /// The work begins with its step and ends, sync included, where the probes stop.
+    fn window(&mut self, step: &str, clock_ns: u64) {
+        match step {
+            "work" => self.work_began_ns = Some(clock_ns),
+            "probes-off" => self.record.work_window_ns = self.work_began_ns.map(|began| [began, clock_ns]),
+            _ => {}
+        }
+    }
+
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
         self.offsets_ns.push(host_ns.cast_signed() - agent_ns.cast_signed());
     }
@@ -234,6 +246,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         reason: None,
         mounted: None,
         steps: Vec::new(),
+        work_window_ns: None,
         space: Vec::new(),
         phases: Vec::new(),
         probes: BTreeMap::new(),

@@ -220,7 +220,7 @@ fn share(value: f64, top: f64) -> f64 {
     (value / top * 100.0).clamp(0.0, 100.0)
 }
 
-fn percent(value: f64) -> String {
+pub(super) fn percent(value: f64) -> String {
     format!("{value:.2}%")
 }
 
@@ -231,7 +231,7 @@ fn scale_end(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// At most so many steps from 0, and at least half as many.
-fn ticks(top: f64, scale: &Scale, most: u32) -> Vec<Tick> {
+pub(super) fn ticks(top: f64, scale: &Scale, most: u32) -> Vec<Tick> {
     let step = step(top, scale, most);
     let scale = scale.for_ticks(step);
     let tick = |i: usize| {

@@ -25,10 +25,15 @@ use crate::workloads::{Phase, Volume};
 /// A run and the folder that holds its histograms.
 pub struct Example {
     pub run: Run,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Example {
+    /// Where files beside the records are.
+    pub fn folder(&self) -> std::path::PathBuf {
+        self.folder.path().to_owned()
+    }
+
     pub fn report(&self) -> Report<'_> {
         Report::with(&self.run, find)
     }
@@ -83,7 +88,7 @@ pub fn rounds(rounds: u32) -> Example {
         file.path = folder.path().join(&file.path).to_string_lossy().into_owned();
     });
     run.folder = "results/mail server-2026-11-21".into();
-    Example { run, _folder: folder }
+    Example { run, folder }
 }
 
 /// The example with every filesystem twice, under a second label.
@@ -257,6 +262,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             options: vec!["rw".into(), "relatime".into()],
         }),
         steps: Vec::new(),
+        work_window_ns: None,
         space: vec![Space {
             at: At::Fresh,
             total: plan.size,

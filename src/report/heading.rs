@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::ensemble;
 use super::number::{count, list};
 use super::repeat::{self, Repeat};
 use super::summary::{WorkloadSummary, counted};
 use crate::agent::protocol::{Dev, ImageState, Role};
 use crate::store::Run;
-use crate::store::record::{Outcome, Record};
+use crate::store::record::{Fidelity, Outcome, Record};
+use crate::verdict::ensemble::DRAWS_NEEDED;
 
 const MEDIANS: &str =
     "Medians and ranges are given, with every single trial; findings come with the verdict.";
@@ -43,6 +45,8 @@ pub enum Standing {
     Nothing,
     /// Too few complete rounds for a verdict.
     Look,
+    /// Enough draws of a modelled disk for findings.
+    Verdict,
     /// Enough rounds for medians and ranges; findings are the verdict's.
     Medians,
 }
@@ -56,34 +60,69 @@ pub struct Next {
 }
 
 pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Heading {
-    let complete = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
-    let standing = match complete {
+    let draws = ensemble::draws(run, &counted(run));
+    let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
+    let progress = Progress {
+        complete: rounds.min(draws.unwrap_or(rounds)),
+        needed: if draws.is_some() { DRAWS_NEEDED } else { ROUNDS_NEEDED },
+        is_modelled: draws.is_some(),
+        // Rounds that bring no new draw.
+        is_fixed: draws == Some(1) && rounds > 1,
+    };
+    let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
-        n if n < ROUNDS_NEEDED => Standing::Look,
+        p if p.complete < p.needed => Standing::Look,
+        _ if ensemble::is_verdict(workloads) => Standing::Verdict,
         _ => Standing::Medians,
     };
-    let next = (standing == Standing::Look).then(|| next(run, complete));
-    let mut sentences: Vec<String> = emulated(run).into_iter().collect();
-    sentences.extend([raced(run, filesystems, workloads), place(run), trials(run)]);
-    let first = match standing {
-        _ if emulated(run).is_some() => EMULATED_BRIEF.to_owned() + &turns(run, filesystems),
-        Standing::Nothing => sentences[0].clone(),
-        _ => turns(run, filesystems),
+    let next = (standing == Standing::Look && !progress.is_fixed).then(|| next(run, progress));
+    let findings = match standing {
+        Standing::Verdict => ensemble::sentences(workloads, run.plan.margin),
+        _ => Vec::new(),
     };
+    let mut sentences = findings.clone();
+    sentences.extend(timeless(run).map(|why| why.said));
+    sentences.extend([raced(run, filesystems, workloads), place(run), trials(run)]);
+    if progress.is_modelled {
+        sentences.push(ensemble::LIMITS.to_owned());
+    }
     sentences.extend(page_cache(workloads));
-    let conclusion = conclusion(standing, complete, next.as_ref());
-    let last = if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.clone() };
-    sentences.push(conclusion);
+    let conclusion = conclusion(standing, progress, next.as_ref());
+    let brief = match (standing, timeless(run)) {
+        (Standing::Verdict, _) => [findings, vec![terms(run)]].concat(),
+        (_, Some(why)) => {
+            vec![why.brief.to_owned() + &turns(run, filesystems), terms(run), briefly(standing, &conclusion)]
+        }
+        (Standing::Nothing, _) => vec![sentences[0].clone(), terms(run), conclusion.clone()],
+        _ => vec![turns(run, filesystems), terms(run), briefly(standing, &conclusion)],
+    };
+    if standing != Standing::Verdict {
+        sentences.push(conclusion);
+    }
     Heading {
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(standing),
+        title: title(standing, progress.is_modelled),
         sentences,
-        brief: vec![first, terms(run), last],
+        brief,
         next,
         repeat: repeat::of(&run.plan, makes_filesystem(run)),
     }
+}
+
+/// How far the run is from a verdict.
+#[derive(Clone, Copy)]
+struct Progress {
+    /// Rounds, or draws of a modelled disk.
+    complete: usize,
+    needed: usize,
+    is_modelled: bool,
+    is_fixed: bool,
+}
+
+fn briefly(standing: Standing, conclusion: &str) -> String {
+    if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.to_owned() }
 }
 
 /// Rounds in which every filesystem that ever did this work has a trial that counts.
@@ -96,10 +135,12 @@ pub fn complete_rounds(counted: &[&Record]) -> usize {
     rounds.iter().filter(|round| contenders.iter().all(|c| seen.contains(&(**round, *c)))).count()
 }
 
-fn title(standing: Standing) -> &'static str {
+fn title(standing: Standing, is_modelled: bool) -> &'static str {
     match standing {
         Standing::Nothing => "Nothing was measured",
+        Standing::Look if is_modelled => "A look at the model, not a verdict",
         Standing::Look => "A look, not a verdict",
+        Standing::Verdict => "A verdict over draws of the disk model",
         Standing::Medians => "Medians and ranges",
     }
 }
@@ -149,9 +190,10 @@ fn place(run: &Run) -> String {
 /// `Ground loop, 1 GiB (image: allocated), 64 MiB of memory; Linux 6.12 on Example 3000 (4 CPUs).`
 fn terms(run: &Run) -> String {
     let plan = &run.plan;
-    let window = match makes_filesystem(run) {
-        true => format!(", {} (image: {})", plan.size, plan.image.name()),
-        false => String::new(),
+    let window = match (ensemble::disk(run), makes_filesystem(run)) {
+        (Some(disk), _) => format!(", {disk}"),
+        (None, true) => format!(", {} (image: {})", plan.size, plan.image.name()),
+        (None, false) => String::new(),
     };
     let memory = plan.memory.unwrap_or(run.machine.memory);
     let cold = if plan.cold { ", cold" } else { "" };
@@ -160,6 +202,9 @@ fn terms(run: &Run) -> String {
 
 fn machine(run: &Run) -> String {
     let machine = &run.machine;
+    if let Some(cpu) = ensemble::cpu(run) {
+        return format!("Linux {} in virtual time on {cpu}", machine.kernel);
+    }
     let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu };
     format!("Linux {} on {cpu} ({})", machine.kernel, count(machine.cpus as usize, "CPU"))
 }
@@ -168,19 +213,43 @@ fn makes_filesystem(run: &Run) -> bool {
     !run.records.iter().any(|r| matches!(r.device, Dev::Folder { .. }))
 }
 
-/// [`emulated`] in a few words.
-const EMULATED_BRIEF: &str = "The CPU was emulated, so no time is shown; --ground vm on a machine with KVM, or --ground loop as root, gives times. ";
+/// Why no time is shown, at length and in a few words.
+struct Timeless {
+    said: String,
+    brief: &'static str,
+}
 
-/// Why no time is shown, and what would give times.
-fn emulated(run: &Run) -> Option<String> {
-    run.records.iter().find(|r| !r.fidelity.times_count())?;
+fn timeless(run: &Run) -> Option<Timeless> {
+    let record = run.records.iter().find(|r| !r.fidelity.times_count())?;
+    match record.fidelity {
+        Fidelity::FloorBound => Some(floor_bound()),
+        _ => Some(emulated(run)),
+    }
+}
+
+fn emulated(run: &Run) -> Timeless {
     let here =
         repeat::of(&crate::lab::plan::Plan { ground: "loop".into(), ..run.plan.clone() }, true).command;
-    Some(format!(
-        "The CPU was emulated, so no time would say anything about a real machine and none is shown: requests, bytes, flushes and \
-         capacity are compared. The same run on a machine with KVM gives times; so does, as root and for the filesystems of this \
-         machine's own kernel: {here}"
-    ))
+    Timeless {
+        said: format!(
+            "The CPU was emulated, so no time would say anything about a real machine and none is shown: requests, bytes, flushes and \
+             capacity are compared. The same run on a machine with KVM gives times; so does, as root and for the filesystems of this \
+             machine's own kernel: {here}"
+        ),
+        brief: "The CPU was emulated, so no time is shown; --ground vm on a machine with KVM, or --ground loop as root, gives times. ",
+    }
+}
+
+fn floor_bound() -> Timeless {
+    Timeless {
+        said: "This disk is floor-bound: on its own it would answer 4 KiB in under 20 times what a request costs with no disk at all, since \
+               the kernel's path to the model and the model itself run on the guest's one CPU. No time is shown and nobody is ranked by \
+               one: requests, bytes, flushes and capacity are compared. Slower disks give times, as every hard disk of fsderby list disks \
+               does."
+            .to_owned(),
+        brief: "The modelled disk is floor-bound, faster than what answers for it, so no time is shown; a hard disk of fsderby list disks gives \
+                times. ",
+    }
 }
 
 /// What each trial finds.
@@ -191,6 +260,9 @@ fn site(run: &Run) -> String {
             "Each trial gets a new folder on ground {}, on the filesystem that is there",
             plan.ground
         );
+    }
+    if let Some(disk) = ensemble::disk(run) {
+        return format!("Each trial gets a filesystem freshly made on {disk}, ground {}", plan.ground);
     }
     let image = match plan.image {
         ImageState::Sparse => "sparse",
@@ -239,29 +311,40 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Vec<String> {
     marked.map(|w| format!("{} is about page cache and CPU: {}.", w.label, w.page_cache)).collect()
 }
 
-fn conclusion(standing: Standing, complete: usize, next: Option<&Next>) -> String {
+fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> String {
     match (standing, next) {
         (Standing::Nothing, _) => {
             "No trial counts, so nothing can be said; the reasons are listed.".to_owned()
         }
         (Standing::Look, Some(next)) => {
             let time = next.minutes.map(|m| format!(" in about {}", count(m as usize, "minute")));
-            format!(
-                "This is a look, not a verdict: {} of the {ROUNDS_NEEDED} that a verdict needs {} complete. The \
-                 missing ones come{} with this command:",
-                count(complete, "round"),
-                if complete == 1 { "is" } else { "are" },
-                time.unwrap_or_default(),
-            )
+            format!("{} The missing ones come{} with this command:", look(progress), time.unwrap_or_default())
         }
+        (Standing::Look, None) => look(progress),
         _ => MEDIANS.to_owned(),
     }
 }
 
-fn next(run: &Run, complete: usize) -> Next {
+fn look(progress: Progress) -> String {
+    let complete = progress.complete;
+    if progress.is_modelled {
+        return ensemble::look(complete, progress.is_fixed);
+    }
+    format!(
+        "This is a look, not a verdict: {} of the {ROUNDS_NEEDED} that a verdict needs {} complete.",
+        count(complete, "round"),
+        if complete == 1 { "is" } else { "are" },
+    )
+}
+
+fn next(run: &Run, progress: Progress) -> Next {
     let folder = repeat::quoted(&run.folder.to_string_lossy());
-    let command = format!("fsderby run --resume {folder} --rounds {ROUNDS_NEEDED}");
-    Next { command, minutes: minutes_for(run, ROUNDS_NEEDED - complete) }
+    let missing = progress.needed - progress.complete;
+    // A round in which a trial failed is done and stays incomplete.
+    let done = run.records.iter().filter(|r| r.role == Role::Measure).map(|r| r.round as usize).max();
+    let rounds = done.unwrap_or(0) + missing;
+    let command = format!("fsderby run --resume {folder} --rounds {rounds}");
+    Next { command, minutes: minutes_for(run, missing) }
 }
 
 /// From the host's time of the rounds so far, over all workloads; rounded up.

@@ -10,6 +10,9 @@ use askama::Template;
 
 use super::chart::{self, Bars, Grouped};
 use super::controls::{self, Controls};
+use super::disk::{self, DiskUse};
+use super::ensemble::{self, PairShown, Standings};
+use super::heading::Standing;
 use super::number::{self, Scale};
 use super::sections::{self, Drawing};
 use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
@@ -17,11 +20,13 @@ use super::{BIAS, Report};
 use crate::agent::protocol::Role;
 use crate::metric::Metric;
 use crate::store::Run;
-use crate::store::machine::{Disk, Tool};
+use crate::store::machine::{Disk, Machine, Tool};
 use crate::store::record::{Outcome, Record};
 
 /// More metrics than this stand below one another.
 const METRICS_ACROSS: usize = 8;
+/// What decides more pairs stands in the table alone.
+const PAIRS_DRAWN: usize = 12;
 /// More metrics that nobody knows are listed, not drawn.
 const UNKNOWN_DRAWN: usize = 12;
 
@@ -30,6 +35,7 @@ const UNKNOWN_DRAWN: usize = 12;
 struct Page<'r> {
     run: &'r Run,
     summary: &'r Summary,
+    processor: String,
     disk: String,
     /// Of the kinds that raced.
     tools: Vec<&'r Tool>,
@@ -49,7 +55,24 @@ struct Work<'r> {
     headlines: Vec<Bars>,
     parts: Vec<Part<'r>>,
     latencies: Vec<Latencies>,
+    disk: Option<DiskUse>,
+    /// By metric; empty without a verdict over an ensemble.
+    findings: Vec<Findings<'r>>,
     order: Vec<Round>,
+}
+
+/// What holds of one metric over an ensemble of modelled disks.
+struct Findings<'r> {
+    caption: String,
+    standings: Vec<Standings>,
+    pairs: Vec<PairShown<'r>>,
+}
+
+impl Findings<'_> {
+    /// What decides them is drawn.
+    fn open(&self) -> impl Iterator<Item = &PairShown<'_>> {
+        self.pairs.iter().filter(|p| p.is_open()).take(PAIRS_DRAWN)
+    }
 }
 
 /// A section: its charts and its table.
@@ -149,7 +172,8 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
     let page = Page {
         run,
         summary,
-        disk: disk(&run.machine.disk),
+        disk: ensemble::disk(run).unwrap_or_else(|| disk_in_words(&run.machine.disk)),
+        processor: ensemble::cpu(run).unwrap_or_else(|| processor(&run.machine)),
         tools: run
             .machine
             .tools
@@ -165,13 +189,22 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
     page.render().context("render the page")
 }
 
-/// `sda Example Disk, 500 GiB, rotating, scheduler mq-deadline`
-fn disk(disk: &Disk) -> String {
+/// `sda Example Disk, 500 GiB, rotating, scheduler mq-deadline; images on cedarfs (rw,relatime)`
+fn disk_in_words(disk: &Disk) -> String {
     let named = format!("{} {}", disk.name, disk.model);
     let turns = if disk.rotational { "rotating" } else { "not rotating" };
     // The kernel lists all that it has, with the one that is used in brackets.
     let scheduler = disk.scheduler.split(['[', ']']).nth(1).unwrap_or(&disk.scheduler);
-    format!("{}, {}, {turns}, scheduler {scheduler}", named.trim(), disk.size)
+    let images = format!("images on {} ({})", disk.fstype, disk.options.join(","));
+    format!("{}, {}, {turns}, scheduler {scheduler}; {images}", named.trim(), disk.size)
+}
+
+fn processor(machine: &Machine) -> String {
+    let under = match machine.hypervisor.as_str() {
+        "" => String::new(),
+        hypervisor => format!("; hypervisor: {hypervisor}"),
+    };
+    format!("{}, {} CPUs{under}", machine.cpu, machine.cpus)
 }
 
 impl Page<'_> {
@@ -192,8 +225,22 @@ fn work<'r>(run: &'r Run, summary: &'r Summary, work: &'r WorkloadSummary, at: u
         headlines: work.headlines().into_iter().filter_map(chart::bars).collect(),
         parts: work.sections.iter().map(part).collect(),
         latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
+        findings: findings(summary, work),
+        disk: disk::of(run, work, |label| look(summary, label)),
         order: order(run, summary, work),
     }
+}
+
+fn findings<'r>(summary: &Summary, work: &'r WorkloadSummary) -> Vec<Findings<'r>> {
+    if summary.heading.standing != Standing::Verdict {
+        return Vec::new();
+    }
+    let of = |metric: &str| Findings {
+        caption: ensemble::caption(metric, summary.margin),
+        standings: ensemble::standings(work, metric),
+        pairs: ensemble::shown(work, metric),
+    };
+    ensemble::judged(work).into_iter().map(of).collect()
 }
 
 fn part(section: &SectionSummary) -> Part<'_> {
@@ -406,6 +453,22 @@ mod tests {
         for words in ["higher is better", "lower is better", "page cache and CPU", "What each kind can do"] {
             assert!(six.contains(words), "{words}");
         }
+    }
+
+    #[test]
+    fn a_modelled_disk_has_its_pictures_and_its_findings() {
+        let page = page_of(&super::super::example_model::draws(12));
+        leave("report-model.html", &page);
+        for words in [
+            "Where the time went",
+            "Which parameter decides",
+            "cannot tell: depends on the model",
+            "modelled CPU",
+        ] {
+            assert!(page.contains(words), "{words}");
+        }
+        assert!(!page.contains("significant") && !page.contains("Example Disk"));
+        assert!(!page_of(&example::example()).contains("Where the time went"));
     }
 
     #[test]

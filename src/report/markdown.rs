@@ -2,8 +2,11 @@
 
 use super::Report;
 use super::absent::{Absent, Skips};
+use super::ensemble;
+use super::heading::Standing;
 use super::sections;
 use super::summary::{Entry, Row, WorkloadSummary};
+use crate::units::Percent;
 
 pub fn text(report: &Report<'_>) -> String {
     let heading = &report.summary.heading;
@@ -14,8 +17,13 @@ pub fn text(report: &Report<'_>) -> String {
     }
     out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", next.command)));
-    out.extend(report.summary.workloads.iter().map(workload));
     let summary = &report.summary;
+    for work in &summary.workloads {
+        out.push(workload(work));
+        if heading.standing == Standing::Verdict {
+            out.extend(findings(work, summary.margin));
+        }
+    }
     if !summary.skips.is_empty() || !summary.absent.is_empty() || !summary.torn.is_empty() {
         out.push("## Not counted".to_owned());
     }
@@ -45,6 +53,22 @@ fn workload(work: &WorkloadSummary) -> String {
     out.push(numbers(work));
     out.push(escaped(&explained(work)));
     out.join("\n\n")
+}
+
+/// Over an ensemble: whom each one is better than, whatever the modelled disk is like.
+fn findings(work: &WorkloadSummary, margin: Percent) -> Vec<String> {
+    let titles: Vec<String> =
+        ["filesystem"].into_iter().chain(ensemble::COLUMNS).map(str::to_owned).collect();
+    let one = |metric| {
+        let line = |standings: ensemble::Standings| {
+            let mut cells = vec![escaped(&standings.filesystem)];
+            cells.extend(standings.cells().map(|cell| escaped(&cell)));
+            cells
+        };
+        let lines = ensemble::standings(work, metric).into_iter().map(line);
+        format!("{}:\n\n{}", escaped(&ensemble::caption(metric, margin)), table(&titles, lines, 4))
+    };
+    ensemble::judged(work).into_iter().map(one).collect()
 }
 
 /// Headline and key figures: a line for each filesystem.
@@ -116,8 +140,10 @@ fn entries(entries: &[Entry]) -> String {
 
 fn machine(report: &Report<'_>) -> String {
     let (machine, plan) = (&report.run.machine, &report.run.plan);
+    let host =
+        if ensemble::cpu(report.run).is_some() { "Machine, which decides no figure" } else { "Machine" };
     let text = format!(
-        "Machine: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
+        "{host}: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
         machine.kernel,
         machine.architecture,
         machine.cpu,
@@ -162,6 +188,14 @@ mod tests {
     fn the_tables_hold_headline_and_key_figures() {
         let example = example::example();
         insta::assert_snapshot!(text(&example.report()));
+    }
+
+    #[test]
+    fn a_dozen_draws_of_a_modelled_disk_give_findings() {
+        let example = super::super::example_model::draws(12);
+        let text = text(&example.report());
+        assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
+        assert!(text.contains("robust to the disk model") && !text.contains("significant"));
     }
 
     #[test]

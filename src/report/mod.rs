@@ -7,13 +7,15 @@
 //!      └───────────────────► csv                               every trial × metric
 //! ```
 //!
-//! A report shows medians, ranges and every single value; it states no finding. That is the verdict's work.
+//! A report shows medians, ranges and every single value; what it states as a finding comes from `verdict`.
 
 mod absent;
 mod capabilities;
 mod chart;
 mod controls;
 pub mod csv;
+mod disk;
+mod ensemble;
 mod heading;
 pub mod html;
 pub mod json;
@@ -27,6 +29,8 @@ pub mod terminal;
 
 #[cfg(test)]
 mod example;
+#[cfg(test)]
+mod example_model;
 
 use crate::filesystems::{self, Filesystem};
 use crate::store::Run;

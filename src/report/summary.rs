@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::absent::{self, Absent, Skips};
 use super::capabilities::{self, Kind};
 use super::controls;
+use super::ensemble;
 use super::heading::{self, Heading};
 use super::latency::{Latency, Merge};
 use super::sections::{self, Drawing, SECTIONS};
@@ -14,7 +15,8 @@ use crate::agent::protocol::Role;
 use crate::metric::{Better, Metric, Of};
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
-use crate::units::Bytes;
+use crate::units::{Bytes, Percent};
+use crate::verdict::ensemble::Pair;
 use crate::workloads::{self, Volume};
 
 /// The shape of the JSON report.
@@ -23,6 +25,8 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     pub heading: Heading,
+    /// Within it a difference does not matter.
+    pub margin: Percent,
     /// Those that raced, in the order of the plan, which gives each its place and colour in every table and chart.
     pub filesystems: Vec<Entry>,
     pub workloads: Vec<WorkloadSummary>,
@@ -67,6 +71,9 @@ pub struct WorkloadSummary {
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
     pub latencies: Vec<Latency>,
+    /// What holds of each pair's headline metrics whatever the modelled disk is like.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ensemble: Vec<Pair>,
 }
 
 /// What must be said beside a filesystem's figures.
@@ -201,6 +208,7 @@ impl Summary {
         let absent = absent::of(run, &planned, &workloads);
         Summary {
             heading: heading::of(run, &planned, &workloads),
+            margin: run.plan.margin,
             filesystems: labels.iter().map(|label| entry(run, label)).collect(),
             kinds: kinds_of(run, &labels, kinds),
             skips: absent::skips(run, workloads.len()),
@@ -285,6 +293,8 @@ fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<Str
     let mut labels = control_labels(run, label, filesystems);
     labels.extend(device_cells(&sections).iter().filter_map(device_label));
     let page_cache = everything_in_memory(volume, memory, &counted, device_cells(&sections));
+    let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
+    let ensemble = ensemble::pairs(&rows, &counted, label, run.plan.margin);
     WorkloadSummary {
         label: label.to_owned(),
         engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
@@ -297,6 +307,7 @@ fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<Str
         labels,
         sections,
         latencies: latencies(run, &counted, filesystems, damage),
+        ensemble,
     }
 }
 

@@ -8,9 +8,12 @@ use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Wi
 
 use super::Report;
 use super::absent::Absent;
+use super::ensemble;
+use super::heading::Standing;
 use super::number::Scale;
 use super::sections;
 use super::summary::{Row, Summary, WorkloadSummary};
+use crate::units::Percent;
 
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
@@ -46,7 +49,7 @@ impl Page {
     fn write(mut self, summary: &Summary, detail: Detail) -> String {
         self.heading(summary);
         for work in &summary.workloads {
-            self.workload(work, detail);
+            self.workload(summary, work, detail);
         }
         self.absent(summary);
         self.out
@@ -70,7 +73,7 @@ impl Page {
         }
     }
 
-    fn workload(&mut self, work: &WorkloadSummary, detail: Detail) {
+    fn workload(&mut self, summary: &Summary, work: &WorkloadSummary, detail: Detail) {
         self.line("");
         self.paragraph(TITLE, &work.label);
         let style = if work.page_cache.is_empty() { QUIET } else { NOTICE };
@@ -78,6 +81,9 @@ impl Page {
         match detail {
             Detail::Glance => self.glance(work),
             Detail::Everything => self.everything(work),
+        }
+        if summary.heading.standing == Standing::Verdict {
+            self.findings(work, summary.margin);
         }
         self.footnotes(work);
     }
@@ -121,6 +127,24 @@ impl Page {
         }
         for latency in &work.latencies {
             self.table(self.latency_table(latency));
+        }
+    }
+
+    /// Over an ensemble: whom each one is better than, whatever the modelled disk is like.
+    fn findings(&mut self, work: &WorkloadSummary, margin: Percent) {
+        for metric in ensemble::judged(work) {
+            self.line("");
+            self.paragraph(QUIET, &ensemble::caption(metric, margin));
+            let mut table = new_table();
+            table.set_header([""].into_iter().chain(ensemble::COLUMNS));
+            for standings in ensemble::standings(work, metric) {
+                let mut line = vec![label(work, &standings.filesystem)];
+                line.extend(standings.cells());
+                table.add_row(line);
+            }
+            align(&mut table, None);
+            table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Left));
+            self.table(table);
         }
     }
 
@@ -430,6 +454,14 @@ mod tests {
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(text.contains("a look, not a verdict"));
         insta::assert_snapshot!(text.lines().take(20).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn a_dozen_draws_of_a_modelled_disk_give_findings() {
+        let example = super::super::example_model::draws(12);
+        let text = plain(&example.report(), 80, Detail::Glance);
+        assert!(!text.contains("significant"));
+        insta::assert_snapshot!(text);
     }
 
     #[test]

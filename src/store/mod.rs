@@ -23,8 +23,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
+use crate::agent::disk::request::{LENGTH, Served};
 use crate::agent::protocol::Buckets;
 use crate::lab::plan::Plan;
 use machine::Machine;
@@ -68,5 +69,25 @@ impl Run {
             }
         }
         Ok(all)
+    }
+
+    /// Everything that a trial's modelled disk did, in the order of the answers, from the file beside the record; `None` where
+    /// no disk was modelled.
+    ///
+    /// # Errors
+    /// When the file is missing or is not the one that was stored.
+    pub fn requests(&self, record: &Record) -> anyhow::Result<Option<Vec<Served>>> {
+        let Some(file) = &record.requests else { return Ok(None) };
+        let path = self.folder.join(&file.path);
+        let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+        ensure!(
+            blake3::hash(&bytes).to_hex().as_str() == file.blake3,
+            "{} is not what was stored",
+            path.display()
+        );
+        let (whole, rest) = bytes.as_chunks::<LENGTH>();
+        let served: Option<Vec<Served>> = whole.iter().map(Served::from_bytes).collect();
+        let served = served.filter(|_| rest.is_empty());
+        Ok(Some(served.with_context(|| format!("{} holds something that is no request", path.display()))?))
     }
 }

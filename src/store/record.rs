@@ -60,6 +60,9 @@ pub struct Record {
     pub mounted: Option<Mounted>,
     /// In the order in which they ended.
     pub steps: Vec<Stepped>,
+    /// From the start of the work to the end of the sync, by the agent's clock, which a modelled disk's requests are stamped with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_window_ns: Option<[u64; 2]>,
     pub space: Vec<Space>,
     pub phases: Vec<Phase>,
     /// Counter differences by probe and counter, from the start of the work to the end of the sync.
@@ -134,7 +137,7 @@ pub enum Fidelity {
     VmEmulated,
     /// A modelled disk in virtual time: times are those of the model, the same on every machine.
     Model,
-    /// The same, with a disk that is hardly slower than the way to it: no time says anything about it.
+    /// The same with a disk so fast that what its server costs on the guest's CPU passes for the disk's: no time is its own.
     FloorBound,
 }
 
@@ -213,7 +216,7 @@ impl Record {
         self.probes.get(probe)?.get(counter).copied()
     }
 
-    /// Whether this figure says anything where it was measured: on an emulated CPU no time does, and no share of one.
+    /// Whether this figure says anything where it was measured: where times do not count, no share of one does either.
     pub fn says(&self, metric: &Metric) -> bool {
         self.fidelity.times_count() || (metric.of != Of::Time && !metric.name.starts_with("cpu."))
     }

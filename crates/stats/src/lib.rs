@@ -1,6 +1,8 @@
 //! Pure mathematics on slices: no I/O, no clock, no randomness. Each function says its formula, its source and when it
 //! misleads.
 
+pub mod ensemble;
+
 /// The value below which the share `q` (0 to 1) of the values lies, linear between neighbours.
 ///
 /// With the values sorted as x₀ … xₙ₋₁ and h = q·(n−1): x⌊h⌋ + (h − ⌊h⌋)·(x⌊h⌋₊₁ − x⌊h⌋). This is definition 7 of
