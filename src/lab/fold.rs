@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::controls::{self, Witness};
 use super::jobs::Trial;
 use super::metrics;
-use crate::agent::protocol::{Buckets, Event, Job, Role, Step, Stepped, WorkSpec};
+use crate::agent::protocol::{Buckets, COLD_START, Event, Job, Role, Step, Stepped, WorkSpec};
 use crate::grounds::{Ended, GroundTraits, Stamped};
-use crate::probes::Raw;
+use crate::probes::{self, Raw};
 use crate::store::Attached;
-use crate::store::record::{Circumstances, ClockKind, Control, Held, Outcome, Record, SCHEMA};
+use crate::store::record::{Circumstances, ClockKind, Control, Held, Outcome, Part, Record, SCHEMA};
 use crate::workloads;
 
 /// A trial whose events are still coming.
@@ -19,6 +19,9 @@ pub struct Fold<'a> {
     record: Record,
     histograms: Vec<Buckets>,
     cold: Option<Raw>,
+    cold_start: Option<Raw>,
+    /// The part of the work that is not over.
+    part: Part,
     direct: Option<bool>,
     /// The step that has begun and not ended.
     step: Option<String>,
@@ -51,6 +54,8 @@ impl<'a> Fold<'a> {
             record,
             histograms: Vec::new(),
             cold: None,
+            cold_start: None,
+            part: Part::default(),
             direct: None,
             step: None,
             offsets_ns: Vec::new(),
@@ -73,19 +78,27 @@ impl<'a> Fold<'a> {
             }
             Event::Stepped(stepped) => {
                 self.step = None;
+                if stepped.step == Step::ProbesOff.name() {
+                    self.record.parts.push(std::mem::take(&mut self.part));
+                }
                 self.record.steps.push(stepped);
             }
             Event::Device { direct, .. } => self.direct = Some(direct),
             Event::Mounted(mounted) => self.record.mounted = Some(mounted),
             Event::Space(space) => self.record.space.push(space),
-            Event::Phase(phase) => self.record.phases.push(phase),
+            Event::Phase(phase) => {
+                self.part.phases.push(phase.name.clone());
+                self.record.phases.push(phase);
+            }
             Event::Histogram(buckets) => self.histograms.push(buckets),
             Event::Probe { name, raw } => {
-                self.record.probes.insert(name, raw);
+                probes::add(self.record.probes.entry(name.clone()).or_default(), &raw);
+                self.part.probes.insert(name, raw);
             }
             Event::NotAvailable { name, reason } => {
                 self.record.not_available.insert(name, reason);
             }
+            Event::Seen { control, raw } if control == COLD_START => self.cold_start = Some(raw),
             Event::Seen { raw, .. } => self.cold = Some(raw),
             Event::Tree(tree) => self.record.trees.push(tree),
             Event::PowerCut { work, phases, clock_ns } => {
@@ -135,7 +148,11 @@ impl<'a> Fold<'a> {
             .steps
             .iter()
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
-        let witness = Witness { asked, cold: self.cold.as_ref(), direct: self.direct };
+        if self.record.parts.len() < 2 {
+            self.record.parts.clear();
+        }
+        let (cold, cold_start) = (self.cold.as_ref(), self.cold_start.as_ref());
+        let witness = Witness { asked, cold, cold_start, direct: self.direct };
         self.record.controls = controls::judge(&self.record, self.job, witness);
         (self.record.outcome, self.record.reason) = self.outcome(&ended);
         if let Some(engine) = workloads::engine(&self.job.work.engine)
@@ -229,6 +246,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         space: Vec::new(),
         phases: Vec::new(),
         probes: BTreeMap::new(),
+        parts: Vec::new(),
         not_available: BTreeMap::new(),
         controls: Vec::new(),
         trees: Vec::new(),
