@@ -13,6 +13,7 @@ use crate::metric::Metric;
 use crate::story::Story;
 use crate::units::{Bytes, Scale};
 
+pub mod coldread;
 pub mod postmark;
 
 pub use fsderby_sys::shared::Progress;
@@ -21,6 +22,7 @@ pub use fsderby_sys::shared::Progress;
 pub static TABLE: &[&dyn Workload] = &[
     // One row a line.
     &postmark::PostMark,
+    &coldread::ColdRead,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
