@@ -8,19 +8,23 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use fsderby::agent::channel::decode;
-use fsderby::agent::protocol::{Event, ImageState, Job, Role};
+use fsderby::agent::protocol::{Event, ImageState, Job, Role, Step};
 use fsderby::filesystems::{self, TABLE, Variant, accept};
 use fsderby::grounds::{self, Moment};
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Entrant, Plan};
+use fsderby::workloads::Until;
 use support::{desk::Desk, has_loop};
 
 const BEFORE: [&str; 7] = ["space-fresh", "settle", "probes-on", "work", "sync", "probes-off", "empty"];
 const READ_BACK: [&str; 5] = ["verify-filled", "unmount", "check-filled", "mount", "verify-remounted"];
 
 fn plan(filesystems: &str) -> Plan {
-    let text =
-        format!("workloads = ['postmark-quick']\nsize = '64m'\nscale = '1/16'\nseed = 1\n{filesystems}");
+    plan_of("postmark-quick", filesystems)
+}
+
+fn plan_of(workload: &str, filesystems: &str) -> Plan {
+    let text = format!("workloads = ['{workload}']\nsize = '64m'\nscale = '1/16'\nseed = 1\n{filesystems}");
     Experiment::parse(&text, "test").unwrap().plan("loop".into(), 1).unwrap()
 }
 
@@ -68,6 +72,22 @@ fn a_trial_of_ext4_is_in_this_order() {
 }
 
 #[test]
+fn between_the_parts_of_a_work_nothing_stays_in_memory() {
+    let parts = "probes-on work sync probes-off cool ".repeat(6);
+    let [_, measure] = jobs(&plan_of("coldread-quick", "filesystems = ['ext4']"), "loop", "");
+    assert_eq!(
+        names(&measure).join(" "),
+        format!(
+            "reset make mount space-fresh settle {} empty space-emptied unmount check-emptied",
+            parts.trim_end_matches(" cool ")
+        )
+    );
+    let until = |part| Step::Work { until: Until::Part(part) };
+    let works = measure.steps.iter().filter(|step| matches!(step, Step::Work { .. })).cloned();
+    assert_eq!(works.collect::<Vec<_>>(), (0..6).map(until).collect::<Vec<_>>());
+}
+
+#[test]
 fn every_kind_takes_the_same_steps() {
     for kind in TABLE {
         let converted = Variant { conversion: true, ..Variant::default() };
@@ -112,11 +132,13 @@ fn the_agent_carries_the_steps_out_in_the_planned_order_and_keeps_silent_while_i
         return;
     }
     let desk = Desk::new();
-    let plan = plan("[[filesystem]]\nkind = 'ext3-ordered'\nconversion = true");
-    for job in jobs(&plan, &desk.ground(), &format!("{}-order", std::process::id())) {
-        let events = carry_out(&job);
-        check(&job, &events);
-        desk.leaves_nothing(std::process::id());
+    for workload in ["postmark-quick", "coldread-quick"] {
+        let plan = plan_of(workload, "[[filesystem]]\nkind = 'ext3-ordered'\nconversion = true");
+        for job in jobs(&plan, &desk.ground(), &format!("{}-order", std::process::id())) {
+            let events = carry_out(&job);
+            check(&job, &events);
+            desk.leaves_nothing(std::process::id());
+        }
     }
 }
 
@@ -149,7 +171,7 @@ fn check_within(step: &str, events: &[Event]) {
     let fits = |event: &Event| match event {
         Event::Tick { .. } | Event::Phase(_) | Event::Histogram(_) => step == "work",
         Event::Device { .. } => step == "reset",
-        Event::Mounted(_) => step == "mount",
+        Event::Mounted(_) => step == "mount" || step == "cool",
         Event::Space(space) => step == format!("space-{}", space.at.name()),
         Event::Seen { .. } => step == "settle",
         Event::NotAvailable { .. } => step == "probes-on",

@@ -187,6 +187,32 @@ fn caches_that_were_not_dropped_void_a_cold_trial() {
     assert!(run.records.iter().all(|r| r.outcome == Outcome::Done));
 }
 
+#[test]
+fn reads_that_do_not_reach_the_device_after_a_cold_start_void_the_trial() {
+    let text = EXPERIMENT.replace(r#"["postmark-quick", "maildir-quick"]"#, r#"["coldread-quick"]"#);
+    let plan = || Experiment::parse(&text, "test").unwrap().plan("scripted".into(), 1).unwrap();
+    let reading = |bytes: u64| {
+        Scripted::event(move |_, event| match event {
+            Event::Probe { name, raw } if name == "block_io" => drop(raw.insert("bytes_read".into(), bytes)),
+            _ => {}
+        })
+    };
+    // Each part reads 40,000,000 bytes; one in a hundred may be missing.
+    for (bytes, outcome) in [(39_500_000, Outcome::Void), (39_700_000, Outcome::Done)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, run) = race(folder.path(), &plan(), &reading(bytes), None);
+        for record in run.records.iter().filter(|r| r.role == Role::Measure) {
+            assert_eq!((record.outcome, record.parts.len()), (outcome, 6), "{:?}", record.reason);
+            let named = record.reason.as_ref().is_none_or(|why| why.starts_with("control cold start:"));
+            assert!(named, "{:?}", record.reason);
+            assert_eq!(record.probe("block_io", "bytes_read"), Some(6 * bytes), "the parts' sum");
+            assert_eq!(record.probe("block_io", "volatile_cache"), Some(1), "a state is no sum");
+        }
+        assert!(run.records.iter().any(|r| r.role == Role::Measure));
+        assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    }
+}
+
 /// What the host of a guest sees, told before the agent is done.
 fn witnessed(probe: &'static str, raw: &'static [(&'static str, u64)]) -> Scripted {
     Scripted::altered(move |_, mut events| {

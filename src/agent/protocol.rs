@@ -15,6 +15,9 @@ use crate::workloads::{Phase, Until};
 /// Counted up with every change of [`Job`] or [`Event`] that an older agent would misread.
 pub const PROTOCOL: u32 = 1;
 
+/// What [`Event::Seen`] calls a cold start without a mount: `all_caches` is 1 where names and inodes are forgotten too.
+pub const COLD_START: &str = "cold-start";
+
 /// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
@@ -152,6 +155,11 @@ pub enum Step {
     Settle {
         cold: bool,
     },
+    /// Nothing of the filesystem's stays in memory: it is unmounted and mounted again, so that pages, names and inodes are all
+    /// gone. Where there is nothing to mount, every file is written out and its pages are dropped, as root all caches.
+    Cool {
+        mount: Option<Mount>,
+    },
     ProbesOn,
     Work {
         until: Until,
@@ -202,6 +210,7 @@ impl Step {
             Step::Mount { .. } => "mount".into(),
             Step::Space { at } => format!("space-{}", at.name()),
             Step::Settle { .. } => "settle".into(),
+            Step::Cool { .. } => "cool".into(),
             Step::ProbesOn => "probes-on".into(),
             Step::Work { .. } => "work".into(),
             Step::Sync => "sync".into(),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rustix::fs::{Advice, fadvise};
 
 use super::StepError;
 use super::site::Site;
@@ -16,6 +17,8 @@ use crate::units::MIB;
 
 /// The device is idle when it has done nothing for so long.
 const STILL: Duration = Duration::from_millis(30);
+/// Takes a 3 for pages, names and inodes (`Documentation/admin-guide/sysctl/vm.rst`).
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// Longer than this nobody waits; what goes on then is part of the circumstances.
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -29,13 +32,44 @@ pub fn settle(site: &Site, cold: bool) -> Result<Option<Raw>, StepError> {
     Ok(seen)
 }
 
+/// Without a mount of our own: every file is written out and its pages are dropped, then all caches where that is allowed.
+/// What is open or being written elsewhere stays.
+pub fn forget(site: &Site) -> Result<Raw, StepError> {
+    site.sync()?;
+    let mut files = 0;
+    let mut folders = vec![site.place().to_owned()];
+    while let Some(folder) = folders.pop() {
+        let fault = |e: io::Error| StepError::io("look through", &folder, e);
+        for entry in fs::read_dir(&folder).map_err(fault)? {
+            let entry = entry.map_err(fault)?;
+            let path = entry.path();
+            let fault = |e: io::Error| StepError::io("drop the pages of", &path, e);
+            let kind = entry.file_type().map_err(fault)?;
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                drop_pages(&path).map_err(fault)?;
+                files += 1;
+            }
+        }
+    }
+    let all_caches = u64::from(fs::write(DROP_CACHES, "3").is_ok());
+    Ok(Raw::from([("files".to_owned(), files), ("all_caches".to_owned(), all_caches)]))
+}
+
+/// Only clean pages are dropped, so they are written first.
+fn drop_pages(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    file.sync_all()?;
+    Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+}
+
 /// Drops the caches and shows by a witness that they were empty: a file that was in them is read from the device.
 fn cool_down(site: &Site) -> Result<Raw, StepError> {
     let witness = site.place().join("witness");
     let fault = |e: io::Error| StepError::io("cool down by", &witness, e);
     write_witness(&witness).map_err(fault)?;
-    fs::write("/proc/sys/vm/drop_caches", "3")
-        .map_err(|e| StepError::io("write", "/proc/sys/vm/drop_caches", e))?;
+    fs::write(DROP_CACHES, "3").map_err(|e| StepError::io("write", DROP_CACHES, e))?;
     let device = site.device_number();
     let read_before = device.as_deref().and_then(Counters::read);
     let read = fs::read(&witness).map_err(fault)?.len() as u64;

@@ -7,7 +7,7 @@ use fsderby_sys::process::{Reaped, Usage, reap};
 
 use super::channel::Sender;
 use super::memory_group::MemoryGroup;
-use super::protocol::{Event, Job, Step, Stepped};
+use super::protocol::{COLD_START, Event, Job, Step, Stepped};
 use super::return_to_service::{first_file, survivors};
 use super::site::Site;
 use super::work::{Start, Worker};
@@ -27,8 +27,16 @@ const DAEMON_GRACE: Duration = Duration::from_secs(10);
 pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> io::Result<()> {
     let trial = job.trial.clone();
     tell.send(&Event::Trial { trial: trial.clone(), attempt: job.attempt, clock_ns: monotonic_ns() })?;
-    let mut hands =
-        Hands { job, isolated, site: None, group: None, worker: None, probes: Vec::new(), live: None };
+    let mut hands = Hands {
+        job,
+        isolated,
+        site: None,
+        group: None,
+        worker: None,
+        started: 0,
+        probes: Vec::new(),
+        live: None,
+    };
     for (at, step) in job.steps.iter().enumerate() {
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
@@ -66,6 +74,8 @@ struct Hands<'a> {
     isolated: bool,
     probes: Vec<(&'static str, Box<dyn Running>)>,
     worker: Option<Worker>,
+    /// How many workers there were.
+    started: usize,
     group: Option<MemoryGroup>,
     site: Option<Site>,
     /// What the engine says must be there, after a run until its files live.
@@ -93,6 +103,7 @@ impl Hands<'_> {
                 Ok(())
             }),
             Step::Settle { cold } => self.settle(*cold, told),
+            Step::Cool { mount } => self.cool(mount.as_ref(), told),
             Step::ProbesOn => self.timed(|hands| hands.probes_on(told)),
             Step::Sync => self.timed(|hands| hands.site()?.sync()),
             Step::ProbesOff => self.timed(|hands| hands.probes_off(told)),
@@ -179,6 +190,23 @@ impl Hands<'_> {
         Ok(stepped)
     }
 
+    fn cool(&mut self, mount: Option<&Mount>, told: &mut Vec<Event>) -> Outcome {
+        let begin = Instant::now();
+        match mount {
+            Some(mount) => {
+                self.unmount()?;
+                self.site()?.forget_cached()?;
+                self.mount(mount, told)?;
+            }
+            None => {
+                let raw = settle::forget(self.site()?)?;
+                told.push(Event::Seen { control: COLD_START.into(), raw });
+            }
+        }
+        settle::settle(self.site()?, false)?;
+        Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
+    }
+
     /// The worker is started and prepared here, so that nothing of that falls between the probes.
     fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
@@ -187,8 +215,9 @@ impl Hands<'_> {
             let group = MemoryGroup::new(&job.token, limit);
             self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
         }
-        let until =
-            job.steps.iter().find_map(|s| if let Step::Work { until } = s { Some(*until) } else { None });
+        let mut works =
+            job.steps.iter().filter_map(|s| if let Step::Work { until } = s { Some(*until) } else { None });
+        let until = works.nth(self.started);
         let group = self.group.as_ref().map(|g| g.path().to_owned());
         let place = self.site()?.place().to_owned();
         let device = self.site()?.device_number();
@@ -200,6 +229,7 @@ impl Hands<'_> {
             memory_group: group.clone(),
         };
         self.worker = Some(Worker::start(start)?);
+        self.started += 1;
         let site = probes::Site {
             device: device.as_deref(),
             memory_group: group.as_deref(),

@@ -69,7 +69,10 @@ fn shown(step: &Step) -> String {
         Step::Make { argv } | Step::Revert { argv } => argv.join(" "),
         Step::Check { check, .. } => check.argv.join(" "),
         Step::Repair { check } => check.argv.join(" "),
+        Step::Work { until: Until::Part(n) } => format!("its part {}", n + 1),
         Step::Work { until: Until::Operation(n) } => format!("until its operation {n} is done"),
+        Step::Cool { mount: Some(_) } => "unmount, and mount again".to_owned(),
+        Step::Cool { mount: None } => "drop all pages of all files, as root all caches".to_owned(),
         Step::Mount { mount: Mount::Command { argv, .. } }
         | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv.join(" "),
         Step::Mount { mount: Mount::Syscall { fstype, options } }

@@ -11,6 +11,8 @@ const DRIFT_SHARE: f64 = 0.001;
 const DRIFT_NS: u64 = 20_000_000;
 /// The controls that say that data is not what was written.
 pub const INTEGRITY: [&str; 2] = ["read-back", "survivors"];
+/// After a cold start the device reads at least this share of what the work reads: a file may lie in what the mount reads.
+const COLD_SHARE: f64 = 0.99;
 /// Below this share of its bytes on the device, data was packed or compressed.
 const STORED_SHARE: f64 = 0.95;
 
@@ -27,6 +29,8 @@ pub struct Witness<'a> {
     pub cold: Option<&'a Raw>,
     /// Where the disk is modelled: what a request costs without it, and with it.
     pub floor: Option<&'a Raw>,
+    /// What was forgotten between the parts of the work, where nothing was mounted again.
+    pub cold_start: Option<&'a Raw>,
     /// Whether the ground's device goes past the host's page cache; `None` where there is no such device.
     pub direct: Option<bool>,
 }
@@ -36,7 +40,8 @@ pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<Control> {
     let all = [
         mount(record, witness.asked),
         memory(record),
-        cold(job, witness.cold),
+        cold(witness.cold),
+        cold_start(record, job, witness.cold_start),
         flush(record),
         clock(record),
         floor(witness.floor),
@@ -87,11 +92,11 @@ fn memory(record: &Record) -> Option<Control> {
 }
 
 fn is_cold(job: &Job) -> bool {
-    job.steps.iter().any(|step| matches!(step, Step::Settle { cold: true }))
+    job.steps.iter().any(|step| matches!(step, Step::Settle { cold: true } | Step::Cool { .. }))
 }
 
-fn cold(job: &Job, seen: Option<&Raw>) -> Option<Control> {
-    let (true, Some(seen)) = (is_cold(job), seen) else { return None };
+fn cold(seen: Option<&Raw>) -> Option<Control> {
+    let seen = seen?;
     let asked = seen.get("asked_bytes").copied().unwrap_or(0);
     match seen.get("device_bytes_read") {
         None => control("cold", "empty caches", "there is no device whose reads could show it", Held::Label),
@@ -100,6 +105,35 @@ fn cold(job: &Job, seen: Option<&Raw>) -> Option<Control> {
             control("cold", "empty caches", text, yes_or(Held::No, *read >= asked))
         }
     }
+}
+
+/// After a cold start the device must read what the work reads, once at least. A part that reads no content (names alone)
+/// must have it read something. Where nothing was mounted again, what is short is said and voids nothing: names and inodes
+/// may have stayed, and the device's counters are everybody's.
+fn cold_start(record: &Record, job: &Job, forgotten: Option<&Raw>) -> Option<Control> {
+    let mounted = job.steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
+    let cold = record.parts.get(1..).filter(|parts| !parts.is_empty())?;
+    let asked = "nothing in memory before each part but the first: the device reads what the work reads";
+    let no = if mounted { Held::No } else { Held::Label };
+    let mut held = true;
+    let mut seen = Vec::new();
+    for part in cold {
+        let name = part.phases.join(" and ");
+        let wanted = record.count_of(part, "bytes_read");
+        let Some(read) = part.probes.get("block_io").and_then(|raw| raw.get("bytes_read")) else {
+            let text = "there is no device whose reads could show it";
+            return control("cold start", asked, text, Held::Label);
+        };
+        held &= *read > 0 && *read as f64 >= wanted as f64 * COLD_SHARE;
+        let of = if wanted > 0 { format!(" for {}", Bytes(wanted)) } else { String::new() };
+        seen.push(format!("{name} {}{of}", Bytes(*read)));
+    }
+    let mut seen = format!("read by the device: {}", seen.join(", "));
+    let all_caches = forgotten.is_none_or(|raw| raw.get("all_caches") == Some(&1));
+    if !all_caches {
+        seen.push_str("; only the files' pages could be dropped, names and inodes not, which needs root");
+    }
+    control("cold start", asked, seen, yes_or(no, held && all_caches))
 }
 
 fn flush(record: &Record) -> Option<Control> {

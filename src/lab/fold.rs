@@ -6,11 +6,13 @@ use std::time::Duration;
 use super::controls::{self, Witness};
 use super::jobs::Trial;
 use super::metrics;
-use crate::agent::protocol::{Buckets, Event, Job, Role, Step, Stepped, WorkSpec};
+use crate::agent::protocol::{Buckets, COLD_START, Event, Job, Role, Step, Stepped, WorkSpec};
 use crate::grounds::{Ended, GroundTraits, Stamped};
-use crate::probes::Raw;
+use crate::probes::{self, Raw};
 use crate::store::Attached;
-use crate::store::record::{Circumstances, ClockKind, Control, Fidelity, Held, Outcome, Record, SCHEMA};
+use crate::store::record::{
+    Circumstances, ClockKind, Control, Fidelity, Held, Outcome, Part, Record, SCHEMA,
+};
 use crate::workloads;
 
 /// A trial whose events are still coming.
@@ -21,6 +23,9 @@ pub struct Fold<'a> {
     cold: Option<Raw>,
     /// What a request costs where the disk is modelled.
     floor: Option<Raw>,
+    cold_start: Option<Raw>,
+    /// The part of the work that is not over.
+    part: Part,
     direct: Option<bool>,
     /// The step that has begun and not ended.
     step: Option<String>,
@@ -55,6 +60,8 @@ impl<'a> Fold<'a> {
             histograms: Vec::new(),
             cold: None,
             floor: None,
+            cold_start: None,
+            part: Part::default(),
             direct: None,
             step: None,
             work_began_ns: None,
@@ -79,20 +86,28 @@ impl<'a> Fold<'a> {
             }
             Event::Stepped(stepped) => {
                 self.step = None;
+                if stepped.step == Step::ProbesOff.name() {
+                    self.record.parts.push(std::mem::take(&mut self.part));
+                }
                 self.record.steps.push(stepped);
             }
             Event::Device { direct, .. } => self.direct = Some(direct),
             Event::Mounted(mounted) => self.record.mounted = Some(mounted),
             Event::Space(space) => self.record.space.push(space),
-            Event::Phase(phase) => self.record.phases.push(phase),
+            Event::Phase(phase) => {
+                self.part.phases.push(phase.name.clone());
+                self.record.phases.push(phase);
+            }
             Event::Histogram(buckets) => self.histograms.push(buckets),
             Event::Probe { name, raw } => {
-                self.record.probes.insert(name, raw);
+                probes::add(self.record.probes.entry(name.clone()).or_default(), &raw);
+                self.part.probes.insert(name, raw);
             }
             Event::NotAvailable { name, reason } => {
                 self.record.not_available.insert(name, reason);
             }
             Event::Seen { control, raw } if control == "floor" => self.floor = Some(raw),
+            Event::Seen { control, raw } if control == COLD_START => self.cold_start = Some(raw),
             Event::Seen { raw, .. } => self.cold = Some(raw),
             Event::Tree(tree) => self.record.trees.push(tree),
             Event::PowerCut { work, phases, clock_ns } => {
@@ -142,8 +157,11 @@ impl<'a> Fold<'a> {
             .steps
             .iter()
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
-        let floor = self.floor.as_ref();
-        let witness = Witness { asked, cold: self.cold.as_ref(), floor, direct: self.direct };
+        if self.record.parts.len() < 2 {
+            self.record.parts.clear();
+        }
+        let (cold, cold_start, floor) = (self.cold.as_ref(), self.cold_start.as_ref(), self.floor.as_ref());
+        let witness = Witness { asked, cold, cold_start, floor, direct: self.direct };
         self.record.controls = controls::judge(&self.record, self.job, witness);
         if self.record.controls.iter().any(|c| c.name == controls::FLOOR && c.held == Held::Label) {
             self.record.fidelity = Fidelity::FloorBound;
@@ -250,6 +268,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, ground: String, traits: GroundTraits)
         space: Vec::new(),
         phases: Vec::new(),
         probes: BTreeMap::new(),
+        parts: Vec::new(),
         not_available: BTreeMap::new(),
         controls: Vec::new(),
         trees: Vec::new(),

@@ -4,7 +4,7 @@ use super::plan::{Entrant, Plan, PlannedWork};
 use crate::agent::protocol::{At, Dev, Job, PROTOCOL, Role, Step};
 use crate::filesystems::{self, Filesystem};
 use crate::grounds::Moment;
-use crate::workloads::Until;
+use crate::workloads::{self, Until};
 
 /// A trial whose work takes longer than this has hung.
 const LIMIT_SECONDS: u64 = 3600;
@@ -117,6 +117,15 @@ fn steps_of_a_cut(
     steps
 }
 
+/// How far the work goes each time, with a cold start before each but the first.
+fn parts(work: &PlannedWork) -> Vec<Until> {
+    let parsed = workloads::engine(&work.work.engine).and_then(|e| e.parse(&work.work.parameters).ok());
+    match parsed.map_or(1, |work| work.parts()) {
+        0 | 1 => vec![Until::End],
+        parts => (0..parts).map(Until::Part).collect(),
+    }
+}
+
 /// The order of a trial. A folder that is taken as it is has no filesystem to make, mount or check.
 fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<Step> {
     let variant = &trial.entrant.variant;
@@ -127,9 +136,11 @@ fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<St
     let mut steps = vec![Step::Reset];
     steps.extend(kind.into_iter().flat_map(|k| k.make(variant)).map(|argv| Step::Make { argv }));
     steps.extend(mount.clone());
-    steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }, Step::ProbesOn]);
-    steps.push(Step::Work { until: if proof { Until::Live } else { Until::End } });
-    steps.extend([Step::Sync, Step::ProbesOff]);
+    steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }]);
+    for (part, until) in if proof { vec![Until::Live] } else { parts(trial.work) }.into_iter().enumerate() {
+        steps.extend((part > 0).then(|| Step::Cool { mount: kind.map(|k| k.mount(variant)) }));
+        steps.extend([Step::ProbesOn, Step::Work { until }, Step::Sync, Step::ProbesOff]);
+    }
     if proof {
         steps.push(Step::Verify { at: At::Filled });
         if kind.is_some() {

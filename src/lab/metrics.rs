@@ -1,9 +1,9 @@
 //! From a record's raw values to its metrics. Pure and versioned: `fsderby verify` calls it again.
 
-use crate::agent::protocol::{At, Role};
+use crate::agent::protocol::{At, Role, Stepped};
 use crate::metric::Better::{Higher, Lower, Neither};
 use crate::metric::{Metric, Of};
-use crate::store::record::{Outcome, Record};
+use crate::store::record::{Outcome, Part, Record};
 use crate::workloads::Work;
 
 /// Counted up whenever a metric of this file gets another value from the same raw values.
@@ -27,6 +27,7 @@ pub fn all(record: &Record, work: &dyn Work) -> Vec<Metric> {
     metrics.extend(steps(record));
     metrics.extend(cpu(record));
     metrics.extend(device(record));
+    metrics.extend(parts(record));
     metrics.extend(capacity(record));
     metrics
 }
@@ -74,9 +75,21 @@ fn return_to_service(record: &Record) -> Vec<Metric> {
     metrics
 }
 
+/// The work with all its parts.
+fn work(record: &Record) -> Option<Stepped> {
+    record.steps.iter().filter(|s| s.step == "work").cloned().reduce(|sum, part| Stepped {
+        ns: sum.ns + part.ns,
+        user_ns: sum.user_ns + part.user_ns,
+        sys_ns: sum.sys_ns + part.sys_ns,
+        minflt: sum.minflt + part.minflt,
+        majflt: sum.majflt + part.majflt,
+        ..sum
+    })
+}
+
 /// The workload's process and the filesystem's daemons, beside the whole machine.
 fn cpu(record: &Record) -> Vec<Metric> {
-    let Some(work) = record.steps.iter().find(|s| s.step == "work") else { return Vec::new() };
+    let Some(work) = work(record) else { return Vec::new() };
     let own = work.user_ns + work.sys_ns + record.probe("cpu", "daemons_ns").unwrap_or(0);
     let mut metrics = vec![
         Metric::new("cpu.share", 100.0 * own as f64 / work.ns.max(1) as f64, "%", Of::Share, Neither),
@@ -113,6 +126,23 @@ fn device(record: &Record) -> Vec<Metric> {
         metrics.push(Metric::new("device.written_ratio", ratio, "of what was written", Of::Share, Neither));
     }
     metrics
+}
+
+/// What the device had to read for each part of the work, where it has several.
+fn parts(record: &Record) -> Vec<Metric> {
+    let metrics = |part: &Part| {
+        let counter = |name: &str| part.probes.get("block_io")?.get(name).copied();
+        let name = part.phases.join("+");
+        let of = |what: &str| format!("device.{what}.{name}");
+        let reads =
+            counter("reads").map(|n| Metric::new(&of("reads"), n as f64, "requests", Of::Count, Lower));
+        let asked = record.count_of(part, "bytes_read");
+        let ratio = counter("bytes_read").filter(|_| asked > 0).map(|bytes| {
+            Metric::new(&of("read_ratio"), bytes as f64 / asked as f64, "of what was read", Of::Share, Lower)
+        });
+        [reads, ratio].into_iter().flatten().collect::<Vec<_>>()
+    };
+    record.parts.iter().skip(1).flat_map(metrics).collect()
 }
 
 /// As the papers gave it: what an ordinary user may fill, as a share of the window given to mkfs.

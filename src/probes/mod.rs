@@ -42,6 +42,17 @@ pub struct Site<'a> {
     pub whole_machine: bool,
 }
 
+/// These are states and no differences: the largest holds.
+const STATES: [&str; 4] = ["peak_bytes", "peak_bytes_at_most", "volatile_cache", "cached_bytes"];
+
+/// Adds what was counted later.
+pub fn add(sum: &mut Raw, later: &Raw) {
+    for (name, value) in later {
+        let known = sum.entry(name.clone()).or_default();
+        *known = if STATES.contains(&name.as_str()) { (*known).max(*value) } else { *known + value };
+    }
+}
+
 /// Why a probe cannot be opened here.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

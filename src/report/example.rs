@@ -272,6 +272,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         }],
         phases: Vec::new(),
         probes: BTreeMap::new(),
+        parts: Vec::new(),
         not_available: BTreeMap::new(),
         controls: Vec::new(),
         trees: Vec::new(),

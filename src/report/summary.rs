@@ -14,7 +14,7 @@ use super::{Kinds, number};
 use crate::agent::protocol::Role;
 use crate::metric::{Better, Metric, Of};
 use crate::store::Run;
-use crate::store::record::{Outcome, Record};
+use crate::store::record::{Held, Outcome, Record};
 use crate::units::{Bytes, Percent};
 use crate::verdict::ensemble::Pair;
 use crate::workloads::{self, Volume};
@@ -315,9 +315,11 @@ fn parameters(table: &toml::Table) -> Vec<String> {
     table.iter().map(|(key, value)| format!("{key} = {value}")).collect()
 }
 
-/// The live data fits into memory, or of every filesystem less than half reached the device.
+/// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
+/// the device after a cold start.
 fn everything_in_memory(volume: Volume, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
-    if counted.is_empty() {
+    let is_cold = |r: &&Record| r.controls.iter().any(|c| c.name == "cold start" && c.held == Held::Yes);
+    if counted.iter().all(is_cold) {
         return String::new();
     }
     let little =

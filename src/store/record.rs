@@ -67,6 +67,9 @@ pub struct Record {
     pub phases: Vec<Phase>,
     /// Counter differences by probe and counter, from the start of the work to the end of the sync.
     pub probes: BTreeMap<String, BTreeMap<String, u64>>,
+    /// The same for each part of the work, where it has several: `probes` is then their sum.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Probes that could not be opened, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
@@ -148,10 +151,18 @@ impl Fidelity {
     }
 }
 
+/// A part of the work, from its start to the end of its sync.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The phases that it had, by name.
+    pub phases: Vec<String>,
+    pub probes: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
 /// A condition of the trial, checked by its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
-    /// `mount`, `memory`, `flush`, `cold`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
+    /// `mount`, `memory`, `flush`, `cold`, `cold start`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
     pub name: String,
     pub asked: String,
     pub seen: String,
@@ -210,6 +221,11 @@ impl Record {
         let mut all = self.steps.iter().filter(|s| s.step == step).map(|s| s.ns).peekable();
         all.peek()?;
         Some(all.sum())
+    }
+
+    /// The sum of a count over the phases of a part.
+    pub fn count_of(&self, part: &Part, count: &str) -> u64 {
+        self.phases.iter().filter(|p| part.phases.contains(&p.name)).map(|p| p.count(count)).sum()
     }
 
     pub fn probe(&self, probe: &str, counter: &str) -> Option<u64> {

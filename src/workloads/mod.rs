@@ -13,6 +13,7 @@ use crate::metric::Metric;
 use crate::story::Story;
 use crate::units::{Bytes, Scale};
 
+pub mod coldread;
 pub mod postmark;
 
 pub use fsderby_sys::shared::Progress;
@@ -21,6 +22,7 @@ pub use fsderby_sys::shared::Progress;
 pub static TABLE: &[&dyn Workload] = &[
     // One row a line.
     &postmark::PostMark,
+    &coldread::ColdRead,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -52,6 +54,11 @@ pub trait Work: Send {
     fn volume(&self, seed: u64) -> Volume;
     /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String>;
+    /// How many parts it has. Before each but the first, nothing of the filesystem's is left in memory, and another process goes
+    /// on, which is prepared for [`Until::Part`].
+    fn parts(&self) -> u32 {
+        1
+    }
     /// After how many of its operations it can be stopped, the last included; 0 where it cannot.
     fn operations(&self) -> u64 {
         0
@@ -94,6 +101,8 @@ pub enum Until {
     Live,
     /// Until so many operations are done, and not one more: see [`Work::operations`].
     Operation(u64),
+    /// This part alone, counted from 0, where those before it are done: see [`Work::parts`].
+    Part(u32),
 }
 
 /// Work with everything at hand: what follows is timed.

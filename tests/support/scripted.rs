@@ -200,6 +200,10 @@ impl Script {
                     [("asked_bytes".to_owned(), 1 << 20), ("device_bytes_read".to_owned(), 1 << 20)].into();
                 self.say(Event::Seen { control: "cold".into(), raw });
             }
+            Step::Work { until: Until::Part(part) } => {
+                let counts = [("bytes_read".to_owned(), 40_000_000)].into();
+                self.say(Event::Phase(Phase { name: format!("part-{part}"), ns, counts }));
+            }
             Step::Work { .. } => self.work(job, ns),
             Step::ProbesOff => self.probes(job),
             Step::Survivors { .. } => {

@@ -52,6 +52,7 @@ impl Work for Parameters {
             Until::End => pool + run.live,
             Until::Live => pool,
             Until::Operation(last) => last.min(pool),
+            Until::Part(_) => return Err("PostMark is done in one part".into()),
         };
         let (generator, source) = Generator::new(&rules);
         let checksums = if until == Until::Live { Checksums::of_all(&generator) } else { Checksums::none() };

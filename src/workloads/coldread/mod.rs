@@ -1,0 +1,68 @@
+//! Cold reading: files that were written earlier are read while nothing of them is in memory.
+//!
+//! A tree of small and middle-sized files and a few large ones is made from the seed, and then, each time after a cold
+//! start, walked, read in the order in which its folders name it, read in random order, read at random places, and
+//! deleted. Each is a part of its own (see [`super::Work::parts`]): what one has brought into memory never serves another.
+//!
+//! ```text
+//! part  phase           what is done                                             after a server's restart it is
+//! 0     create          every file written, folder by folder                     (what was there before)
+//! 1     walk            every folder read, every entry's status asked for        find, a backup that looks for changes
+//! 2     read-ordered    every file read whole, in the order of its folder        a full backup
+//! 3     read-random     every file but the large ones read whole, at random      a web, file or mail server's first hour
+//! 4     pread-random    single blocks of 4 KiB of the large files, at random     a database
+//! 5     delete          every file and folder deleted, in the folders' order     rm -r
+//! ```
+//! Each file's content is noise, no two alike, so that no filesystem stores it smaller than it is. What is read is looked at: the
+//! size of each file, and sixteen bytes of every 128 KiB, which say of which file and which place they are.
+
+use toml::Table;
+
+use super::{ParamSet, Work, Workload};
+use crate::story::Story;
+use crate::units::Scale;
+
+mod metrics;
+pub mod parameters;
+mod tree;
+mod trial;
+mod visit;
+
+pub struct ColdRead;
+
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "coldread-quick", toml: include_str!("sets/coldread-quick.toml") },
+    ParamSet { name: "coldread", toml: include_str!("sets/coldread.toml") },
+];
+
+impl Workload for ColdRead {
+    fn name(&self) -> &'static str {
+        "coldread"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Walks and reads files that were written earlier while nothing of them is in memory: in the order \
+                   of their folders, in random order, and single blocks at random; then deletes them. The filesystem is \
+                   unmounted and mounted again before each.",
+            origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
+                     \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009; orders and blocks are those that \
+                     find, tar, Bonnie++ and fio have made usual.",
+            limits: "One process that does one thing at a time, so the disk never has more than one request of it beside \
+                     what the kernel reads ahead. The tree is written in one go to an empty filesystem: nothing has aged and \
+                     nothing is fragmented by others.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        SETS
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(parameters::Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        parameters::scale(parameters, by)
+    }
+}

@@ -1,0 +1,167 @@
+//! The `parameters` table of a trial.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::tree::BLOCK;
+use crate::units::{Bytes, GIB, MIB, Scale};
+use crate::{mistakes, names};
+
+/// What the tree is and how much of it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// All but the large ones.
+    pub files: u32,
+    /// Of a folder.
+    pub per_folder: u32,
+    /// Rising; none is empty.
+    pub sizes: Vec<Row>,
+    pub large_files: u32,
+    /// A multiple of [`BLOCK`].
+    pub large_size: u64,
+    /// Of one block each, no two of the same.
+    pub reads: u32,
+}
+
+/// Sizes above those of the row before, up to this one, each as likely as the other; all together with this weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub up_to: u32,
+    pub weight: u32,
+}
+
+const KEYS: &[&str] = &["files", "per_folder", "sizes", "large_files", "large_size", "reads"];
+/// What is kept of each file must stay small beside the least memory that a trial has.
+const MOST_FILES: u64 = 1_000_000;
+/// They are all open at a time.
+const MOST_LARGE: u64 = 256;
+/// A file of the tree is no large one.
+const LARGEST_SIZE: u64 = 64 * MIB;
+/// Its chunks and all blocks together are counted in 40 bits.
+const LARGEST_LARGE: u64 = 256 * GIB;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    up_to: Bytes,
+    weight: u32,
+}
+
+impl Parameters {
+    pub fn parse(table: &Table) -> Result<Self, String> {
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(names::unknown("parameter", key, KEYS.iter().copied()));
+        }
+        let large_size = get::<Bytes>(table, "large_size")?.0;
+        if !(BLOCK as u64..=LARGEST_LARGE).contains(&large_size) || !large_size.is_multiple_of(BLOCK as u64) {
+            return Err(format!("large_size: write a multiple of 4k, up to {}", Bytes(LARGEST_LARGE)));
+        }
+        let parameters = Parameters {
+            files: number(table, "files", MOST_FILES)?,
+            per_folder: number(table, "per_folder", MOST_FILES)?,
+            sizes: rows(get(table, "sizes")?)?,
+            large_files: number(table, "large_files", MOST_LARGE)?,
+            large_size,
+            reads: number(table, "reads", MOST_FILES)?,
+        };
+        let blocks = parameters.large_size / BLOCK as u64 * u64::from(parameters.large_files);
+        if u64::from(parameters.reads) > blocks {
+            return Err(format!(
+                "reads = {}: the large files have only {blocks} blocks of 4 KiB, and none is read twice",
+                parameters.reads
+            ));
+        }
+        Ok(parameters)
+    }
+}
+
+/// Files and reads scale; sizes and the width of folders stay, because they are what the work is about.
+pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
+    let parameters = Parameters::parse(table)?;
+    let mut scaled = table.clone();
+    for (key, value) in
+        [("files", parameters.files), ("large_files", parameters.large_files), ("reads", parameters.reads)]
+    {
+        let value = i64::try_from(by.apply(u64::from(value)));
+        scaled.insert(key.into(), Value::Integer(value.map_err(|_| format!("{key}: {by} is too large"))?));
+    }
+    Parameters::parse(&scaled).map(|_| scaled)
+}
+
+fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<T, String> {
+    let value = table.get(key).ok_or_else(|| format!("{key} is missing"))?;
+    value.clone().try_into().map_err(|error| format!("{key}: {}", mistakes::in_words(&error)))
+}
+
+fn number(table: &Table, key: &str, most: u64) -> Result<u32, String> {
+    let value: i64 = get(table, key)?;
+    let fits = u32::try_from(value).ok().filter(|n| (1..=most).contains(&u64::from(*n)));
+    fits.ok_or_else(|| format!("{key} = {value}: write a number from 1 to {most}"))
+}
+
+fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
+    let mut rows: Vec<Row> = Vec::new();
+    for Written { up_to, weight } in written {
+        let above = rows.last().map_or(0, |row| u64::from(row.up_to));
+        if up_to.0 <= above || up_to.0 > LARGEST_SIZE {
+            return Err(format!(
+                "sizes: up_to = {up_to}: sizes rise from row to row, to {} at most",
+                Bytes(LARGEST_SIZE)
+            ));
+        }
+        rows.push(Row { up_to: up_to.0 as u32, weight });
+    }
+    if rows.iter().all(|row| row.weight == 0) {
+        return Err("sizes: there must be a row with a weight".into());
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: [(&str, &str); 6] = [
+        ("files", "320"),
+        ("per_folder", "20"),
+        ("sizes", "[{ up_to = '1k', weight = 2 }, { up_to = 4096, weight = 1 }]"),
+        ("large_files", "16"),
+        ("large_size", "'1m'"),
+        ("reads", "1600"),
+    ];
+
+    fn table(key: &str, value: &str) -> Table {
+        let text = GOOD.map(|(k, v)| format!("{k} = {}\n", if k == key { value } else { v })).concat();
+        text.parse().expect("TOML")
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        for (key, value, words) in [
+            ("files", "0", "from 1 to 1000000"),
+            ("files", "-1", "files = -1"),
+            ("large_files", "257", "from 1 to 256"),
+            ("large_size", "'5k'", "multiple of 4k"),
+            ("reads", "4097", "only 4096 blocks"),
+            ("sizes", "[]", "a row with a weight"),
+            ("sizes", "[{ up_to = 5, weight = 1 }, { up_to = 5, weight = 1 }]", "sizes rise"),
+            ("sizes", "[{ up_to = '1g', weight = 1 }]", "64 MiB at most"),
+        ] {
+            let error = Parameters::parse(&table(key, value)).expect_err(value);
+            assert!(error.contains(words), "{key} = {value}: {error}");
+        }
+        let mut unknown = table("", "");
+        unknown.insert("file".into(), Value::Integer(1));
+        let error = Parameters::parse(&unknown).expect_err("no such key");
+        assert!(error.contains("did you mean 'files'?"), "{error}");
+        assert_eq!(Parameters::parse(&Table::new()), Err("large_size is missing".into()));
+    }
+
+    #[test]
+    fn a_scale_changes_how_much_and_not_what() {
+        let by = Scale { of: 1, by: 32 };
+        let scaled = scale(&table("", ""), by).and_then(|t| Parameters::parse(&t)).expect("scaled");
+        assert_eq!((scaled.files, scaled.large_files, scaled.reads), (10, 1, 50));
+        assert_eq!((scaled.per_folder, scaled.large_size, scaled.sizes.len()), (20, MIB, 2));
+    }
+}

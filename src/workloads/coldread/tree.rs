@@ -1,0 +1,291 @@
+//! The tree as the seed has it: sizes, names, content and orders, without any I/O.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::parameters::Parameters;
+use crate::units::{KIB, MIB};
+
+/// What one call writes or reads at most.
+pub const CHUNK: usize = 128 * KIB as usize;
+/// What a random read reads.
+pub const BLOCK: usize = 4 * KIB as usize;
+/// So many bytes at the beginning of each chunk say of which file and which place they are.
+const STAMP: usize = 16;
+/// How many different beginnings a chunk's noise has.
+const NOISE: usize = MIB as usize;
+/// Folders of files in the folder above them.
+const FAN: u32 = 16;
+
+/// Its files are numbered from 0: first those of the tree, then the large ones.
+pub struct Tree {
+    sizes: Vec<u32>,
+    per_folder: u32,
+    large_files: u32,
+    large_size: u64,
+    seed: u64,
+    /// Long enough for a chunk from each beginning.
+    noise: Vec<u8>,
+}
+
+impl Tree {
+    pub fn new(parameters: &Parameters, seed: u64) -> Self {
+        let mut noise = vec![0; NOISE + CHUNK];
+        random(seed, "content").fill_bytes(&mut noise);
+        let Parameters { per_folder, large_files, large_size, .. } = *parameters;
+        Tree { sizes: sizes(parameters, seed), per_folder, large_files, large_size, seed, noise }
+    }
+
+    /// How many files are not large.
+    pub fn small(&self) -> u32 {
+        self.sizes.len() as u32
+    }
+
+    pub fn files(&self) -> u32 {
+        self.small() + self.large_files
+    }
+
+    pub fn large(&self) -> std::ops::Range<u32> {
+        self.small()..self.files()
+    }
+
+    pub fn size(&self, file: u32) -> u64 {
+        self.sizes.get(file as usize).map_or(self.large_size, |size| u64::from(*size))
+    }
+
+    pub fn small_bytes(&self) -> u64 {
+        self.sizes.iter().map(|size| u64::from(*size)).sum()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.small_bytes() + u64::from(self.large_files) * self.large_size
+    }
+
+    /// Every folder, those above first.
+    pub fn folders(&self) -> Vec<String> {
+        let leaves = self.small().div_ceil(self.per_folder);
+        let mut folders = vec!["large".to_owned(), "tree".to_owned()];
+        folders.extend((0..leaves.div_ceil(FAN)).map(|upper| format!("tree/{upper}")));
+        folders.extend((0..leaves).map(|leaf| format!("tree/{}/{leaf}", leaf / FAN)));
+        folders
+    }
+
+    pub fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str {
+        path.clear();
+        let leaf = file / self.per_folder;
+        let written = if file < self.small() {
+            write!(path, "tree/{}/{leaf}/{file}", leaf / FAN)
+        } else {
+            write!(path, "large/{file}")
+        };
+        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        path
+    }
+
+    /// The file of this name.
+    pub fn named(&self, name: &[u8]) -> Option<u32> {
+        let file = std::str::from_utf8(name).ok()?.parse().ok()?;
+        (file < self.files()).then_some(file)
+    }
+
+    /// Gives each chunk of a file, in order. The stamp stands in the noise only for so long.
+    pub fn content<E>(&mut self, file: u32, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let size = self.size(file);
+        for at in (0..size).step_by(CHUNK) {
+            let length = (size - at).min(CHUNK as u64) as usize;
+            let (stamp, begin) = self.chunk(file, at);
+            let stamped = begin..begin + length.min(STAMP);
+            let mut noise = [0; STAMP];
+            noise[..stamped.len()].copy_from_slice(&self.noise[stamped.clone()]);
+            self.noise[stamped.clone()].copy_from_slice(&stamp[..stamped.len()]);
+            let done = each(&self.noise[begin..begin + length]);
+            self.noise[stamped.clone()].copy_from_slice(&noise[..stamped.len()]);
+            done?;
+        }
+        Ok(())
+    }
+
+    /// The CRC-32 of a file's content.
+    pub fn crc32(&self, file: u32) -> u32 {
+        let mut sum = crc32fast::Hasher::new();
+        let size = self.size(file);
+        for at in (0..size).step_by(CHUNK) {
+            let length = (size - at).min(CHUNK as u64) as usize;
+            let (stamp, begin) = self.chunk(file, at);
+            sum.update(&stamp[..length.min(STAMP)]);
+            sum.update(&self.noise[begin + length.min(STAMP)..begin + length]);
+        }
+        sum.finalize()
+    }
+
+    /// Whether these bytes, read at this place of the file, begin as they were written. `at` is a multiple of [`BLOCK`].
+    pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
+        let looked = bytes.len().min(STAMP);
+        let within = (at % CHUNK as u64) as usize;
+        let (stamp, begin) = self.chunk(file, at - within as u64);
+        let written = if within == 0 { &stamp[..] } else { &self.noise[begin + within..] };
+        bytes[..looked] == written[..looked]
+    }
+
+    /// The stamp of the chunk that begins there, and where in the noise the rest of it begins.
+    fn chunk(&self, file: u32, at: u64) -> ([u8; STAMP], usize) {
+        let first = mixed(self.seed ^ mixed((u64::from(file) << 40) | (at / CHUNK as u64)));
+        let mut stamp = [0; STAMP];
+        stamp[..8].copy_from_slice(&first.to_le_bytes());
+        stamp[8..].copy_from_slice(&mixed(first).to_le_bytes());
+        (stamp, (first % NOISE as u64) as usize)
+    }
+
+    /// All files but the large ones, shuffled.
+    pub fn shuffled(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.small()).collect();
+        shuffle(&mut order, &mut random(self.seed, "order"));
+        order
+    }
+
+    /// So many different blocks of the large files, as (file, place), in random order. Drawn as R. Floyd does (J. Bentley,
+    /// "Programming Pearls: A Sample of Brilliance", CACM 30(9), 1987): the memory is that of the sample.
+    pub fn blocks(&self, count: u32) -> Vec<(u32, u64)> {
+        let in_file = self.large_size / BLOCK as u64;
+        let all = in_file * u64::from(self.large_files);
+        let mut source = random(self.seed, "blocks");
+        let mut drawn = BTreeSet::new();
+        for last in all - u64::from(count)..all {
+            let block = below(&mut source, last + 1);
+            drawn.insert(if drawn.contains(&block) { last } else { block });
+        }
+        let place = |block: u64| (self.small() + (block / in_file) as u32, block % in_file * BLOCK as u64);
+        let mut blocks: Vec<(u32, u64)> = drawn.into_iter().map(place).collect();
+        shuffle(&mut blocks, &mut source);
+        blocks
+    }
+}
+
+/// A row of the table by its weight, then each size of that row alike.
+fn sizes(parameters: &Parameters, seed: u64) -> Vec<u32> {
+    let mut source = random(seed, "sizes");
+    let whole: u64 = parameters.sizes.iter().map(|row| u64::from(row.weight)).sum();
+    let draw = |_| {
+        let mut at = below(&mut source, whole);
+        let mut above = 0;
+        for row in &parameters.sizes {
+            if at < u64::from(row.weight) {
+                return above + 1 + below(&mut source, u64::from(row.up_to - above)) as u32;
+            }
+            at -= u64::from(row.weight);
+            above = row.up_to;
+        }
+        above
+    };
+    (0..parameters.files).map(draw).collect()
+}
+
+/// A generator of its own for each use, so that a change of one leaves the others as they are.
+fn random(seed: u64, what: &str) -> Xoshiro256PlusPlus {
+    let what = what.bytes().fold(0, |all, byte| mixed(all ^ u64::from(byte)));
+    Xoshiro256PlusPlus::seed_from_u64(seed ^ what)
+}
+
+fn shuffle<T>(list: &mut [T], source: &mut impl Rng) {
+    for last in (1..list.len()).rev() {
+        list.swap(last, below(source, last as u64 + 1) as usize);
+    }
+}
+
+/// Below `n`, each alike to one in 2^32 and better: n is far below 2^32.
+fn below(source: &mut impl Rng, n: u64) -> u64 {
+    ((u128::from(source.next_u64()) * u128::from(n)) >> 64) as u64
+}
+
+/// One step of SplitMix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014).
+fn mixed(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ value >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(text: &str) -> Parameters {
+        Parameters::parse(&text.parse().expect("TOML")).expect("parameters")
+    }
+
+    const SMALL: &str = "files = 1000\nper_folder = 7\nlarge_files = 2\nlarge_size = '1m'\nreads = 300\n\
+        sizes = [{ up_to = '1k', weight = 1 }, { up_to = '300k', weight = 3 }]";
+
+    #[test]
+    fn a_seed_is_a_tree_and_another_seed_another() {
+        let parameters = parameters(SMALL);
+        let tree = |seed| Tree::new(&parameters, seed);
+        assert_eq!((tree(7).bytes(), tree(7).shuffled()), (tree(7).bytes(), tree(7).shuffled()));
+        assert_eq!(tree(7).blocks(300), tree(7).blocks(300));
+        assert_ne!((tree(7).bytes(), tree(7).shuffled()), (tree(8).bytes(), tree(8).shuffled()));
+    }
+
+    #[test]
+    fn sizes_are_drawn_by_their_weights() {
+        let sizes = sizes(&parameters(SMALL), 3);
+        let small = sizes.iter().filter(|size| **size <= 1024).count();
+        // 250 of 1000 are expected; the deviation is sqrt(1000 × 0.25 × 0.75) = 13.7, of which these are four.
+        assert!((195..=305).contains(&small), "{small}");
+        assert!(sizes.iter().all(|size| (1..=300 * 1024).contains(size)));
+        // Of the others the mean is 150.5 KiB: 750 of them deviate by 86.3 KiB / sqrt(750) = 3.2 KiB.
+        let others = || sizes.iter().filter(|size| **size > 1024).map(|size| u64::from(*size));
+        let mean = others().sum::<u64>() / others().count() as u64 / 1024;
+        assert!((138..=163).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn blocks_differ_and_lie_in_the_large_files() {
+        let tree = Tree::new(&parameters(SMALL), 5);
+        for count in [1, 300, 512] {
+            let blocks = tree.blocks(count);
+            assert_eq!(blocks.iter().collect::<BTreeSet<_>>().len(), count as usize);
+            let fits = |(file, at): &(u32, u64)| tree.large().contains(file) && *at + 4096 <= MIB;
+            assert!(blocks.iter().all(fits));
+        }
+    }
+
+    #[test]
+    fn every_folder_is_made_before_its_files_and_every_name_is_found_again() {
+        let tree = Tree::new(&parameters(SMALL), 5);
+        let folders = tree.folders();
+        // 1000 files at 7 a folder: 143 folders; at 16 of these a folder above: 9.
+        assert_eq!(folders.len(), 2 + 143 + 9);
+        let mut path = String::new();
+        for file in 0..tree.files() {
+            let (folder, name) = tree.path(file, &mut path).rsplit_once('/').expect("a folder");
+            assert!(folders.iter().any(|f| f == folder), "{folder}");
+            assert_eq!(tree.named(name.as_bytes()), Some(file));
+        }
+        assert_eq!(tree.named(b"1002"), None);
+    }
+
+    #[test]
+    fn content_is_known_again_at_every_block_and_taken_for_no_other() {
+        let mut tree = Tree::new(&parameters(SMALL), 5);
+        let file = (0..tree.small()).find(|f| tree.size(*f) > 260 * 1024).expect("one of three chunks");
+        let mut content = Vec::new();
+        let Ok(()) = tree.content(file, |chunk| {
+            content.extend_from_slice(chunk);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        assert_eq!(content.len() as u64, tree.size(file));
+        assert_eq!(crc32fast::hash(&content), tree.crc32(file));
+        for at in (0..content.len()).step_by(BLOCK) {
+            assert!(tree.is_right(file, at as u64, &content[at..]), "{at}");
+            assert!(!tree.is_right(file + 1, at as u64, &content[at..(at + BLOCK).min(content.len())]));
+        }
+        // Noise does not shrink: each byte value is about as frequent as any other.
+        let mut seen = [0u32; 256];
+        content.iter().for_each(|byte| seen[usize::from(*byte)] += 1);
+        let expected = content.len() as u32 / 256;
+        assert!(seen.iter().all(|n| *n > expected * 3 / 4 && *n < expected * 5 / 4));
+    }
+}

@@ -1,0 +1,383 @@
+//! The parts of a trial, each timed as a whole and operation by operation.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, statat, unlinkat};
+use rustix::io::{pread, read, write};
+
+use super::metrics;
+use super::parameters::Parameters;
+use super::tree::{BLOCK, CHUNK, Tree};
+use super::visit::{Entry, Visitor, visit};
+use crate::metric::Metric;
+use crate::units::Bytes;
+use crate::workloads::{
+    Clock, Histogram, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Volume, Work,
+};
+
+/// In the order of [`Work::parts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Create,
+    Walk,
+    ReadOrdered,
+    ReadRandom,
+    PreadRandom,
+    Delete,
+}
+
+const PARTS: [Part; 6] =
+    [Part::Create, Part::Walk, Part::ReadOrdered, Part::ReadRandom, Part::PreadRandom, Part::Delete];
+
+/// One operation that takes an hour counts as one of an hour.
+const LONGEST_NS: u64 = 3600 * 1_000_000_000;
+const DIGITS: u8 = 3;
+
+impl Work for Parameters {
+    fn needs(&self) -> Needs {
+        Needs { largest_file: Bytes(self.large_size), ..Needs::default() }
+    }
+
+    fn volume(&self, seed: u64) -> Volume {
+        let tree = Tree::new(self, seed);
+        let (all, small) = (tree.bytes(), tree.small_bytes());
+        Volume {
+            files_peak: u64::from(tree.files()),
+            bytes_read: all + small + u64::from(self.reads) * BLOCK as u64,
+            bytes_written: all,
+            bytes_peak: all,
+        }
+    }
+
+    fn parts(&self) -> u32 {
+        PARTS.len() as u32
+    }
+
+    fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {
+        let parts = match until {
+            Until::End => &PARTS[..],
+            Until::Live => &PARTS[..1],
+            Until::Part(n) => {
+                let part = PARTS.get(n as usize..=n as usize);
+                part.ok_or_else(|| format!("there is no part {n} of {}", PARTS.len()))?
+            }
+            Until::Operation(_) => return Err("it cannot be stopped at an operation".into()),
+        };
+        let tree = Tree::new(self, seed);
+        let has = |part| parts.contains(&part);
+        let latencies = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(|e| e.to_string())?;
+        Ok(Box::new(Trial {
+            parts,
+            folders: if has(Part::Create) { tree.folders() } else { Vec::new() },
+            order: if has(Part::ReadRandom) { tree.shuffled() } else { Vec::new() },
+            blocks: if has(Part::PreadRandom) { tree.blocks(self.reads) } else { Vec::new() },
+            hands: Hands { tree, path: String::with_capacity(64), buffer: vec![0; CHUNK], latencies },
+        }))
+    }
+
+    fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
+        metrics::metrics(phases)
+    }
+
+    fn metrics_version(&self) -> u32 {
+        metrics::VERSION
+    }
+}
+
+struct Trial {
+    parts: &'static [Part],
+    folders: Vec<String>,
+    order: Vec<u32>,
+    blocks: Vec<(u32, u64)>,
+    hands: Hands,
+}
+
+/// What the operations of every part need.
+struct Hands {
+    tree: Tree,
+    path: String,
+    buffer: Vec<u8>,
+    latencies: Histogram,
+}
+
+impl Ready for Trial {
+    fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
+        let files = u64::from(self.hands.tree.files());
+        let steps = |part: &Part| match part {
+            Part::ReadRandom => self.order.len() as u64,
+            Part::PreadRandom => self.blocks.len() as u64,
+            _ => files,
+        };
+        log.progress().total.store(self.parts.iter().map(steps).sum(), Relaxed);
+        self.parts.iter().try_for_each(|part| self.part(*part, clock, log))
+    }
+
+    fn live(&self) -> Vec<LiveFile> {
+        let mut path = String::new();
+        let file = |file| LiveFile {
+            path: self.hands.tree.path(file, &mut path).into(),
+            bytes: self.hands.tree.size(file),
+            crc32: self.hands.tree.crc32(file),
+        };
+        (0..self.hands.tree.files()).map(file).collect()
+    }
+}
+
+type Counts = Vec<(&'static str, u64)>;
+
+impl Trial {
+    fn part(&mut self, part: Part, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
+        let Trial { folders, order, blocks, hands, .. } = self;
+        let mut at = At { hands, clock, progress: log.progress(), totals: Totals::default() };
+        let start = clock.now_ns();
+        let (phase, operation, counts) = match part {
+            Part::Create => ("create", "create", at.create(folders)?),
+            Part::Walk => ("walk", "stat", at.walk()?),
+            Part::ReadOrdered => ("read-ordered", "read", at.read_ordered()?),
+            Part::ReadRandom => ("read-random", "read", at.read_random(order)?),
+            Part::PreadRandom => ("pread-random", "pread", at.pread_random(blocks)?),
+            Part::Delete => ("delete", "unlink", at.delete()?),
+        };
+        let ns = clock.now_ns() - start;
+        let counts = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
+        log.phase(Phase { name: phase.to_owned(), ns, counts });
+        log.histogram(phase, operation, &self.hands.latencies);
+        self.hands.latencies.reset();
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    files: u64,
+    folders: u64,
+    bytes: u64,
+}
+
+/// A part that is under way.
+struct At<'a> {
+    hands: &'a mut Hands,
+    clock: &'a dyn Clock,
+    progress: &'a Progress,
+    totals: Totals,
+}
+
+fn failed(operation: &'static str, path: &str, error: impl Into<io::Error>) -> OpError {
+    OpError { operation, path: path.into(), error: error.into() }
+}
+
+/// What came is not what was written.
+fn wrong(path: &std::path::Path, text: String) -> OpError {
+    OpError { operation: "read", path: path.to_owned(), error: io::Error::other(text) }
+}
+
+fn other_content(at: u64) -> String {
+    format!("other content than was written came at {at}")
+}
+
+impl At<'_> {
+    fn create(&mut self, folders: &[String]) -> Result<Counts, OpError> {
+        for folder in folders {
+            mkdirat(CWD, folder.as_str(), Mode::RWXU).map_err(|e| failed("mkdir", folder, e))?;
+        }
+        for file in 0..self.hands.tree.files() {
+            let begin = self.clock.now_ns();
+            self.create_file(file)?;
+            self.done(begin);
+        }
+        let Totals { files, bytes, .. } = self.totals;
+        Ok(vec![("files", files), ("folders", folders.len() as u64), ("bytes_written", bytes)])
+    }
+
+    fn create_file(&mut self, file: u32) -> Result<(), OpError> {
+        let Hands { tree, path, .. } = &mut *self.hands;
+        let path = tree.path(file, path);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let opened = openat(CWD, path, flags, Mode::from_raw_mode(0o644));
+        let opened = opened.map_err(|e| failed("create", path, e))?;
+        tree.content(file, |chunk| {
+            let mut rest = chunk;
+            while !rest.is_empty() {
+                let written = write(&opened, rest).map_err(|e| failed("write", path, e))?;
+                rest = &rest[written..];
+            }
+            Ok(())
+        })?;
+        self.totals.bytes += tree.size(file);
+        // Some filesystems say only here that the data did not fit.
+        fsderby_sys::file::close(opened).map_err(|e| failed("close", path, e))
+    }
+
+    fn walk(&mut self) -> Result<Counts, OpError> {
+        visit(&mut Walk(self))?;
+        let Totals { files, folders, .. } = self.totals;
+        self.all_were_there()?;
+        Ok(vec![("entries", files + folders), ("files", files), ("folders", folders)])
+    }
+
+    fn read_ordered(&mut self) -> Result<Counts, OpError> {
+        visit(&mut Reading(self))?;
+        self.all_were_there()?;
+        Ok(vec![("files", self.totals.files), ("bytes_read", self.totals.bytes)])
+    }
+
+    fn read_random(&mut self, order: &[u32]) -> Result<Counts, OpError> {
+        for file in order {
+            let begin = self.clock.now_ns();
+            let mut path = std::mem::take(&mut self.hands.path);
+            let name = self.hands.tree.path(*file, &mut path);
+            let opened = openat(CWD, name, READ, Mode::empty()).map_err(|e| failed("open", name, e))?;
+            self.read_file(*file, opened, name.as_ref())?;
+            self.hands.path = path;
+            self.done(begin);
+        }
+        Ok(vec![("files", self.totals.files), ("bytes_read", self.totals.bytes)])
+    }
+
+    fn pread_random(&mut self, blocks: &[(u32, u64)]) -> Result<Counts, OpError> {
+        let Hands { tree, path, buffer, latencies } = &mut *self.hands;
+        let open = |file| {
+            let path = tree.path(file, path);
+            openat(CWD, path, READ, Mode::empty()).map_err(|e| failed("open", path, e))
+        };
+        let opened: Vec<OwnedFd> = tree.large().map(open).collect::<Result<_, _>>()?;
+        let buffer = &mut buffer[..BLOCK];
+        for (file, at) in blocks {
+            let begin = self.clock.now_ns();
+            let came = pread(&opened[(file - tree.small()) as usize], &mut *buffer, *at);
+            let came = came.map_err(|e| failed("pread", tree.path(*file, path), e))?;
+            if came != BLOCK {
+                let text = format!("{came} bytes came at {at} where {BLOCK} were written");
+                return Err(wrong(tree.path(*file, path).as_ref(), text));
+            }
+            if !tree.is_right(*file, *at, buffer) {
+                return Err(wrong(tree.path(*file, path).as_ref(), other_content(*at)));
+            }
+            latencies.saturating_record(self.clock.now_ns() - begin);
+            self.progress.step();
+        }
+        let reads = blocks.len() as u64;
+        Ok(vec![("reads", reads), ("bytes_read", reads * BLOCK as u64)])
+    }
+
+    fn delete(&mut self) -> Result<Counts, OpError> {
+        visit(&mut Deleting(self))?;
+        self.all_were_there()?;
+        Ok(vec![("files", self.totals.files), ("folders", self.totals.folders)])
+    }
+
+    /// A file has been done with; `begin` is when that began.
+    fn done(&mut self, begin: u64) {
+        self.hands.latencies.saturating_record(self.clock.now_ns() - begin);
+        self.totals.files += 1;
+        self.progress.step();
+    }
+
+    /// A whole file, from the open descriptor to its close.
+    fn read_file(&mut self, file: u32, opened: OwnedFd, path: &std::path::Path) -> Result<(), OpError> {
+        let Hands { tree, buffer, .. } = &mut *self.hands;
+        let mut at = 0;
+        loop {
+            let came = read(&opened, &mut buffer[..]);
+            let came =
+                came.map_err(|e| OpError { operation: "read", path: path.to_owned(), error: e.into() })?;
+            if came == 0 {
+                break;
+            }
+            if at % BLOCK as u64 == 0 && !tree.is_right(file, at, &buffer[..came]) {
+                return Err(wrong(path, other_content(at)));
+            }
+            at += came as u64;
+        }
+        if at != tree.size(file) {
+            return Err(wrong(path, format!("{at} bytes came where {} were written", tree.size(file))));
+        }
+        self.totals.bytes += at;
+        Ok(())
+    }
+
+    fn all_were_there(&self) -> Result<(), OpError> {
+        let (files, written) = (self.totals.files, u64::from(self.hands.tree.files()));
+        if files == written {
+            return Ok(());
+        }
+        Err(failed(
+            "read the folder",
+            ".",
+            io::Error::other(format!("{files} files where {written} were made")),
+        ))
+    }
+}
+
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+
+struct Walk<'a, 'b>(&'a mut At<'b>);
+
+impl Walk<'_, '_> {
+    fn status(&mut self, entry: &Entry<'_>) -> Result<u64, OpError> {
+        let begin = self.0.clock.now_ns();
+        let about = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW);
+        let about = about.map_err(|e| entry.failed("stat", e))?;
+        self.0.hands.latencies.saturating_record(self.0.clock.now_ns() - begin);
+        Ok(about.st_size as u64)
+    }
+}
+
+impl Visitor for Walk<'_, '_> {
+    fn enter(&mut self, folder: &Entry<'_>) -> Result<(), OpError> {
+        self.0.totals.folders += 1;
+        self.status(folder).map(drop)
+    }
+
+    fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
+        let bytes = self.status(entry)?;
+        let expected = self.0.known(entry).map(|file| self.0.hands.tree.size(file))?;
+        if bytes != expected {
+            let text = format!("it has {bytes} bytes where {expected} were written");
+            return Err(entry.failed("stat", io::Error::other(text)));
+        }
+        self.0.totals.files += 1;
+        self.0.progress.step();
+        Ok(())
+    }
+}
+
+impl At<'_> {
+    fn known(&self, entry: &Entry<'_>) -> Result<u32, OpError> {
+        let known = self.hands.tree.named(entry.name.to_bytes());
+        known.ok_or_else(|| {
+            entry.failed("read the folder of", io::Error::other("nothing of that name was made"))
+        })
+    }
+}
+
+struct Reading<'a, 'b>(&'a mut At<'b>);
+
+impl Visitor for Reading<'_, '_> {
+    fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
+        let file = self.0.known(entry)?;
+        let begin = self.0.clock.now_ns();
+        let opened = openat(entry.folder, entry.name, READ, Mode::empty());
+        self.0.read_file(file, opened.map_err(|e| entry.failed("open", e))?, entry.path)?;
+        self.0.done(begin);
+        Ok(())
+    }
+}
+
+struct Deleting<'a, 'b>(&'a mut At<'b>);
+
+impl Visitor for Deleting<'_, '_> {
+    fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
+        let begin = self.0.clock.now_ns();
+        unlinkat(entry.folder, entry.name, AtFlags::empty()).map_err(|e| entry.failed("unlink", e))?;
+        self.0.done(begin);
+        Ok(())
+    }
+
+    fn leave(&mut self, folder: &Entry<'_>) -> Result<(), OpError> {
+        self.0.totals.folders += 1;
+        unlinkat(folder.folder, folder.name, AtFlags::REMOVEDIR).map_err(|e| folder.failed("rmdir", e))
+    }
+}

@@ -1,0 +1,97 @@
+//! Goes through a tree as find, tar and rm do: a folder's names first, all of them, then what they name, in the order in
+//! which the filesystem gave them.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+
+use crate::workloads::OpError;
+
+/// An entry, as it is reached from its open folder.
+pub struct Entry<'a> {
+    pub folder: &'a OwnedFd,
+    pub name: &'a CStr,
+    pub path: &'a Path,
+}
+
+impl Entry<'_> {
+    pub fn failed(&self, operation: &'static str, error: impl Into<io::Error>) -> OpError {
+        OpError { operation, path: self.path.to_owned(), error: error.into() }
+    }
+}
+
+/// What is done with what is found.
+pub trait Visitor {
+    /// Before a folder is gone into.
+    fn enter(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
+        Ok(())
+    }
+    fn file(&mut self, file: &Entry<'_>) -> Result<(), OpError>;
+    /// After all in it.
+    fn leave(&mut self, _folder: &Entry<'_>) -> Result<(), OpError> {
+        Ok(())
+    }
+}
+
+/// Everything below the current folder. Only the names of the folders on the way are in memory.
+pub fn visit(visitor: &mut impl Visitor) -> Result<(), OpError> {
+    let place = openat(CWD, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let failed = |errno: rustix::io::Errno| OpError {
+        operation: "open the folder",
+        path: ".".into(),
+        error: errno.into(),
+    };
+    inside(place.map_err(failed)?, &mut PathBuf::new(), visitor)
+}
+
+fn inside(folder: OwnedFd, path: &mut PathBuf, visitor: &mut impl Visitor) -> Result<(), OpError> {
+    let failed = |errno: rustix::io::Errno| errno;
+    let names = names(&folder).map_err(failed).map_err(|errno| OpError {
+        operation: "read the folder",
+        path: path.clone(),
+        error: errno.into(),
+    })?;
+    for (name, kind) in names {
+        path.push(OsStr::from_bytes(name.to_bytes()));
+        let is_folder = is_folder(&folder, &name, kind);
+        let entry = Entry { folder: &folder, name: &name, path };
+        if is_folder.map_err(|errno| entry.failed("stat", errno))? {
+            visitor.enter(&entry)?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let below = openat(&folder, &*name, flags, Mode::empty());
+            inside(below.map_err(|errno| entry.failed("open the folder", errno))?, path, visitor)?;
+            visitor.leave(&Entry { folder: &folder, name: &name, path })?;
+        } else {
+            visitor.file(&entry)?;
+        }
+        path.pop();
+    }
+    Ok(())
+}
+
+fn names(folder: &OwnedFd) -> rustix::io::Result<Vec<(CString, FileType)>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            names.push((entry.file_name().to_owned(), entry.file_type()));
+        }
+    }
+    Ok(names)
+}
+
+/// Some filesystems do not say it with the name.
+fn is_folder(folder: &OwnedFd, name: &CStr, kind: FileType) -> rustix::io::Result<bool> {
+    match kind {
+        FileType::Directory => Ok(true),
+        FileType::Unknown => {
+            let about = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(FileType::from_raw_mode(about.st_mode) == FileType::Directory)
+        }
+        _ => Ok(false),
+    }
+}
