@@ -1,6 +1,6 @@
 //! What a report says first: what was raced, where, how often, and what may be concluded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -340,11 +340,19 @@ fn look(progress: Progress) -> String {
 fn next(run: &Run, progress: Progress) -> Next {
     let folder = repeat::quoted(&run.folder.to_string_lossy());
     let missing = progress.needed - progress.complete;
-    // A round in which a trial failed is done and stays incomplete.
-    let done = run.records.iter().filter(|r| r.role == Role::Measure).map(|r| r.round as usize).max();
-    let rounds = done.unwrap_or(0) + missing;
+    // A round in which a trial failed is over and stays incomplete.
+    let rounds = progress.needed + rounds_over(run).saturating_sub(progress.complete);
     let command = format!("fsderby run --resume {folder} --rounds {rounds}");
     Next { command, minutes: minutes_for(run, missing) }
+}
+
+/// Rounds with as many trials as any other has, whatever came of them: an interrupted one is not over.
+fn rounds_over(run: &Run) -> usize {
+    let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
+    let current = run.current().into_iter().filter(|r| r.role == Role::Measure);
+    current.for_each(|r| *trials.entry(r.round).or_default() += 1);
+    let most = trials.values().max().copied().unwrap_or(0);
+    trials.values().filter(|n| **n == most).count()
 }
 
 /// From the host's time of the rounds so far, over all workloads; rounded up.
@@ -378,6 +386,14 @@ mod tests {
     fn a_filesystem_that_never_did_the_work_leaves_no_round_incomplete() {
         let example = example::example();
         assert_eq!(complete(&example.run, example::WORKS[1]), 6);
+    }
+
+    #[test]
+    fn a_round_that_stays_incomplete_is_made_up_for_by_another() {
+        let rounds = |n| example::rounds(n).report().summary.heading.next.map(|next| next.command);
+        // A trial of the third round fails.
+        assert!(rounds(4).is_some_and(|command| command.ends_with("--rounds 6")));
+        assert!(rounds(2).is_some_and(|command| command.ends_with("--rounds 5")));
     }
 
     #[test]
