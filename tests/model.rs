@@ -138,7 +138,7 @@ fn what_cannot_be_modelled_is_refused_with_what_to_write() {
         assert_eq!(said.code, code, "{arguments:?}: {said:?}");
         assert!(said.err.contains(words), "{arguments:?}: {}", said.err);
     };
-    refused(&["--ground", "model"], 2, "write model:DISK");
+    refused(&["--ground", "model:"], 2, "needs a disk");
     refused(&["--ground", "model:diamondmax"], 2, "diamondmax-plus-8");
     refused(&["--ground", "model:./none.toml"], 2, "none.toml");
     refused(&["--ground", "model:zero,mips=300"], 2, "250 and 500");

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::output::{print_json, print_line};
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem, Variant};
+use crate::grounds::model::disks::{self, Spec};
 use crate::lab::experiment::{Experiment, SHIPPED};
 use crate::story::Story;
 use crate::{grounds, names, probes, workloads};
@@ -17,7 +18,7 @@ const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, ground, probe or experiment
+    /// A filesystem, workload, ground, probe, experiment or modelled disk
     name: String,
     #[arg(long)]
     json: bool,
@@ -25,8 +26,11 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let name = arguments.name.as_str();
-    let explained =
-        filesystem(name).or_else(|| workload(name)).or_else(|| rest(name)).or_else(|| experiment(name));
+    let explained = filesystem(name)
+        .or_else(|| workload(name))
+        .or_else(|| rest(name))
+        .or_else(|| experiment(name))
+        .or_else(|| disk(name));
     let Some((text, shown)) = explained else {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
     };
@@ -47,12 +51,14 @@ fn known() -> Vec<String> {
     let grounds = grounds::TABLE.iter().map(|g| g.name());
     let probes = probes::TABLE.iter().map(|p| p.name());
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
+    let disks = disks::TABLE.iter().map(|(name, _)| *name);
     filesystems
         .chain(engines)
         .chain(sets)
         .chain(grounds)
         .chain(probes)
         .chain(experiments)
+        .chain(disks)
         .map(str::to_owned)
         .collect()
 }
@@ -137,6 +143,18 @@ fn experiment(name: &str) -> Explained {
     let experiment = Experiment::parse(text, name).ok()?;
     let shown = format!("{name}, an experiment\n\n{}\n\n{text}", wrapped(&experiment.analysis));
     Some((shown, json!({ "name": name, "analysis": experiment.analysis.trim(), "toml": text })))
+}
+
+/// A modelled disk: each value, and who says so.
+fn disk(name: &str) -> Explained {
+    let (_, text) = disks::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
+    let spec = Spec::parse(text).ok()?;
+    let mut shown = format!("{name}, a modelled disk: {}\n\n{}\n\n", spec.title(), wrapped(spec.story()));
+    for value in spec.values() {
+        let quantity = format!("{} {}", value.value, value.unit);
+        shown.push_str(&format!("  {:<28} {:<24} {}\n", value.key, quantity.trim_end(), value.source));
+    }
+    Some((shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text })))
 }
 
 fn told(title: &str, story: &Story) -> String {

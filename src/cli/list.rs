@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
 use crate::filesystems::{self, Filesystem};
+use crate::grounds::model::disks::{self, Spec};
 use crate::lab::experiment::{Experiment, SHIPPED};
+use crate::units::Bytes;
 use crate::{grounds, probes, workloads};
 
 #[derive(Args)]
@@ -27,6 +29,7 @@ enum What {
     Grounds,
     Probes,
     Experiments,
+    Disks,
 }
 
 /// A table with what stands in it, for people and for programs alike.
@@ -59,6 +62,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Grounds => grounds(),
         What::Probes => probes(),
         What::Experiments => experiments()?,
+        What::Disks => modelled_disks()?,
     })
 }
 
@@ -165,5 +169,25 @@ fn experiments() -> anyhow::Result<Listed> {
         head: vec!["name", "what it is for"],
         rows: all.iter().map(|(name, e)| vec![(*name).to_owned(), first(&e.analysis)]).collect(),
         json: all.iter().map(|(name, e)| json!({ "name": name, "analysis": e.analysis.trim() })).collect(),
+    })
+}
+
+fn modelled_disks() -> anyhow::Result<Listed> {
+    let specs = disks::TABLE.iter().map(|(_, text)| Ok(Spec::parse(text)?));
+    let specs = specs.collect::<anyhow::Result<Vec<_>>>()?;
+    let row = |spec: &Spec| {
+        let size = Bytes(spec.sectors() * 512).to_string();
+        let read = format!("{:.2} ms", spec.service_4k_ns() as f64 / 1e6);
+        vec![spec.name().into(), spec.title().into(), size, read]
+    };
+    let json = specs.iter().map(|spec| {
+        json!({ "name": spec.name(), "title": spec.title(), "story": spec.story(), "bytes": spec.sectors() * 512,
+                "read_4k_ns": spec.service_4k_ns() })
+    });
+    Ok(Listed {
+        title: "disks",
+        head: vec!["name", "what it is", "size", "4 KiB at random"],
+        rows: specs.iter().map(row).collect(),
+        json: json.collect(),
     })
 }

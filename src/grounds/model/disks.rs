@@ -6,7 +6,7 @@ use std::fs;
 const LARGEST: u64 = 1 << 20;
 
 /// Every disk by its name, with its file.
-pub use fsderby_diskmodel::SHIPPED as TABLE;
+pub use fsderby_diskmodel::{SHIPPED as TABLE, Spec};
 
 /// The text of a disk's file, by the disk's name or the file's path.
 pub fn text(disk: &str) -> Result<String, String> {
