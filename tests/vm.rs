@@ -77,7 +77,7 @@ fn raced(plan: Plan, ground: &dyn Ground) -> Vec<Record> {
     let path = folder.path().join("run");
     let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
     let before = store::read(&path).unwrap();
-    ground.ready(&Need { size: plan.size, memory: plan.memory }).unwrap();
+    ground.ready(&plan.need()).unwrap();
     let skips = skips(&plan, ground);
     let stop = AtomicBool::new(false);
     Race { plan: &plan, ground, folder: &mut folder, skips: &skips, watch: &mut Quiet, jobs: 1, stop: &stop }
