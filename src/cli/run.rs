@@ -427,6 +427,7 @@ mod tests {
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--ground", "vm", "--filesystems", "ext4"],
+            &["--trials-per-boot", "4", "--ground", "vm", "--filesystems", "all"],
             &[
                 "--image",
                 "written",

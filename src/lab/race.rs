@@ -159,7 +159,7 @@ impl Race<'_> {
         let mut void = Vec::new();
         std::thread::scope(|scope| {
             let (tell, told) = mpsc::channel();
-            for _ in 0..self.jobs.clamp(1, waiting.len().max(1)) {
+            for _ in 0..self.jobs.clamp(1, waiting.launches().max(1)) {
                 let tell = tell.clone();
                 scope.spawn(move || waiting.take_turns(&tell));
             }

@@ -59,7 +59,7 @@ impl<'a> Waiting<'a> {
     }
 
     /// How many launches there are to begin.
-    pub fn len(&self) -> usize {
+    pub fn launches(&self) -> usize {
         self.groups().len()
     }
 

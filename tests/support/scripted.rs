@@ -18,12 +18,15 @@ use fsderby::workloads::{Phase, Until};
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
 
+/// Says why something cannot be launched, where it cannot.
+pub type Refuse = dyn Fn(&[Job]) -> Option<String> + Sync;
+
 pub struct Scripted {
     pub alter: Box<Alter>,
     /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
     /// Why these jobs cannot be launched.
-    pub refuse: Box<dyn Fn(&[Job]) -> Option<String> + Sync>,
+    pub refuse: Box<Refuse>,
     /// The trials of each launch, by name.
     pub launches: Mutex<Vec<Vec<String>>>,
     /// What is set when this trial begins, as Ctrl-C would.
