@@ -67,7 +67,10 @@ fn carry_out<W: Write>(jobs: &[Job], tell: &mut Sender<W>) -> io::Result<()> {
             Ok(ballast) => ballast,
             Err(e) if at == 0 => return tell.send(&failed(&e)),
             Err(e) => {
-                eprintln!("{} is for another guest: {e:#}", job.trial);
+                let _ = fs::write(
+                    "/dev/kmsg",
+                    format!("<3>fsderby: {} is for another guest: {e:#}\n", job.trial),
+                );
                 break;
             }
         };
