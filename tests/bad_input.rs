@@ -127,6 +127,23 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn a_boot_for_more_trials_than_the_ground_takes_is_refused() {
+    flags(&["--trials-per-boot", "0"], &["0 is not in 1.."]);
+    file(
+        "trials_per_boot = 0\nfilesystems = ['ext4']\nworkloads = ['maildir-quick']",
+        &["no trial a boot", "try: --trials-per-boot 1"],
+    );
+    for ground in ["loop", "directory:/tmp"] {
+        let words = ["no trials share a boot", "try: --ground vm, or without --trials-per-boot"];
+        flags(&["--ground", ground, "--trials-per-boot", "2"], &words);
+    }
+    flags(
+        &["--ground", "vm", "--trials-per-boot", "17"],
+        &["16 trials a boot at most", "--trials-per-boot 16"],
+    );
+}
+
+#[test]
 fn an_experiment_without_a_candidate_or_without_work_is_none() {
     file("workloads = ['postmark-quick']", &["the experiment has no filesystem", "try: --filesystems"]);
     file("filesystems = ['ext4']", &["the experiment has no workload", "try: --workloads"]);

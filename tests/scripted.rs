@@ -5,11 +5,12 @@
 mod support;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::agent::protocol::{At, Event, Role};
-use fsderby::grounds::{Ground, Next, Stamped};
+use fsderby::grounds::{Next, Stamped};
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Plan, Rounds};
 use fsderby::lab::race::{Finish, INTERRUPTED, Race, Watch};
@@ -34,37 +35,40 @@ fn plan() -> Plan {
     Experiment::parse(EXPERIMENT, "test").unwrap().plan("scripted".into(), 1).unwrap()
 }
 
-/// Somebody who keeps silent, and can stop the race at a trial.
-struct Quiet<'a> {
-    stop_at: Option<&'a str>,
-    stop: &'a AtomicBool,
-}
+/// Somebody who keeps silent.
+struct Quiet;
 
-impl Watch for Quiet<'_> {
+impl Watch for Quiet {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, name: &str, _: Option<Duration>) {
-        if self.stop_at == Some(name) {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-    }
+    fn trial(&mut self, _: &str, _: Option<Duration>) {}
     fn tick(&mut self, _: u64, _: u64) {}
     fn record(&mut self, _: &Record) {}
     fn round(&mut self, _: u32, _: Rounds) {}
 }
 
-fn race(folder: &Path, plan: &Plan, ground: &dyn Ground, stop_at: Option<&str>) -> (Finish, Run) {
+/// With a trial's name, Ctrl-C when that begins.
+fn race(folder: &Path, plan: &Plan, ground: &Scripted, stop_at: Option<&str>) -> (Finish, Run) {
+    let (finish, run) = tried(folder, plan, ground, stop_at);
+    (finish.unwrap(), run)
+}
+
+fn tried(
+    folder: &Path,
+    plan: &Plan,
+    ground: &Scripted,
+    stop_at: Option<&str>,
+) -> (anyhow::Result<Finish>, Run) {
     let path = folder.join("run");
     let mut folder = match path.exists() {
         true => Folder::open(&path).unwrap().0,
         false => Folder::create(&path, plan, &Machine::default()).unwrap(),
     };
     let before = store::read(&path).unwrap();
-    let stop = AtomicBool::new(false);
-    let mut watch = Quiet { stop_at, stop: &stop };
+    let stop = Arc::new(AtomicBool::new(false));
+    *ground.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
     let finish =
-        Race { plan, ground, folder: &mut folder, skips: &[], watch: &mut watch, jobs: 1, stop: &stop }
-            .run(&before)
-            .unwrap();
+        Race { plan, ground, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs: 1, stop: &stop }
+            .run(&before);
     (finish, store::read(&path).unwrap())
 }
 
@@ -355,6 +359,158 @@ fn an_interrupted_round_is_repeated_whole() {
     );
     assert_eq!(run.current().len(), 18);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+fn together() -> Plan {
+    Plan { trials_per_boot: 2, ..plan() }
+}
+
+fn place(record: &Record) -> (u32, u32) {
+    record.circumstances.launch.map(|l| (l.number, l.place)).unwrap()
+}
+
+#[test]
+fn trials_that_share_a_launch_have_records_of_their_own_in_the_plans_order() {
+    let (alone, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut ground = Scripted::well();
+    ground.console = (0..5).map(|n| format!("line {n}")).collect();
+    let (_, before) = race(alone.path(), &plan(), &ground, None);
+    ground.launches.lock().unwrap().clear();
+    let (finish, run) = race(shared.path(), &together(), &ground, None);
+    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
+    let launches = ground.launches.lock().unwrap();
+    let of_round_1: Vec<String> = plan().round(1).map(|t| t.name()).collect();
+    let expected: Vec<&[String]> =
+        vec![&of_round_1[..2], &of_round_1[2..3], &of_round_1[3..5], &of_round_1[5..]];
+    assert_eq!(launches[4..8], expected, "three filesystems, by twos, never with another work");
+    let places: Vec<_> = run.records.iter().map(place).collect();
+    assert_eq!(places[..7], [(1, 1), (1, 2), (2, 1), (3, 1), (3, 2), (4, 1), (5, 1)]);
+    for (one, other) in before.records.iter().zip(&run.records) {
+        assert_eq!((&one.trial, one.outcome), (&other.trial, other.outcome));
+        assert_eq!((&one.steps, &one.probes, &one.metrics), (&other.steps, &other.probes, &other.metrics));
+        assert_eq!(one.controls, other.controls);
+        let lines = |run: &Run, r: &Record| {
+            std::fs::read_to_string(run.folder.join(&r.console.as_ref().unwrap().path)).unwrap()
+        };
+        assert_eq!(lines(&before, one), lines(&run, other), "each has its own part of the console");
+    }
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_lost_launch_loses_its_running_trial_and_the_rest_is_launched_again() {
+    let plan = Plan { trials_per_boot: 3, ..plan() };
+    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
+    let lost = names[1].clone();
+    let ground = Scripted::altered(move |job, mut events| {
+        if job.trial == lost {
+            events.truncate(6);
+        }
+        events
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = race(folder.path(), &plan, &ground, None);
+    let outcome = |name: &String| outcomes(&run, name);
+    assert_eq!(outcome(&names[0]), [Outcome::Done]);
+    assert_eq!(outcome(&names[1]), [Outcome::Failed]);
+    assert_eq!(outcome(&names[2]), [Outcome::Done]);
+    let places: Vec<_> = run.records.iter().filter(|r| r.round == 1).map(place).collect();
+    assert_eq!(places[..4], [(3, 1), (3, 2), (4, 1), (5, 1)]);
+    assert_eq!(run.current().len(), 18);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_lost_event_voids_its_trial_and_what_comes_after_it_is_launched_again() {
+    let plan = Plan { trials_per_boot: 3, ..plan() };
+    let first = plan.round(1).next().unwrap().name();
+    let lost = first.clone();
+    let ground = Scripted::altered(move |job, mut events| {
+        if job.trial == lost && job.attempt == 1 {
+            events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
+        }
+        events
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = race(folder.path(), &plan, &ground, None);
+    assert_eq!(outcomes(&run, &first), [Outcome::Void, Outcome::Done]);
+    let launches = ground.launches.lock().unwrap();
+    assert_eq!(launches[2..5].iter().map(Vec::len).collect::<Vec<_>>(), [3, 2, 3]);
+    assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
+}
+
+#[test]
+fn an_interrupted_launch_voids_only_its_running_trial() {
+    let plan = Plan { trials_per_boot: 3, ..plan() };
+    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), Some(&names[1]));
+    assert!(finish.interrupted);
+    let ends = |name| {
+        (outcomes(&run, name), run.records.iter().find(|r| r.trial == *name).map(|r| r.reason.clone()))
+    };
+    assert_eq!(ends(&names[0]), (vec![Outcome::Done], Some(None)));
+    assert_eq!(ends(&names[1]), (vec![Outcome::Void], Some(Some(INTERRUPTED.into()))));
+    assert_eq!(ends(&names[2]), (vec![], None), "it had not begun");
+    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), None);
+    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
+    assert_eq!(outcomes(&run, &names[0]), [Outcome::Done, Outcome::Done], "the round is repeated whole");
+    let first_again = run.records.iter().rfind(|r| r.trial == names[0]).map(place);
+    assert_eq!(first_again, Some((4, 1)), "launches are counted on");
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_launched_is_one_failed_trial_once_others_were_launched() {
+    let plan = Plan { trials_per_boot: 3, ..plan() };
+    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
+    let full = names[1].clone();
+    let mut ground = Scripted::well();
+    // The folder of images is full while this trial is among those to be launched.
+    ground.refuse =
+        Box::new(move |jobs| jobs.iter().any(|j| j.trial == full).then(|| "no space in /var/tmp".to_owned()));
+    let folder = tempfile::tempdir().unwrap();
+    let (finish, run) = race(folder.path(), &plan, &ground, None);
+    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
+    let record = |name: &String| run.records.iter().find(|r| r.trial == *name).unwrap();
+    assert_eq!(outcomes(&run, &names[1]), [Outcome::Failed]);
+    let reason = record(&names[1]).reason.as_deref().unwrap();
+    assert_eq!(reason, "it could not be launched: no space in /var/tmp");
+    assert_eq!(record(&names[1]).circumstances.launch, None);
+    assert_eq!(run.current().iter().filter(|r| r.outcome == Outcome::Done).count(), 17);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_run_that_can_launch_nothing_ends_with_the_reason() {
+    let mut ground = Scripted::well();
+    ground.refuse = Box::new(|_| Some("no space in /var/tmp".to_owned()));
+    let folder = tempfile::tempdir().unwrap();
+    let (finish, run) = tried(folder.path(), &plan(), &ground, None);
+    assert!(finish.is_err_and(|e| e.to_string() == "no space in /var/tmp"));
+    assert!(run.records.is_empty());
+}
+
+#[test]
+fn a_trial_whose_power_is_cut_is_alone_in_its_launch() {
+    let plan = Plan { power_cut: Some("50%".parse().unwrap()), ..together() };
+    let ground = Scripted::well();
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = race(folder.path(), &plan, &ground, None);
+    for launch in ground.launches.lock().unwrap().iter() {
+        assert!(launch.len() == 1 || launch[0].starts_with("proof/"), "{launch:?}");
+    }
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+#[test]
+fn two_records_at_one_place_of_a_launch_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, mut run) = race(folder.path(), &together(), &Scripted::well(), None);
+    run.records[1].circumstances.launch = run.records[0].circumstances.launch;
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("launch 1")), "{:?}", verify(&run).wrong);
+    run.plan.trials_per_boot = 1;
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("the plan allows 1")));
 }
 
 #[test]

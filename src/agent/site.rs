@@ -219,8 +219,10 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        if self.mounted {
-            let _ = mounting::unmount(&self.mountpoint);
+        let is_free = !self.mounted || mounting::unmount(&self.mountpoint).is_ok();
+        // Our own little tree: in a guest another site may follow.
+        if let (true, Some(_), Some(base)) = (is_free, &self.device, self.mountpoint.parent()) {
+            let _ = mounting::unmount(base);
         }
         if let Some(folder) = &self.folder {
             let _ = fs::remove_dir_all(folder);

@@ -96,7 +96,7 @@ fn machine_findings() -> Vec<Finding> {
         ),
         version => finding(State::Ok, "memory limit", format!("by cgroup version {version}"), ""),
     });
-    let need = Need { size: Bytes(GIB), memory: None };
+    let need = Need { size: Bytes(GIB), memory: None, devices: 1 };
     for kind in grounds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
         let what = format!("ground {}", kind.name());
         findings.push(match kind.with(None).map(|ground| ground.ready(&need)) {

@@ -12,6 +12,7 @@ use crate::grounds::Ground;
 use crate::lab::jobs::Trial;
 use crate::lab::plan::{Plan, Rounds};
 use crate::lab::skips::Skip;
+use crate::lab::turns::groups;
 use crate::units::{Bytes, MIB};
 use crate::workloads::{self, Until, Volume};
 
@@ -20,17 +21,26 @@ const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
 const OVERHEAD: Duration = Duration::from_millis(800);
 
 pub fn print(plan: &Plan, ground: &dyn Ground, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
-    let device = ground.device(&plan.moment(1));
     let is_skipped =
         |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.entrant.label && s.workload == t.work.label);
     let trials: Vec<Trial<'_>> = plan.proofs().chain(plan.round(1)).filter(|t| !is_skipped(t)).collect();
-    let jobs: Vec<Job> = trials.iter().map(|t| plan.job(t, 1, device.clone(), "dry-run")).collect();
+    let groups = groups(plan, &trials);
+    let job = |(place, at): (u32, usize)| {
+        plan.job(&trials[at], 1, ground.device(&plan.moment(trials[at].round, place)), "dry-run")
+    };
+    let jobs: Vec<Job> = groups.iter().flat_map(|group| (0..).zip(group.clone()).map(job)).collect();
+    let launches: Vec<Vec<&str>> = groups
+        .iter()
+        .map(|group| jobs[group.clone()].iter().map(|job| job.trial.as_str()).collect())
+        .collect();
     if as_json {
-        print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;
+        print_json(&json!({ "plan": plan, "jobs": jobs, "launches": launches, "skipped": reasons(skips) }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = Vec::new();
-    for job in &jobs {
+    for (at, job) in jobs.iter().enumerate() {
+        let shares = groups.iter().find(|group| group.start == at && group.len() > 1);
+        lines.extend(shares.map(|group| format!("in one boot, one after the other: {} trials", group.len())));
         lines.push(job.trial.clone());
         lines.extend(job.steps.iter().map(|step| format!("  {}", shown(step))));
     }

@@ -15,7 +15,7 @@ use super::progress::Progress;
 use crate::agent::protocol::{Dev, ImageState};
 use crate::exit::{self, Failure};
 use crate::filesystems;
-use crate::grounds::{self, Ground, Need};
+use crate::grounds::{self, Ground};
 use crate::lab::controls::INTEGRITY;
 use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
 use crate::lab::plan::{Plan, Rounds};
@@ -85,6 +85,9 @@ pub struct Arguments {
     /// 700, 50%
     #[arg(long, value_name = "N|SHARE")]
     power_cut: Option<PowerCut>,
+    /// On the ground vm: so many trials with the same work share a boot, each with a fresh disk; faster, and less alike
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    trials_per_boot: Option<u32>,
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -92,7 +95,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut", "trials_per_boot"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -198,6 +201,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     experiment.seed = arguments.seed.or(experiment.seed);
     experiment.scale = arguments.scale.or(experiment.scale);
     experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
+    experiment.trials_per_boot = arguments.trials_per_boot.or(experiment.trials_per_boot);
     experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
     Ok(experiment)
 }
@@ -221,8 +225,7 @@ fn ground(experiment: &Experiment) -> anyhow::Result<Box<dyn Ground>> {
         let plan = experiment.plan(named.to_owned(), 1)?;
         let kinds = plan.entrants.iter().filter_map(|e| filesystems::find(&e.kind));
         let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-        let need = Need { size: plan.size, memory: plan.memory };
-        return Ok(grounds::choose(&asked, experiment.takes_all(), &need).map_err(Failure::usage)?);
+        return Ok(grounds::choose(&asked, experiment.takes_all(), &plan.need()).map_err(Failure::usage)?);
     }
     Ok(grounds::parse(named).map_err(Failure::usage)?)
 }
@@ -258,10 +261,21 @@ fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
             format!("the ground {name} cannot lose its power\n  try: --ground vm, or without --power-cut");
         return Err(Failure::usage(text).into());
     }
-    ground
-        .ready(&Need { size: plan.size, memory: plan.memory })
-        .map_err(|m| Failure::missing(m.to_string()))?;
-    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, ground.device(&plan.moment(1))) {
+    let (asked, most) = (plan.trials_per_boot, ground.traits().trials_per_launch);
+    if asked > most {
+        let name = ground.name();
+        let text = match most {
+            1 => format!(
+                "on the ground {name} no trials share a boot\n  try: --ground vm, or without --trials-per-boot"
+            ),
+            _ => format!(
+                "the ground {name} takes {most} trials a boot at most\n  try: --trials-per-boot {most}"
+            ),
+        };
+        return Err(Failure::usage(text).into());
+    }
+    ground.ready(&plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
+    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, ground.device(&plan.moment(1, 0))) {
         let text = format!(
             "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them\n  \
              try: --ground vm:images=FOLDER on another one, or without --cold"
@@ -413,6 +427,7 @@ mod tests {
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--ground", "vm", "--filesystems", "ext4"],
+            &["--trials-per-boot", "4", "--ground", "vm", "--filesystems", "all"],
             &[
                 "--image",
                 "written",

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
-use crate::grounds::{self, Need};
+use crate::grounds;
 use crate::lab::rerun::{self, Compared};
 use crate::lab::verify::{Verified, verify};
 use crate::store::record::Record;
@@ -95,9 +95,7 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
     };
     let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
     let ground = grounds::parse(&run.plan.ground).map_err(Failure::usage)?;
-    ground
-        .ready(&Need { size: run.plan.size, memory: run.plan.memory })
-        .map_err(|m| Failure::missing(m.to_string()))?;
+    ground.ready(&run.plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or(cpus, usize::from);
     let [mut same, mut differ, mut incomparable] = [0, 0, 0];

@@ -139,6 +139,21 @@ impl<'a> Fold<'a> {
         self.void.get_or_insert(reason.into());
     }
 
+    /// The trial has failed, for this reason.
+    pub fn fail(&mut self, reason: String) {
+        self.failed.get_or_insert(reason);
+    }
+
+    /// Whether the agent has carried out all of it.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Whether nothing more of it can come.
+    pub fn is_over(&self) -> bool {
+        self.done || self.failed.is_some()
+    }
+
     /// The agent said nothing for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
         let during = self.step.as_deref().unwrap_or("the start");

@@ -3,7 +3,7 @@
 use super::plan::{Entrant, Plan, PlannedWork};
 use crate::agent::protocol::{At, Dev, Job, PROTOCOL, Role, Step};
 use crate::filesystems::{self, Filesystem};
-use crate::grounds::Moment;
+use crate::grounds::{Moment, Need};
 use crate::workloads::{self, Until};
 
 /// A trial whose work takes longer than this has hung.
@@ -55,9 +55,14 @@ impl Plan {
         self.round(0).map(|trial| Trial { role: Role::Proof, ..trial })
     }
 
-    /// What the device of a round may depend on; 0 is that of the proofs.
-    pub fn moment(&self, round: u32) -> Moment {
-        Moment { image: self.image, round, seed: self.plan_seed }
+    /// What the device of a round may depend on; 0 is that of the proofs. `place` is the trial's in its launch, from 0.
+    pub fn moment(&self, round: u32, place: u32) -> Moment {
+        Moment { image: self.image, round, seed: self.plan_seed, place }
+    }
+
+    /// What the ground must have for it.
+    pub fn need(&self) -> Need {
+        Need { size: self.size, memory: self.memory, devices: self.trials_per_boot }
     }
 
     /// The job of a trial. `token` names what the agent makes on the host.

@@ -13,4 +13,5 @@ pub mod power_cut;
 pub mod race;
 pub mod rerun;
 pub mod skips;
+pub mod turns;
 pub mod verify;

@@ -1,15 +1,16 @@
 //! Carries a plan out: proofs, then round after round, each trial into the store before the next begins.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
 use super::jobs::Trial;
-use super::launch::Launcher;
+use super::launch::{Launcher, Turn};
 use super::plan::{Plan, Rounds};
 use super::skips::Skip;
+use super::turns::{Waiting, Word};
 use crate::agent::protocol::Role;
 use crate::grounds::Ground;
 use crate::store::record::{Outcome, Record};
@@ -142,41 +143,45 @@ impl Race<'_> {
         self.skips.iter().any(|s| s.filesystem == trial.entrant.label && s.workload == trial.work.label)
     }
 
-    /// Runs each once, as many at a time as there are jobs, and returns those that are void.
+    /// Runs each once, as many launches at a time as there are jobs, and returns those that are void.
     fn trials<'t>(
         &mut self,
         due: &[Trial<'t>],
         history: &mut History,
         begin: Instant,
     ) -> anyhow::Result<Vec<Trial<'t>>> {
-        let attempts: Vec<u32> = due.iter().map(|t| history.attempts(&t.name()) + 1).collect();
-        let (next, stop) = (AtomicUsize::new(0), self.stop);
-        let launcher = Launcher { plan: self.plan, ground: self.ground, stop };
+        let attempt = |trial: &Trial<'_>| history.attempts(&trial.name()) + 1;
+        let turns: Vec<Turn<'_>> = due.iter().map(|t| Turn { trial: *t, attempt: attempt(t) }).collect();
+        let before = history.launches.clone();
+        let launcher =
+            Launcher { plan: self.plan, ground: self.ground, stop: self.stop, launches: &before.number };
+        let waiting = &Waiting::new(launcher, &turns, &before.any_here);
         let mut void = Vec::new();
         std::thread::scope(|scope| {
             let (tell, told) = mpsc::channel();
-            for _ in 0..self.jobs.clamp(1, due.len().max(1)) {
-                let (tell, next, attempts) = (tell.clone(), &next, &attempts);
-                scope.spawn(move || take_turns(launcher, due, attempts, next, &tell));
+            for _ in 0..self.jobs.clamp(1, waiting.launches().max(1)) {
+                let tell = tell.clone();
+                scope.spawn(move || waiting.take_turns(&tell));
             }
             drop(tell);
+            // What cannot be launched or stored ends the race: no more are begun.
+            let fault = |e| {
+                waiting.clear();
+                Err(e)
+            };
             for word in told {
                 match word {
                     Word::Begins(at) => self.watch.trial(&due[at].name(), history.left(self.plan, begin)),
                     Word::Tick(done, total) => self.watch.tick(done, total),
                     Word::Ended(at, took, folded) => {
                         history.took(took / u32::try_from(self.jobs.max(1)).unwrap_or(1));
-                        // What cannot be launched or stored ends the race: no more are begun.
-                        let stored = folded.and_then(|folded| self.store(folded, history));
-                        match stored {
+                        match self.store(*folded, history) {
                             Ok(Outcome::Void) => void.push(due[at]),
                             Ok(_) => {}
-                            Err(e) => {
-                                next.store(due.len(), Ordering::Relaxed);
-                                return Err(e);
-                            }
+                            Err(e) => return fault(e),
                         }
                     }
+                    Word::Broken(e) => return fault(e),
                 }
             }
             Ok(void)
@@ -191,40 +196,8 @@ impl Race<'_> {
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial.round)), "");
+        let job = self.plan.job(trial, attempt, self.ground.device(&self.plan.moment(trial.round, 0)), "");
         blank(trial, &job, self.ground.name(), self.ground.traits())
-    }
-}
-
-/// What a thread that runs trials says.
-enum Word {
-    Begins(usize),
-    Tick(u64, u64),
-    Ended(usize, Duration, Box<anyhow::Result<Folded>>),
-}
-
-/// Runs the next of these trials that nobody has begun, until there are none.
-fn take_turns(
-    launcher: Launcher<'_>,
-    due: &[Trial<'_>],
-    attempts: &[u32],
-    next: &AtomicUsize,
-    tell: &mpsc::Sender<Word>,
-) {
-    while !launcher.stop.load(Ordering::Relaxed) {
-        let at = next.fetch_add(1, Ordering::Relaxed);
-        let Some(trial) = due.get(at) else { break };
-        let begin = Instant::now();
-        let say = |word| tell.send(word).is_ok();
-        if !say(Word::Begins(at)) {
-            break;
-        }
-        let folded = launcher.launch(trial, attempts[at], &mut |done, total| {
-            say(Word::Tick(done, total));
-        });
-        if !say(Word::Ended(at, begin.elapsed(), Box::new(folded))) {
-            break;
-        }
     }
 }
 
@@ -235,12 +208,24 @@ struct History {
     last: HashMap<String, (u32, Outcome, bool)>,
     failed_proofs: HashSet<(String, String)>,
     took: Vec<Duration>,
+    launches: Arc<Launches>,
+}
+
+/// Counted by the threads that launch.
+#[derive(Default)]
+struct Launches {
+    /// Of the run, in this process and before it.
+    number: AtomicU32,
+    /// Whether one went well in this process.
+    any_here: AtomicBool,
 }
 
 impl History {
     fn of(run: &Run) -> Self {
         let mut history = History::default();
         run.records.iter().for_each(|record| history.add(record));
+        let number = run.records.iter().filter_map(|r| r.circumstances.launch).map(|l| l.number).max();
+        history.launches.number.store(number.unwrap_or(0), Ordering::Relaxed);
         history
     }
 

@@ -1,13 +1,13 @@
 //! Runs trials of a run in virtual time again: the same fingerprint must give the same record, to the nanosecond.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use anyhow::Context;
 
 use super::fold::Folded;
 use super::jobs::Trial;
-use super::launch::Launcher;
+use super::launch::{Launcher, Told, Turn};
 use super::plan::Plan;
 use crate::agent::protocol::Role;
 use crate::grounds::Ground;
@@ -41,8 +41,8 @@ pub fn rerun(
     jobs: usize,
     tell: &mut dyn FnMut(&Record, &Compared),
 ) -> anyhow::Result<()> {
-    let stop = AtomicBool::new(false);
-    let launcher = Launcher { plan: &run.plan, ground, stop: &stop };
+    let (stop, launches) = (AtomicBool::new(false), AtomicU32::new(0));
+    let launcher = Launcher { plan: &run.plan, ground, stop: &stop, launches: &launches };
     let due: Vec<&Record> = records.iter().flat_map(|record| std::iter::repeat_n(*record, times)).collect();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -70,7 +70,14 @@ pub fn rerun(
 
 fn again(launcher: Launcher<'_>, record: &Record) -> anyhow::Result<Folded> {
     let trial = planned(launcher.plan, record).context("the plan has no such trial")?;
-    launcher.launch(&trial, record.attempt, &mut |_, _| {})
+    let mut folded = None;
+    launcher.launch(&[Turn { trial, attempt: record.attempt }], &mut |told| {
+        if let Told::Ended(_, ended) = told {
+            folded = Some(*ended);
+        }
+        true
+    })?;
+    folded.context("the trial has not ended")
 }
 
 fn planned<'p>(plan: &'p Plan, record: &Record) -> Option<Trial<'p>> {

@@ -38,8 +38,8 @@ impl Probe for Memory {
     }
 }
 
-/// What the kernel's own threads need to write back, beside what they write: in 24 MiB with nothing beside them the segment
-/// constructor of NILFS2 waits for memory that only it can free. On this machine they take it from outside the group.
+/// What the kernel's own threads need to write back, beside what they write: with 24 MiB and nothing beside them a thread that
+/// writes whole segments waits for memory that only it can free. On this machine they take it from outside the group.
 const WRITEBACKS_OWN: u64 = 8 * MIB;
 
 /// What pages and processes can still take: free memory, and what the kernel gives up for them. Bytes.

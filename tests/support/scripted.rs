@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fsderby::agent::protocol::{
@@ -16,10 +18,19 @@ use fsderby::workloads::{Phase, Until};
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
 
+/// Says why something cannot be launched, where it cannot.
+pub type Refuse = dyn Fn(&[Job]) -> Option<String> + Sync;
+
 pub struct Scripted {
     pub alter: Box<Alter>,
-    /// What each agent leaves on its console.
+    /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
+    /// Why these jobs cannot be launched.
+    pub refuse: Box<Refuse>,
+    /// The trials of each launch, by name.
+    pub launches: Mutex<Vec<Vec<String>>>,
+    /// What is set when this trial begins, as Ctrl-C would.
+    pub interrupt: Mutex<Option<(String, Arc<AtomicBool>)>>,
 }
 
 impl Scripted {
@@ -29,7 +40,13 @@ impl Scripted {
     }
 
     pub fn altered(alter: impl Fn(&Job, Vec<Next>) -> Vec<Next> + Sync + 'static) -> Self {
-        Scripted { alter: Box::new(alter), console: Vec::new() }
+        Scripted {
+            alter: Box::new(alter),
+            console: Vec::new(),
+            refuse: Box::new(|_| None),
+            launches: Mutex::default(),
+            interrupt: Mutex::default(),
+        }
     }
 
     /// With every event changed by this.
@@ -57,7 +74,7 @@ impl Ground for Scripted {
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
-            trials_per_launch: 1,
+            trials_per_launch: 3,
         }
     }
 
@@ -82,19 +99,57 @@ impl Ground for Scripted {
     }
 
     fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        let events = (self.alter)(&jobs[0], script(&jobs[0]));
-        Ok(Box::new(Playing { events: events.into(), console: self.console.clone() }))
+        if let Some(why) = (self.refuse)(jobs) {
+            anyhow::bail!(why);
+        }
+        self.launches.lock().unwrap().push(jobs.iter().map(|job| job.trial.clone()).collect());
+        let mut events = VecDeque::new();
+        for (at, job) in jobs.iter().enumerate() {
+            let mut said = script(job);
+            if at > 0 {
+                said.remove(0);
+            }
+            if at + 1 < jobs.len() {
+                said.pop();
+            }
+            let said = (self.alter)(job, said);
+            let goes_on = said.iter().any(|next| matches!(event_of(next), Some(Event::Done { .. })));
+            events.extend(said);
+            if !goes_on {
+                break;
+            }
+        }
+        let (console, interrupt) = (self.console.clone(), self.interrupt.lock().unwrap().clone());
+        Ok(Box::new(Playing { events, begun: 0, console, interrupt }))
     }
+}
+
+fn event_of(next: &Next) -> Option<&Event> {
+    if let Next::Event(stamped) = next { Some(&stamped.event) } else { None }
 }
 
 struct Playing {
     events: VecDeque<Next>,
+    begun: usize,
     console: Vec<String>,
+    interrupt: Option<(String, Arc<AtomicBool>)>,
 }
 
 impl Launched for Playing {
     fn next(&mut self, _wait: Duration) -> Next {
-        self.events.pop_front().unwrap_or(Next::Ended)
+        let next = self.events.pop_front().unwrap_or(Next::Ended);
+        if let Some(Event::Trial { trial, .. }) = event_of(&next) {
+            self.begun += 1;
+            if let Some((_, stop)) = self.interrupt.as_ref().filter(|(at, _)| at == trial) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        next
+    }
+
+    /// When a trial begins only those before it have said something.
+    fn console(&mut self) -> Vec<String> {
+        (1..self.begun).flat_map(|_| self.console.clone()).collect()
     }
 
     fn stop(&mut self) {
@@ -102,7 +157,8 @@ impl Launched for Playing {
     }
 
     fn end(self: Box<Self>) -> Ended {
-        Ended { console: self.console, ..Ended::default() }
+        let console = (0..self.begun.max(1)).flat_map(|_| self.console.clone()).collect();
+        Ended { console, ..Ended::default() }
     }
 }
 

@@ -107,6 +107,10 @@ impl Launched for Guest {
         self.ingredients.clone()
     }
 
+    fn console(&mut self) -> Vec<String> {
+        text(&mut self.console)
+    }
+
     fn stop(&mut self) {
         self.switch_off(Some("the guest was switched off".into()));
     }

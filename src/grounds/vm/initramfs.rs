@@ -1,5 +1,6 @@
-//! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the job.
+//! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the jobs.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -15,8 +16,31 @@ use crate::filesystems::Mount;
 /// What tools read, where it is there.
 const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
 
-/// The archive for guests whose jobs need these modules and programs; `boot` are the modules that bring the disk.
+/// The archive for a guest whose job needs these modules and programs; `boot` are the modules that bring the disk.
 pub fn base(kernel: &Kernel, agent: &Path, job: &Job, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
+    shared(kernel, agent, &Wants::of(std::slice::from_ref(job)), boot)
+}
+
+/// What jobs want in their guest, whatever their order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Wants {
+    modules: Vec<String>,
+    programs: BTreeSet<String>,
+}
+
+impl Wants {
+    pub fn of(jobs: &[Job]) -> Self {
+        let lists: BTreeSet<&[String]> = jobs.iter().map(|job| job.modules.as_slice()).collect();
+        let programs = jobs.iter().flat_map(|job| job.steps.iter().filter_map(program));
+        Wants {
+            modules: lists.into_iter().flatten().cloned().collect(),
+            programs: programs.map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// The archive for guests that want this.
+pub fn shared(kernel: &Kernel, agent: &Path, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
         archive.folder(folder);
@@ -25,18 +49,24 @@ pub fn base(kernel: &Kernel, agent: &Path, job: &Job, boot: &[&str]) -> anyhow::
     archive.device("/dev/console", 5, 1);
     archive.link("/etc/mtab", "/proc/mounts");
     archive.file("/init", &init(agent)?);
-    modules(&mut archive, kernel, boot, &job.modules)?;
-    tools(&mut archive, job)?;
+    modules(&mut archive, kernel, boot, &wants.modules)?;
+    tools(&mut archive, &wants.programs)?;
     Ok(archive.finish())
 }
 
 /// The archive behind it, with the job and what belongs to it.
 pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
+    jobs(std::slice::from_ref(job), files)
+}
+
+/// The same with several jobs, one a line.
+pub fn jobs(jobs: &[Job], files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for (path, bytes) in files {
         archive.file(path, bytes);
     }
-    archive.file("/job.json", &serde_json::to_vec(job)?);
+    let lines: Result<Vec<String>, _> = jobs.iter().map(serde_json::to_string).collect();
+    archive.file("/job.json", lines?.join("\n").as_bytes());
     Ok(archive.finish())
 }
 
@@ -76,9 +106,9 @@ fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[Stri
     Ok(())
 }
 
-fn tools(archive: &mut Archive, job: &Job) -> anyhow::Result<()> {
+fn tools(archive: &mut Archive, programs: &BTreeSet<String>) -> anyhow::Result<()> {
     let mut closure = Closure::new();
-    for program in job.steps.iter().filter_map(program) {
+    for program in programs {
         let path = find_program(program).with_context(|| format!("there is no {program} on this machine"))?;
         closure.add(&path)?;
     }
@@ -93,7 +123,7 @@ fn tools(archive: &mut Archive, job: &Job) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub fn program(step: &Step) -> Option<&str> {
+fn program(step: &Step) -> Option<&str> {
     let argv = match step {
         Step::Make { argv } | Step::Revert { argv } => argv,
         Step::Check { check, .. } | Step::Repair { check } => &check.argv,

@@ -52,7 +52,7 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         initramfs: vec![&archive],
         memory: Bytes(256 * MIB),
         cpu: Cpu::Kvm,
-        disk: None,
+        disks: Vec::new(),
         monitor: None,
         mishap: None,
     };

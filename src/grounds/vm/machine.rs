@@ -18,8 +18,19 @@ use crate::units::{Bytes, MIB};
 
 /// The program, of Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";
-/// The guest's disk, as its kernel names it.
-pub const DISK: &str = "/dev/vda";
+/// So many disks a machine can have beside its port, and as many as there are kinds of filesystem.
+pub const DISKS: u32 = 16;
+
+/// The guest's disk at this place, from 0, as its kernel names it.
+pub fn disk(place: u32) -> String {
+    let letters = 'a'..='z';
+    format!("/dev/vd{}", letters.into_iter().nth(place as usize).unwrap_or('?'))
+}
+
+/// The same as QEMU names it.
+pub fn drive(place: usize) -> String {
+    format!("disk{place}")
+}
 
 /// Who executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +48,7 @@ pub struct Machine<'a> {
     pub initramfs: Vec<&'a [u8]>,
     pub memory: Bytes,
     pub cpu: Cpu,
-    pub disk: Option<&'a File>,
+    pub disks: Vec<&'a File>,
     /// QEMU's end of its monitor, where somebody will ask.
     pub monitor: Option<&'a UnixStream>,
     pub mishap: Option<Mishap>,
@@ -64,7 +75,8 @@ impl Machine<'_> {
         let mut command = tied_command(self.qemu);
         self.arguments(&mut command, &shown(&console), &shown(&initramfs))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
-        let inherited: Vec<&File> = [&console, &initramfs].into_iter().chain(self.disk).collect();
+        let inherited: Vec<&File> =
+            [&console, &initramfs].into_iter().chain(self.disks.iter().copied()).collect();
         let inherited = inherited.iter().map(|file| file.as_fd()).chain(self.monitor.map(AsFd::as_fd));
         let inherited: Vec<BorrowedFd<'_>> = inherited.collect();
         inherited.iter().try_for_each(|file| fcntl_setfd(file, FdFlags::empty()))?;
@@ -94,13 +106,14 @@ impl Machine<'_> {
             command.arg("-chardev").arg(format!("socket,id=monitor,fd={descriptor}"));
             command.args(["-mon", "chardev=monitor,mode=control"]);
         }
-        if let Some(disk) = self.disk {
+        for (place, disk) in self.disks.iter().enumerate() {
+            let id = drive(place);
             let cache = if is_direct(disk) { "none" } else { "writeback" };
-            let drive = format!(
-                "id=disk,file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
+            let settings = format!(
+                "id={id},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
                 shown(disk)
             );
-            command.arg("-drive").arg(drive).args(["-device", "virtio-blk-device,drive=disk"]);
+            command.arg("-drive").arg(settings).arg("-device").arg(format!("virtio-blk-device,drive={id}"));
         }
         Ok(())
     }

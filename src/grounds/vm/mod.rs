@@ -3,7 +3,7 @@
 //! ```text
 //! kernel ──┐                                   console ──▶ kept for the record
 //! tools ───┼─▶ initramfs ─▶ QEMU ─ guest: fsderby as init ─ port ──▶ events
-//! job ─────┘                  └─ disk: an unnamed image of ours
+//! jobs ────┘                  └─ disks: unnamed images of ours, one a job
 //! ```
 //! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
 
@@ -32,8 +32,9 @@ use anyhow::Context;
 
 use self::closure::Closure;
 use self::guest::Guest;
+use self::initramfs::Wants;
 use self::kernel::Kernel;
-use self::machine::{Cpu, DISK, Machine, QEMU};
+use self::machine::{Cpu, DISKS, Machine, QEMU};
 use self::power::PowerCut;
 use self::witness::Witness;
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need, local};
@@ -58,6 +59,8 @@ const OVERHEAD: u64 = 160 * MIB;
 const LEAST_MEMORY: u64 = 16 * MIB;
 /// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
 const SILENCE: Duration = Duration::from_secs(480);
+/// So many archives are kept; jobs that share a boot come together in many ways.
+const ARCHIVES: usize = 32;
 
 pub struct VmKind;
 
@@ -98,7 +101,7 @@ pub struct Vm {
     /// What was found of programs that guests are to run, by their names.
     tools: Mutex<HashMap<String, Result<(), Missing>>>,
     /// The archives that were built, by what they hold.
-    archives: Mutex<HashMap<String, Arc<Archive>>>,
+    archives: Mutex<HashMap<Wants, Arc<Archive>>>,
 }
 
 /// An initramfs without its job, and its BLAKE3. It is the same bit for bit whenever it is built from the same.
@@ -169,16 +172,18 @@ impl Vm {
         Some((cpu, &found.kernel.index.release, times_count))
     }
 
-    fn archive(&self, found: &Found, job: &Job) -> anyhow::Result<Arc<Archive>> {
-        let steps: Vec<_> = job.steps.iter().filter_map(initramfs::program).collect();
-        let key = format!("{:?} {steps:?}", job.modules);
+    fn archive(&self, found: &Found, jobs: &[Job]) -> anyhow::Result<Arc<Archive>> {
+        let wants = Wants::of(jobs);
         let mut archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(archive) = archives.get(&key) {
+        if let Some(archive) = archives.get(&wants) {
             return Ok(archive.clone());
         }
-        let bytes = initramfs::base(&found.kernel, &self.agent, job, &BOOT)?;
+        let bytes = initramfs::shared(&found.kernel, &self.agent, &wants, &BOOT)?;
         let archive = Arc::new(Archive { blake3: blake3::hash(&bytes).to_hex().to_string(), bytes });
-        archives.insert(key, archive.clone());
+        if archives.len() >= ARCHIVES {
+            archives.clear();
+        }
+        archives.insert(wants, archive.clone());
         Ok(archive)
     }
 }
@@ -200,7 +205,7 @@ impl Ground for Vm {
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
-            trials_per_launch: 1,
+            trials_per_launch: DISKS,
         }
     }
 
@@ -238,7 +243,17 @@ impl Ground for Vm {
             let what = format!("a machine of {wanted} needs that; free are {}", Bytes(available));
             return missing(what, "a smaller --memory, or fewer programs beside it");
         }
-        local::has_room(&self.images, need.size, SLACK, "--ground vm:images=FOLDER")
+        let several = |missing: Missing| match need.devices {
+            0 | 1 => missing,
+            n => Missing { what: format!("{n} disks in one boot: {}", missing.what), ..missing },
+        };
+        local::has_room(
+            &self.images,
+            Bytes(need.size.0 * u64::from(need.devices)),
+            SLACK,
+            "--ground vm:images=FOLDER",
+        )
+        .map_err(several)
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
@@ -254,7 +269,7 @@ impl Ground for Vm {
         let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
             .is_ok_and(|image| machine::make_direct(&image));
         Dev::Block {
-            path: DISK.into(),
+            path: machine::disk(moment.place),
             folder: self.images.display().to_string(),
             state: moment.image,
             direct,
@@ -275,55 +290,60 @@ impl Ground for Vm {
     }
 
     fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        let [job] = jobs else { anyhow::bail!("a launch of a vm takes one job") };
-        let Dev::Block { folder, state, direct, .. } = &job.device else {
-            anyhow::bail!("the job is none for a vm")
-        };
         let found = self.found().context("there is no QEMU or no kernel any more")?;
-        let image = crate::agent::image(Path::new(folder), *state, job.size)
-            .with_context(|| format!("could not make an image in {folder}"))?;
-        // What was written into it above must not be read out of memory below.
-        let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
-        if *direct {
-            machine::make_direct(&image);
-        }
         let parts = Parts {
             found: found.clone(),
-            archive: self.archive(found, job)?,
-            image,
+            archive: self.archive(found, jobs)?,
+            images: jobs.iter().map(image).collect::<anyhow::Result<_>>()?,
             mishap: self.mishap,
             silence: self.silence,
         };
+        let [job] = jobs else { return Ok(Box::new(parts.start(jobs)?)) };
         let (before, after) = job.lives();
-        let guest = parts.start(&before)?;
+        let guest = parts.start(&[before])?;
         Ok(match after {
             None => Box::new(guest),
-            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&after)))),
+            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&[after])))),
         })
     }
+}
+
+/// A job's disk: a fresh image, of which the host's page cache holds nothing.
+fn image(job: &Job) -> anyhow::Result<File> {
+    let Dev::Block { folder, state, direct, .. } = &job.device else {
+        anyhow::bail!("the job is none for a vm")
+    };
+    let image = crate::agent::image(Path::new(folder), *state, job.size)
+        .with_context(|| format!("could not make an image in {folder}"))?;
+    // What was written into it above must not be read out of memory below.
+    let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
+    if *direct {
+        machine::make_direct(&image);
+    }
+    Ok(image)
 }
 
 /// What the machines of one launch have in common.
 struct Parts {
     found: Found,
     archive: Arc<Archive>,
-    /// The disk, which has no other name.
-    image: File,
+    /// The disks, one a job, which have no other name.
+    images: Vec<File>,
     mishap: Option<Mishap>,
     silence: Duration,
 }
 
 impl Parts {
-    fn start(&self, job: &Job) -> anyhow::Result<Guest> {
-        let job_archive = initramfs::job(job, &[])?;
+    fn start(&self, jobs: &[Job]) -> anyhow::Result<Guest> {
+        let job_archive = initramfs::jobs(jobs, &[])?;
         let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: vec![&self.archive.bytes, &job_archive],
-            memory: memory(job.memory),
+            memory: self.memory(jobs),
             cpu: self.found.cpu,
-            disk: Some(&self.image),
+            disks: self.images.iter().collect(),
             monitor: Some(&qemus),
             mishap: self.mishap,
         };
@@ -332,11 +352,24 @@ impl Parts {
             [("kernel", kernel), ("initramfs", self.archive.blake3.clone())].map(|(k, v)| (k.to_owned(), v));
         let guest = Guest::new(machine.start()?, self.silence)?.made_of(ingredients.into());
         // After a power cut it is no whole trial that could be watched.
-        let is_whole = job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut);
+        let is_whole =
+            jobs.iter().all(|job| job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut));
         Ok(match is_whole {
-            true => guest.watched_by(Witness::new(self.image.try_clone()?, ours)?),
+            true => {
+                let images = self.images.iter().map(File::try_clone).collect::<Result<_, _>>()?;
+                guest.watched_by(Witness::new(images, ours)?)
+            }
             false => guest,
         })
+    }
+}
+
+impl Parts {
+    /// Of the machine. The tools of several filesystems lie in its memory all the time, and take nothing from any trial.
+    fn memory(&self, jobs: &[Job]) -> Bytes {
+        let alone = memory(jobs.first().and_then(|job| job.memory));
+        let tools = if jobs.len() > 1 { self.archive.bytes.len() as u64 } else { 0 };
+        Bytes(alone.0 + tools)
     }
 }
 
