@@ -21,10 +21,9 @@ use fsderby_diskmodel::{Draw, Spec};
 
 use self::guest::Guest;
 use self::machine::Machine;
-use super::vm::initramfs;
 use super::vm::kernel::{self, Kernel};
 use super::vm::machine::QEMU;
-use super::vm::modules_missing;
+use super::vm::{self, initramfs, modules_missing};
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need};
 use crate::agent::disk::layout::Layout;
 use crate::agent::protocol::{Dev, Job, Modelled};
@@ -36,14 +35,10 @@ use crate::units::{Bytes, MIB};
 
 /// What brings the disk.
 const BOOT: [&str; 1] = ["nbd"];
-/// A machine without a memory limit has so much, as the machines of the older comparisons had.
-const MEMORY: u64 = 512 * MIB;
-/// What the guest's kernel takes for itself, beside page cache and workload.
-const OVERHEAD: u64 = 160 * MIB;
-const LEAST_MEMORY: u64 = 16 * MIB;
 /// Instructions a second, in millions, unless the experiment says otherwise; the ensemble halves and doubles it.
 const MIPS: u32 = 500;
 
+/// A guest that used so much of the host's CPU without an event spins.
 const SPINS: Duration = Duration::from_secs(1800);
 
 /// The disk where none is named: of today, and slow enough beside what answers for it.
@@ -206,24 +201,13 @@ impl Ground for Model {
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
-        let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
-        if cfg!(not(target_arch = "x86_64")) {
-            return missing("the ground model needs an x86-64 machine".into(), "--ground loop");
-        }
-        if find_program(QEMU).is_none() {
-            return missing(format!("there is no {QEMU} on this machine"), "apt-get install qemu-system-x86");
-        }
-        if self.found().is_none() {
-            return missing("there is no kernel to boot".into(), "fsderby kernel fetch");
-        }
-        if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
-            let what = format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY));
-            return missing(what, "a larger --memory");
-        }
+        let kernel = self.found().map(|found| &found.kernel);
+        let machine = memory(need.memory, need.size);
+        vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
         let disk = Bytes(self.spec.sectors() * 512);
         if self.offset.0 + need.size.0 > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
-            return missing(what, "a smaller --size or offset");
+            return Err(Missing { what, try_this: "a smaller --size or offset".into() });
         }
         Ok(())
     }
@@ -233,7 +217,7 @@ impl Ground for Model {
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
-        super::vm::tool(program)
+        vm::tool(program)
     }
 
     fn device(&self, moment: &Moment) -> Dev {
@@ -297,6 +281,5 @@ impl Ground for Model {
 fn memory(limit: Option<Bytes>, window: Bytes) -> Bytes {
     /// The store's pages must be found: eight bytes for each.
     const PAGE_TABLES: u64 = 512;
-    let kernel = limit.map_or(MEMORY, |limit| limit.0 + OVERHEAD);
-    Bytes((kernel + window.0 / PAGE_TABLES).next_multiple_of(MIB))
+    Bytes((vm::memory(limit).0 + window.0 / PAGE_TABLES).next_multiple_of(MIB))
 }

@@ -210,39 +210,8 @@ impl Ground for Vm {
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
-        let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
-        if cfg!(not(target_arch = "x86_64")) {
-            return missing("the ground vm needs an x86-64 machine".into(), "--ground loop");
-        }
-        if find_program(QEMU).is_none() {
-            return missing(format!("there is no {QEMU} on this machine"), "apt-get install qemu-system-x86");
-        }
-        if self.found().is_none() {
-            let which = self.kernel.as_ref().map_or(String::new(), |release| format!(" {release}"));
-            return missing(
-                format!("there is no kernel{which} to boot"),
-                &format!("fsderby kernel fetch{which}"),
-            );
-        }
-        if let Some(found) = self.found()
-            && !found.kernel.is_sound()
-        {
-            let release = &found.kernel.index.release;
-            let what = format!("the kernel {release} in the cache is not what was taken into it");
-            return missing(what, &format!("fsderby kernel fetch {release}"));
-        }
-        if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
-            return missing(
-                format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY)),
-                "a larger --memory",
-            );
-        }
-        let wanted = memory(need.memory);
-        let available = procfs_available();
-        if available < wanted.0 {
-            let what = format!("a machine of {wanted} needs that; free are {}", Bytes(available));
-            return missing(what, "a smaller --memory, or fewer programs beside it");
-        }
+        let kernel = self.found().map(|found| &found.kernel);
+        guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
         let several = |missing: Missing| match need.devices {
             0 | 1 => missing,
             n => Missing { what: format!("{n} disks in one boot: {}", missing.what), ..missing },
@@ -373,6 +342,45 @@ impl Parts {
     }
 }
 
+/// Whether this host can start a guest with so much memory. `release` is the kernel that was asked for by name.
+pub fn guest_ready(
+    ground: &str,
+    release: Option<&str>,
+    kernel: Option<&Kernel>,
+    need: &Need,
+    machine: Bytes,
+) -> Result<(), Missing> {
+    let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
+    if cfg!(not(target_arch = "x86_64")) {
+        return missing(format!("the ground {ground} needs an x86-64 machine"), "--ground loop");
+    }
+    if find_program(QEMU).is_none() {
+        return missing(format!("there is no {QEMU} on this machine"), "apt-get install qemu-system-x86");
+    }
+    let Some(kernel) = kernel else {
+        let which = release.map_or(String::new(), |release| format!(" {release}"));
+        let try_this = format!("fsderby kernel fetch{which}");
+        return missing(format!("there is no kernel{which} to boot"), &try_this);
+    };
+    if !kernel.is_sound() {
+        let release = &kernel.index.release;
+        let what = format!("the kernel {release} in the cache is not what was taken into it");
+        return missing(what, &format!("fsderby kernel fetch {release}"));
+    }
+    if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+        return missing(
+            format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY)),
+            "a larger --memory",
+        );
+    }
+    let available = procfs_available();
+    if available < machine.0 {
+        let what = format!("a machine of {machine} needs that; free are {}", Bytes(available));
+        return missing(what, "a smaller --memory, or fewer programs beside it");
+    }
+    Ok(())
+}
+
 /// Whether a guest's kernel has what a filesystem needs.
 pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
     let Some(kernel) = kernel else {
@@ -398,7 +406,7 @@ pub fn tool(program: &str) -> Result<(), Missing> {
 }
 
 /// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.
-fn memory(limit: Option<Bytes>) -> Bytes {
+pub fn memory(limit: Option<Bytes>) -> Bytes {
     limit.map_or(Bytes(MEMORY), |limit| Bytes(limit.0 + OVERHEAD))
 }
 
