@@ -8,44 +8,18 @@ mod support;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fsderby::agent::{Mishap, find_program};
+use fsderby::agent::Mishap;
 use fsderby::grounds::Ground;
 use fsderby::grounds::model::Model;
-use fsderby::grounds::vm::kernel;
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Plan, Rounds};
-use fsderby::lab::race::{Race, Watch};
+use fsderby::lab::race::Race;
 use fsderby::lab::rerun::{Compared, candidates, rerun};
-use fsderby::lab::skips::Skip;
 use fsderby::store::machine::Machine;
-use fsderby::store::record::{ClockKind, Fidelity, Outcome, Record};
+use fsderby::store::record::{ClockKind, Fidelity, Outcome};
 use fsderby::store::{self, Folder, Run};
-use support::{desk::Desk, skipped};
-
-/// Whether guests can be started; said where they cannot.
-fn has_guests(what: &str) -> bool {
-    let lacks = if find_program("qemu-system-x86_64").is_none() {
-        "there is no qemu-system-x86_64 (apt-get install qemu-system-x86)"
-    } else if kernel::find(None).is_none() {
-        "there is no kernel (fsderby kernel fetch)"
-    } else {
-        return true;
-    };
-    skipped(what, lacks);
-    false
-}
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, name: &str, _: Option<Duration>) {
-        eprintln!("{name}");
-    }
-    fn tick(&mut self, _: u64, _: u64) {}
-    fn record(&mut self, _: &Record) {}
-    fn round(&mut self, _: u32, _: Rounds) {}
-}
+use support::desk::Desk;
+use support::quiet::{Quiet, has_guests};
 
 fn model(text: &str) -> Model {
     let mut model: Model = text.parse().unwrap();

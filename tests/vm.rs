@@ -11,18 +11,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use fsderby::agent::Mishap;
 use fsderby::agent::protocol::{At, Dev, Event, Job, Role};
-use fsderby::agent::{Mishap, find_program};
 use fsderby::filesystems::KernelNeed;
 use fsderby::grounds::vm::{Vm, kernel};
 use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Moment, Need, Next, Stamped};
 use fsderby::lab::experiment::Experiment;
 use fsderby::lab::plan::{Plan, Rounds};
-use fsderby::lab::race::{Race, Watch};
-use fsderby::lab::skips::{Skip, skips};
+use fsderby::lab::race::Race;
+use fsderby::lab::skips::skips;
 use fsderby::store::machine::Machine;
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder};
+use support::quiet::{Quiet, has_guests};
 use support::{fsderby, image_folder, skipped};
 
 /// Guests one after another: two at a time would only wait for each other, and a test finds its guest by there being one.
@@ -30,33 +31,13 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The right to start guests; `None`, and said, where there can be none.
 fn guests(what: &str) -> Option<MutexGuard<'static, ()>> {
-    let lacks = if find_program("qemu-system-x86_64").is_none() {
-        "there is no qemu-system-x86_64 (apt-get install qemu-system-x86)"
-    } else if kernel::find(None).is_none() {
-        "there is no kernel (fsderby kernel fetch)"
-    } else {
-        return Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
-    };
-    skipped(what, lacks);
-    None
+    has_guests(what).then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn vm(images: &Path) -> Vm {
     let mut vm: Vm = format!("images={}", images.display()).parse().unwrap();
     vm.agent = env!("CARGO_BIN_EXE_fsderby").into();
     vm
-}
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, name: &str, _: Option<Duration>) {
-        eprintln!("{name}");
-    }
-    fn tick(&mut self, _: u64, _: u64) {}
-    fn record(&mut self, _: &Record) {}
-    fn round(&mut self, _: u32, _: Rounds) {}
 }
 
 /// A small race on this ground: these filesystems, one workload.
