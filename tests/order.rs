@@ -30,12 +30,8 @@ fn plan_of(workload: &str, filesystems: &str) -> Plan {
 
 /// The proof's job and the first round's.
 fn jobs(plan: &Plan, ground: &str, token: &str) -> [Job; 2] {
-    let device = grounds::parse(ground).unwrap().device(&Moment {
-        image: ImageState::Sparse,
-        round: 1,
-        seed: 0,
-        place: 0,
-    });
+    let device =
+        grounds::parse(ground).unwrap().device(&Moment { image: ImageState::Sparse, ..plan.moment(1, 0) });
     let job = |trial| plan.job(&trial, 1, device.clone(), token);
     [job(plan.proofs().next().unwrap()), job(plan.round(1).next().unwrap())]
 }

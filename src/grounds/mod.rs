@@ -88,6 +88,8 @@ pub struct Need {
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub image: ImageState,
+    /// The window's.
+    pub size: Bytes,
     /// 0 for a proof.
     pub round: u32,
     /// The plan's.

@@ -57,7 +57,7 @@ impl Plan {
 
     /// What the device of a round may depend on; 0 is that of the proofs. `place` is the trial's in its launch, from 0.
     pub fn moment(&self, round: u32, place: u32) -> Moment {
-        Moment { image: self.image, round, seed: self.plan_seed, place }
+        Moment { image: self.image, size: self.size, round, seed: self.plan_seed, place }
     }
 
     /// What the ground must have for it.

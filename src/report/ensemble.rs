@@ -9,7 +9,7 @@ use super::summary::{Row, WorkloadSummary, dimensions};
 use crate::agent::protocol::Modelled;
 use crate::store::Run;
 use crate::store::record::Record;
-use crate::units::Percent;
+use crate::units::{Bytes, Percent};
 use crate::verdict::ensemble::{self, AGREEMENT, DRAWS_NEEDED, Decider, Finding, Pair, drawn};
 
 /// One filesystem and one headline metric of a workload.
@@ -55,7 +55,7 @@ pub fn sentences(workloads: &[WorkloadSummary], margin: Percent) -> Vec<String> 
     let (alike, open) = (n(&[Finding::Equivalent]), n(&[Finding::DependsOnModel]));
     let draws = pairs.iter().map(|p| p.draws).min().unwrap_or(0);
     let second = format!(
-        "Of {}, {robust} {} by more than {margin} to the same side in at least {:.0} % of {draws} draws of disk and CPU, {alike} {} \
+        "Of {}, {robust} {} by more than {margin} to the same side in at least {:.0} % of {draws} draws of disk, position and CPU, {alike} {} \
          equivalent, and of {open} one cannot tell: {} on the model.",
         count(pairs.len(), "comparison"),
         if robust == 1 { "differs" } else { "differ" },
@@ -257,7 +257,7 @@ pub fn look(complete: usize, is_fixed: bool) -> String {
 
 /// The disk by its title, and the part of it that was used.
 pub fn disk(run: &Run) -> Option<String> {
-    let modelled = run.records.iter().find_map(drawn)?;
+    let modelled = nominal(run)?;
     let title = SHIPPED.iter().find(|(name, _)| *name == modelled.disk);
     let title = title.and_then(|(_, text)| Spec::parse(text).ok()).map(|spec| spec.title().to_owned());
     let title = title.unwrap_or_else(|| modelled.disk.clone());
@@ -265,7 +265,12 @@ pub fn disk(run: &Run) -> Option<String> {
         0 => "its beginning".to_owned(),
         _ => modelled.offset.to_string(),
     };
-    Some(format!("a modelled disk ({title}; {} from {begin} on)", run.plan.size))
+    let away = |m: &Modelled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
+    let moved = match run.records.iter().filter_map(drawn).map(away).max() {
+        None | Some(Bytes(0)) => String::new(),
+        Some(most) => format!(", moved by up to {most} over the draws"),
+    };
+    Some(format!("a modelled disk ({title}; {} from {begin} on{moved})", run.plan.size))
 }
 
 /// `one modelled CPU of 500 million instructions a second (250 to 1,000 over the draws)`

@@ -20,7 +20,7 @@ const LABELS: [&str; 4] = ["cedarfs", "rowanfs", "alderfs", "birchfs"];
 pub fn draws(n: u32) -> Example {
     let mut example = example::rounds(n);
     let run = &mut example.run;
-    run.plan.ground = "model:diamondmax-plus-8,offset=38g".into();
+    run.plan.ground = "model:diamondmax-plus-8,offset=30g".into();
     run.plan.entrants.retain(|e| LABELS.contains(&e.label.as_str()));
     run.plan.workloads.truncate(1);
     run.records.retain(|r| {
@@ -43,7 +43,9 @@ fn on_model(record: &mut Record) {
     record.device = Dev::Model(Modelled {
         disk: "diamondmax-plus-8".into(),
         blake3: String::new(),
-        offset: Bytes(38 * GIB),
+        offset: Bytes(
+            (30 * GIB).saturating_add_signed(i64::from(draw.position_permille) * 39 * MIB.cast_signed()),
+        ),
         mips: [500, 1000, 250][(record.round as usize - 1) / 2 % 3],
         draw,
         guest_seed: 7,
@@ -79,7 +81,7 @@ fn speed(record: &Record, draw: Draw) -> f64 {
 
 /// A write every millisecond, a read each tenth, a flush each hundredth.
 fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
-    let first = 38 * GIB / 512;
+    let first = 30 * GIB / 512;
     let window = record.size.0 / 512;
     let one = |n: u64| Served {
         arrived_ns: 10_000_000_000 + n * 1_000_000,

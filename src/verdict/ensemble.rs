@@ -1,18 +1,19 @@
 //! The verdict of a run on a modelled disk: what holds whatever the disk is like.
 //!
 //! Trials in virtual time have no noise, so repeating them proves nothing. What is uncertain is the model; so each round draws
-//! another disk and CPU, the same for all filesystems, and a finding is what nearly all draws agree on.
+//! another disk, another place on it and another CPU, the same for all filesystems, and a finding is what nearly all draws
+//! agree on.
 
 use std::collections::BTreeMap;
 
-use fsderby_diskmodel::CachePolicy;
+use fsderby_diskmodel::{CachePolicy, Draw};
 use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, share_by_line};
 use serde::Serialize;
 
 use crate::agent::protocol::{Dev, Modelled};
 use crate::metric::Better;
 use crate::store::record::Record;
-use crate::units::Percent;
+use crate::units::{Bytes, Percent};
 
 /// Fewer draws are a look at the model: each of the three cache policies four times.
 pub const DRAWS_NEEDED: usize = 12;
@@ -77,18 +78,25 @@ pub enum Parameter {
     SeekTime,
     CachePolicy,
     ReadSegments,
+    Position,
     CpuSpeed,
 }
 
 impl Parameter {
-    pub const ALL: [Parameter; 4] =
-        [Parameter::SeekTime, Parameter::CachePolicy, Parameter::ReadSegments, Parameter::CpuSpeed];
+    pub const ALL: [Parameter; 5] = [
+        Parameter::SeekTime,
+        Parameter::CachePolicy,
+        Parameter::ReadSegments,
+        Parameter::Position,
+        Parameter::CpuSpeed,
+    ];
 
     pub fn title(self) -> &'static str {
         match self {
             Parameter::SeekTime => "the seek or access time",
             Parameter::CachePolicy => "the write cache",
             Parameter::ReadSegments => "the read segments",
+            Parameter::Position => "the partition's position",
             Parameter::CpuSpeed => "the CPU's speed",
         }
     }
@@ -102,15 +110,21 @@ pub fn drawn(record: &Record) -> Option<&Modelled> {
     }
 }
 
-/// How many different disks and CPUs these records were made on. With the draws off it is one, however many rounds there are.
+/// How many different disks, places and CPUs these records were made on. With the draws off it is one, however many rounds
+/// there are.
 pub fn draws(records: &[&Record]) -> usize {
-    let mut seen: Vec<(&fsderby_diskmodel::Draw, u32)> = Vec::new();
-    for modelled in records.iter().filter_map(|r| drawn(r)) {
-        if !seen.contains(&(&modelled.draw, modelled.mips)) {
-            seen.push((&modelled.draw, modelled.mips));
+    let mut seen = Vec::new();
+    for own in records.iter().filter_map(|r| drawn(r)).map(varied) {
+        if !seen.contains(&own) {
+            seen.push(own);
         }
     }
     seen.len()
+}
+
+/// What makes a draw another one.
+fn varied(modelled: &Modelled) -> (Draw, Bytes, u32) {
+    (modelled.draw, modelled.offset, modelled.mips)
 }
 
 /// The findings on one metric of one workload: all pairs of these filesystems, in their order. `values` gives a record's value.
@@ -149,14 +163,14 @@ fn common<'r>(
 ) -> Vec<(&'r Modelled, f64)> {
     let sign = if better == Better::Lower { -1.0 } else { 1.0 };
     let both = a.iter().filter_map(|(round, ours)| Some((ours, b.get(round)?)));
-    let same = both.filter(|((a, _), (b, _))| a.draw == b.draw && a.mips == b.mips);
+    let same = both.filter(|((a, _), (b, _))| varied(a) == varied(b));
     let mut draws: Vec<(&Modelled, f64)> =
         same.map(|((modelled, a), (_, b))| (*modelled, sign * (a / b).ln())).collect();
     // Rounds without a draw of their own are one.
     let mut seen = Vec::new();
     draws.retain(|(m, _)| {
-        let new = !seen.contains(&(m.draw, m.mips));
-        seen.push((m.draw, m.mips));
+        let new = !seen.contains(&varied(m));
+        seen.push(varied(m));
         new
     });
     draws
@@ -210,6 +224,11 @@ fn decider(parameter: Parameter, draws: &[(&Modelled, f64)], logs: &[f64]) -> Op
             let x = amount(|m| f64::from(m.draw.segments_permille));
             (share_by_line(&x, logs), halves(&x, logs, ["fewer", "more"]))
         }
+        Parameter::Position => {
+            // Of disks that have tracks, the beginning is outside.
+            let x = amount(|m| m.offset.0 as f64);
+            (share_by_line(&x, logs), halves(&x, logs, ["further out", "further in"]))
+        }
         Parameter::CachePolicy => {
             let groups: Vec<usize> = draws.iter().map(|(m, _)| m.draw.cache as usize).collect();
             let name = |group: usize| CACHES.get(group).copied().unwrap_or_default().to_owned();
@@ -245,18 +264,19 @@ fn levels(groups: &[usize], logs: &[f64], name: impl Fn(usize) -> String) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use fsderby_diskmodel::Draw;
-
     use super::*;
-    use crate::units::Bytes;
+    use crate::units::{GIB, MIB};
 
     fn modelled(n: u32) -> Modelled {
+        let draw = Draw::nth(1, n);
         Modelled {
             disk: "d".into(),
             blake3: String::new(),
-            offset: Bytes(0),
+            offset: Bytes(
+                (40 * GIB).saturating_add_signed(i64::from(draw.position_permille) * 40 * MIB.cast_signed()),
+            ),
             mips: [500, 1000, 250][n as usize % 3 * 2 % 3],
-            draw: Draw::nth(1, n),
+            draw,
             guest_seed: 1,
         }
     }
@@ -302,6 +322,26 @@ mod tests {
         let names: Vec<&str> = first.levels.iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, CACHES);
         assert!(first.levels.iter().all(|l| l.draws == 4) && first.levels[2].ratio < 0.51);
+    }
+
+    #[test]
+    fn what_goes_with_the_position_is_found() {
+        let inner = |m: &Modelled| (f64::from(m.draw.position_permille) / 50.0).exp();
+        let pair = pair(12, inner);
+        let first = &pair.deciders[0];
+        assert_eq!(first.parameter, Parameter::Position);
+        let levels: Vec<(&str, bool)> =
+            first.levels.iter().map(|l| (l.name.as_str(), l.ratio > 1.0)).collect();
+        assert_eq!(levels, [("further out", false), ("further in", true)]);
+    }
+
+    #[test]
+    fn another_position_is_another_draw() {
+        let here = modelled(0);
+        let there = Modelled { offset: Bytes(0), ..here.clone() };
+        assert!(varied(&here) != varied(&there));
+        let (ours, theirs) = (BTreeMap::from([(1, (&here, 2.0))]), BTreeMap::from([(1, (&there, 1.0))]));
+        assert!(common(&ours, &theirs, Better::Higher).is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One draw of the ensemble: what is not known about a disk is varied, the same for every filesystem.
+//! One draw of the ensemble: what is not known about a disk and the partition on it is varied, the same for every filesystem.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,22 @@ pub struct Draw {
     pub cache: CachePolicy,
     /// Added to the number of read segments, −500 to 500 thousandths.
     pub segments_permille: i32,
+    /// How far the partition is moved, −20 to 20 thousandths of the disk: where on it a filesystem lies is seldom told, and the
+    /// tracks further in are slower. A drive does not see it; it is for whoever places the partition.
+    #[serde(default)]
+    pub position_permille: i32,
     /// Where the platters stand at time zero, how flash spreads its pages, what latency a cloud's request meets.
     pub seed: u64,
 }
 
 impl Draw {
-    pub const NOMINAL: Draw =
-        Draw { seek_permille: 0, cache: CachePolicy::AsSpecified, segments_permille: 0, seed: 0 };
+    pub const NOMINAL: Draw = Draw {
+        seek_permille: 0,
+        cache: CachePolicy::AsSpecified,
+        segments_permille: 0,
+        position_permille: 0,
+        seed: 0,
+    };
 
     /// The `n`th draw of an ensemble: number 0 is nominal but for the seed. Each three draws hold each cache policy once,
     /// so that a dozen are balanced; the rest is uniform, by [`mix`].
@@ -41,6 +50,7 @@ impl Draw {
             seek_permille: between(mix(own ^ 1), -150, 150),
             cache: [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough][n as usize % 3],
             segments_permille: between(mix(own ^ 2), -500, 500),
+            position_permille: between(mix(own ^ 3), -20, 20),
             seed: own,
         }
     }
@@ -106,7 +116,12 @@ mod tests {
     #[test]
     fn draws_stay_within_their_ranges_and_fill_them() {
         let draws: Vec<Draw> = (1..1000).map(|n| Draw::nth(1, n)).collect();
-        assert!(draws.iter().all(|d| d.seek_permille.abs() <= 150 && d.segments_permille.abs() <= 500));
+        let stays = |d: &Draw| {
+            d.seek_permille.abs() <= 150
+                && d.segments_permille.abs() <= 500
+                && d.position_permille.abs() <= 20
+        };
+        assert!(draws.iter().all(stays));
         let sum: i32 = draws.iter().map(|d| d.seek_permille).sum();
         // The mean of 999 uniform draws from ±150 has a standard deviation of 2.7.
         assert!((sum / 999).abs() < 10, "{sum}");

@@ -168,6 +168,21 @@ impl Model {
         };
         (draw, mips)
     }
+
+    /// Where a window of this size begins, in whole mebibytes: moved as drawn, and turned back at the disk's ends, where draws
+    /// would else pile up.
+    fn place(&self, draw: &Draw, window: Bytes) -> Bytes {
+        let mebibytes = |bytes: u64| (bytes / MIB).cast_signed();
+        let last = mebibytes(self.disk().0.saturating_sub(window.0));
+        let shift = mebibytes(self.disk().0) * i64::from(draw.position_permille) / 1000;
+        // There and back again.
+        let way = (mebibytes(self.offset.0) + shift).rem_euclid((2 * last).max(1));
+        Bytes(way.min(2 * last - way).unsigned_abs() * MIB)
+    }
+
+    fn disk(&self) -> Bytes {
+        Bytes(self.spec.sectors() * 512)
+    }
 }
 
 impl Ground for Model {
@@ -204,7 +219,7 @@ impl Ground for Model {
         let kernel = self.found().map(|found| &found.kernel);
         let machine = memory(need.memory, need.size);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
-        let disk = Bytes(self.spec.sectors() * 512);
+        let disk = self.disk();
         if self.offset.0 + need.size.0 > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
             return Err(Missing { what, try_this: "a smaller --size or offset".into() });
@@ -225,7 +240,7 @@ impl Ground for Model {
         Dev::Model(Modelled {
             disk: self.spec.name().to_owned(),
             blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
-            offset: self.offset,
+            offset: self.place(&draw, moment.size),
             mips,
             draw,
             guest_seed: moment.seed ^ u64::from(moment.round),
@@ -282,4 +297,69 @@ fn memory(limit: Option<Bytes>, window: Bytes) -> Bytes {
     /// The store's pages must be found: eight bytes for each.
     const PAGE_TABLES: u64 = 512;
     Bytes((vm::memory(limit).0 + window.0 / PAGE_TABLES).next_multiple_of(MIB))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::protocol::ImageState;
+    use crate::units::GIB;
+
+    const WINDOW: Bytes = Bytes(512 * MIB);
+
+    fn modelled(ground: &str, size: Bytes, round: u32, place: u32) -> Modelled {
+        let ground: Model = ground.parse().expect("a ground");
+        match ground.device(&Moment { image: ImageState::Sparse, size, round, seed: 7, place }) {
+            Dev::Model(modelled) => modelled,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn offsets(ground: &str, size: Bytes) -> Vec<u64> {
+        (1..=48).map(|round| modelled(ground, size, round, 0).offset.0).collect()
+    }
+
+    #[test]
+    fn proofs_and_the_first_round_are_as_the_file_says() {
+        for round in [0, 1] {
+            let first = modelled("diamondmax-plus-8,offset=36g", WINDOW, round, 0);
+            assert_eq!((first.offset, first.mips), (Bytes(36 * GIB), MIPS));
+            assert_eq!(first.draw, Draw { seed: 7, ..Draw::NOMINAL });
+        }
+        let fixed = modelled("diamondmax-plus-8,offset=36g,draws=off", WINDOW, 5, 0);
+        assert_eq!(fixed.offset, Bytes(36 * GIB));
+    }
+
+    #[test]
+    fn a_round_has_one_draw_whatever_the_trial() {
+        for round in 1..=12 {
+            let first = modelled("hdd-16tb", WINDOW, round, 0);
+            assert_eq!(first, modelled("hdd-16tb", WINDOW, round, 9));
+        }
+    }
+
+    /// In the middle, at the beginning, at the end, and on a disk of which the window leaves next to nothing.
+    #[test]
+    fn wherever_the_window_is_moved_it_stays_on_the_disk() {
+        let disk = 80_293_248 * 512;
+        for (ground, size) in [
+            ("diamondmax-plus-8,offset=18g", WINDOW),
+            ("diamondmax-plus-8", WINDOW),
+            ("diamondmax-plus-8,offset=37g", Bytes(GIB)),
+            ("diamondmax-plus-8", Bytes(38 * GIB)),
+        ] {
+            let all = offsets(ground, size);
+            assert!(all.iter().all(|at| at + size.0 <= disk && at.is_multiple_of(MIB)), "{ground}: {all:?}");
+            let nominal = all[0];
+            assert!(all.iter().all(|at| at.abs_diff(nominal) <= disk / 50), "{ground}: {all:?}");
+            let ends = all.iter().filter(|at| **at == 0 || at.abs_diff(disk - size.0) < MIB).count();
+            assert!(ends < all.len() / 6, "{ground}: {ends} at an end of {all:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_as_large_as_the_disk_is_not_moved() {
+        let all = offsets("diamondmax-plus-8", Bytes(80_293_248 * 512));
+        assert!(all.iter().all(|at| *at == 0));
+    }
 }
