@@ -400,3 +400,20 @@ pub struct Tree {
     /// The same over what the engine says must be there, where it says so.
     pub expected: Option<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use fsderby_diskmodel::CachePolicy;
+
+    use super::*;
+
+    #[test]
+    fn a_record_from_before_the_position_and_the_cpu_were_drawn_is_still_read() {
+        let text = r#"{"model":{"disk":"diamondmax-plus-8","blake3":"","offset":38654705664,"mips":250,"draw":{"seek_permille":-12,
+                       "cache":"small","segments_permille":40,"seed":9},"guest_seed":7}}"#;
+        let Dev::Model(modelled) = serde_json::from_str(text).expect("it is read") else { panic!("a model") };
+        let cache = CachePolicy::Small;
+        let draw = Draw { seek_permille: -12, cache, segments_permille: 40, seed: 9, ..Draw::NOMINAL };
+        assert_eq!((modelled.draw, modelled.mips), (draw, 250));
+    }
+}

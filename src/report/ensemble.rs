@@ -1,6 +1,6 @@
 //! What the verdict over an ensemble of modelled disks says, in words and rows for every format.
 
-use fsderby_diskmodel::{SHIPPED, Spec};
+use fsderby_diskmodel::{CpuSpeed, SHIPPED, Spec};
 use serde::Serialize;
 
 use super::chart::percent;
@@ -278,7 +278,11 @@ pub fn cpu(run: &Run) -> Option<String> {
     let speeds = || run.records.iter().filter_map(drawn).map(|m| m.mips);
     let nominal = nominal(run)?.mips;
     let (least, most) = (speeds().min()?, speeds().max()?);
-    let varied = if least == most { String::new() } else { format!(" ({least} to {most} over the draws)") };
+    let is_fastest =
+        run.records.iter().filter_map(drawn).any(|m| m.draw.cpu == CpuSpeed::Double && m.mips == nominal);
+    let ceiling = if is_fastest { ", none faster, as no faster one can be counted" } else { "" };
+    let varied =
+        if least == most { String::new() } else { format!(" ({least} to {most} over the draws{ceiling})") };
     Some(format!(
         "one modelled CPU of {nominal} million instructions a second{varied}, without caches or latency of memory"
     ))
@@ -298,6 +302,7 @@ mod tests {
     use super::super::example_model;
     use super::super::heading::Standing;
     use super::*;
+    use crate::agent::protocol::Dev;
     use crate::store::record::Fidelity;
 
     #[test]
@@ -322,6 +327,18 @@ mod tests {
             !all.contains("image:") && !all.contains("Example 3000") && !all.contains("significant"),
             "{all}"
         );
+    }
+
+    #[test]
+    fn a_cpu_that_no_draw_could_double_is_said_to_be_one() {
+        let mut example = example_model::draws(12);
+        assert!(!cpu(&example.run).is_some_and(|said| said.contains("faster")));
+        for record in &mut example.run.records {
+            let Dev::Model(modelled) = &mut record.device else { panic!("a disk is modelled") };
+            modelled.mips = [1000, 500, 1000][modelled.draw.cpu as usize];
+        }
+        let said = cpu(&example.run).expect("a CPU");
+        assert!(said.contains("1000 million") && said.contains("none faster"), "{said}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn on_model(record: &mut Record) {
         offset: Bytes(
             (30 * GIB).saturating_add_signed(i64::from(draw.position_permille) * 39 * MIB.cast_signed()),
         ),
-        mips: [500, 1000, 250][(record.round as usize - 1) / 2 % 3],
+        mips: [500, 250, 1000][draw.cpu as usize],
         draw,
         guest_seed: 7,
     });

@@ -1,4 +1,5 @@
-//! One draw of the ensemble: what is not known about a disk and the partition on it is varied, the same for every filesystem.
+//! One draw of the ensemble: what is not known about a disk, the partition on it and the CPU before it is varied, the same
+//! for every filesystem.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,16 @@ pub enum CachePolicy {
     WriteThrough,
 }
 
+/// How fast the CPU is, beside what was asked for. Which processor a disk of its time had before it is anybody's guess.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuSpeed {
+    #[default]
+    AsSpecified,
+    Half,
+    Double,
+}
+
 /// What is varied. [`Draw::NOMINAL`] is the disk as its file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
@@ -23,9 +34,11 @@ pub struct Draw {
     /// Added to the number of read segments, −500 to 500 thousandths.
     pub segments_permille: i32,
     /// How far the partition is moved, −20 to 20 thousandths of the disk: where on it a filesystem lies is seldom told, and the
-    /// tracks further in are slower. A drive does not see it; it is for whoever places the partition.
+    /// tracks further in are slower. A drive sees neither this nor the CPU; they are for whoever builds the machine around it.
     #[serde(default)]
     pub position_permille: i32,
+    #[serde(default)]
+    pub cpu: CpuSpeed,
     /// Where the platters stand at time zero, how flash spreads its pages, what latency a cloud's request meets.
     pub seed: u64,
 }
@@ -36,21 +49,25 @@ impl Draw {
         cache: CachePolicy::AsSpecified,
         segments_permille: 0,
         position_permille: 0,
+        cpu: CpuSpeed::AsSpecified,
         seed: 0,
     };
 
-    /// The `n`th draw of an ensemble: number 0 is nominal but for the seed. Each three draws hold each cache policy once,
-    /// so that a dozen are balanced; the rest is uniform, by [`mix`].
+    /// The `n`th draw of an ensemble: number 0 is nominal but for the seed. Each three draws hold each cache policy once and
+    /// each CPU once, nine hold each pair of them; the rest is uniform, by [`mix`].
     pub fn nth(seed: u64, n: u32) -> Draw {
         if n == 0 {
             return Draw { seed, ..Draw::NOMINAL };
         }
         let own = mix(seed ^ mix(u64::from(n)));
+        let at = n as usize;
         Draw {
             seek_permille: between(mix(own ^ 1), -150, 150),
-            cache: [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough][n as usize % 3],
+            cache: [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough][at % 3],
             segments_permille: between(mix(own ^ 2), -500, 500),
             position_permille: between(mix(own ^ 3), -20, 20),
+            // A Latin square: one step on after each three.
+            cpu: [CpuSpeed::AsSpecified, CpuSpeed::Half, CpuSpeed::Double][(at + at / 3) % 3],
             seed: own,
         }
     }
@@ -128,10 +145,28 @@ mod tests {
         assert!(draws.iter().any(|d| d.seek_permille < -140) && draws.iter().any(|d| d.seek_permille > 140));
     }
 
+    const CACHES: [CachePolicy; 3] =
+        [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough];
+    const SPEEDS: [CpuSpeed; 3] = [CpuSpeed::AsSpecified, CpuSpeed::Half, CpuSpeed::Double];
+
     #[test]
-    fn a_dozen_draws_hold_each_policy_four_times() {
-        let small = (1..=12).filter(|n| Draw::nth(5, *n).cache == CachePolicy::Small).count();
-        let through = (1..=12).filter(|n| Draw::nth(5, *n).cache == CachePolicy::WriteThrough).count();
-        assert_eq!((small, through), (4, 4));
+    fn every_dozen_holds_each_cache_and_each_cpu_four_times() {
+        for first in [0, 12, 24, 36] {
+            let dozen: Vec<Draw> = (first..first + 12).map(|n| Draw::nth(5, n)).collect();
+            assert_eq!(CACHES.map(|cache| dozen.iter().filter(|d| d.cache == cache).count()), [4; 3]);
+            assert_eq!(SPEEDS.map(|cpu| dozen.iter().filter(|d| d.cpu == cpu).count()), [4; 3]);
+        }
+    }
+
+    #[test]
+    fn the_cpu_is_not_confounded_with_the_cache() {
+        let pairs = |draws: u32| {
+            let all: Vec<Draw> = (0..draws).map(|n| Draw::nth(5, n)).collect();
+            let of = |cache, cpu| all.iter().filter(|d| (d.cache, d.cpu) == (cache, cpu)).count();
+            CACHES.map(|cache| SPEEDS.map(|cpu| of(cache, cpu)))
+        };
+        assert_eq!(pairs(9), [[1; 3]; 3]);
+        assert_eq!(pairs(12), [[2, 1, 1], [1, 2, 1], [1, 1, 2]]);
+        assert_eq!(pairs(36), [[4; 3]; 3]);
     }
 }

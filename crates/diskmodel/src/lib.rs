@@ -36,7 +36,7 @@ mod spec;
 mod zero;
 
 pub use counters::Counters;
-pub use draw::{CachePolicy, Draw};
+pub use draw::{CachePolicy, CpuSpeed, Draw};
 pub use drive::Drive;
 pub use request::{Completion, Cost, Op, Request};
 pub use shipped::SHIPPED;

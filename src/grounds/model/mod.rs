@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use fsderby_diskmodel::{Draw, Spec};
+use fsderby_diskmodel::{CpuSpeed, Draw, Spec};
 
 use self::guest::Guest;
 use self::machine::Machine;
@@ -35,7 +35,7 @@ use crate::units::{Bytes, MIB};
 
 /// What brings the disk.
 const BOOT: [&str; 1] = ["nbd"];
-/// Instructions a second, in millions, unless the experiment says otherwise; the ensemble halves and doubles it.
+/// Instructions a second, in millions, unless the experiment says otherwise; draws halve and double it.
 const MIPS: u32 = 500;
 
 /// A guest that used so much of the host's CPU without an event spins.
@@ -63,7 +63,8 @@ impl GroundKind for ModelKind {
             origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch) and the disks of disks/*.toml, each value \
                      with its source.",
             limits: "A model is no disk: what it says holds as far as it holds over the whole ensemble of draws. An instruction takes always \
-                     the same time: caches, memory and parallel CPUs are not modelled, and the disk's own work runs on the one CPU.",
+                     the same time: caches, memory and parallel CPUs are not modelled, and the disk's own work runs on the one CPU. Of \
+                     mips=1000, the fastest, no draw has twice the speed: two thirds of them have it and one third the half.",
         }
     }
 
@@ -157,16 +158,22 @@ impl Model {
         self.found.get_or_init(look).as_ref()
     }
 
-    /// The disk's draw and the CPU's speed for a round; the first is as the disk's file says.
-    fn drawn(&self, moment: &Moment) -> (Draw, u32) {
-        let nth = if self.draws { moment.round.saturating_sub(1) } else { 0 };
-        let draw = Draw::nth(moment.seed, nth);
-        let mips = match (nth, draw.seed % 3) {
-            (0, _) | (_, 0) => self.mips,
-            (_, 1) => (self.mips * 2).min(machine::FASTEST),
-            _ => (self.mips / 2).max(1),
-        };
-        (draw, mips)
+    /// What a round draws; the first is as the disk's file says.
+    fn draw(&self, moment: &Moment) -> Draw {
+        Draw::nth(moment.seed, if self.draws { moment.round.saturating_sub(1) } else { 0 })
+    }
+
+    /// The nearest speed that can be counted; of the fastest there is none twice as fast.
+    fn speed(&self, cpu: CpuSpeed) -> u32 {
+        match cpu {
+            CpuSpeed::AsSpecified => self.mips,
+            CpuSpeed::Half => (self.mips / 2).max(1),
+            CpuSpeed::Double => {
+                // 62 is 1000 ÷ 2⁴ without its half; twice as fast is 125.
+                let doubles = [self.mips * 2, self.mips * 2 + 1];
+                doubles.into_iter().find(|mips| machine::shift(*mips).is_ok()).unwrap_or(self.mips)
+            }
+        }
     }
 
     /// Where a window of this size begins, in whole mebibytes: moved as drawn, and turned back at the disk's ends, where draws
@@ -236,12 +243,12 @@ impl Ground for Model {
     }
 
     fn device(&self, moment: &Moment) -> Dev {
-        let (draw, mips) = self.drawn(moment);
+        let draw = self.draw(moment);
         Dev::Model(Modelled {
             disk: self.spec.name().to_owned(),
             blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
             offset: self.place(&draw, moment.size),
-            mips,
+            mips: self.speed(draw.cpu),
             draw,
             guest_seed: moment.seed ^ u64::from(moment.round),
         })
@@ -336,6 +343,21 @@ mod tests {
             let first = modelled("hdd-16tb", WINDOW, round, 0);
             assert_eq!(first, modelled("hdd-16tb", WINDOW, round, 9));
         }
+    }
+
+    #[test]
+    fn the_cpu_of_a_dozen_rounds_is_halved_and_doubled_in_turn() {
+        let speeds = |mips: u32| {
+            let ground = format!("diamondmax-plus-8,mips={mips}");
+            let all: Vec<u32> = (1..=12).map(|round| modelled(&ground, WINDOW, round, 0).mips).collect();
+            assert!(all.iter().all(|mips| machine::shift(*mips).is_ok()), "{all:?}");
+            let n = |mips: u32| all.iter().filter(|m| **m == mips).count();
+            [n(mips), n(mips / 2), all.len() - n(mips) - n(mips / 2)]
+        };
+        for mips in [500, 250, 125, 62, 31, 15] {
+            assert_eq!(speeds(mips), [4, 4, 4], "{mips}");
+        }
+        assert_eq!(speeds(machine::FASTEST), [8, 4, 0]);
     }
 
     /// In the middle, at the beginning, at the end, and on a disk of which the window leaves next to nothing.
