@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dozen::{self, Place};
+
 /// How the write cache is used. Firmware differs, can be set, and is seldom documented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -53,21 +55,20 @@ impl Draw {
         seed: 0,
     };
 
-    /// The `n`th draw of an ensemble: number 0 is nominal but for the seed. Each three draws hold each cache policy once and
-    /// each CPU once, nine hold each pair of them; the rest is uniform, by [`mix`].
+    /// The `n`th draw of an ensemble: number 0 is nominal but for the seed. Each dozen is balanced and fills the ranges
+    /// evenly, as `dozen.rs` says.
     pub fn nth(seed: u64, n: u32) -> Draw {
         if n == 0 {
             return Draw { seed, ..Draw::NOMINAL };
         }
         let own = mix(seed ^ mix(u64::from(n)));
-        let at = n as usize;
+        let Place { cache, cpu, twelfths: [seek, segments, position] } = dozen::place(seed, n);
         Draw {
-            seek_permille: between(mix(own ^ 1), -150, 150),
-            cache: [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough][at % 3],
-            segments_permille: between(mix(own ^ 2), -500, 500),
-            position_permille: between(mix(own ^ 3), -20, 20),
-            // A Latin square: one step on after each three.
-            cpu: [CpuSpeed::AsSpecified, CpuSpeed::Half, CpuSpeed::Double][(at + at / 3) % 3],
+            seek_permille: within(seek, 150, mix(own ^ 1)),
+            cache: [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough][cache],
+            segments_permille: within(segments, 500, mix(own ^ 2)),
+            position_permille: within(position, 20, mix(own ^ 3)),
+            cpu: [CpuSpeed::AsSpecified, CpuSpeed::Half, CpuSpeed::Double][cpu],
             seed: own,
         }
     }
@@ -106,10 +107,12 @@ fn permille(value: u64, permille: i32) -> u64 {
     value * u64::from(1000_u32.saturating_add_signed(permille)) / 1000
 }
 
-/// Uniform but for the remainder of 2⁶⁴ ÷ a few hundred, which nobody can see.
-fn between(random: u64, low: i32, high: i32) -> i32 {
-    let width = u64::from(low.abs_diff(high)) + 1;
-    low.saturating_add_unsigned((random % width) as u32)
+/// A value in this twelfth of −`most` to `most`. They are an odd number, and the seventh twelfth begins with 0.
+fn within(twelfth: u32, most: u32, random: u64) -> i32 {
+    let begin = |twelfth: u32| (2 * most + 1) * twelfth / dozen::DRAWS as u32;
+    let width = begin(twelfth + 1) - begin(twelfth);
+    let value = begin(twelfth) + (random % u64::from(width)) as u32;
+    value.cast_signed() - most.cast_signed()
 }
 
 #[cfg(test)]
@@ -132,17 +135,39 @@ mod tests {
 
     #[test]
     fn draws_stay_within_their_ranges_and_fill_them() {
-        let draws: Vec<Draw> = (1..1000).map(|n| Draw::nth(1, n)).collect();
-        let stays = |d: &Draw| {
-            d.seek_permille.abs() <= 150
-                && d.segments_permille.abs() <= 500
-                && d.position_permille.abs() <= 20
+        let draws: Vec<Draw> = (0..240).map(|n| Draw::nth(1, n)).collect();
+        let fills = |value: fn(&Draw) -> i32, most: i32| {
+            let values = || draws.iter().map(value);
+            assert!(values().all(|v| v.abs() <= most));
+            // Each dozen has a value in each twelfth, the first and the last included.
+            assert!(values().filter(|v| *v < -most * 5 / 6 + 1).count() >= 20);
+            assert!(values().filter(|v| *v > most * 5 / 6 - 1).count() >= 20);
+            let mean = values().sum::<i32>() / 240;
+            assert!(mean.abs() <= most / 50, "{mean} of {most}");
         };
-        assert!(draws.iter().all(stays));
-        let sum: i32 = draws.iter().map(|d| d.seek_permille).sum();
-        // The mean of 999 uniform draws from ±150 has a standard deviation of 2.7.
-        assert!((sum / 999).abs() < 10, "{sum}");
-        assert!(draws.iter().any(|d| d.seek_permille < -140) && draws.iter().any(|d| d.seek_permille > 140));
+        fills(|d| d.seek_permille, 150);
+        fills(|d| d.segments_permille, 500);
+        fills(|d| d.position_permille, 20);
+    }
+
+    #[test]
+    fn only_the_nominal_draw_of_the_first_dozen_is_not_moved() {
+        for seed in 0..20 {
+            assert!((1..12).all(|n| Draw::nth(seed, n).position_permille != 0));
+        }
+    }
+
+    #[test]
+    fn a_twelfth_begins_where_the_one_before_it_ends() {
+        for most in [20, 150, 500] {
+            let least = |twelfth| within(twelfth, most, 0);
+            let ends: Vec<i32> = (0..12).map(least).collect();
+            assert_eq!((ends[0], ends[6]), (-most.cast_signed(), 0));
+            assert!(ends.is_sorted());
+            let greatest = |twelfth| (0..200).map(|random| within(twelfth, most, random)).max();
+            assert!((0..11).all(|twelfth| greatest(twelfth) == Some(least(twelfth + 1) - 1)));
+            assert_eq!(greatest(11), Some(most.cast_signed()));
+        }
     }
 
     const CACHES: [CachePolicy; 3] =

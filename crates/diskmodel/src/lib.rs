@@ -23,6 +23,7 @@
 mod cloud;
 mod counters;
 mod dirty;
+mod dozen;
 mod draw;
 mod drive;
 mod flash;
