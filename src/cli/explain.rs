@@ -11,6 +11,7 @@ use crate::filesystems::{self, Filesystem, Variant};
 use crate::grounds::model::disks::{self, Spec};
 use crate::lab::experiment::{Experiment, SHIPPED};
 use crate::story::Story;
+use crate::workloads::published::Published;
 use crate::{grounds, names, probes, workloads};
 
 /// Columns of running text.
@@ -126,9 +127,23 @@ fn workload(name: &str) -> Explained {
         engine.name(),
         wrapped(&file.story),
         wrapped(&file.source),
-    );
-    let shown = json!({ "name": name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters });
+    ) + &file.published.as_ref().map(published).unwrap_or_default();
+    let mut shown = json!({ "name": name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters });
+    if let Some(published) = &file.published {
+        shown["published"] = json!(published);
+    }
     Some((text, shown))
+}
+
+/// What a paper printed for these parameters, a line for each kind.
+fn published(published: &Published) -> String {
+    let Published { paper, place, unit, metrics, figures, .. } = published;
+    let said = format!("Published: {paper}, {place}; {} in {unit}.", metrics.join(" and "));
+    let line = |(kind, figures): (&String, &Vec<f64>)| {
+        let figures: String = figures.iter().map(|f| format!("{f:>10}")).collect();
+        format!("  {kind:<20}{figures}\n")
+    };
+    format!("\n{}\n{}", wrapped(&said), figures.iter().map(line).collect::<String>())
 }
 
 fn rest(name: &str) -> Explained {

@@ -214,12 +214,12 @@ fn makes_filesystem(run: &Run) -> bool {
 }
 
 /// Why no time is shown, at length and in a few words.
-struct Timeless {
+pub(super) struct Timeless {
     said: String,
-    brief: &'static str,
+    pub brief: &'static str,
 }
 
-fn timeless(run: &Run) -> Option<Timeless> {
+pub(super) fn timeless(run: &Run) -> Option<Timeless> {
     let record = run.records.iter().find(|r| !r.fidelity.times_count())?;
     match record.fidelity {
         Fidelity::FloorBound => Some(floor_bound()),

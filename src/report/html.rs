@@ -14,6 +14,7 @@ use super::disk::{self, DiskUse};
 use super::ensemble::{self, PairShown, Standings};
 use super::heading::Standing;
 use super::number::{self, Scale};
+use super::published::Beside;
 use super::sections::{self, Drawing};
 use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
 use super::{BIAS, Report};
@@ -469,6 +470,15 @@ mod tests {
         }
         assert!(!page.contains("significant") && !page.contains("Example Disk"));
         assert!(!page_of(&example::example()).contains("Where the time went"));
+    }
+
+    #[test]
+    fn a_paper_stands_beside_the_run() {
+        let page = page_of(&super::super::example_published::on_loop());
+        leave("report-published.html", &page);
+        leave("report-published-model.html", &page_of(&super::super::example_published::on_model()));
+        assert!(page.contains("read, here ÷<small>published</small>") && page.contains(Beside::TITLE));
+        assert!(!page_of(&example::example()).contains(Beside::TITLE));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::Report;
 use super::absent::{Absent, Skips};
 use super::ensemble;
 use super::heading::Standing;
+use super::published::Beside;
 use super::sections;
 use super::summary::{Entry, Row, WorkloadSummary};
 use crate::units::Percent;
@@ -23,6 +24,7 @@ pub fn text(report: &Report<'_>) -> String {
         if heading.standing == Standing::Verdict {
             out.extend(findings(work, summary.margin));
         }
+        out.extend(work.published.as_ref().map(published));
     }
     if !summary.skips.is_empty() || !summary.absent.is_empty() || !summary.torn.is_empty() {
         out.push("## Not counted".to_owned());
@@ -69,6 +71,17 @@ fn findings(work: &WorkloadSummary, margin: Percent) -> Vec<String> {
         format!("{}:\n\n{}", escaped(&ensemble::caption(metric, margin)), table(&titles, lines, 4))
     };
     ensemble::judged(work).into_iter().map(one).collect()
+}
+
+fn published(beside: &Beside) -> String {
+    let shown = beside.shown();
+    let columns = shown.columns.iter().map(|column| escaped(&column.in_a_line()));
+    let titles: Vec<String> = std::iter::once("filesystem".to_owned()).chain(columns).collect();
+    let line = |(filesystem, cells): (String, Vec<String>)| [vec![escaped(&filesystem)], cells].concat();
+    let lines = table(&titles, shown.lines.into_iter().map(line), 1);
+    let (title, caption) = (Beside::TITLE, escaped(&beside.caption()));
+    let said = escaped(&beside.sentences.join(" "));
+    format!("### {title}\n\n{caption}\n\n{lines}\n\n{said}\n\n{}", escaped(&beside.note()))
 }
 
 /// Headline and key figures: a line for each filesystem.

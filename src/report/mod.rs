@@ -22,6 +22,7 @@ pub mod json;
 mod latency;
 pub mod markdown;
 mod number;
+mod published;
 pub(crate) mod repeat;
 mod sections;
 pub mod summary;
@@ -31,6 +32,8 @@ pub mod terminal;
 mod example;
 #[cfg(test)]
 mod example_model;
+#[cfg(test)]
+mod example_published;
 
 use crate::filesystems::{self, Filesystem};
 use crate::store::Run;

@@ -9,6 +9,7 @@ use super::controls;
 use super::ensemble;
 use super::heading::{self, Heading};
 use super::latency::{Latency, Merge};
+use super::published::{self, Beside};
 use super::sections::{self, Drawing, SECTIONS};
 use super::{Kinds, number};
 use crate::agent::protocol::Role;
@@ -51,6 +52,9 @@ pub struct Entry {
     pub options: String,
     /// Type, driver and options that the kernel showed; empty where nothing was mounted.
     pub mounted: String,
+    /// Whether mkfs and mount had the kind's own arguments alone, however it came about.
+    #[serde(skip)]
+    pub is_plain: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -74,6 +78,9 @@ pub struct WorkloadSummary {
     /// What holds of each pair's headline metrics whatever the modelled disk is like.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ensemble: Vec<Pair>,
+    /// What a paper printed for this very work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Beside>,
 }
 
 /// What must be said beside a filesystem's figures.
@@ -209,7 +216,7 @@ impl Summary {
         Summary {
             heading: heading::of(run, &planned, &workloads),
             margin: run.plan.margin,
-            filesystems: labels.iter().map(|label| entry(run, label)).collect(),
+            filesystems: entries(run, &labels),
             kinds: kinds_of(run, &labels, kinds),
             skips: absent::skips(run, workloads.len()),
             workloads,
@@ -261,6 +268,10 @@ fn kinds_of(run: &Run, labels: &[String], find: Kinds) -> Vec<Kind> {
     names.iter().filter_map(|name| find(name)).map(capabilities::of).collect()
 }
 
+fn entries(run: &Run, labels: &[String]) -> Vec<Entry> {
+    labels.iter().map(|label| entry(run, label)).collect()
+}
+
 fn entry(run: &Run, label: &str) -> Entry {
     let record = || run.records.iter().find(|r| r.filesystem == label);
     let (kind, variant) = match run.plan.entrants.iter().find(|e| e.label == label) {
@@ -279,7 +290,9 @@ fn entry(run: &Run, label: &str) -> Entry {
     }
     let mounted = run.records.iter().filter(|r| r.filesystem == label).find_map(|r| r.mounted.as_ref());
     let mounted = mounted.map(|m| format!("{} by {}: {}", m.fstype, m.driver, m.options.join(",")));
-    Entry { label: label.to_owned(), kind, options: options.join("; "), mounted: mounted.unwrap_or_default() }
+    let is_plain = variant.mkfs.is_empty() && variant.mount.is_empty();
+    let (options, mounted) = (options.join("; "), mounted.unwrap_or_default());
+    Entry { label: label.to_owned(), kind, options, mounted, is_plain }
 }
 
 fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<String>) -> WorkloadSummary {
@@ -295,6 +308,7 @@ fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<Str
     let page_cache = everything_in_memory(volume, memory, &counted, device_cells(&sections));
     let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
     let ensemble = ensemble::pairs(&rows, &counted, label, run.plan.margin);
+    let published = spec.and_then(|spec| published::of(run, spec, &rows, &entries(run, filesystems)));
     WorkloadSummary {
         label: label.to_owned(),
         engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
@@ -308,6 +322,7 @@ fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<Str
         sections,
         latencies: latencies(run, &counted, filesystems, damage),
         ensemble,
+        published,
     }
 }
 

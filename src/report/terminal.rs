@@ -11,6 +11,7 @@ use super::absent::Absent;
 use super::ensemble;
 use super::heading::Standing;
 use super::number::Scale;
+use super::published::{Beside, Shown};
 use super::sections;
 use super::summary::{Row, Summary, WorkloadSummary};
 use crate::units::Percent;
@@ -85,6 +86,9 @@ impl Page {
         if summary.heading.standing == Standing::Verdict {
             self.findings(work, summary.margin);
         }
+        if let Some(beside) = &work.published {
+            self.published(work, beside);
+        }
         self.footnotes(work);
     }
 
@@ -146,6 +150,23 @@ impl Page {
             table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Left));
             self.table(table);
         }
+    }
+
+    /// A paper's figures, in one table where it fits and in one for each metric where not.
+    fn published(&mut self, work: &WorkloadSummary, beside: &Beside) {
+        self.line("");
+        self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(Beside::TITLE)));
+        self.paragraph(QUIET, &beside.caption());
+        let whole = published_table(&beside.shown());
+        if fits(&whole, self.width) {
+            self.table(whole);
+        } else {
+            beside.apart().iter().for_each(|shown| self.table(published_table(shown)));
+        }
+        for sentence in &beside.sentences {
+            self.paragraph(Style::new(), sentence);
+        }
+        self.paragraph(QUIET, &beside.note());
     }
 
     fn headline_table(&self, work: &WorkloadSummary, row: &Row, beside: &[&Row]) -> Table {
@@ -288,6 +309,17 @@ impl Page {
             self.line(&styled(style, &line));
         }
     }
+}
+
+fn published_table(shown: &Shown) -> Table {
+    let mut table = new_table();
+    let heading = shown.columns.iter().map(|c| format!("{}\n{}\n{}", c.metric, c.what, c.under));
+    table.set_header(std::iter::once(String::new()).chain(heading));
+    for (filesystem, cells) in &shown.lines {
+        table.add_row(std::iter::once(filesystem.clone()).chain(cells.iter().cloned()));
+    }
+    align(&mut table, None);
+    table
 }
 
 fn styled(style: Style, text: &str) -> String {

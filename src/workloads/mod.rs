@@ -15,6 +15,7 @@ use crate::units::{Bytes, Scale};
 
 pub mod coldread;
 pub mod postmark;
+pub mod published;
 
 pub use fsderby_sys::shared::Progress;
 
@@ -39,7 +40,8 @@ pub trait Workload: Sync {
     fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String>;
 }
 
-/// A ready set of parameters: a TOML file with `story`, `source` and a `parameters` table.
+/// A ready set of parameters: a TOML file with `story`, `source`, a `parameters` table and, where a paper printed figures for
+/// it, a `published` table.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSet {
     pub name: &'static str,
@@ -188,6 +190,9 @@ pub struct SetFile {
     /// Where the parameters come from.
     pub source: String,
     pub parameters: Table,
+    /// What a paper printed for exactly these parameters.
+    #[serde(default)]
+    pub published: Option<published::Published>,
 }
 
 impl ParamSet {
