@@ -8,10 +8,10 @@
 pub mod file;
 pub mod frozen_clock;
 pub mod loop_device;
-pub mod nbd;
 pub mod page_cache;
 pub mod physical;
 pub mod process;
 pub mod schedule;
 pub mod shared;
 pub mod tsc;
+pub mod ublk;

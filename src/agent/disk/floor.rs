@@ -3,27 +3,23 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use fsderby_diskmodel::{Draw, Drive, SHIPPED, Spec};
-use fsderby_sys::nbd;
 use fsderby_sys::physical::PhysicalMemory;
 use rustix::fs::OFlags;
 
+use super::attach;
 use super::layout::Layout;
 use super::server::Server;
-use super::{attach, is_there};
 use crate::agent::monotonic_ns;
 use crate::units::{Bytes, MIB};
 
 /// A device of its own, beside that of the trial.
-const DEVICE: &str = "/dev/nbd1";
+const NUMBER: u32 = 1;
 const WINDOW: Bytes = Bytes(MIB);
 const READS: u64 = 65;
 const BLOCK: usize = 4096;
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock.
 pub fn measure(layout: &Layout) -> anyhow::Result<u64> {
@@ -33,16 +29,10 @@ pub fn measure(layout: &Layout) -> anyhow::Result<u64> {
     // The trial's disk is still empty; nothing is written here.
     let store = PhysicalMemory::map(layout.store.address, WINDOW.0 as usize)?;
     let server = Server { drive: Drive::new(&spec, Draw::NOMINAL), offset: 0, store, requests: None };
-    attach(Path::new(DEVICE), server, &spec, WINDOW)?;
-    let began = Instant::now();
-    while !is_there(DEVICE) {
-        ensure!(began.elapsed() < PATIENCE, "its device did not appear");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let device =
-        OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(DEVICE)?;
-    let floor = median_read(&device)?;
-    nbd::disconnect(&device)?;
+    let device = attach(NUMBER, server, &spec, WINDOW)?;
+    let direct = OFlags::DIRECT.bits().cast_signed();
+    let floor = median_read(&OpenOptions::new().read(true).custom_flags(direct).open(device.path())?)?;
+    device.end()?;
     Ok(floor)
 }
 

@@ -2,7 +2,7 @@
 //! kernel does not know of.
 //!
 //! ```text
-//! filesystem ── kernel's nbd ── socket pair ── server ─┬─ Drive   when each request is done
+//! filesystem ── elevator ── kernel's ublk ── server ─┬─ Drive   when each request is done
 //!                                                      ├─ store   what the sectors hold
 //!                                                      └─ requests, for the host
 //! ```
@@ -14,17 +14,15 @@ pub mod outbox;
 pub mod request;
 mod server;
 
-use std::fs::OpenOptions;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::Context;
 use fsderby_diskmodel::{Counters, Drive, Spec};
-use fsderby_sys::nbd;
 use fsderby_sys::physical::PhysicalMemory;
+use fsderby_sys::ublk::{Device, Shape};
 use serde::Serialize;
 
 use self::layout::Layout;
@@ -34,7 +32,7 @@ use crate::agent::protocol::Modelled;
 use crate::units::Bytes;
 
 /// The disk, as the guest's kernel names it.
-pub const DEVICE: &str = "/dev/nbd0";
+pub const DEVICE: &str = "/dev/ublkb0";
 /// What the disk is, in the guest's first root.
 pub const SPEC: &str = "/disk.toml";
 
@@ -77,7 +75,9 @@ pub fn start(modelled: &Modelled, window: Bytes) -> anyhow::Result<Floor> {
     };
     let floor_ns =
         floor::measure(&layout).context("could not measure what a request costs without a disk")?;
-    attach(Path::new(DEVICE), server, &spec, window)?;
+    attach(0, server, &spec, window)?;
+    let requests = Path::new("/sys/class/block/ublkb0/queue/nr_requests");
+    std::fs::write(requests, SORTED).context("could not say how many requests may wait")?;
     Ok(Floor { floor_ns, service_ns: spec.service_4k_ns() })
 }
 
@@ -88,9 +88,9 @@ pub struct Floor {
     pub service_ns: u64,
 }
 
-/// Has the kernel lose the disk, as if its server had died.
-pub fn lose() -> std::io::Result<()> {
-    nbd::disconnect(&OpenOptions::new().read(true).open(DEVICE)?)
+/// Has the disk fail at the next request.
+pub fn lose() {
+    server::LOST.store(true, Ordering::Relaxed);
 }
 
 /// Where the guest's events go.
@@ -106,12 +106,6 @@ pub fn seed_random(seed: u64) -> anyhow::Result<()> {
     fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random numbers")
 }
 
-/// Whether the kernel has taken this disk and knows its size.
-pub fn is_there(device: &str) -> bool {
-    let size = Path::new("/sys/class/block").join(device.trim_start_matches("/dev/")).join("size");
-    std::fs::read_to_string(size).is_ok_and(|sectors| sectors.trim() != "0")
-}
-
 pub const SECTOR: u64 = 512;
 
 /// Says on the guest's console, in its kernel's log, why requests will fail from now on.
@@ -119,22 +113,25 @@ fn complain(what: &str) {
     let _ = std::fs::write("/dev/kmsg", format!("fsderby: {what}\n"));
 }
 
-/// Has the server answer for this device.
-fn attach(path: &Path, server: Server, spec: &Spec, window: Bytes) -> anyhow::Result<()> {
-    let shape = nbd::Shape {
-        block: spec.logical_block(),
-        blocks: window.0 / u64::from(spec.logical_block()),
+/// Bytes of the largest request: what disks of 28-bit addresses take, and no more of any.
+const LARGEST: u32 = 128 << 10;
+/// Requests that wait before the disk and are merged and sorted there: the kernel's default for a disk, whatever its depth.
+const SORTED: &str = "128";
+
+/// Has the server answer for the device of this number, which then is there.
+fn attach(number: u32, server: Server, spec: &Spec, window: Bytes) -> anyhow::Result<Device> {
+    let shape = Shape {
+        sectors: window.0 / SECTOR,
+        logical_block: spec.logical_block(),
+        physical_block: spec.physical_block(),
+        depth: spec.queue_depth(),
+        request: LARGEST,
         is_rotational: spec.is_rotational(),
         discards: false,
     };
-    let (ours, kernels) = UnixStream::pair().context("could not make a socket pair")?;
-    let device = OpenOptions::new().read(true).write(true).open(path);
-    let device = device.with_context(|| format!("could not open {}", path.display()))?;
-    thread::Builder::new().name("disk".into()).spawn(move || server.serve(ours))?;
-    thread::Builder::new().name("disk-kernel".into()).spawn(move || {
-        if let Err(e) = nbd::serve(&device, &OwnedFd::from(kernels), shape) {
-            complain(&format!("the modelled disk could not be attached: {e}"));
-        }
-    })?;
-    Ok(())
+    let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
+    let queue = device.queue();
+    thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
+    device.start().context("the kernel did not take the modelled disk")?;
+    Ok(device)
 }

@@ -1,27 +1,22 @@
 //! Answers the kernel's requests: what they carry at once in the store, when they are done by the model.
-//!
-//! The protocol is that of `include/uapi/linux/nbd.h`: a request is 28 bytes, big-endian (magic, flags and type, handle, offset,
-//! length), with the data behind it where it is a write; an answer is 16 bytes (magic, error, handle), with the data behind it
-//! where it was a read.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use fsderby_diskmodel::{Completion, Drive, Op, Request};
 use fsderby_sys::physical::PhysicalMemory;
 use fsderby_sys::schedule::run_first;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
+use rustix::io::Errno;
 
 use super::outbox::Outbox;
 use super::request::Served;
-use super::{LATE_NS, SECTOR, Totals, complain, publish};
+use super::{LARGEST, LATE_NS, SECTOR, Totals, complain, publish};
 use crate::agent::monotonic_ns;
-
-const REQUEST_MAGIC: u32 = 0x2560_9513;
-const ANSWER_MAGIC: u32 = 0x6744_6698;
-const FUA: u32 = 1 << 16;
-const DISCONNECT: u32 = 2;
 
 pub struct Server {
     pub drive: Drive,
@@ -32,22 +27,30 @@ pub struct Server {
     pub requests: Option<Outbox>,
 }
 
+/// Set when the disk is to be lost.
+pub static LOST: AtomicBool = AtomicBool::new(false);
+
 /// A request that the drive has.
 struct Open {
-    handle: [u8; 8],
+    kernels_tag: u16,
     request: Request,
     arrived_ns: u64,
     depth: usize,
 }
 
 impl Server {
-    /// Until the kernel hangs up.
-    pub fn serve(self, socket: UnixStream) {
+    /// Until the device is taken away.
+    pub fn serve(self, queue: QueueOf) {
         let served = prepare_thread().and_then(|()| {
-            Session { server: self, socket, open: BTreeMap::new(), next: 0, totals: Totals::default() }.run()
+            let (open, totals) = (BTreeMap::new(), Totals::default());
+            // The kernel does not copy to and from memory that it does not know of.
+            let hand = vec![0; LARGEST as usize];
+            Session { server: self, queue: queue.open()?, hand, open, next: 0, totals }.run()
         });
-        if let Err(e) = served {
-            complain(&format!("the modelled disk is lost: {e}"));
+        match served {
+            Err(e) if e.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
+            Err(e) => complain(&format!("the modelled disk is lost: {e}")),
+            Ok(never) => match never {},
         }
     }
 }
@@ -61,18 +64,25 @@ fn prepare_thread() -> io::Result<()> {
 
 struct Session {
     server: Server,
-    socket: UnixStream,
+    queue: Queue,
+    /// What goes from the store to the kernel and back.
+    hand: Vec<u8>,
     open: BTreeMap<u64, Open>,
     next: u64,
     totals: Totals,
 }
 
 impl Session {
-    fn run(mut self) -> io::Result<()> {
+    fn run(mut self) -> io::Result<Infallible> {
         let mut done = Vec::new();
         loop {
-            if self.wait()? && !self.take()? {
-                return Ok(());
+            if self.wait()? {
+                while let Some(asked) = self.queue.next()? {
+                    self.take(asked)?;
+                }
+            }
+            if LOST.load(Ordering::Relaxed) && self.server.requests.is_some() {
+                return Err(io::Error::other("it was told to be"));
             }
             self.server.drive.advance(monotonic_ns(), &mut done);
             for completion in done.drain(..) {
@@ -86,65 +96,40 @@ impl Session {
     }
 
     /// Until a request is there or the drive has something to do; says whether it is a request.
-    fn wait(&self) -> io::Result<bool> {
-        let timeout = self.server.drive.next_event_ns().map(|at| {
-            let ns = at.saturating_sub(monotonic_ns());
-            Timespec {
-                tv_sec: (ns / 1_000_000_000).cast_signed(),
-                tv_nsec: (ns % 1_000_000_000).cast_signed(),
-            }
-        });
-        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], timeout.as_ref()) {
-            Ok(ready) => Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            Err(e) => Err(e.into()),
-        }
+    fn wait(&mut self) -> io::Result<bool> {
+        let next = self.server.drive.next_event_ns();
+        self.queue.wait(next.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns()))))
     }
 
-    /// One request; `false` when the kernel has hung up.
-    fn take(&mut self) -> io::Result<bool> {
-        let mut header = [0; 28];
-        match self.socket.read_exact(&mut header) {
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-            other => other?,
-        }
+    fn take(&mut self, asked: ublk::Request) -> io::Result<()> {
         let arrived_ns = monotonic_ns();
-        let word =
-            |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
-        if word(0) != REQUEST_MAGIC {
-            return Err(io::Error::other("the kernel sent something that is no request"));
-        }
-        let (command, length) = (word(4), word(24));
-        let handle = [0, 1, 2, 3, 4, 5, 6, 7].map(|at| header[8 + at]);
-        let begin = u64::from(word(16)) << 32 | u64::from(word(20));
-        let op = match command & 0xffff {
-            0 => Op::Read,
-            1 => Op::Write,
-            DISCONNECT => return Ok(false),
-            3 => Op::Flush,
-            4 => Op::Discard,
-            other => return Err(io::Error::other(format!("the kernel asked for {other}"))),
-        };
-        if matches!(op, Op::Write) {
-            let place = part(begin, length);
-            self.socket.read_exact(&mut self.server.store.bytes_mut()[place])?;
-        }
         let request = Request {
             tag: self.next,
-            op,
-            fua: command & FUA != 0,
-            sector: self.server.offset + begin / SECTOR,
-            sectors: length / SECTOR as u32,
+            op: match asked.ask {
+                Ask::Read => Op::Read,
+                Ask::Write => Op::Write,
+                Ask::Flush => Op::Flush,
+                Ask::Discard => Op::Discard,
+            },
+            fua: asked.fua,
+            sector: self.server.offset + asked.sector,
+            sectors: asked.sectors,
         };
+        if asked.ask == Ask::Write {
+            let place = self.place(&request);
+            let hand = &mut self.hand[..place.len()];
+            self.queue.fetch(asked.tag, hand)?;
+            self.server.store.bytes_mut()[place].copy_from_slice(hand);
+        }
         self.next += 1;
         self.server.drive.submit(arrived_ns, request);
         let depth = self.open.len() + 1;
-        self.open.insert(request.tag, Open { handle, request, arrived_ns, depth });
-        Ok(true)
+        self.open.insert(request.tag, Open { kernels_tag: asked.tag, request, arrived_ns, depth });
+        Ok(())
     }
 
     fn answer(&mut self, done: &Completion) -> io::Result<()> {
-        let Some(Open { handle, request, arrived_ns, depth }) = self.open.remove(&done.tag) else {
+        let Some(Open { kernels_tag, request, arrived_ns, depth }) = self.open.remove(&done.tag) else {
             return Err(io::Error::other("the drive has done what nobody asked for"));
         };
         let late_ns = monotonic_ns().saturating_sub(done.at_ns);
@@ -152,21 +137,20 @@ impl Session {
             self.totals.late += 1;
             self.totals.late_ns += late_ns;
         }
-        let mut header = [0; 16];
-        header[0..4].copy_from_slice(&ANSWER_MAGIC.to_be_bytes());
-        header[8..16].copy_from_slice(&handle);
-        self.socket.write_all(&header)?;
         if matches!(request.op, Op::Read) {
-            let begin = (request.sector - self.server.offset) * SECTOR;
-            let data = part(begin, request.sectors * SECTOR as u32);
-            self.socket.write_all(&self.server.store.bytes()[data])?;
+            let place = self.place(&request);
+            let hand = &mut self.hand[..place.len()];
+            hand.copy_from_slice(&self.server.store.bytes()[place]);
+            self.queue.give(kernels_tag, hand)?;
         }
+        self.queue.answer(kernels_tag, request.sectors * SECTOR as u32)?;
         let Some(requests) = &mut self.server.requests else { return Ok(()) };
         requests.write_all(&Served::new(request, arrived_ns, depth, done).to_bytes())
     }
-}
 
-fn part(begin: u64, length: u32) -> std::ops::Range<usize> {
-    let begin = begin as usize;
-    begin..begin + length as usize
+    /// Of its data in the store.
+    fn place(&self, request: &Request) -> Range<usize> {
+        let begin = ((request.sector - self.server.offset) * SECTOR) as usize;
+        begin..begin + (u64::from(request.sectors) * SECTOR) as usize
+    }
 }

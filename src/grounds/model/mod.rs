@@ -34,7 +34,7 @@ use crate::story::Story;
 use crate::units::{Bytes, MIB};
 
 /// What brings the disk.
-const BOOT: [&str; 1] = ["nbd"];
+const BOOT: [&str; 1] = ["ublk_drv"];
 /// Instructions a second, in millions, unless the experiment says otherwise; draws halve and double it.
 const MIPS: u32 = 500;
 

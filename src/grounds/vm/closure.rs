@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, EM_X86_64, FileHeader64, PT_INTERP, PT_LOAD};
+use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, EM_X86_64, FileHeader64, PT_INTERP};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionTable};
 use object::{Endianness, StringTable};
 
@@ -65,21 +65,6 @@ impl Closure {
         let all = first.chain(self.folders.iter().cloned());
         all.map(|folder| folder.join(library)).find(|path| path.is_file())
     }
-}
-
-/// The program as far as it is loaded: what stands behind its last segment is for debuggers.
-pub fn without_debug_information(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
-    let header = FileHeader64::<Endianness>::parse(&*file).context("it is not an ELF file")?;
-    let endian = header.endian()?;
-    let segments = header.program_headers(endian, &*file)?;
-    let ends = segments.iter().filter(|s| s.p_type(endian) == PT_LOAD);
-    let end =
-        ends.map(|s| s.p_offset(endian) + s.p_filesz(endian)).max().context("nothing is loaded of it")?;
-    file.truncate(usize::try_from(end)?);
-    // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): there are no sections any more.
-    file[0x28..0x30].fill(0);
-    file[0x3c..0x40].fill(0);
-    Ok(file)
 }
 
 /// Whether a program brings all it needs with it.
@@ -168,14 +153,5 @@ mod tests {
         assert!(needs(&file).err().unwrap().to_string().contains("another architecture"));
         assert!(needs(b"#!/bin/sh\n").err().unwrap().to_string().contains("script"));
         assert!(needs(b"hello").is_err());
-    }
-
-    #[test]
-    fn what_is_left_without_debug_information_is_still_whole() {
-        let file = fs::read("/proc/self/exe").unwrap();
-        let before = needs(&file).unwrap().interpreter;
-        let short = without_debug_information(file.clone()).unwrap();
-        assert!(short.len() < file.len());
-        assert_eq!(needs(&short).unwrap().interpreter, before);
     }
 }

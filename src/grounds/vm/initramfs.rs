@@ -6,9 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 
-use super::closure::{Closure, is_static, without_debug_information};
+use super::closure::{Closure, is_static};
 use super::cpio::Archive;
 use super::kernel::Kernel;
+use super::slim;
 use crate::agent::find_program;
 use crate::agent::protocol::{Job, Step};
 use crate::filesystems::Mount;
@@ -88,7 +89,7 @@ fn init(agent: &Path) -> anyhow::Result<Vec<u8>> {
         is_static(&program)?,
         "this fsderby is a dynamic binary, which cannot be the init of a guest\n  try: build it from a clone (.cargo/config.toml makes it static)"
     );
-    without_debug_information(program)
+    slim::program(program)
 }
 
 fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[String]) -> anyhow::Result<()> {
@@ -99,7 +100,7 @@ fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[Stri
     let mut job = modules.chain(wanted.iter().map(String::as_str)).with_context(lacks)?;
     job.retain(|name| !boot.contains(name));
     for name in boot.iter().chain(&job) {
-        archive.file(&format!("/modules/{name}.ko"), &kernel.module(name)?);
+        archive.file(&format!("/modules/{name}.ko"), &slim::module(kernel.module(name)?)?);
     }
     archive.file("/modules/boot", boot.join("\n").as_bytes());
     archive.file("/modules/job", job.join("\n").as_bytes());

@@ -19,6 +19,7 @@ pub(super) mod machine;
 mod modules;
 mod package;
 mod power;
+mod slim;
 mod witness;
 
 use std::collections::HashMap;

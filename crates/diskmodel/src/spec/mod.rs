@@ -205,6 +205,18 @@ impl Spec {
         }
     }
 
+    /// How many requests it takes at once; where it sets no limit, as many as Linux keeps in flight.
+    pub fn queue_depth(&self) -> u16 {
+        let front = match &self.model {
+            Model::Zero { .. } | Model::Cloud(_) => return 128,
+            Model::Hard(hard) => &hard.front,
+            Model::Raid(raid) => &raid.front,
+            Model::Flash(flash) => &flash.front,
+            Model::Card(card) => &card.front,
+        };
+        front.queue_depth as u16
+    }
+
     /// All values in the file's order of meaning, with unit and source.
     pub fn values(&self) -> &[Value] {
         &self.values

@@ -1,0 +1,319 @@
+//! Block devices whose requests a program answers: the kernel's userspace block driver.
+//!
+//! `Documentation/block/ublk.rst` and `include/uapi/linux/ublk_cmd.h` of the kernel. One hardware queue, which one thread serves;
+//! data go by reads and writes on the queue's file, at a place for each tag.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+use io_uring::squeue::Entry128;
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+const CONTROL: &str = "/dev/ublk-control";
+
+/// `_IOWR('u', number, a structure of so many bytes)`
+const fn command(number: u32, bytes: u32) -> u32 {
+    3 << 30 | bytes << 16 | (b'u' as u32) << 8 | number
+}
+const ADD: u32 = command(0x04, 32);
+const START: u32 = command(0x06, 32);
+const STOP: u32 = command(0x07, 32);
+const DELETE: u32 = command(0x05, 32);
+const SET_PARAMETERS: u32 = command(0x08, 32);
+const FETCH: u32 = command(0x20, 16);
+const COMMIT_AND_FETCH: u32 = command(0x21, 16);
+
+/// Commands are numbered as ioctls are; data are read and written, not mapped.
+const FLAGS: u64 = 1 << 6 | 1 << 7;
+const NO_QUEUE: u16 = u16::MAX;
+
+const ROTATIONAL: u32 = 1 << 1;
+const VOLATILE_CACHE: u32 = 1 << 2;
+const HONOURS_FUA: u32 = 1 << 3;
+const BASIC: u32 = 1;
+const DISCARD: u32 = 1 << 1;
+
+/// Where a tag's data are in the queue's file, and how far the next tag's.
+const DATA: u64 = 0x8000_0000;
+const TAG: u32 = 25;
+
+const FUA: u32 = 1 << 13;
+/// `struct ublksrv_io_desc`
+const DESCRIPTION: usize = 24;
+
+/// What the kernel is told of the device.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Of 512 bytes.
+    pub sectors: u64,
+    /// Bytes.
+    pub logical_block: u32,
+    pub physical_block: u32,
+    /// How many requests it takes at once.
+    pub depth: u16,
+    /// Bytes of the largest request.
+    pub request: u32,
+    pub is_rotational: bool,
+    pub discards: bool,
+}
+
+/// What the kernel asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    Read,
+    Write,
+    Flush,
+    Discard,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub tag: u16,
+    pub ask: Ask,
+    pub fua: bool,
+    pub sector: u64,
+    pub sectors: u32,
+}
+
+/// A device, and the right to start and to end it.
+pub struct Device {
+    ring: IoUring<Entry128>,
+    control: File,
+    id: u32,
+    shape: Shape,
+}
+
+impl Device {
+    /// A device that nobody serves yet: `/dev/ublkb` and its number.
+    ///
+    /// # Errors
+    /// Without the right to, or in a kernel without the driver.
+    pub fn new(number: u32, shape: Shape) -> io::Result<Self> {
+        let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
+        let mut device = Device { ring: IoUring::builder().build(2)?, control, id: number, shape };
+        let mut info = Words::<64>::default();
+        info.put(0, 1_u16.to_le_bytes()).put(2, shape.depth.to_le_bytes());
+        info.put(8, shape.request.to_le_bytes()).put(12, number.to_le_bytes()).put(24, FLAGS.to_le_bytes());
+        device.control(ADD, &mut info, 0)?;
+        device.control(SET_PARAMETERS, &mut shape.parameters(), 0)?;
+        Ok(device)
+    }
+
+    /// Its path.
+    pub fn path(&self) -> String {
+        format!("/dev/ublkb{}", self.id)
+    }
+
+    /// What a thread needs to serve it.
+    pub fn queue(&self) -> QueueOf {
+        QueueOf { id: self.id, depth: self.shape.depth }
+    }
+
+    /// Shows it to everyone, once its queue is served.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn start(&mut self) -> io::Result<()> {
+        self.control(START, &mut Words::<8>::default(), u64::from(std::process::id()))
+    }
+
+    /// Takes it away, and with it what is not answered.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn end(mut self) -> io::Result<()> {
+        self.control(STOP, &mut Words::<8>::default(), 0)?;
+        self.control(DELETE, &mut Words::<8>::default(), 0)
+    }
+
+    /// One command with what it reads and writes.
+    fn control<const N: usize>(&mut self, command: u32, data: &mut Words<N>, number: u64) -> io::Result<()> {
+        // `struct ublksrv_ctrl_cmd`
+        let mut words = Words::<80>::default();
+        words.put(0, self.id.to_le_bytes()).put(4, NO_QUEUE.to_le_bytes());
+        words.put(6, (N as u16).to_le_bytes()).put(8, (data.0.as_mut_ptr() as u64).to_le_bytes());
+        words.put(16, number.to_le_bytes());
+        let entry = opcode::UringCmd80::new(Fd(self.control.as_raw_fd()), command).cmd(words.0).build();
+        // SAFETY: `data` lives until the command is done, which is waited for.
+        unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
+        self.ring.submit_and_wait(1)?;
+        let done = self.ring.completion().next().ok_or(io::ErrorKind::UnexpectedEof)?;
+        errno(done.result())
+    }
+}
+
+/// Names a queue, to be opened by the thread that serves it.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueOf {
+    id: u32,
+    depth: u16,
+}
+
+/// A device's queue, which belongs to the thread that opened it.
+pub struct Queue {
+    ring: IoUring,
+    file: File,
+    descriptions: *const u8,
+    length: usize,
+}
+
+impl QueueOf {
+    /// # Errors
+    /// When another thread serves it, or the device is gone.
+    pub fn open(self) -> io::Result<Queue> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(Path::new("/dev").join(format!("ublkc{}", self.id)))?;
+        let length = (usize::from(self.depth) * DESCRIPTION).next_multiple_of(rustix::param::page_size());
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let descriptions =
+            unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, &file, 0) }?;
+        let entries = u32::from(self.depth).next_power_of_two();
+        let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries)?;
+        let mut queue = Queue { ring, file, descriptions: descriptions.cast(), length };
+        (0..self.depth).try_for_each(|tag| queue.push(FETCH, tag, 0))?;
+        Ok(queue)
+    }
+}
+
+impl Queue {
+    /// Tells the kernel what was answered, and waits until it asks for something, or for so long. Returns whether it asked.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn wait(&mut self, at_most: Option<Duration>) -> io::Result<bool> {
+        let time = at_most.map(|time| Timespec::new().sec(time.as_secs()).nsec(time.subsec_nanos()));
+        let arguments = match &time {
+            Some(time) => SubmitArgs::new().timespec(time),
+            None => SubmitArgs::new(),
+        };
+        match self.ring.submitter().submit_with_args(1, &arguments) {
+            Err(e) if e.raw_os_error() == Some(libc::ETIME) => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => drop(other?),
+        }
+        Ok(!self.ring.completion().is_empty())
+    }
+
+    /// The next that it asked for.
+    ///
+    /// # Errors
+    /// `ENODEV` when the device is taken away; else when it asks for what no disk does.
+    pub fn next(&mut self) -> io::Result<Option<Request>> {
+        let Some(entry) = self.ring.completion().next() else { return Ok(None) };
+        errno(entry.result())?;
+        self.describe(&entry).map(Some)
+    }
+
+    fn describe(&self, entry: &cqueue::Entry) -> io::Result<Request> {
+        let tag = entry.user_data() as u16;
+        let at = usize::from(tag) * DESCRIPTION;
+        assert!(at + DESCRIPTION <= self.length);
+        let mut words = Words::<DESCRIPTION>::default();
+        // SAFETY: the kernel has written this description and leaves it alone until it is answered.
+        unsafe { words.0.as_mut_ptr().copy_from_nonoverlapping(self.descriptions.add(at), DESCRIPTION) };
+        let flags = u32::from_le_bytes(words.take(0));
+        let ask = match flags & 0xff {
+            0 => Ask::Read,
+            1 => Ask::Write,
+            2 => Ask::Flush,
+            3 => Ask::Discard,
+            other => return Err(io::Error::other(format!("the kernel asked for {other}"))),
+        };
+        let (sectors, sector) = (u32::from_le_bytes(words.take(4)), u64::from_le_bytes(words.take(8)));
+        Ok(Request { tag, ask, fua: flags & FUA != 0, sector, sectors })
+    }
+
+    /// What a write brings. The kernel needs memory of its own kind for it: no mapping of a device.
+    ///
+    /// # Errors
+    /// When that tag is not being written.
+    pub fn fetch(&self, tag: u16, data: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(data, DATA + (u64::from(tag) << TAG))
+    }
+
+    /// What a read gets.
+    ///
+    /// # Errors
+    /// When that tag is not being read.
+    pub fn give(&self, tag: u16, data: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(data, DATA + (u64::from(tag) << TAG))
+    }
+
+    /// Says at the next [`Queue::wait`] that so many bytes of it are done.
+    ///
+    /// # Errors
+    /// Never, as long as each request is answered once.
+    pub fn answer(&mut self, tag: u16, bytes: u32) -> io::Result<()> {
+        self.push(COMMIT_AND_FETCH, tag, bytes.cast_signed())
+    }
+
+    fn push(&mut self, command: u32, tag: u16, result: i32) -> io::Result<()> {
+        // `struct ublksrv_io_cmd`
+        let mut words = Words::<16>::default();
+        words.put(2, tag.to_le_bytes()).put(4, result.to_le_bytes());
+        let entry = opcode::UringCmd16::new(Fd(self.file.as_raw_fd()), command).cmd(words.0).build();
+        let entry: squeue::Entry = entry.user_data(u64::from(tag));
+        // SAFETY: the command holds no address.
+        unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: it is our mapping, and no reference into it outlives us.
+        let _ = unsafe { munmap(self.descriptions.cast_mut().cast(), self.length) };
+    }
+}
+
+impl Shape {
+    /// `struct ublk_params`, its basic and its discard part.
+    fn parameters(&self) -> Words<60> {
+        let mut words = Words::<60>::default();
+        let rotational = if self.is_rotational { ROTATIONAL } else { 0 };
+        let types = BASIC | if self.discards { DISCARD } else { 0 };
+        words.put(0, 60_u32.to_le_bytes()).put(4, types.to_le_bytes());
+        words.put(8, (VOLATILE_CACHE | HONOURS_FUA | rotational).to_le_bytes());
+        // Logical and physical block, and what is best and least to write at once, as powers of two.
+        let [logical, physical] = [self.logical_block, self.physical_block].map(|b| b.ilog2() as u8);
+        words.put(12, [logical, physical, physical, physical]);
+        words.put(16, (self.request / 512).to_le_bytes()).put(24, self.sectors.to_le_bytes());
+        if self.discards {
+            let most = u32::MAX >> 9;
+            words.put(44, self.physical_block.to_le_bytes()).put(48, most.to_le_bytes());
+            words.put(56, 1_u16.to_le_bytes());
+        }
+        words
+    }
+}
+
+fn errno(result: i32) -> io::Result<()> {
+    if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(()) }
+}
+
+/// A structure of the kernel's, by the places of its fields.
+struct Words<const N: usize>([u8; N]);
+
+impl<const N: usize> Default for Words<N> {
+    fn default() -> Self {
+        Words([0; N])
+    }
+}
+
+impl<const N: usize> Words<N> {
+    fn put<const M: usize>(&mut self, at: usize, bytes: [u8; M]) -> &mut Self {
+        self.0[at..at + M].copy_from_slice(&bytes);
+        self
+    }
+
+    fn take<const M: usize>(&self, at: usize) -> [u8; M] {
+        std::array::from_fn(|i| self.0[at + i])
+    }
+}

@@ -1,0 +1,76 @@
+//! What a guest's files are without: bytes that are unpacked, read or checked in every guest and change nothing of what runs.
+
+use anyhow::Context;
+use object::elf::{FileHeader64, PT_LOAD};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use object::{Endianness, SectionIndex};
+
+/// Stands at the end of a signed module, behind the signature and what describes it.
+const SIGNED: &[u8] = b"~Module signature appended~\n";
+/// `struct module_signature`: its last four bytes are the signature's length, big-endian.
+const DESCRIPTION: usize = 12;
+
+/// A program as far as it is loaded: what stands behind its last segment is for debuggers.
+pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    let header = FileHeader64::<Endianness>::parse(&*file).context("it is not an ELF file")?;
+    let endian = header.endian()?;
+    let segments = header.program_headers(endian, &*file)?;
+    let ends = segments.iter().filter(|s| s.p_type(endian) == PT_LOAD);
+    let end =
+        ends.map(|s| s.p_offset(endian) + s.p_filesz(endian)).max().context("nothing is loaded of it")?;
+    file.truncate(usize::try_from(end)?);
+    // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): there are no sections any more.
+    file[0x28..0x30].fill(0);
+    file[0x3c..0x40].fill(0);
+    Ok(file)
+}
+
+/// A module without its signature, whose check takes longer than the module, and without the description of its types, which only
+/// tracers read. Its code is as it was.
+pub fn module(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    if let Some(signed) = file.strip_suffix(SIGNED) {
+        let length = signed.last_chunk::<4>().context("its signature is damaged")?;
+        let length = u32::from_be_bytes(*length) as usize + DESCRIPTION;
+        let end = signed.len().checked_sub(length).context("its signature is damaged")?;
+        file.truncate(end);
+    }
+    if let Some(name) = name_of_types(&file)? {
+        // The loader looks for the name, and finds none that it knows.
+        file[name] = b'-';
+    }
+    Ok(file)
+}
+
+/// Where the name of the section `.BTF` stands.
+fn name_of_types(file: &[u8]) -> anyhow::Result<Option<usize>> {
+    let header = FileHeader64::<Endianness>::parse(file).context("it is not an ELF file")?;
+    let endian = header.endian()?;
+    let sections = header.sections(endian, file)?;
+    let Some((_, section)) = sections.section_by_name(endian, b".BTF") else { return Ok(None) };
+    let names = sections.section(SectionIndex(header.shstrndx(endian, file)? as usize))?;
+    let at = names.sh_offset(endian) + u64::from(section.sh_name(endian));
+    Ok(Some(usize::try_from(at)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_loaded_of_a_program_is_still_whole() {
+        let file = std::fs::read("/proc/self/exe").unwrap();
+        let interpreter = |file: &[u8]| super::super::closure::is_static(file).unwrap();
+        let short = program(file.clone()).unwrap();
+        assert!(short.len() < file.len());
+        assert_eq!(interpreter(&short), interpreter(&file));
+    }
+
+    #[test]
+    fn a_signature_is_cut_off_where_it_begins() {
+        let file = std::fs::read("/proc/self/exe").unwrap();
+        let signed = [&*file, &[7; 300], &[0; 8], &300_u32.to_be_bytes(), SIGNED].concat();
+        assert_eq!(module(signed).unwrap().len(), file.len());
+        let longer_than_it_is = [&[0; 4][..], &300_u32.to_be_bytes(), SIGNED].concat();
+        assert!(module(longer_than_it_is).is_err());
+    }
+}
