@@ -206,7 +206,7 @@ impl Queue {
     ///
     /// # Errors
     /// `ENODEV` when the device is taken away; else when it asks for what no disk does.
-    pub fn next(&mut self) -> io::Result<Option<Request>> {
+    pub fn asked(&mut self) -> io::Result<Option<Request>> {
         let Some(entry) = self.ring.completion().next() else { return Ok(None) };
         errno(entry.result())?;
         self.describe(&entry).map(Some)

@@ -77,7 +77,7 @@ impl Session {
         let mut done = Vec::new();
         loop {
             if self.wait()? {
-                while let Some(asked) = self.queue.next()? {
+                while let Some(asked) = self.queue.asked()? {
                     self.take(asked)?;
                 }
             }

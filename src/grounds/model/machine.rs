@@ -35,7 +35,7 @@ pub fn shift(mips: u32) -> Result<u32, String> {
 pub struct Machine<'a> {
     pub qemu: &'a Path,
     pub kernel: PathBuf,
-    pub initramfs: [&'a [u8]; 2],
+    pub initramfs: [&'a [u8]; 3],
     /// What the guest's kernel may use.
     pub memory: Bytes,
     pub layout: Layout,

@@ -16,14 +16,15 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use fsderby_diskmodel::{CpuSpeed, Draw, Spec};
 
 use self::guest::Guest;
 use self::machine::Machine;
+use super::vm::initramfs::{self, Bases};
 use super::vm::kernel::{self, Kernel};
 use super::vm::machine::QEMU;
-use super::vm::{self, initramfs, modules_missing};
+use super::vm::{self, modules_missing};
 use super::{Fidelity, Ground, GroundKind, GroundTraits, Launched, Missing, Moment, Need};
 use crate::agent::disk::layout::Layout;
 use crate::agent::protocol::{Dev, Job, Modelled};
@@ -88,6 +89,7 @@ pub struct Model {
     /// A guest that used so much of the host's CPU without an event spins.
     pub patience: Duration,
     pub mishap: Option<Mishap>,
+    bases: Bases,
     found: OnceLock<Option<Found>>,
 }
 
@@ -119,6 +121,7 @@ impl std::str::FromStr for Model {
             agent: "/proc/self/exe".into(),
             patience: SPINS,
             mishap: None,
+            bases: Bases::new(&BOOT),
             found: OnceLock::new(),
         };
         for setting in parts {
@@ -273,14 +276,14 @@ impl Ground for Model {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         // Nothing may reach the guest that is not the same in every run.
         let job = Job { token: "model".into(), attempt: 1, ..job.clone() };
-        let base = initramfs::base(&found.kernel, &self.agent, &job, &BOOT)?;
-        let own = initramfs::job(&job, &[(crate::agent::disk::SPEC, self.text.as_bytes())])?;
-        ensure!(base.len() % 4 == 0, "an archive must end at a whole word");
+        let jobs = std::slice::from_ref(&job);
+        let base = self.bases.base(&found.kernel, &self.agent, jobs)?;
+        let own = initramfs::jobs(jobs, &[(crate::agent::disk::SPEC, self.text.as_bytes())])?;
         let layout = Layout::new(job.size);
         let machine = Machine {
             qemu: &found.qemu,
             kernel: found.kernel.image(),
-            initramfs: [&base, &own],
+            initramfs: [&base.tools.bytes, &base.program.bytes, &own],
             memory: memory(job.memory, job.size),
             layout,
             mips: modelled.mips,
@@ -289,12 +292,12 @@ impl Ground for Model {
         let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
         let ingredients = [
             ("kernel", found.kernel.index.image_blake3.clone()),
-            ("initramfs", hash(&base)),
             ("job", hash(&own)),
             ("qemu", found.qemu_blake3.clone()),
             ("machine", hash(machine.shape()?.as_bytes())),
         ];
-        let ingredients = ingredients.map(|(name, hash)| (name.to_owned(), hash)).into();
+        let ingredients = ingredients.into_iter().chain(base.hashes());
+        let ingredients = ingredients.map(|(name, hash)| (name.to_owned(), hash)).collect();
         Ok(Box::new(Guest::new(machine.start()?, layout, self.patience, ingredients)))
     }
 }

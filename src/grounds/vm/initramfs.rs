@@ -1,8 +1,9 @@
 //! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the jobs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, ensure};
 
@@ -17,22 +18,79 @@ use crate::filesystems::Mount;
 /// What tools read, where it is there.
 const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
 
-/// The archive for a guest whose job needs these modules and programs; `boot` are the modules that bring the disk.
-pub fn base(kernel: &Kernel, agent: &Path, job: &Job, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
-    shared(kernel, agent, &Wants::of(std::slice::from_ref(job)), boot)
+/// So many are kept; jobs that share a boot come together in many ways.
+const KEPT: usize = 32;
+
+/// What guests start from but for their jobs, built once for all that want the same.
+pub struct Bases {
+    /// The modules that bring the disk.
+    boot: &'static [&'static str],
+    built: Mutex<HashMap<Wants, Arc<Base>>>,
+}
+
+/// Two archives, to be unpacked one after the other. They are the same bit for bit whenever they are built from the same.
+pub struct Base {
+    /// Modules, and tools with their libraries.
+    pub tools: Archived,
+    /// Our own program, which is the guest's init.
+    pub program: Archived,
+}
+
+pub struct Archived {
+    pub bytes: Vec<u8>,
+    pub blake3: String,
+}
+
+impl Bases {
+    pub fn new(boot: &'static [&'static str]) -> Self {
+        Bases { boot, built: Mutex::default() }
+    }
+
+    /// For a guest with these jobs; `agent` is our own program.
+    pub fn base(&self, kernel: &Kernel, agent: &Path, jobs: &[Job]) -> anyhow::Result<Arc<Base>> {
+        let wants = Wants::of(jobs);
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(base) = built.get(&wants) {
+            return Ok(base.clone());
+        }
+        let tools = Archived::new(tools(kernel, &wants, self.boot)?);
+        let base = Arc::new(Base { tools, program: Archived::new(program(agent)?) });
+        if built.len() >= KEPT {
+            built.clear();
+        }
+        built.insert(wants, base.clone());
+        Ok(base)
+    }
+}
+
+impl Archived {
+    fn new(bytes: Vec<u8>) -> Self {
+        Archived { blake3: blake3::hash(&bytes).to_hex().to_string(), bytes }
+    }
+}
+
+impl Base {
+    /// By name, for a record.
+    pub fn hashes(&self) -> [(&'static str, String); 2] {
+        [("tools", self.tools.blake3.clone()), ("program", self.program.blake3.clone())]
+    }
+
+    pub fn length(&self) -> u64 {
+        (self.tools.bytes.len() + self.program.bytes.len()) as u64
+    }
 }
 
 /// What jobs want in their guest, whatever their order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Wants {
+struct Wants {
     modules: Vec<String>,
     programs: BTreeSet<String>,
 }
 
 impl Wants {
-    pub fn of(jobs: &[Job]) -> Self {
+    fn of(jobs: &[Job]) -> Self {
         let lists: BTreeSet<&[String]> = jobs.iter().map(|job| job.modules.as_slice()).collect();
-        let programs = jobs.iter().flat_map(|job| job.steps.iter().filter_map(program));
+        let programs = jobs.iter().flat_map(|job| job.steps.iter().filter_map(command));
         Wants {
             modules: lists.into_iter().flatten().cloned().collect(),
             programs: programs.map(str::to_owned).collect(),
@@ -40,8 +98,7 @@ impl Wants {
     }
 }
 
-/// The archive for guests that want this.
-pub fn shared(kernel: &Kernel, agent: &Path, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
+fn tools(kernel: &Kernel, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
         archive.folder(folder);
@@ -49,18 +106,18 @@ pub fn shared(kernel: &Kernel, agent: &Path, wants: &Wants, boot: &[&str]) -> an
     // The kernel opens it for init before init can mount anything.
     archive.device("/dev/console", 5, 1);
     archive.link("/etc/mtab", "/proc/mounts");
-    archive.file("/init", &init(agent)?);
     modules(&mut archive, kernel, boot, &wants.modules)?;
-    tools(&mut archive, &wants.programs)?;
+    programs(&mut archive, &wants.programs)?;
     Ok(archive.finish())
 }
 
-/// The archive behind it, with the job and what belongs to it.
-pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
-    jobs(std::slice::from_ref(job), files)
+fn program(agent: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    archive.file("/init", &init(agent)?);
+    Ok(archive.finish())
 }
 
-/// The same with several jobs, one a line.
+/// The archive behind them, with the jobs, one a line, and what belongs to them.
 pub fn jobs(jobs: &[Job], files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for (path, bytes) in files {
@@ -107,7 +164,7 @@ fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[Stri
     Ok(())
 }
 
-fn tools(archive: &mut Archive, programs: &BTreeSet<String>) -> anyhow::Result<()> {
+fn programs(archive: &mut Archive, programs: &BTreeSet<String>) -> anyhow::Result<()> {
     let mut closure = Closure::new();
     for program in programs {
         let path = find_program(program).with_context(|| format!("there is no {program} on this machine"))?;
@@ -124,7 +181,7 @@ fn tools(archive: &mut Archive, programs: &BTreeSet<String>) -> anyhow::Result<(
     Ok(())
 }
 
-fn program(step: &Step) -> Option<&str> {
+fn command(step: &Step) -> Option<&str> {
     let argv = match step {
         Step::Make { argv } | Step::Revert { argv } => argv,
         Step::Check { check, .. } | Step::Repair { check } => &check.argv,

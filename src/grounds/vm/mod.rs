@@ -33,7 +33,7 @@ use anyhow::Context;
 
 use self::closure::Closure;
 use self::guest::Guest;
-use self::initramfs::Wants;
+use self::initramfs::{Base, Bases};
 use self::kernel::Kernel;
 use self::machine::{Cpu, DISKS, Machine, QEMU};
 use self::power::PowerCut;
@@ -60,8 +60,6 @@ const OVERHEAD: u64 = 160 * MIB;
 const LEAST_MEMORY: u64 = 16 * MIB;
 /// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
 const SILENCE: Duration = Duration::from_secs(480);
-/// So many archives are kept; jobs that share a boot come together in many ways.
-const ARCHIVES: usize = 32;
 
 pub struct VmKind;
 
@@ -101,14 +99,7 @@ pub struct Vm {
     found: OnceLock<Option<Found>>,
     /// What was found of programs that guests are to run, by their names.
     tools: Mutex<HashMap<String, Result<(), Missing>>>,
-    /// The archives that were built, by what they hold.
-    archives: Mutex<HashMap<Wants, Arc<Archive>>>,
-}
-
-/// An initramfs without its job, and its BLAKE3. It is the same bit for bit whenever it is built from the same.
-struct Archive {
-    bytes: Vec<u8>,
-    blake3: String,
+    bases: Bases,
 }
 
 /// What it takes to start a guest.
@@ -129,7 +120,7 @@ impl Default for Vm {
             mishap: None,
             found: OnceLock::new(),
             tools: Mutex::default(),
-            archives: Mutex::default(),
+            bases: Bases::new(&BOOT),
         }
     }
 }
@@ -171,21 +162,6 @@ impl Vm {
             Cpu::Emulated => ("an emulated CPU", false),
         };
         Some((cpu, &found.kernel.index.release, times_count))
-    }
-
-    fn archive(&self, found: &Found, jobs: &[Job]) -> anyhow::Result<Arc<Archive>> {
-        let wants = Wants::of(jobs);
-        let mut archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(archive) = archives.get(&wants) {
-            return Ok(archive.clone());
-        }
-        let bytes = initramfs::shared(&found.kernel, &self.agent, &wants, &BOOT)?;
-        let archive = Arc::new(Archive { blake3: blake3::hash(&bytes).to_hex().to_string(), bytes });
-        if archives.len() >= ARCHIVES {
-            archives.clear();
-        }
-        archives.insert(wants, archive.clone());
-        Ok(archive)
     }
 }
 
@@ -263,7 +239,7 @@ impl Ground for Vm {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         let parts = Parts {
             found: found.clone(),
-            archive: self.archive(found, jobs)?,
+            base: self.bases.base(&found.kernel, &self.agent, jobs)?,
             images: jobs.iter().map(image).collect::<anyhow::Result<_>>()?,
             mishap: self.mishap,
             silence: self.silence,
@@ -296,7 +272,7 @@ fn image(job: &Job) -> anyhow::Result<File> {
 /// What the machines of one launch have in common.
 struct Parts {
     found: Found,
-    archive: Arc<Archive>,
+    base: Arc<Base>,
     /// The disks, one a job, which have no other name.
     images: Vec<File>,
     mishap: Option<Mishap>,
@@ -310,7 +286,7 @@ impl Parts {
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
-            initramfs: vec![&self.archive.bytes, &job_archive],
+            initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
             memory: self.memory(jobs),
             cpu: self.found.cpu,
             disks: self.images.iter().collect(),
@@ -318,9 +294,9 @@ impl Parts {
             mishap: self.mishap,
         };
         let kernel = self.found.kernel.index.image_blake3.clone();
-        let ingredients =
-            [("kernel", kernel), ("initramfs", self.archive.blake3.clone())].map(|(k, v)| (k.to_owned(), v));
-        let guest = Guest::new(machine.start()?, self.silence)?.made_of(ingredients.into());
+        let ingredients = [("kernel", kernel)].into_iter().chain(self.base.hashes());
+        let ingredients = ingredients.map(|(name, hash)| (name.to_owned(), hash)).collect();
+        let guest = Guest::new(machine.start()?, self.silence)?.made_of(ingredients);
         // After a power cut it is no whole trial that could be watched.
         let is_whole =
             jobs.iter().all(|job| job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut));
@@ -338,7 +314,7 @@ impl Parts {
     /// Of the machine. The tools of several filesystems lie in its memory all the time, and take nothing from any trial.
     fn memory(&self, jobs: &[Job]) -> Bytes {
         let alone = memory(jobs.first().and_then(|job| job.memory));
-        let tools = if jobs.len() > 1 { self.archive.bytes.len() as u64 } else { 0 };
+        let tools = if jobs.len() > 1 { self.base.length() } else { 0 };
         Bytes(alone.0 + tools)
     }
 }
