@@ -127,7 +127,7 @@ fn attach(number: u32, server: Server, spec: &Spec, window: Bytes) -> anyhow::Re
         depth: spec.queue_depth(),
         request: LARGEST,
         is_rotational: spec.is_rotational(),
-        discards: false,
+        discards: spec.discards(),
     };
     let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
     let queue = device.queue();

@@ -205,6 +205,11 @@ impl Spec {
         }
     }
 
+    /// Whether it wants to be told what is no longer needed.
+    pub fn discards(&self) -> bool {
+        matches!(self.model, Model::Flash(_) | Model::Card(_))
+    }
+
     /// How many requests it takes at once; where it sets no limit, as many as Linux keeps in flight.
     pub fn queue_depth(&self) -> u16 {
         let front = match &self.model {
