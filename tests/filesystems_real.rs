@@ -4,12 +4,15 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail as the test does")]
 
+mod support;
+
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use fsderby::filesystems::{self, Argv, DEVICE, Filesystem, MOUNTPOINT, Mount, Mounted, TABLE, Variant};
+use support::{has_loop, skipped};
 use tempfile::{NamedTempFile, TempDir};
 
 const GIB: u64 = 1 << 30;
@@ -113,7 +116,7 @@ fn a_users_mkfs_arguments_win() {
 /// A discard would give the image's blocks back to the host, all of them.
 #[test]
 fn mkfs_never_discards() {
-    if !root("mkfs_never_discards") {
+    if !has_loop("mkfs_never_discards") {
         return;
     }
     for kind in ready() {
@@ -129,13 +132,13 @@ fn mkfs_never_discards() {
 
 #[test]
 fn what_is_mounted_is_what_was_asked_for() {
-    if !root("what_is_mounted_is_what_was_asked_for") {
+    if !has_loop("what_is_mounted_is_what_was_asked_for") {
         return;
     }
     for kind in ready() {
         let known = fs::read_to_string("/proc/filesystems").unwrap();
         if !kind.kernel().types.iter().any(|need| known.split_whitespace().any(|word| word == *need)) {
-            eprintln!("skipped: {}: this kernel has no {}", kind.name(), kind.kernel().types.join(" or "));
+            skipped(kind.name(), &format!("this kernel has no {}", kind.kernel().types.join(" or ")));
             continue;
         }
         let image = sparse(GIB);
@@ -155,11 +158,7 @@ fn ready() -> impl Iterator<Item = &'static dyn Filesystem> {
     TABLE.iter().copied().filter(|kind| match missing(*kind) {
         None => true,
         Some(tool) => {
-            eprintln!(
-                "skipped: {}: {tool} not installed (try: apt-get install {})",
-                kind.name(),
-                kind.package()
-            );
+            skipped(kind.name(), &format!("{tool} not installed (try: apt-get install {})", kind.package()));
             false
         }
     })
@@ -175,14 +174,6 @@ fn program(name: &str) -> Option<PathBuf> {
         .iter()
         .map(|folder| Path::new(folder).join(name))
         .find(|p| p.exists())
-}
-
-fn root(test: &str) -> bool {
-    let root = rustix::process::geteuid().is_root() && Path::new("/dev/loop-control").exists();
-    if !root {
-        eprintln!("skipped: {test}: needs root and loop devices");
-    }
-    root
 }
 
 fn window(kind: &dyn Filesystem) -> (u64, u64) {

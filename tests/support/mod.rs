@@ -7,6 +7,7 @@ pub mod quiet;
 pub mod remains;
 pub mod scripted;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,7 +24,12 @@ pub fn is_root() -> bool {
 
 /// Says why something is not tested here; nothing is left out silently.
 pub fn skipped(what: &str, why: &str) {
-    eprintln!("skipped: {what}: {why}");
+    say(&format!("skipped: {what}: {why}"));
+}
+
+/// A line that is seen although the test passes, whose `eprintln!` would not be.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// Whether the loop ground can be tested here; says so where it cannot.
