@@ -358,6 +358,10 @@ mod tests {
         let heading = example.report().summary.heading;
         assert_eq!((heading.standing, heading.next), (Standing::Look, None));
         assert!(heading.sentences.last().is_some_and(|s| s.contains("draws=off")));
+        let mut example = example_model::draws(1);
+        assert!(example.report().summary.heading.next.is_some());
+        example.run.plan.ground += ",draws=off";
+        assert_eq!(example.report().summary.heading.next, None, "after the first round, too");
     }
 
     #[test]

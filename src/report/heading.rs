@@ -9,6 +9,7 @@ use super::number::{count, list};
 use super::repeat::{self, Repeat};
 use super::summary::{WorkloadSummary, counted};
 use crate::agent::protocol::{Dev, ImageState, Role};
+use crate::grounds;
 use crate::store::Run;
 use crate::store::record::{Fidelity, Outcome, Record};
 use crate::verdict::ensemble::DRAWS_NEEDED;
@@ -67,7 +68,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
         needed: if draws.is_some() { DRAWS_NEEDED } else { ROUNDS_NEEDED },
         is_modelled: draws.is_some(),
         // Rounds that bring no new draw.
-        is_fixed: draws == Some(1) && rounds > 1,
+        is_fixed: draws == Some(1) && (rounds > 1 || grounds::model::has_one_draw(&run.plan.ground)),
     };
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,

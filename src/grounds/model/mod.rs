@@ -151,6 +151,11 @@ impl std::str::FromStr for Model {
     }
 }
 
+/// Whether all rounds on the ground of this name have the nominal disk.
+pub fn has_one_draw(ground: &str) -> bool {
+    ground.split(',').any(|setting| setting == "draws=off")
+}
+
 impl Model {
     fn found(&self) -> Option<&Found> {
         let look = || {
