@@ -50,6 +50,8 @@ pub struct Counters {
     pub units_programmed: u64,
     pub units_copied: u64,
     pub erases: u64,
+    /// Of `transfer_ns`: copying and erasing, which nobody asked for.
+    pub copy_ns: u64,
 }
 
 impl Counters {
@@ -92,5 +94,6 @@ impl Counters {
         self.units_programmed += other.units_programmed;
         self.units_copied += other.units_copied;
         self.erases += other.erases;
+        self.copy_ns += other.copy_ns;
     }
 }

@@ -170,7 +170,7 @@ fn a_full_disk_is_slower_than_an_erased_one() {
     let on_full = random_writes(&mut host, sectors, 1500);
     let mut host = Host::new(&erased, Draw::NOMINAL);
     let on_erased = random_writes(&mut host, sectors, 400);
-    assert_eq!(host.drive.counters().units_copied, 0);
+    assert_eq!((host.drive.counters().units_copied, host.drive.counters().copy_ns), (0, 0));
     assert!(on_full * 3 < on_erased * 2, "{on_full} kB/s full, {on_erased} kB/s erased");
 }
 
@@ -214,6 +214,8 @@ fn a_card_writes_in_order_at_the_rate_of_its_pages() {
     let is = host.sequential(0, 2000, write);
     assert!(near(is, sum, 5), "{is} kB/s, by arithmetic {sum} kB/s");
     assert_eq!(amplification_percent(&host), 100);
+    let counters = host.drive.counters();
+    assert_eq!(counters.copy_ns, counters.erases * 1000 * number(CARD, "erase_us"), "only erasing");
     println!("{CARD}: sequential write {is} kB/s, by arithmetic {sum} kB/s");
 }
 
@@ -233,6 +235,8 @@ fn a_card_copies_a_unit_for_a_random_block() {
         host.lone(write(random.below(units) * 2 * number(CARD, "unit_kib") + 1024, 8));
         host.lone(FLUSH);
     }
+    let counters = host.drive.counters();
+    assert!(counters.copy_ns > counters.transfer_ns / 100 * 98, "{counters:?}");
     let each = (host.now_ns - begun_ns) / 50;
     let sum_ns = pages * page_ns + 1000 * number(CARD, "erase_us");
     assert!(near(each, sum_ns, 5), "{each} ns, by arithmetic {sum_ns} ns");

@@ -110,7 +110,7 @@ pub const SECTOR: u64 = 512;
 
 /// Says on the guest's console, in its kernel's log, why requests will fail from now on.
 fn complain(what: &str) {
-    let _ = std::fs::write("/dev/kmsg", format!("fsderby: {what}\n"));
+    let _ = std::fs::write("/dev/kmsg", format!("<3>fsderby: {what}\n"));
 }
 
 /// Bytes of the largest request: what disks of 28-bit addresses take, and no more of any.

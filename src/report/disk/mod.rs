@@ -21,10 +21,11 @@ const UNFOLDED: usize = 4;
 const LATE: f64 = 0.02;
 
 /// The classes of the bars' parts, and what they are.
-pub const LEGEND: [(&str, &str); 7] = [
+pub const LEGEND: [(&str, &str); 8] = [
     ("seek", "seeking"),
     ("rotation", "waiting for the platter"),
     ("transfer", "transferring"),
+    ("copy", "copying and erasing"),
     ("idle", "mechanism idle"),
     ("held", "a request in the disk"),
     ("overhead", "commands"),
@@ -164,6 +165,7 @@ fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
         part("seek", "seeking", spent.seek_ns),
         part("rotation", "waiting for the platter", spent.rotation_ns),
         part("transfer", "transferring", spent.transfer_ns),
+        part("copy", "copying and erasing", spent.copy_ns),
         part("idle", "the mechanism idle", spent.idle_ns),
     ];
     let beside = |class: &'static str, name: &str, ns: f64| Part {
@@ -202,7 +204,9 @@ fn notes(trials: &[Trial<'_>], ranks: bool) -> Vec<String> {
     }
     if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
         notes.push(
-            "It has no arm and no platter: transferring is reading, programming and erasing.".to_owned(),
+            "It has no arm and no platter: transferring is reading and programming what was asked for, copying and erasing what the disk does to \
+             make room for it."
+                .to_owned(),
         );
     }
     let late = |t: &Trial<'_>| {

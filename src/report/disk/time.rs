@@ -2,7 +2,7 @@
 
 use crate::store::record::Record;
 
-/// One trial's time in nanoseconds. The mechanism's three parts and its idleness fill the wall time; the controller and the CPU
+/// One trial's time in nanoseconds. The mechanism's four parts and its idleness fill the wall time; the controller and the CPU
 /// work beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent {
@@ -12,7 +12,10 @@ pub struct Spent {
     pub at_once: u64,
     pub seek_ns: f64,
     pub rotation_ns: f64,
+    /// What was asked for: reading and writing.
     pub transfer_ns: f64,
+    /// What nobody asked for: flash that copies and erases.
+    pub copy_ns: f64,
     pub idle_ns: f64,
     pub overhead_ns: f64,
     /// Of the whole machine, the server of the modelled disk included.
@@ -27,7 +30,9 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let counter = |name: &str| Some(record.probe("disk", name)? as f64);
     let step = |name: &str| record.step_ns(name).unwrap_or(0) as f64;
     let wall_ns = record.step_ns("work")? as f64 + step("sync");
-    let parts = [counter("seek_ns")?, counter("rotation_ns")?, counter("transfer_ns")?];
+    // Records of before it was counted have none.
+    let copy_ns = counter("copy_ns").unwrap_or(0.0);
+    let parts = [counter("seek_ns")?, counter("rotation_ns")?, counter("transfer_ns")? - copy_ns, copy_ns];
     let busy: f64 = parts.iter().sum();
     // The counters also run while the probes are opened and closed.
     let watched = wall_ns + step("probes-on") + step("probes-off");
@@ -35,7 +40,7 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let at_once = members.map_or(guessed, |n| n as f64);
     // What was still going on before the work began may make a little more than there is.
     let fits = (wall_ns / (busy / at_once).max(1.0)).min(1.0);
-    let [seek_ns, rotation_ns, transfer_ns] = parts.map(|part| part / at_once * fits);
+    let [seek_ns, rotation_ns, transfer_ns, copy_ns] = parts.map(|part| part / at_once * fits);
     let cpu = record.probe("cpu", "machine_user_ns").zip(record.probe("cpu", "machine_sys_ns"));
     Some(Spent {
         wall_ns,
@@ -43,7 +48,8 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
         seek_ns,
         rotation_ns,
         transfer_ns,
-        idle_ns: (wall_ns - seek_ns - rotation_ns - transfer_ns).max(0.0),
+        copy_ns,
+        idle_ns: (wall_ns - seek_ns - rotation_ns - transfer_ns - copy_ns).max(0.0),
         overhead_ns: counter("overhead_ns")?,
         late_ns: counter("late_ns").unwrap_or(0.0),
         cpu_ns: cpu.map(|(user, sys)| (user + sys) as f64),
@@ -58,11 +64,12 @@ mod tests {
     use super::*;
     use crate::agent::protocol::Stepped;
 
-    fn record(counters: [(&str, u64); 5]) -> Record {
+    fn record(counters: &[(&str, u64)]) -> Record {
         let mut record = example::rounds(1).run.records.pop().expect("an example has records");
         let step = |step: &str, ns: u64| Stepped { step: step.into(), ns, ..Stepped::default() };
         record.steps = vec![step("probes-on", 50), step("work", 900), step("sync", 100)];
-        let raw: BTreeMap<String, u64> = counters.map(|(name, ns)| (name.to_owned(), ns)).into();
+        let raw: BTreeMap<String, u64> =
+            counters.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect();
         record.probes = BTreeMap::from([("disk".to_owned(), raw)]);
         record
     }
@@ -76,9 +83,23 @@ mod tests {
             ("idle_ns", 450),
             ("overhead_ns", 70),
         ];
-        let spent = spent(&record(one), None).unwrap();
+        let spent = spent(&record(&one), None).unwrap();
         assert_eq!((spent.wall_ns, spent.at_once, spent.idle_ns), (1000.0, 1, 400.0));
         assert_eq!((spent.seek_ns, spent.overhead_ns, spent.cpu_ns), (300.0, 70.0, None));
+    }
+
+    #[test]
+    fn copying_is_taken_out_of_the_transfer() {
+        let flash = [
+            ("seek_ns", 0),
+            ("rotation_ns", 0),
+            ("transfer_ns", 900),
+            ("copy_ns", 700),
+            ("idle_ns", 150),
+            ("overhead_ns", 0),
+        ];
+        let spent = spent(&record(&flash), Some(1)).unwrap();
+        assert_eq!((spent.transfer_ns, spent.copy_ns, spent.idle_ns), (200.0, 700.0, 100.0));
     }
 
     #[test]
@@ -91,7 +112,7 @@ mod tests {
             ("idle_ns", 3000),
             ("overhead_ns", 0),
         ];
-        let spent = spent(&record(four), None).unwrap();
+        let spent = spent(&record(&four), None).unwrap();
         assert_eq!(
             (spent.at_once, spent.seek_ns, spent.transfer_ns, spent.idle_ns),
             (4, 100.0, 200.0, 700.0)
@@ -107,7 +128,7 @@ mod tests {
             ("idle_ns", 0),
             ("overhead_ns", 2000),
         ];
-        let spent = spent(&record(more), Some(1)).unwrap();
+        let spent = spent(&record(&more), Some(1)).unwrap();
         assert_eq!((spent.seek_ns, spent.idle_ns), (1000.0, 0.0));
     }
 

@@ -75,7 +75,9 @@ impl Card {
             Some(next) => (self.unit_sectors - (next - log.unit * self.unit_sectors)) / self.page_sectors,
             None => self.unit_pages(),
         };
-        self.copy(copied) + self.erase_ns
+        let ns = self.copy(copied) + self.erase_ns;
+        self.counters.copy_ns += ns;
+        ns
     }
 
     /// Writes sectors of one unit to its log.

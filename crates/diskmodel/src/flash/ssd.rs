@@ -210,6 +210,7 @@ impl Ssd {
     /// Copies up to so many live units of the victim; erases it after the last.
     fn collect(&mut self, now_ns: u64, units: u32) {
         let Some(mut victim) = self.victim() else { return };
+        let busy_ns = self.dies.busy_ns;
         let mut copied = 0;
         let mut read_ns = now_ns;
         let mut sensed = None;
@@ -242,6 +243,7 @@ impl Ssd {
             self.counters.erases += self.dies.count() as u64;
             self.victim = None;
         }
+        self.counters.copy_ns += self.dies.busy_ns - busy_ns;
     }
 
     /// The open superblock for what is copied. One erased superblock is kept for it.
