@@ -1,15 +1,15 @@
-//! Builds the library that stops another program's calendar clock, which travels inside ours.
+//! Builds the library that keeps the host's time away from QEMU's guests, which travels inside ours.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-const SOURCE: &str = "preload/frozen_clock.rs";
+const SOURCE: &str = "preload/steady.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
     let variable = |name| env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name}"));
-    let library = PathBuf::from(variable("OUT_DIR")).join("frozen_clock.so");
+    let library = PathBuf::from(variable("OUT_DIR")).join("steady.so");
     let built = Command::new(variable("RUSTC"))
         .args(["--crate-type=cdylib", "--edition=2024", "-Copt-level=2", "-Cpanic=abort", "-Cstrip=symbols"])
         .args(["-Ctarget-feature=-crt-static", "-Clink-arg=-nostdlib", "-Clink-arg=-nostartfiles"])

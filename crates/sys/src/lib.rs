@@ -6,12 +6,13 @@
 //! Whatever `rustix` offers safely is called by its users directly and is not wrapped again here.
 
 pub mod file;
-pub mod frozen_clock;
+
 pub mod loop_device;
 pub mod page_cache;
 pub mod physical;
 pub mod process;
 pub mod schedule;
 pub mod shared;
+pub mod steady;
 pub mod tsc;
 pub mod ublk;

@@ -62,14 +62,14 @@ impl Machine<'_> {
             .iter()
             .try_for_each(|part| initramfs.write_all(part))
             .context("there is too little memory")?;
-        let mut frozen_clock = in_memory("frozen-clock")?;
-        frozen_clock.write_all(fsderby_sys::frozen_clock::LIBRARY).context("there is too little memory")?;
+        let mut steady = in_memory("steady")?;
+        steady.write_all(fsderby_sys::steady::LIBRARY).context("there is too little memory")?;
         memory.set_len(self.layout.file().0).context("the guest's memory could not be made")?;
         let mut command = tied_command(self.qemu);
         self.arguments(&mut command, [&console, &initramfs, &memory])?;
-        command.env("LD_PRELOAD", shown(&frozen_clock));
+        command.env("LD_PRELOAD", shown(&steady));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
-        let inherited = [&console, &initramfs, &memory, &frozen_clock];
+        let inherited = [&console, &initramfs, &memory, &steady];
         inherited.iter().try_for_each(|file| fcntl_setfd(file.as_fd(), FdFlags::empty()))?;
         let child = command.spawn();
         inherited.iter().try_for_each(|file| fcntl_setfd(file.as_fd(), FdFlags::CLOEXEC))?;
