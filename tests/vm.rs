@@ -97,7 +97,7 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
             assert!(held, "{}: {control:?} {:?}", record.filesystem, record.not_available);
         }
         let hashes: Vec<usize> = record.ingredients.values().map(String::len).collect();
-        assert_eq!(hashes, [64, 64], "kernel and initramfs: {:?}", record.ingredients);
+        assert_eq!(hashes, [64, 64, 64], "kernel, tools and program: {:?}", record.ingredients);
         let console = record.console.as_ref().map(|file| file.what.as_str());
         eprintln!("{}: console: {console:?}", record.filesystem);
         let drift_ms = record.circumstances.clock_drift_ns / 1_000_000;

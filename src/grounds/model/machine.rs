@@ -20,7 +20,7 @@ pub const FASTEST: u32 = 1000;
 
 /// The shift for so many million instructions a second.
 pub fn shift(mips: u32) -> Result<u32, String> {
-    let steps = || (0..=10).map(|shift| (shift, FASTEST >> shift));
+    let steps = || (0..=9).map(|shift| (shift, FASTEST >> shift));
     if let Some((shift, _)) = steps().find(|(_, speed)| *speed == mips) {
         return Ok(shift);
     }
@@ -141,5 +141,6 @@ mod tests {
         assert_eq!([1000, 500, 250, 125].map(shift), [Ok(0), Ok(1), Ok(2), Ok(3)]);
         assert!(shift(300).unwrap_err().ends_with("250 and 500"));
         assert!(shift(5000).unwrap_err().ends_with("are 1000"));
+        assert!(shift(0).unwrap_err().ends_with("are 1"));
     }
 }
