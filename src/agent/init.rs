@@ -59,7 +59,7 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
         None => {}
     }
     tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })?;
-    // A CPU that is to be switched off waits for it and counts on; one that starts again halts, which QEMU takes for the end.
+    // One that starts again halts its CPU at once, and only then may QEMU see in virtual time that it is to end.
     reboot(RebootCommand::Restart).context("could not switch the guest off")?;
     Ok(0)
 }
