@@ -11,7 +11,7 @@
 mod floor;
 pub mod layout;
 pub mod outbox;
-pub mod request;
+pub use crate::schema::request;
 mod server;
 
 use std::path::Path;
