@@ -8,6 +8,7 @@
 //! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
 
 pub mod apt;
+mod ar;
 mod boot_image;
 mod closure;
 mod cpio;
