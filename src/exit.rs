@@ -6,7 +6,7 @@ pub const OK: u8 = 0;
 pub const FAIL_IF: u8 = 1;
 /// A wrong option, a wrong experiment, a wrong parameter.
 pub const USAGE: u8 = 2;
-/// The ground, a tool or a right is missing.
+/// The testbed, a tool or a right is missing.
 pub const MISSING: u8 = 3;
 /// The run ended, but some trials failed or are void.
 pub const TRIALS: u8 = 4;

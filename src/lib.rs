@@ -1,20 +1,24 @@
-//! fsderby puts filesystems on the same ground, gives them the same work, and returns a verdict that can be defended.
+//! fsderby compares filesystems under the same conditions and the same work, and returns a verdict that can be defended.
 //!
 //! `ARCHITECTURE.md` has the whole idea on one page.
 
 pub mod agent;
+pub mod analysis;
 pub mod cli;
+pub mod dropins;
 pub mod exit;
 pub mod filesystems;
-pub mod grounds;
-pub mod lab;
+pub mod guest;
+pub mod host;
 pub mod metric;
 pub mod mistakes;
 pub mod names;
 pub mod probes;
 pub mod report;
+pub mod runner;
+pub mod storage;
 pub mod store;
 pub mod story;
+pub mod testbeds;
 pub mod units;
-pub mod verdict;
 pub mod workloads;

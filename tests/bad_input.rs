@@ -43,7 +43,7 @@ fn an_unknown_name_offers_the_nearest() {
         &["unknown filesystem 'ext44'", "did you mean 'ext4'?"],
     );
     file("filesystems = ['ext4']\nworkloads = ['postmrk-quick']", &["unknown workload", "'postmark-quick'?"]);
-    file(&format!("filesystems = ['ext4']\nground = 'lop'\n{known}"), &["unknown ground 'lop'", "'loop'?"]);
+    file(&format!("filesystems = ['ext4']\non = 'lop'\n{known}"), &["unknown testbed 'lop'", "'loop'?"]);
     file("sise = '2g'", &["x.toml", "unknown key 'sise'", "did you mean 'size'?"]);
     file(
         "[[filesystem]]\nkind = 'ext4'\nmuont = []",
@@ -52,9 +52,9 @@ fn an_unknown_name_offers_the_nearest() {
     flags(&["quikc"], &["unknown experiment 'quikc'", "did you mean 'quick'?", "try: a path"]);
     flags(&["--filesystems", "xsf"], &["unknown filesystem 'xsf'", "did you mean 'xfs'?"]);
     flags(&["--workloads", "maildir"], &["unknown workload 'maildir'", "maildir-quick"]);
-    flags(&["--ground", "lop"], &["unknown ground 'lop'", "did you mean 'loop'?"]);
+    flags(&["--on", "lop"], &["unknown testbed 'lop'", "did you mean 'loop'?"]);
     Desk::new().refuses(&["explain", "ext44"], USAGE, &["unknown name", "did you mean 'ext4'?"]);
-    Desk::new().refuses(&["list", "grunds"], USAGE, &["'grounds'"]);
+    Desk::new().refuses(&["list", "grunds"], USAGE, &["'testbeds'"]);
 }
 
 #[test]
@@ -119,28 +119,25 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
         flags(&["--power-cut", cut], &["no moment for a power cut", "50%"]);
     }
     file("power_cut = 0\nfilesystems = ['ext4']\nworkloads = ['maildir-durable']", &["x.toml", "50%"]);
-    let late = ["--ground", "vm", "--workloads", "maildir-durable", "--power-cut", "1151"];
+    let late = ["--on", "vm", "--workloads", "maildir-durable", "--power-cut", "1151"];
     flags(&late, &["maildir-durable: it has 1150 operations", "--power-cut 1150 or less"]);
-    for ground in ["loop", "directory:/tmp"] {
-        flags(&["--ground", ground, "--power-cut", "9"], &["cannot lose its power", "try: --ground vm"]);
+    for testbed in ["loop", "directory:/tmp"] {
+        flags(&["--on", testbed, "--power-cut", "9"], &["cannot lose its power", "try: --on vm"]);
     }
 }
 
 #[test]
-fn a_boot_for_more_trials_than_the_ground_takes_is_refused() {
+fn a_boot_for_more_trials_than_the_testbed_takes_is_refused() {
     flags(&["--trials-per-boot", "0"], &["0 is not in 1.."]);
     file(
         "trials_per_boot = 0\nfilesystems = ['ext4']\nworkloads = ['maildir-quick']",
         &["no trial a boot", "try: --trials-per-boot 1"],
     );
-    for ground in ["loop", "directory:/tmp"] {
-        let words = ["no trials share a boot", "try: --ground vm, or without --trials-per-boot"];
-        flags(&["--ground", ground, "--trials-per-boot", "2"], &words);
+    for testbed in ["loop", "directory:/tmp"] {
+        let words = ["no trials share a boot", "try: --on vm, or without --trials-per-boot"];
+        flags(&["--on", testbed, "--trials-per-boot", "2"], &words);
     }
-    flags(
-        &["--ground", "vm", "--trials-per-boot", "17"],
-        &["16 trials a boot at most", "--trials-per-boot 16"],
-    );
+    flags(&["--on", "vm", "--trials-per-boot", "17"], &["16 trials a boot at most", "--trials-per-boot 16"]);
 }
 
 #[test]
@@ -196,10 +193,10 @@ fn on_directory(desk: &Desk, output: &str) -> Vec<String> {
 }
 
 fn on(folder: &Path, desk: &Desk, output: &str) -> Vec<String> {
-    let ground = format!("directory:{}", folder.display());
+    let testbed = format!("directory:{}", folder.display());
     let output = desk.path(output).display().to_string();
     let words = ["run", "quick", "--workloads", "postmark-quick", "--scale", "1/16", "--rounds", "1"];
-    let more = ["--memory", "none", "--ground", &ground, "--output", &output];
+    let more = ["--memory", "none", "--on", &testbed, "--output", &output];
     words.iter().chain(&more).map(|word| (*word).to_owned()).collect()
 }
 
@@ -271,7 +268,7 @@ fn a_torn_line_is_noted_and_its_trial_repeated() {
     assert!(said.code == 0 && said.out.contains("was not written to its end"), "{said:?}");
     let said = desk.say(&["run", "--resume", "run", "--quiet"]);
     assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(store::read(&desk.path("run")).unwrap().current().len(), 2, "a proof and a trial");
+    assert_eq!(store::read(&desk.path("run")).unwrap().current().len(), 2, "an integrity check and a trial");
     assert_eq!(desk.say(&["verify", "run"]).code, 0);
 }
 
@@ -329,12 +326,11 @@ fn too_little_room_on_the_host_is_said_before_anything_is_made() {
         return;
     }
     let desk = Desk::new();
-    let ground = desk.ground();
-    let much = ["run", "--ground", &ground, "--size", "900t", "--filesystems", "ext4"];
+    let testbed = desk.testbed();
+    let much = ["run", "--on", &testbed, "--size", "900t", "--filesystems", "ext4"];
     desk.refuses(&much, MISSING, &["an image of 900 TiB needs that", "try: a smaller --size"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
-    let said =
-        desk.say_after(&small, &["run", "--ground", &ground, "--size", "64m", "--filesystems", "ext4"]);
+    let said = desk.say_after(&small, &["run", "--on", &testbed, "--size", "64m", "--filesystems", "ext4"]);
     desk.refused(&said, MISSING, &["an image of 64 MiB needs that and 64 MiB free", "free are 32 MiB"]);
 }
 
@@ -344,17 +340,17 @@ fn a_folder_for_images_that_cannot_be_one_is_named() {
         return;
     }
     let desk = Desk::new();
-    let ground = desk.ground();
+    let testbed = desk.testbed();
     let read_only = format!("mount -t tmpfs -o ro none {}", desk.images().display());
-    let said = desk.say_after(&read_only, &["run", "--ground", &ground, "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["nothing can be written in", "try: --ground loop:FOLDER"]);
+    let said = desk.say_after(&read_only, &["run", "--on", &testbed, "--filesystems", "ext4"]);
+    desk.refused(&said, MISSING, &["nothing can be written in", "try: --on loop:FOLDER"]);
     desk.file("plain", "");
     let plain = format!("loop:{}", desk.path("plain").display());
-    desk.refuses(&["run", "--ground", &plain], MISSING, &["is not a folder"]);
-    desk.refuses(&["run", "--ground", "loop:/absent"], MISSING, &["there is no folder /absent"]);
-    desk.refuses(&["run", "--ground", "loop:here"], USAGE, &["'here' is not an absolute path"]);
-    desk.refuses(&["run", "--ground", "directory:/absent"], MISSING, &["/absent is not a folder"]);
-    desk.refuses(&["run", "--ground", "directory"], USAGE, &["write directory:PATH"]);
+    desk.refuses(&["run", "--on", &plain], MISSING, &["is not a folder"]);
+    desk.refuses(&["run", "--on", "loop:/absent"], MISSING, &["there is no folder /absent"]);
+    desk.refuses(&["run", "--on", "loop:here"], USAGE, &["'here' is not an absolute path"]);
+    desk.refuses(&["run", "--on", "directory:/absent"], MISSING, &["/absent is not a folder"]);
+    desk.refuses(&["run", "--on", "directory"], USAGE, &["write directory:PATH"]);
 }
 
 #[test]
@@ -383,10 +379,10 @@ fn an_image_too_small_for_a_kind_is_refused_where_it_is_named_and_skipped_among_
         return;
     }
     let desk = Desk::new();
-    let ground = desk.ground();
-    let named = ["run", "--ground", &ground, "--filesystems", "xfs", "--size", "100m", "--output", "out"];
+    let testbed = desk.testbed();
+    let named = ["run", "--on", &testbed, "--filesystems", "xfs", "--size", "100m", "--output", "out"];
     desk.refuses(&named, USAGE, &["100 MiB is too small for xfs, which needs 300 MiB", "try: --size 300m"]);
-    let said = desk.say(&["run", "--ground", &ground, "--filesystems", "all", "--size", "100m", "--dry-run"]);
+    let said = desk.say(&["run", "--on", &testbed, "--filesystems", "all", "--size", "100m", "--dry-run"]);
     assert!(
         said.code == 0 && said.out.contains("skipped xfs × postmark-quick: an image of 100 MiB"),
         "{said:?}"
@@ -399,15 +395,15 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
         return;
     }
     let desk = Desk::new();
-    let ground = desk.ground();
-    let work = ["run", "--ground", &ground, "--filesystems", "ext4", "--size", "32m", "--output", "out"];
+    let testbed = desk.testbed();
+    let work = ["run", "--on", &testbed, "--filesystems", "ext4", "--size", "32m", "--output", "out"];
     desk.refuses(&work, USAGE, &["MiB of live files, too much for an image of 32 MiB", "--size or --scale"]);
 }
 
 /// A run of real trials with these further words; its records and what it said.
-fn race(desk: &Desk, more: &[&str]) -> (Said, store::Run) {
-    let ground = desk.ground();
-    let words = ["run", "quick", "--ground", &ground, "--workloads", "postmark-quick", "--rounds", "1"];
+fn carry_out(desk: &Desk, more: &[&str]) -> (Said, store::Run) {
+    let testbed = desk.testbed();
+    let words = ["run", "quick", "--on", &testbed, "--workloads", "postmark-quick", "--rounds", "1"];
     let said = desk.say(&[&words, more, &["--output", "out"]].concat());
     desk.leaves_nothing(said.pid);
     assert!(desk.path("out").exists(), "{said:#?}");
@@ -427,7 +423,7 @@ fn a_filesystem_that_fills_up_fails_its_trial_and_no_other() {
     let desk = Desk::new();
     let small = "ext4 label=small mkfs=\"-J size=24\"";
     let more = ["--filesystem", small, "--filesystem", "ext4", "--size", "56m"];
-    let (said, run) = race(&desk, &more);
+    let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "small");
     assert!(reasons.len() == 1 && reasons[0].starts_with("work: write of "), "{reasons:?}");
@@ -439,12 +435,12 @@ fn a_filesystem_that_fills_up_fails_its_trial_and_no_other() {
 
 #[test]
 fn work_that_runs_out_of_memory_fails_its_trial_and_says_so() {
-    if !has_loop("memory") || fsderby::agent::memory_group_version() == 0 {
+    if !has_loop("memory") || fsderby::host::memory_group::version() == 0 {
         return skipped("memory", "there is no memory controller, or no root");
     }
     let desk = Desk::new();
     let more = ["--filesystems", "ext4", "--size", "64m", "--scale", "1/16", "--memory", "1m"];
-    let (said, run) = race(&desk, &more);
+    let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "ext4");
     assert!(reasons[0].contains("it ran out of memory; try a larger --memory"), "{reasons:?}");
@@ -457,7 +453,7 @@ fn a_mount_option_that_the_kernel_does_not_know_fails_its_trial_in_the_kernels_w
     }
     let desk = Desk::new();
     let more = ["--filesystem", "ext4 mount=notime", "--size", "64m", "--scale", "1/16"];
-    let (said, run) = race(&desk, &more);
+    let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     assert!(reasons(&run, "ext4")[0].contains("notime"), "{:?}", reasons(&run, "ext4"));
 }
@@ -479,8 +475,8 @@ fn without_root_loop_is_refused_and_a_directory_works() {
         return skipped("without root", "changing the user needs root");
     }
     let desk = Desk::new();
-    let said = as_nobody(&desk, &["run", "--ground", "loop"]);
-    desk.refused(&said, MISSING, &["the ground loop needs root", "sudo", "directory:PATH"]);
+    let said = as_nobody(&desk, &["run", "--on", "loop"]);
+    desk.refused(&said, MISSING, &["the testbed loop needs root", "sudo", "directory:PATH"]);
     let arguments = on_directory(&desk, "out");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = as_nobody(&desk, &arguments);
@@ -494,9 +490,9 @@ fn without_root_loop_is_refused_and_a_directory_works() {
     let limited: Vec<&str> = arguments.iter().map(|w| if *w == "none" { "64m" } else { *w }).collect();
     desk.refused(&as_nobody(&desk, &limited), MISSING, &["a memory limit needs root", "--memory none"]);
     let locked = Desk::new();
-    let ground = format!("directory:{}", locked.path("own").display());
+    let testbed = format!("directory:{}", locked.path("own").display());
     fs::create_dir(locked.path("own")).unwrap();
-    let said = as_nobody(&desk, &["run", "--memory", "none", "--ground", &ground]);
+    let said = as_nobody(&desk, &["run", "--memory", "none", "--on", &testbed]);
     desk.refused(&said, MISSING, &["nothing can be written in", "a folder of your own, or sudo"]);
 }
 
@@ -506,8 +502,8 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
         return;
     }
     let desk = Desk::new();
-    let ground = desk.ground();
-    let plan = ["run", "--ground", &ground, "--filesystems", "ext4,xfs", "--size", "512m", "--dry-run"];
+    let testbed = desk.testbed();
+    let plan = ["run", "--on", &testbed, "--filesystems", "ext4,xfs", "--size", "512m", "--dry-run"];
     let dead = desk.file("dead", "");
     let said = desk.say_after(&format!("mount --bind {} /usr/sbin/mkfs.xfs", dead.display()), &plan);
     assert_eq!(said.code, 0, "{said:?}");
@@ -521,7 +517,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     desk.refused(
         &said,
         MISSING,
-        &["nothing can race here", "there is no mke2fs", "apt-get install e2fsprogs"],
+        &["nothing can take part here", "there is no mke2fs", "apt-get install e2fsprogs"],
     );
     let said = desk.say_after(none, &["doctor"]);
     assert!(said.out.contains("no mkfs.xfs"), "{said:?}");

@@ -72,7 +72,7 @@ fn inside(act: impl FnOnce(&Path)) {
 fn each_part_does_its_own_and_together_they_are_the_volume() {
     inside(|place| {
         let work = work();
-        let volume = work.volume(SEED);
+        let volume = work.amount(SEED);
         assert_eq!(work.parts(), 6);
         let (mut read, mut written) = (0, 0);
         for (part, name) in (0..6).zip(PHASES) {
@@ -100,7 +100,7 @@ fn what_is_live_is_what_was_written() {
         let (heard, ready) = run(Until::Live).unwrap();
         assert_eq!(heard.phases.len(), 1);
         let live = ready.live();
-        assert_eq!(live.len() as u64, work().volume(SEED).files_peak);
+        assert_eq!(live.len() as u64, work().amount(SEED).files_peak);
         for file in &live {
             let content = fs::read(place.join(&file.path)).unwrap();
             let seen = (content.len() as u64, crc32fast::hash(&content));

@@ -1,4 +1,4 @@
-//! One body for every ground, engine and filesystem that this machine serves: proved, measured, every condition held,
+//! One body for every testbed, engine and filesystem that this machine serves: proved, measured, every condition held,
 //! and nothing left behind.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
@@ -33,18 +33,18 @@ fn every_filesystem_does_every_engines_work_on_loop() {
     let desk = Desk::new();
     let mut filesystems = vec!["--filesystems", "all"];
     filesystems.extend(VARIANTS.iter().flat_map(|spec| ["--filesystem", spec]));
-    let run = race(&desk, &desk.ground(), &filesystems);
+    let run = carry_out(&desk, &desk.testbed(), &filesystems);
     for record in run.records.iter().filter(|r| r.outcome == Outcome::Skipped) {
         skipped(&format!("{} × {}", record.filesystem, record.workload), record.reason.as_deref().unwrap());
     }
     let expected = (filesystems::TABLE.len() + VARIANTS.len()) * small_sets().count();
-    let raced = run.records.iter().filter(|r| r.round == 1).count();
+    let compared = run.records.iter().filter(|r| r.round == 1).count();
     let skips = run.records.iter().filter(|r| r.outcome == Outcome::Skipped).count();
-    assert_eq!(raced + skips, expected, "each filesystem is raced or skipped with a reason");
-    assert!(raced >= 3, "a kernel without three filesystems proves little");
+    assert_eq!(compared + skips, expected, "each filesystem is compared or skipped with a reason");
+    assert!(compared >= 3, "a kernel without three filesystems proves little");
     for label in ["ext3, converted", "ext4, no atime"] {
         let record = run.records.iter().find(|r| r.filesystem == label && r.outcome != Outcome::Skipped);
-        assert!(record.is_some(), "{label} was not raced");
+        assert!(record.is_some(), "{label} was not compared");
     }
     conforms(&run);
 }
@@ -52,16 +52,16 @@ fn every_filesystem_does_every_engines_work_on_loop() {
 #[test]
 fn a_directory_does_every_engines_work() {
     let desk = Desk::new();
-    let run = race(&desk, &format!("directory:{}", desk.images().display()), &[]);
+    let run = carry_out(&desk, &format!("directory:{}", desk.images().display()), &[]);
     assert_eq!(run.records.len(), 2 * small_sets().count());
     conforms(&run);
 }
 
-fn race(desk: &Desk, ground: &str, filesystems: &[&str]) -> Run {
+fn carry_out(desk: &Desk, testbed: &str, filesystems: &[&str]) -> Run {
     let sets: Vec<&str> = small_sets().collect();
     let sets = sets.join(",");
     let work = ["run", "quick", "--workloads", &sets, "--scale", "1/16", "--rounds", "1", "--seed", "7"];
-    let place = ["--ground", ground, "--size", "512m", "--memory", "none", "--output", "run", "--quiet"];
+    let place = ["--on", testbed, "--size", "512m", "--memory", "none", "--output", "run", "--quiet"];
     let said = desk.say(&[&work[..], &place, filesystems].concat());
     assert_eq!(said.code, 0, "{said:#?}");
     desk.leaves_nothing(said.pid);
@@ -74,7 +74,7 @@ fn conforms(run: &Run) {
     for record in run.records.iter().filter(|r| r.outcome != Outcome::Skipped) {
         let name = &record.trial;
         assert_eq!((record.outcome, &record.reason), (Outcome::Done, &None), "{name}");
-        let broken: Vec<_> = record.controls.iter().filter(|c| c.held == Held::No).collect();
+        let broken: Vec<_> = record.validity.iter().filter(|c| c.held == Held::No).collect();
         assert!(broken.is_empty(), "{name}: {broken:?}");
         let did = |p: &Phase| p.ns > 0 && p.counts.values().any(|count| *count > 0);
         assert!(!record.phases.is_empty() && record.phases.iter().all(did), "{name}: {:?}", record.phases);
@@ -88,7 +88,7 @@ fn conforms(run: &Run) {
 
 fn is_mounted_as_asked(record: &Record) {
     let mounted = record.mounted.as_ref().unwrap();
-    match filesystems::find(&record.kind).filter(|_| record.ground.starts_with("loop")) {
+    match filesystems::find(&record.kind).filter(|_| record.testbed.starts_with("loop")) {
         Some(kind) => {
             let asked = kind.mount(&record.variant);
             assert_eq!(mounted.fstype, asked.fstype(), "{}", record.trial);
@@ -100,7 +100,7 @@ fn is_mounted_as_asked(record: &Record) {
 
 /// What was read back is what the engine says it wrote, before and after unmount and mount.
 fn is_proved(record: &Record) {
-    let made = record.ground.starts_with("loop");
+    let made = record.testbed.starts_with("loop");
     assert_eq!(record.trees.len(), if made { 2 } else { 1 }, "{}", record.trial);
     for tree in &record.trees {
         assert!(tree.files > 0, "{}: {tree:?}", record.trial);

@@ -24,14 +24,14 @@ use std::process::Command;
 use support::documents::{self, Block, Document};
 use support::{has_loop, project, skipped};
 
-/// An eighth of the work, once, in a window that every kind takes.
+/// An eighth of the work, once, in a volume that every kind takes.
 const SMALLER: [(&str, &str); 3] = [("--scale", "1/8"), ("--rounds", "1"), ("--size", "320m")];
-/// `fsderby doctor` ends with it where the ground loop is not usable.
+/// `fsderby doctor` ends with it where the testbed loop is not usable.
 const MISSING: i32 = fsderby::exit::MISSING as i32;
 
 #[test]
 fn every_command_of_every_document_runs() {
-    let loops = has_loop("commands on the ground loop");
+    let loops = has_loop("commands on the testbed loop");
     for document in documents::all() {
         let folder = tempfile::tempdir().unwrap();
         write_files(&document, folder.path());
@@ -88,10 +88,10 @@ impl Shell<'_> {
             return self.sh(at, line, &[0]);
         }
         self.sh(at, &format!("{line} --dry-run"), &[0]);
-        if self.loops || line.contains("--ground directory:") {
+        if self.loops || line.contains("--on directory:") {
             self.sh(at, &replaced(words, &SMALLER, true), &[0]);
         } else {
-            skipped(line, "the ground loop needs root");
+            skipped(line, "the testbed loop needs root");
             self.absent.extend(output.map(str::to_owned));
         }
     }

@@ -8,7 +8,7 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use fsderby::lab::race::INTERRUPTED;
+use fsderby::runner::rounds::INTERRUPTED;
 use fsderby::store::{self, Run, record::Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 use support::desk::Desk;
@@ -26,11 +26,11 @@ struct Going {
 impl Going {
     fn new() -> Self {
         let desk = Desk::new();
-        let ground = desk.ground();
+        let testbed = desk.testbed();
         let words =
             ["run", "quick", "--filesystems", "ext2,ext4", "--workloads", "postmark-quick", "--rounds", "1"];
         let more =
-            ["--scale", "1/8", "--size", "64m", "--memory", "16m", "--ground", &ground, "--output", "run"];
+            ["--scale", "1/8", "--size", "64m", "--memory", "16m", "--on", &testbed, "--output", "run"];
         let mut command = desk.fsderby(&[&words[..], &more].concat());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         Going { desk, child }
@@ -183,6 +183,6 @@ fn an_agent_a_keeper_or_a_worker_that_is_killed_is_one_failed_trial() {
     killed(|going| going.find("worker"), &["work: run of the workload", "signal 9"]);
     let agent = |going: &Going| going.find("agent");
     killed(agent, &["the agent ended during work: killed by signal 9"]);
-    let keeper = |going: &Going| Pid::from_raw(children(going.child.id()).first()?.cast_signed());
-    killed(keeper, &["the agent ended during work", "its keeper was killed by signal 9"]);
+    let supervisor = |going: &Going| Pid::from_raw(children(going.child.id()).first()?.cast_signed());
+    killed(supervisor, &["the agent ended during work", "its supervisor was killed by signal 9"]);
 }

@@ -47,7 +47,7 @@ fn run(images: &Path, output: &Path) -> std::process::Command {
     ]);
     // Of a seed whose small sets do not run out of files.
     command.args(["--seed", "1"]);
-    command.args(["--rounds", "2", "--size", "128m", "--memory", "32m", "--quiet", "--ground"]);
+    command.args(["--rounds", "2", "--size", "128m", "--memory", "32m", "--quiet", "--on"]);
     command.arg(format!("loop:{}", images.display())).arg("--output").arg(output);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     command

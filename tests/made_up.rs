@@ -1,7 +1,7 @@
 //! One new file and one row, with its `mod` line: nothing else adds a filesystem or a workload.
 //!
 //! The listings of CONTRIBUTING.md, as they stand there, go into a copy of the project; it is built, and the commands that
-//! CONTRIBUTING.md gives as the proof (blocks marked `sh made-up`) are run in it as they are written. The copy and its build stay in
+//! CONTRIBUTING.md gives as the integrity check (blocks marked `sh made-up`) are run in it as they are written. The copy and its build stay in
 //! the target folder, below the project's own `.cargo`, and share its built libraries: a build takes seconds, not minutes.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
@@ -42,7 +42,7 @@ fn a_made_up_filesystem_and_a_made_up_workload_are_a_file_and_a_row_each() {
     copy.sh("cargo build --offline --locked --quiet");
     copy.sh("cargo run --offline --locked --quiet -- list").contains("touch-quick", "tinyfs");
 
-    let loops = has_loop("the made-up filesystem on the ground loop");
+    let loops = has_loop("the made-up filesystem on the testbed loop");
     for line in blocks.iter().filter(|b| b.info == "sh made-up").flat_map(|b| b.text.lines()) {
         match (loops, line.contains(" run quick "), line.contains(" results/")) {
             (false, true, _) => drop(copy.sh(&format!("{line} --dry-run"))),
@@ -51,8 +51,8 @@ fn a_made_up_filesystem_and_a_made_up_workload_are_a_file_and_a_row_each() {
         }
     }
     if loops {
-        copy.raced("results/tinyfs", "tinyfs", "postmark-quick");
-        copy.raced("results/touch", "ext2", "touch-quick");
+        copy.compared("results/tinyfs", "tinyfs", "postmark-quick");
+        copy.compared("results/touch", "ext2", "touch-quick");
     }
 }
 
@@ -188,7 +188,7 @@ impl Copy {
         Said(said(&output))
     }
 
-    fn raced(&self, folder: &str, filesystem: &str, workload: &str) {
+    fn compared(&self, folder: &str, filesystem: &str, workload: &str) {
         let run = store::read(&self.project.join(folder)).unwrap();
         let current = run.current();
         assert!(current.iter().all(|r| r.outcome == Outcome::Done), "{folder}");

@@ -11,16 +11,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::agent::Mishap;
-use fsderby::agent::disk::request::Served;
-use fsderby::grounds::Ground;
-use fsderby::grounds::model::Model;
-use fsderby::lab::experiment::Experiment;
-use fsderby::lab::plan::{Plan, Rounds};
-use fsderby::lab::race::Race;
-use fsderby::lab::rerun::{Compared, candidates, rerun};
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::plan::{Plan, Rounds};
+use fsderby::runner::rerun::{Compared, candidates, rerun};
+use fsderby::runner::rounds::Runner;
+use fsderby::storage::disk::request::Served;
 use fsderby::store::machine::Machine;
 use fsderby::store::record::{ClockKind, Fidelity, FileRef, Outcome, Record};
 use fsderby::store::{self, Folder, Run};
+use fsderby::testbeds::Testbed;
+use fsderby::testbeds::model::Model;
 use fsderby_diskmodel::Op;
 use support::desk::Desk;
 use support::quiet::{Quiet, has_guests};
@@ -32,20 +32,20 @@ fn model(text: &str) -> Model {
     model
 }
 
-/// These filesystems proved on this ground, and raced for so many rounds.
-fn race(filesystems: &str, ground: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
+/// These filesystems proved on this testbed, and compared for so many rounds.
+fn carry_out(filesystems: &str, testbed: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
     let text = format!(
         "name = \"model\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [{filesystems}]\n\
          rounds = 1\nseed = 7\nscale = \"1/32\"\n"
     );
-    let plan = Experiment::parse(&text, "test").unwrap().plan(ground.name(), 1).unwrap();
+    let plan = Experiment::parse(&text, "test").unwrap().plan(testbed.name(), 1).unwrap();
     let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
     let desk = tempfile::tempdir().unwrap();
     let path = desk.path().join("run");
     let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
     let before = store::read(&path).unwrap();
     let stop = AtomicBool::new(false);
-    Race { plan: &plan, ground, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
+    Runner { plan: &plan, testbed, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
         .run(&before)
         .unwrap();
     let run = store::read(&path).unwrap();
@@ -57,13 +57,13 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
     if !has_guests("a modelled disk in virtual time") {
         return;
     }
-    let ground = model("diamondmax-plus-8");
+    let testbed = model("diamondmax-plus-8");
     // Two guests at a time, then one after the other. Btrfs checks itself with threads, ReiserFS is the oldest code.
-    let (_desk, run) = race("\"reiserfs\", \"btrfs\"", &ground, 1, 2);
+    let (_desk, run) = carry_out("\"reiserfs\", \"btrfs\"", &testbed, 1, 2);
     let records = candidates(&run);
     assert_eq!(records.len(), 4, "{:?}", run.records.iter().map(|r| &r.reason).collect::<Vec<_>>());
     let mut seen = Vec::new();
-    rerun(&run, &ground, &records, 1, 1, &mut |record, compared| {
+    rerun(&run, &testbed, &records, 1, 1, &mut |record, compared| {
         seen.push((record.trial.clone(), compared.clone()));
     })
     .unwrap();
@@ -97,10 +97,10 @@ fn a_guest_that_panics_spins_or_loses_its_disk_is_one_failed_trial() {
         (Mishap::Spin, "the guest spins"),
         (Mishap::DiskLost, "failed: Input/output error"),
     ] {
-        let mut ground = model("diamondmax-plus-8");
-        ground.mishap = Some(mishap);
-        ground.patience = Duration::from_secs(if mishap == Mishap::Spin { 15 } else { 600 });
-        let (_desk, run) = race("\"ext4\"", &ground, 0, 1);
+        let mut testbed = model("diamondmax-plus-8");
+        testbed.mishap = Some(mishap);
+        testbed.patience = Duration::from_secs(if mishap == Mishap::Spin { 15 } else { 600 });
+        let (_desk, run) = carry_out("\"ext4\"", &testbed, 0, 1);
         let [record] = &run.records[..] else { panic!("{:?}", run.records) };
         let reason = record.reason.as_deref().unwrap_or_default();
         assert_eq!(record.outcome, Outcome::Failed, "{mishap:?}: {reason}");
@@ -117,34 +117,27 @@ fn what_cannot_be_modelled_is_refused_with_what_to_write() {
         assert_eq!(said.code, code, "{arguments:?}: {said:?}");
         assert!(said.err.contains(words), "{arguments:?}: {}", said.err);
     };
-    refused(&["--ground", "model:"], 2, "needs a disk");
-    refused(&["--ground", "model:diamondmax"], 2, "diamondmax-plus-8");
-    refused(&["--ground", "model:./none.toml"], 2, "none.toml");
-    refused(&["--ground", "model:zero,mips=300"], 2, "250 and 500");
-    refused(&["--ground", "model:zero,offset=5"], 2, "whole mebibytes");
-    refused(&["--ground", "model:zero,colour=red"], 2, "says nothing about a model");
-    refused(&["--ground", "loop", "--jobs", "2"], 2, "would disturb each other");
+    refused(&["--on", "model:"], 2, "needs a disk");
+    refused(&["--on", "model:diamondmax"], 2, "diamondmax-plus-8");
+    refused(&["--on", "model:./none.toml"], 2, "none.toml");
+    refused(&["--on", "model:zero,mips=300"], 2, "250 and 500");
+    refused(&["--on", "model:zero,offset=5"], 2, "whole mebibytes");
+    refused(&["--on", "model:zero,colour=red"], 2, "says nothing about a model");
+    refused(&["--on", "loop", "--jobs", "2"], 2, "would disturb each other");
     desk.file("half.toml", "name = \"half\"\n");
-    refused(&["--ground", "model:./half.toml"], 2, "half.toml is not understood");
+    refused(&["--on", "model:./half.toml"], 2, "half.toml is not understood");
     desk.file("noise.toml", [0xff, 0xfe, 0x00]);
-    refused(&["--ground", "model:./noise.toml"], 2, "noise.toml");
+    refused(&["--on", "model:./noise.toml"], 2, "noise.toml");
 }
 
 #[test]
 fn a_window_beyond_the_disk_is_refused_before_anything_is_made() {
-    if !has_guests("a window beyond the disk") {
+    if !has_guests("a volume beyond the disk") {
         return;
     }
     let desk = Desk::new();
-    let said = desk.say(&[
-        "run",
-        "--ground",
-        "model:diamondmax-plus-8,offset=38g",
-        "--size",
-        "4g",
-        "--output",
-        "run",
-    ]);
+    let said =
+        desk.say(&["run", "--on", "model:diamondmax-plus-8,offset=38g", "--size", "4g", "--output", "run"]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("do not fit on the disk"), "{}", said.err);
     assert!(!desk.path("run").exists());
@@ -155,9 +148,9 @@ fn only_runs_in_virtual_time_can_be_run_again() {
     let desk = Desk::new();
     let site = desk.path("site");
     std::fs::create_dir(&site).unwrap();
-    let ground = format!("directory:{}", site.display());
+    let testbed = format!("directory:{}", site.display());
     let run =
-        ["run", "--ground", &ground, "--workloads", "postmark-quick", "--scale", "1/64", "--memory", "none"];
+        ["run", "--on", &testbed, "--workloads", "postmark-quick", "--scale", "1/64", "--memory", "none"];
     let said = desk.say(&[&run[..], &["--rounds", "1", "--output", "run"]].concat());
     assert!(matches!(said.code, 0 | 4), "{said:?}");
     let said = desk.say(&["verify", "run", "--rerun"]);
@@ -176,8 +169,8 @@ fn cells_that_are_known_come_out_as_they_did() {
     let known: BTreeMap<String, BTreeMap<String, String>> = toml::from_str(KNOWN).unwrap();
     let mut seen = BTreeMap::new();
     for disk in ["diamondmax-plus-8", "ssd-sata"] {
-        let ground = model(disk);
-        let (desk, run) = race("\"ext4\", \"ntfs\", \"reiserfs\"", &ground, 0, 2);
+        let testbed = model(disk);
+        let (desk, run) = carry_out("\"ext4\", \"ntfs\", \"reiserfs\"", &testbed, 0, 2);
         for record in &run.records {
             assert_eq!(record.outcome, Outcome::Done, "{}: {:?}", record.trial, record.reason);
             seen.insert(format!("{disk} {}", record.filesystem), cell(&desk.path().join("run"), record));
@@ -209,7 +202,7 @@ fn cells_that_are_known_come_out_as_they_did() {
 /// What decides a cell, and what came of it. `where` has no times and no order: on these filesystems another build of ours, which is
 /// faster or slower, has the same.
 fn cell(run: &Path, record: &Record) -> BTreeMap<String, String> {
-    let mut cell = record.ingredients.clone();
+    let mut cell = record.provenance.clone();
     let file = |file: &Option<FileRef>| file.as_ref().unwrap().clone();
     let (requests, console) = (file(&record.requests), file(&record.console));
     let bytes = std::fs::read(run.join(&requests.path)).unwrap();

@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use fsderby::agent::channel::decode;
-use fsderby::agent::protocol::{Event, ImageState, Job, Role, Step};
+use fsderby::agent::protocol::{Event, ImageState, Job, Purpose, Step};
 use fsderby::filesystems::{self, TABLE, Variant, accept};
-use fsderby::grounds::{self, Moment};
-use fsderby::lab::experiment::Experiment;
-use fsderby::lab::plan::{Entrant, Plan};
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::plan::{Candidate, Plan};
+use fsderby::testbeds::{self, Moment};
 use fsderby::workloads::Until;
 use support::{desk::Desk, has_loop};
 
@@ -28,12 +28,12 @@ fn plan_of(workload: &str, filesystems: &str) -> Plan {
     Experiment::parse(&text, "test").unwrap().plan("loop".into(), 1).unwrap()
 }
 
-/// The proof's job and the first round's.
-fn jobs(plan: &Plan, ground: &str, token: &str) -> [Job; 2] {
+/// The integrity check's job and the first round's.
+fn jobs(plan: &Plan, testbed: &str, token: &str) -> [Job; 2] {
     let device =
-        grounds::parse(ground).unwrap().device(&Moment { image: ImageState::Sparse, ..plan.moment(1, 0) });
+        testbeds::parse(testbed).unwrap().device(&Moment { image: ImageState::Sparse, ..plan.moment(1, 0) });
     let job = |trial| plan.job(&trial, 1, device.clone(), token);
-    [job(plan.proofs().next().unwrap()), job(plan.round(1).next().unwrap())]
+    [job(plan.integrity_checks().next().unwrap()), job(plan.round(1).next().unwrap())]
 }
 
 fn names(job: &Job) -> Vec<String> {
@@ -41,14 +41,14 @@ fn names(job: &Job) -> Vec<String> {
 }
 
 /// What is expected of a kind, from the words of the method and not from the code that plans.
-fn expected(variant: &Variant, kind: &str, role: Role) -> Vec<String> {
+fn expected(variant: &Variant, kind: &str, purpose: Purpose) -> Vec<String> {
     let kind = filesystems::find(kind).unwrap();
     let has_check = kind.check().is_some();
     let mut steps = vec!["reset"];
     steps.extend(kind.make(variant).iter().map(|_| "make"));
     steps.push("mount");
     steps.extend(&BEFORE[..6]);
-    if role == Role::Proof {
+    if purpose == Purpose::Integrity {
         steps.extend(READ_BACK.iter().filter(|step| has_check || **step != "check-filled"));
     }
     steps.extend(["empty", "space-emptied", "unmount"]);
@@ -93,10 +93,11 @@ fn every_kind_takes_the_same_steps() {
         let converted = Variant { conversion: true, ..Variant::default() };
         let variants = [Variant::default(), converted];
         for variant in variants.into_iter().filter(|v| accept(*kind, v).is_ok()) {
-            let entrant = Entrant { label: "x".into(), kind: kind.name().into(), variant: variant.clone() };
-            let plan = Plan { entrants: vec![entrant], ..plan("filesystems = ['ext4']") };
+            let candidate =
+                Candidate { label: "x".into(), kind: kind.name().into(), variant: variant.clone() };
+            let plan = Plan { candidates: vec![candidate], ..plan("filesystems = ['ext4']") };
             for job in jobs(&plan, "loop", "") {
-                assert_eq!(names(&job), expected(&variant, kind.name(), job.role), "{}", job.trial);
+                assert_eq!(names(&job), expected(&variant, kind.name(), job.purpose), "{}", job.trial);
             }
         }
     }
@@ -134,7 +135,7 @@ fn the_agent_carries_the_steps_out_in_the_planned_order_and_keeps_silent_while_i
     let desk = Desk::new();
     for workload in ["postmark-quick", "coldread-quick"] {
         let plan = plan_of(workload, "[[filesystem]]\nkind = 'ext3-ordered'\nconversion = true");
-        for job in jobs(&plan, &desk.ground(), &format!("{}-order", std::process::id())) {
+        for job in jobs(&plan, &desk.testbed(), &format!("{}-order", std::process::id())) {
             let events = carry_out(&job);
             check(&job, &events);
             desk.leaves_nothing(std::process::id());

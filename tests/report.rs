@@ -9,10 +9,10 @@ use std::process::Output;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fsderby::lab::experiment::Experiment;
-use fsderby::lab::plan::{Plan, Rounds};
-use fsderby::lab::race::{Race, Watch};
-use fsderby::lab::skips::Skip;
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::plan::{Plan, Rounds};
+use fsderby::runner::rounds::{Runner, Watch};
+use fsderby::runner::skips::Skip;
 use fsderby::store::machine::Machine;
 use fsderby::store::record::Record;
 use fsderby::store::{self, Folder};
@@ -41,7 +41,7 @@ impl Watch for Silent {
 }
 
 /// A run in which the two kinds of FAT are skipped.
-fn raced(within: &Path) -> PathBuf {
+fn compared(within: &Path) -> PathBuf {
     let path = within.join("run");
     let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("scripted".into(), 1).unwrap();
     let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
@@ -54,10 +54,10 @@ fn raced(within: &Path) -> PathBuf {
     };
     let works = ["postmark-quick", "maildir-quick"];
     let skips: Vec<Skip> = works.iter().flat_map(|w| [skip("fat16", w), skip("fat32", w)]).collect();
-    let (ground, stop) = (Scripted::well(), AtomicBool::new(false));
-    let race = Race {
+    let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
+    let race = Runner {
         plan: &plan,
-        ground: &ground,
+        testbed: &testbed,
         folder: &mut folder,
         skips: &skips,
         watch: &mut Silent,
@@ -81,7 +81,7 @@ fn printed(run: &Path, options: &[&str]) -> String {
 #[test]
 fn the_terminal_shows_who_raced_and_says_once_who_did_not() {
     let folder = tempfile::tempdir().unwrap();
-    let run = raced(folder.path());
+    let run = compared(folder.path());
     for options in [&[][..], &["--all"]] {
         let text = printed(&run, options);
         assert_eq!(text.matches("fat16").count(), 1, "{text}");
@@ -96,7 +96,7 @@ fn the_terminal_shows_who_raced_and_says_once_who_did_not() {
 #[test]
 fn every_format_is_written_and_holds_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let run = raced(folder.path());
+    let run = compared(folder.path());
     let files = ["--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"];
     assert_eq!(printed(&run, &files), "", "files alone print nothing");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
@@ -110,14 +110,14 @@ fn every_format_is_written_and_holds_the_run() {
     assert_eq!(csv.lines().filter(|l| l.contains(",skipped,")).count(), 4);
 
     let json: serde_json::Value = serde_json::from_str(&printed(&run, &["--json"])).unwrap();
-    assert_eq!(json["trials"].as_array().map(Vec::len), Some(4 + 4 + 20), "skips, proofs, trials");
+    assert_eq!(json["trials"].as_array().map(Vec::len), Some(4 + 4 + 20), "skips, integrity checks, trials");
     assert_eq!(json["summary"]["filesystems"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
 fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let run = raced(folder.path());
+    let run = compared(folder.path());
     for (option, name) in [("--html", "r.html"), ("--markdown", "r.md"), ("--csv", "r.csv")] {
         std::fs::write(folder.path().join(name), "mine").unwrap();
         let output = report(&run, &[option, name]);
@@ -131,7 +131,7 @@ fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
 #[test]
 fn a_torn_line_is_told_in_every_format_for_people() {
     let kept = tempfile::tempdir().unwrap();
-    let run = raced(kept.path());
+    let run = compared(kept.path());
     let trials = run.join("trials.jsonl");
     let text = std::fs::read(&trials).unwrap();
     std::fs::write(&trials, &text[..text.len() - 40]).unwrap();

@@ -1,4 +1,4 @@
-//! The whole way from a plan to stored records, on a scripted ground: nothing here needs root or a disk.
+//! The whole way from a plan to stored records, on a scripted testbed: nothing here needs root or a disk.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fsderby::agent::protocol::{At, Event, Role};
-use fsderby::grounds::{Next, Stamped};
-use fsderby::lab::experiment::Experiment;
-use fsderby::lab::plan::{Plan, Rounds};
-use fsderby::lab::race::{Finish, INTERRUPTED, Race, Watch};
-use fsderby::lab::skips::Skip;
-use fsderby::lab::verify::verify;
+use fsderby::agent::protocol::{At, Event, Purpose};
+use fsderby::analysis::verify::verify;
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::plan::{Plan, Rounds};
+use fsderby::runner::rounds::{Finish, INTERRUPTED, Runner, Watch};
+use fsderby::runner::skips::Skip;
 use fsderby::store::machine::Machine;
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder, Run};
-use support::scripted::{Scripted, is_proof};
+use fsderby::testbeds::{Next, Stamped};
+use support::scripted::{Scripted, is_integrity};
 
 const EXPERIMENT: &str = r#"
 name = "scripted"
@@ -47,15 +47,15 @@ impl Watch for Quiet {
 }
 
 /// With a trial's name, Ctrl-C when that begins.
-fn race(folder: &Path, plan: &Plan, ground: &Scripted, stop_at: Option<&str>) -> (Finish, Run) {
-    let (finish, run) = tried(folder, plan, ground, stop_at);
+fn carry_out(folder: &Path, plan: &Plan, testbed: &Scripted, stop_at: Option<&str>) -> (Finish, Run) {
+    let (finish, run) = tried(folder, plan, testbed, stop_at);
     (finish.unwrap(), run)
 }
 
 fn tried(
     folder: &Path,
     plan: &Plan,
-    ground: &Scripted,
+    testbed: &Scripted,
     stop_at: Option<&str>,
 ) -> (anyhow::Result<Finish>, Run) {
     let path = folder.join("run");
@@ -65,17 +65,17 @@ fn tried(
     };
     let before = store::read(&path).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
-    *ground.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
+    *testbed.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
     let finish =
-        Race { plan, ground, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs: 1, stop: &stop }
+        Runner { plan, testbed, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs: 1, stop: &stop }
             .run(&before);
     (finish, store::read(&path).unwrap())
 }
 
 /// The run, and its folder for as long as it is kept.
-fn raced(ground: Scripted) -> (tempfile::TempDir, Run) {
+fn compared(testbed: Scripted) -> (tempfile::TempDir, Run) {
     let folder = tempfile::tempdir().unwrap();
-    let run = race(folder.path(), &plan(), &ground, None).1;
+    let run = carry_out(folder.path(), &plan(), &testbed, None).1;
     (folder, run)
 }
 
@@ -86,9 +86,9 @@ fn outcomes(run: &Run, trial: &str) -> Vec<Outcome> {
 #[test]
 fn a_good_run_is_proved_measured_and_verifies() {
     let folder = tempfile::tempdir().unwrap();
-    let (finish, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    let (finish, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    assert_eq!(run.records.len(), 6 + 2 * 6, "a proof for each cell and two rounds");
+    assert_eq!(run.records.len(), 6 + 2 * 6, "an integrity check for each cell and two rounds");
     assert!(
         run.records.iter().all(|r| r.outcome == Outcome::Done),
         "{:?}",
@@ -97,7 +97,7 @@ fn a_good_run_is_proved_measured_and_verifies() {
     let found = verify(&run);
     assert_eq!(found.wrong, Vec::<String>::new());
     assert!(found.metrics > 300 && found.histograms == 18, "{found:?}");
-    let measured = run.records.iter().find(|r| r.role == Role::Measure).unwrap();
+    let measured = run.records.iter().find(|r| r.purpose == Purpose::Measure).unwrap();
     let rate = measured.metric("transactions.rate").unwrap();
     let ns = measured.phases.iter().find(|p| p.name == "transactions").unwrap().ns;
     assert!((rate.value - 1000.0 / (ns as f64 / 1e9)).abs() < 1e-9 && rate.headline);
@@ -116,14 +116,14 @@ fn two_runs_of_one_seed_take_the_same_order_and_another_seed_another() {
     assert_eq!(first.len(), 3, "every filesystem goes first in some round");
 }
 
-/// One control after the other is broken; each voids its trial, which is then repeated twice and no more.
+/// One validity check after the other is broken; each voids its trial, which is then repeated twice and no more.
 #[test]
 fn each_control_that_fails_voids_the_trial_with_its_name() {
     let break_probe = |probe: &'static str, counter: &'static str, value: u64| {
         Scripted::event(move |job, event| {
             if let Event::Probe { name, raw } = event
                 && name == probe
-                && !is_proof(job)
+                && !is_integrity(job)
             {
                 raw.insert(counter.to_owned(), value);
             }
@@ -137,7 +137,7 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
             "r01/postmark-quick/ext4",
             Scripted::event(|job, event| {
                 if let Event::Mounted(mounted) = event
-                    && !is_proof(job)
+                    && !is_integrity(job)
                 {
                     mounted.fstype = "tmpfs".into();
                 }
@@ -150,23 +150,23 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
                 if let Event::Step { clock_ns, .. }
                 | Event::Done { clock_ns, .. }
                 | Event::Bye { clock_ns, .. } = event
-                    && !is_proof(job)
+                    && !is_integrity(job)
                 {
                     *clock_ns += *clock_ns / 20;
                 }
             }),
         ),
     ];
-    for (control, trial, ground) in cases {
-        let (_kept, run) = raced(ground);
-        assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "{control}");
+    for (check, trial, testbed) in cases {
+        let (_kept, run) = compared(testbed);
+        assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "{check}");
         let record = run.records.iter().find(|r| r.trial == trial).unwrap();
         assert!(
-            record.reason.as_ref().unwrap().starts_with(&format!("control {control}:")),
+            record.reason.as_ref().unwrap().starts_with(&format!("validity check {check}:")),
             "{:?}",
             record.reason
         );
-        assert!(record.controls.iter().any(|c| c.name == control && c.held == Held::No));
+        assert!(record.validity.iter().any(|c| c.name == check && c.held == Held::No));
         assert!(record.metrics.is_empty(), "a void trial has raw values and no metrics");
         assert_eq!(verify(&run).wrong, Vec::<String>::new());
     }
@@ -181,13 +181,13 @@ fn caches_that_were_not_dropped_void_a_cold_trial() {
         }
     });
     let plan = Plan { cold: true, ..plan() };
-    let (_, run) = race(folder.path(), &plan, &warm, None);
+    let (_, run) = carry_out(folder.path(), &plan, &warm, None);
     assert!(
         run.records
             .iter()
-            .all(|r| r.outcome == Outcome::Void && r.reason.as_ref().unwrap().contains("control cold"))
+            .all(|r| r.outcome == Outcome::Void && r.reason.as_ref().unwrap().contains("validity check cold"))
     );
-    let (_, run) = race(&folder.path().join("good"), &plan, &Scripted::well(), None);
+    let (_, run) = carry_out(&folder.path().join("good"), &plan, &Scripted::well(), None);
     assert!(run.records.iter().all(|r| r.outcome == Outcome::Done));
 }
 
@@ -204,15 +204,16 @@ fn reads_that_do_not_reach_the_device_after_a_cold_start_void_the_trial() {
     // Each part reads 40,000,000 bytes; one in a hundred may be missing.
     for (bytes, outcome) in [(39_500_000, Outcome::Void), (39_700_000, Outcome::Done)] {
         let folder = tempfile::tempdir().unwrap();
-        let (_, run) = race(folder.path(), &plan(), &reading(bytes), None);
-        for record in run.records.iter().filter(|r| r.role == Role::Measure) {
+        let (_, run) = carry_out(folder.path(), &plan(), &reading(bytes), None);
+        for record in run.records.iter().filter(|r| r.purpose == Purpose::Measure) {
             assert_eq!((record.outcome, record.parts.len()), (outcome, 6), "{:?}", record.reason);
-            let named = record.reason.as_ref().is_none_or(|why| why.starts_with("control cold start:"));
+            let named =
+                record.reason.as_ref().is_none_or(|why| why.starts_with("validity check cold start:"));
             assert!(named, "{:?}", record.reason);
             assert_eq!(record.probe("block_io", "bytes_read"), Some(6 * bytes), "the parts' sum");
             assert_eq!(record.probe("block_io", "volatile_cache"), Some(1), "a state is no sum");
         }
-        assert!(run.records.iter().any(|r| r.role == Role::Measure));
+        assert!(run.records.iter().any(|r| r.purpose == Purpose::Measure));
         assert_eq!(verify(&run).wrong, Vec::<String>::new());
     }
 }
@@ -232,22 +233,22 @@ fn a_host_that_remembers_the_image_or_misses_writes_voids_the_trial() {
     let cached = &[("cached_bytes", 4096)];
     let lost = &[("bytes_written", 4096), ("bytes_read", 1 << 40), ("flushes", 9999)];
     let cold = Plan { cold: true, ..plan() };
-    for (plan, ground, control, outcome, held) in [
+    for (plan, testbed, check, outcome, held) in [
         (plan(), witnessed("host_cache", cached), "host cache", Outcome::Done, Held::Label),
         (cold, witnessed("host_cache", cached), "host cache", Outcome::Void, Held::No),
         (plan(), witnessed("host_block_io", lost), "host counters", Outcome::Void, Held::No),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let (_, run) = race(folder.path(), &plan, &ground, None);
+        let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
         let record = run.records.iter().find(|r| !r.probes.is_empty()).unwrap();
-        let found = record.controls.iter().find(|c| c.name == control).map(|c| c.held);
+        let found = record.validity.iter().find(|c| c.name == check).map(|c| c.held);
         assert_eq!((record.outcome, found), (outcome, Some(held)), "{:?}", record.reason);
     }
 }
 
 #[test]
 fn a_lost_event_voids_the_trial_and_a_repeat_may_do_better() {
-    let (_kept, run) = raced(Scripted::altered(|job, mut events| {
+    let (_kept, run) = compared(Scripted::altered(|job, mut events| {
         if job.attempt == 1 && job.trial == "r01/postmark-quick/xfs" {
             events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
         }
@@ -264,7 +265,7 @@ fn a_lost_event_voids_the_trial_and_a_repeat_may_do_better() {
 
 #[test]
 fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
-    let (_kept, run) = raced(Scripted::event(|job, event| {
+    let (_kept, run) = compared(Scripted::event(|job, event| {
         if let Event::Tree(tree) = event
             && tree.at == At::Remounted
             && job.trial.ends_with("/xfs")
@@ -273,8 +274,11 @@ fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
         }
     }));
     assert_eq!(outcomes(&run, "proof/postmark-quick/xfs"), [Outcome::Failed], "not repeated");
-    assert!(outcomes(&run, "r01/postmark-quick/xfs").is_empty(), "what failed its proof is not measured");
-    assert_eq!(outcomes(&run, "r01/postmark-quick/ext4"), [Outcome::Done], "the others race on");
+    assert!(
+        outcomes(&run, "r01/postmark-quick/xfs").is_empty(),
+        "what failed its integrity check is not measured"
+    );
+    assert_eq!(outcomes(&run, "r01/postmark-quick/ext4"), [Outcome::Done], "the others go on");
 }
 
 #[test]
@@ -289,29 +293,29 @@ fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem()
             _ => {}
         }
     });
-    let (_, run) = race(folder.path(), &cut, &lossy, None);
+    let (_, run) = carry_out(folder.path(), &cut, &lossy, None);
     let of =
         |name: &str| run.records.iter().find(|r| r.trial == format!("r01/maildir-quick/{name}")).unwrap();
     let value = |name: &str, metric: &str| of(name).metric(metric).map(|m| m.value);
-    let parts = ["return.repair.time", "return.mount.time", "return.first_file.time"];
+    let parts = ["recovery.repair.time", "recovery.mount.time", "recovery.first_file.time"];
     for name in ["ext4", "ext2"] {
         assert_eq!(of(name).outcome, Outcome::Done, "{:?}", of(name).reason);
         let sum: f64 = parts.iter().filter_map(|part| value(name, part)).sum();
-        assert!((value(name, "return.time").unwrap() - sum).abs() < 1e-9 && sum > 0.0);
+        assert!((value(name, "recovery.time").unwrap() - sum).abs() < 1e-9 && sum > 0.0);
         assert_eq!(value(name, "transactions.rate"), None, "work that was cut short has no rate");
     }
     assert_eq!((value("ext4", parts[0]).is_some(), value("ext2", parts[0]).is_some()), (false, true));
-    let held = |name: &str| of(name).controls.iter().find(|c| c.name == "survivors").unwrap().held;
+    let held = |name: &str| of(name).validity.iter().find(|c| c.name == "survivors").unwrap().held;
     assert_eq!((held("ext4"), held("ext2"), held("xfs")), (Held::Yes, Held::Label, Held::No));
     assert_eq!(outcomes(&run, "r01/maildir-quick/xfs"), [Outcome::Failed], "not repeated");
     assert!(of("xfs").reason.as_ref().unwrap().contains("2 are missing"));
-    assert_eq!(outcomes(&run, "proof/maildir-quick/xfs"), [Outcome::Done], "a proof is not cut");
+    assert_eq!(outcomes(&run, "proof/maildir-quick/xfs"), [Outcome::Done], "an integrity check is not cut");
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
 #[test]
 fn a_failed_step_and_a_lost_agent_are_one_failed_trial_each() {
-    let (_kept, run) = raced(Scripted::altered(|job, mut events| {
+    let (_kept, run) = compared(Scripted::altered(|job, mut events| {
         match job.trial.as_str() {
             "r01/postmark-quick/ext2" => {
                 let failed = Event::Failed {
@@ -345,11 +349,11 @@ fn an_interrupted_round_is_repeated_whole() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan();
     let second = plan.round(2).nth(1).unwrap().name();
-    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), Some(&second));
+    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), Some(&second));
     assert_eq!(finish, Finish { rounds: 1, interrupted: true });
     let last = run.records.last().unwrap();
     assert_eq!((last.outcome, last.reason.as_deref()), (Outcome::Void, Some(INTERRUPTED)));
-    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), None);
+    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
     let first = plan.round(2).next().unwrap().name();
     assert_eq!(
@@ -372,13 +376,13 @@ fn place(record: &Record) -> (u32, u32) {
 #[test]
 fn trials_that_share_a_launch_have_records_of_their_own_in_the_plans_order() {
     let (alone, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut ground = Scripted::well();
-    ground.console = (0..5).map(|n| format!("line {n}")).collect();
-    let (_, before) = race(alone.path(), &plan(), &ground, None);
-    ground.launches.lock().unwrap().clear();
-    let (finish, run) = race(shared.path(), &together(), &ground, None);
+    let mut testbed = Scripted::well();
+    testbed.console = (0..5).map(|n| format!("line {n}")).collect();
+    let (_, before) = carry_out(alone.path(), &plan(), &testbed, None);
+    testbed.launches.lock().unwrap().clear();
+    let (finish, run) = carry_out(shared.path(), &together(), &testbed, None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    let launches = ground.launches.lock().unwrap();
+    let launches = testbed.launches.lock().unwrap();
     let of_round_1: Vec<String> = plan().round(1).map(|t| t.name()).collect();
     let expected: Vec<&[String]> =
         vec![&of_round_1[..2], &of_round_1[2..3], &of_round_1[3..5], &of_round_1[5..]];
@@ -388,7 +392,7 @@ fn trials_that_share_a_launch_have_records_of_their_own_in_the_plans_order() {
     for (one, other) in before.records.iter().zip(&run.records) {
         assert_eq!((&one.trial, one.outcome), (&other.trial, other.outcome));
         assert_eq!((&one.steps, &one.probes, &one.metrics), (&other.steps, &other.probes, &other.metrics));
-        assert_eq!(one.controls, other.controls);
+        assert_eq!(one.validity, other.validity);
         let lines = |run: &Run, r: &Record| {
             std::fs::read_to_string(run.folder.join(&r.console.as_ref().unwrap().path)).unwrap()
         };
@@ -402,14 +406,14 @@ fn a_lost_launch_loses_its_running_trial_and_the_rest_is_launched_again() {
     let plan = Plan { trials_per_boot: 3, ..plan() };
     let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
     let lost = names[1].clone();
-    let ground = Scripted::altered(move |job, mut events| {
+    let testbed = Scripted::altered(move |job, mut events| {
         if job.trial == lost {
             events.truncate(6);
         }
         events
     });
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = race(folder.path(), &plan, &ground, None);
+    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
     let outcome = |name: &String| outcomes(&run, name);
     assert_eq!(outcome(&names[0]), [Outcome::Done]);
     assert_eq!(outcome(&names[1]), [Outcome::Failed]);
@@ -425,16 +429,16 @@ fn a_lost_event_voids_its_trial_and_what_comes_after_it_is_launched_again() {
     let plan = Plan { trials_per_boot: 3, ..plan() };
     let first = plan.round(1).next().unwrap().name();
     let lost = first.clone();
-    let ground = Scripted::altered(move |job, mut events| {
+    let testbed = Scripted::altered(move |job, mut events| {
         if job.trial == lost && job.attempt == 1 {
             events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
         }
         events
     });
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = race(folder.path(), &plan, &ground, None);
+    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
     assert_eq!(outcomes(&run, &first), [Outcome::Void, Outcome::Done]);
-    let launches = ground.launches.lock().unwrap();
+    let launches = testbed.launches.lock().unwrap();
     assert_eq!(launches[2..5].iter().map(Vec::len).collect::<Vec<_>>(), [3, 2, 3]);
     assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
 }
@@ -444,7 +448,7 @@ fn an_interrupted_launch_voids_only_its_running_trial() {
     let plan = Plan { trials_per_boot: 3, ..plan() };
     let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
     let folder = tempfile::tempdir().unwrap();
-    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), Some(&names[1]));
+    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), Some(&names[1]));
     assert!(finish.interrupted);
     let ends = |name| {
         (outcomes(&run, name), run.records.iter().find(|r| r.trial == *name).map(|r| r.reason.clone()))
@@ -452,7 +456,7 @@ fn an_interrupted_launch_voids_only_its_running_trial() {
     assert_eq!(ends(&names[0]), (vec![Outcome::Done], Some(None)));
     assert_eq!(ends(&names[1]), (vec![Outcome::Void], Some(Some(INTERRUPTED.into()))));
     assert_eq!(ends(&names[2]), (vec![], None), "it had not begun");
-    let (finish, run) = race(folder.path(), &plan, &Scripted::well(), None);
+    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
     assert_eq!(outcomes(&run, &names[0]), [Outcome::Done, Outcome::Done], "the round is repeated whole");
     let first_again = run.records.iter().rfind(|r| r.trial == names[0]).map(place);
@@ -465,12 +469,12 @@ fn what_cannot_be_launched_is_one_failed_trial_once_others_were_launched() {
     let plan = Plan { trials_per_boot: 3, ..plan() };
     let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
     let full = names[1].clone();
-    let mut ground = Scripted::well();
+    let mut testbed = Scripted::well();
     // The folder of images is full while this trial is among those to be launched.
-    ground.refuse =
+    testbed.refuse =
         Box::new(move |jobs| jobs.iter().any(|j| j.trial == full).then(|| "no space in /var/tmp".to_owned()));
     let folder = tempfile::tempdir().unwrap();
-    let (finish, run) = race(folder.path(), &plan, &ground, None);
+    let (finish, run) = carry_out(folder.path(), &plan, &testbed, None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
     let record = |name: &String| run.records.iter().find(|r| r.trial == *name).unwrap();
     assert_eq!(outcomes(&run, &names[1]), [Outcome::Failed]);
@@ -483,10 +487,10 @@ fn what_cannot_be_launched_is_one_failed_trial_once_others_were_launched() {
 
 #[test]
 fn a_run_that_can_launch_nothing_ends_with_the_reason() {
-    let mut ground = Scripted::well();
-    ground.refuse = Box::new(|_| Some("no space in /var/tmp".to_owned()));
+    let mut testbed = Scripted::well();
+    testbed.refuse = Box::new(|_| Some("no space in /var/tmp".to_owned()));
     let folder = tempfile::tempdir().unwrap();
-    let (finish, run) = tried(folder.path(), &plan(), &ground, None);
+    let (finish, run) = tried(folder.path(), &plan(), &testbed, None);
     assert!(finish.is_err_and(|e| e.to_string() == "no space in /var/tmp"));
     assert!(run.records.is_empty());
 }
@@ -494,10 +498,10 @@ fn a_run_that_can_launch_nothing_ends_with_the_reason() {
 #[test]
 fn a_trial_whose_power_is_cut_is_alone_in_its_launch() {
     let plan = Plan { power_cut: Some("50%".parse().unwrap()), ..together() };
-    let ground = Scripted::well();
+    let testbed = Scripted::well();
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = race(folder.path(), &plan, &ground, None);
-    for launch in ground.launches.lock().unwrap().iter() {
+    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
+    for launch in testbed.launches.lock().unwrap().iter() {
         assert!(launch.len() == 1 || launch[0].starts_with("proof/"), "{launch:?}");
     }
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
@@ -506,7 +510,7 @@ fn a_trial_whose_power_is_cut_is_alone_in_its_launch() {
 #[test]
 fn two_records_at_one_place_of_a_launch_are_found() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, mut run) = race(folder.path(), &together(), &Scripted::well(), None);
+    let (_, mut run) = carry_out(folder.path(), &together(), &Scripted::well(), None);
     run.records[1].circumstances.launch = run.records[0].circumstances.launch;
     assert!(verify(&run).wrong.iter().any(|w| w.contains("launch 1")), "{:?}", verify(&run).wrong);
     run.plan.trials_per_boot = 1;
@@ -516,7 +520,7 @@ fn two_records_at_one_place_of_a_launch_are_found() {
 #[test]
 fn an_altered_line_is_found_and_a_torn_one_only_noted() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     let path = run.folder.join("trials.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
 
@@ -534,7 +538,7 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
     let torn = store::read(&run.folder).unwrap();
     assert_eq!((torn.torn.len(), torn.damage.len(), torn.records.len()), (1, 0, 17));
-    let (finish, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    let (finish, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     assert_eq!(finish.rounds, 2);
     assert_eq!(run.current().len(), 18);
     assert_eq!((run.torn.len(), verify(&run).wrong.len()), (1, 0), "the torn line stays, noted");
@@ -543,7 +547,7 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
 #[test]
 fn an_altered_histogram_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     let file = run.folder.join(&run.records[0].histograms[0].path);
     std::fs::write(file, "{}").unwrap();
     assert!(verify(&run).wrong.iter().any(|w| w.contains("is altered")));
@@ -554,7 +558,7 @@ fn a_console_is_kept_whole_and_an_altered_one_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let mut talks = Scripted::well();
     talks.console = (0..40).map(|n| format!("line {n}")).collect();
-    let (_, run) = race(folder.path(), &plan(), &talks, None);
+    let (_, run) = carry_out(folder.path(), &plan(), &talks, None);
     let kept = run.records.iter().filter(|r| r.outcome == Outcome::Done);
     let paths: Vec<_> = kept.map(|r| run.folder.join(&r.console.as_ref().unwrap().path)).collect();
     let text = std::fs::read_to_string(&paths[3]).unwrap();
@@ -567,7 +571,7 @@ fn a_console_is_kept_whole_and_an_altered_one_is_found() {
 #[test]
 fn a_figure_changed_together_with_its_checksum_is_still_found() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, mut run) = race(folder.path(), &plan(), &Scripted::well(), None);
+    let (_, mut run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     run.records[8].metrics[0].value *= 1.1;
     let wrong = verify(&run).wrong;
     assert!(wrong.iter().any(|w| w.contains("is not what its raw values give")), "{wrong:?}");

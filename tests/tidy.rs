@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use fsderby::{filesystems, grounds, lab, probes, workloads};
+use fsderby::{filesystems, probes, runner, testbeds, workloads};
 use support::{project, skipped};
 
 const LONG: usize = 700;
@@ -99,29 +99,32 @@ fn words_are_found_by_themselves_only() {
 }
 
 #[test]
-fn lab_agent_report_and_verdict_name_no_kind() {
+fn no_part_but_filesystems_names_a_kind() {
     for folder in
-        ["src/lab", "src/agent", "src/report", "src/verdict", "src/store", "src/probes", "src/grounds"]
+        ["src/runner", "src/agent", "src/report", "src/analysis", "src/store", "src/probes", "src/testbeds"]
     {
         assert_eq!(mentions(&files(folder, "rs"), kinds()), Vec::<String>::new());
     }
 }
 
 #[test]
-fn a_workload_knows_neither_filesystem_nor_ground() {
+fn a_workload_knows_neither_filesystem_nor_testbed() {
     let files = files("src/workloads", "rs");
     assert_eq!(mentions(&files, kinds()), Vec::<String>::new());
     assert_eq!(
-        mentions(&files, ["crate::grounds", "crate::filesystems", "crate::lab", "crate::agent"].into_iter()),
+        mentions(
+            &files,
+            ["crate::testbeds", "crate::filesystems", "crate::runner", "crate::agent"].into_iter()
+        ),
         Vec::<String>::new()
     );
 }
 
 #[test]
-fn a_filesystem_knows_no_workload_and_no_ground() {
+fn a_filesystem_knows_no_workload_and_no_testbed() {
     let engines = workloads::TABLE.iter().map(|engine| engine.name());
     let sets = workloads::TABLE.iter().flat_map(|engine| engine.sets()).map(|set| set.name);
-    let parts = ["crate::workloads", "crate::grounds", "crate::lab", "crate::agent"].into_iter();
+    let parts = ["crate::workloads", "crate::testbeds", "crate::runner", "crate::agent"].into_iter();
     assert_eq!(
         mentions(&files("src/filesystems", "rs"), engines.chain(sets).chain(parts)),
         Vec::<String>::new()
@@ -133,7 +136,7 @@ fn every_file_with_an_implementation_has_a_row() {
     for (folder, implements) in [
         ("src/filesystems", "impl Filesystem for "),
         ("src/probes", "impl Probe for "),
-        ("src/grounds", "impl GroundKind for "),
+        ("src/testbeds", "impl TestbedKind for "),
         ("src/workloads", "impl Workload for "),
     ] {
         let table = text(&format!("{folder}/mod.rs"));
@@ -148,27 +151,24 @@ fn every_file_with_an_implementation_has_a_row() {
             );
         }
     }
-    assert!(!filesystems::TABLE.is_empty() && !probes::TABLE.is_empty() && !grounds::TABLE.is_empty());
+    assert!(!filesystems::TABLE.is_empty() && !probes::TABLE.is_empty() && !testbeds::TABLE.is_empty());
 }
 
 /// Measuring code tells by events; only the agent's last words, and a worker's first, go to its own streams.
 #[test]
 fn measuring_code_prints_nothing() {
     let allowed = [
-        ("src/agent/keeper.rs", "eprintln!(\"the agent could not go on"),
+        ("src/agent/supervisor.rs", "eprintln!(\"the agent could not go on"),
         ("src/agent/worker.rs", "println!(\"{READY}\")"),
     ];
     let mut found = Vec::new();
-    for file in ["src/agent", "src/lab", "src/probes", "src/grounds", "src/workloads"]
+    for file in ["src/agent", "src/runner", "src/probes", "src/testbeds", "src/workloads"]
         .iter()
         .flat_map(|f| files(f, "rs"))
     {
         for (number, line) in program(&file) {
             let prints = line.contains("print!(") || line.contains("println!(") || line.contains("dbg!(");
-            if prints
-                && !allowed.iter().any(|(f, l)| *f == file && line.contains(l))
-                && !file.contains("/dropin/")
-            {
+            if prints && !allowed.iter().any(|(f, l)| *f == file && line.contains(l)) {
                 found.push(format!("{file}:{number}: {}", line.trim()));
             }
         }
@@ -229,15 +229,15 @@ fn every_experiment_is_shipped_and_parses() {
     let mut names = Vec::new();
     for file in files("experiments", "toml") {
         let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
-        let shipped = lab::experiment::SHIPPED.iter().find(|(n, _)| *n == name);
+        let shipped = runner::experiment::SHIPPED.iter().find(|(n, _)| *n == name);
         let (_, shipped) = shipped.unwrap_or_else(|| panic!("{file} is not in SHIPPED"));
         assert_eq!(*shipped, text(&file));
-        let experiment = lab::experiment::Experiment::parse(shipped, &file).unwrap();
+        let experiment = runner::experiment::Experiment::parse(shipped, &file).unwrap();
         assert!(!experiment.analysis.trim().is_empty(), "{file} does not say what it is for");
         experiment.plan("loop".into(), 1).unwrap();
         names.push(name);
     }
-    assert_eq!(names.len(), lab::experiment::SHIPPED.len());
+    assert_eq!(names.len(), runner::experiment::SHIPPED.len());
 }
 
 #[test]

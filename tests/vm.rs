@@ -12,17 +12,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fsderby::agent::Mishap;
-use fsderby::agent::protocol::{At, Dev, Event, Job, Role};
+use fsderby::agent::protocol::{At, Dev, Event, Job, Purpose};
 use fsderby::filesystems::KernelNeed;
-use fsderby::grounds::vm::{Vm, kernel};
-use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Moment, Need, Next, Stamped};
-use fsderby::lab::experiment::Experiment;
-use fsderby::lab::plan::{Plan, Rounds};
-use fsderby::lab::race::Race;
-use fsderby::lab::skips::skips;
+use fsderby::guest::kernel;
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::plan::{Plan, Rounds};
+use fsderby::runner::rounds::Runner;
+use fsderby::runner::skips::skips;
 use fsderby::store::machine::Machine;
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder};
+use fsderby::testbeds::vm::Vm;
+use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
 use support::quiet::{Quiet, has_guests};
 use support::{fsderby, image_folder, skipped};
 
@@ -40,31 +41,39 @@ fn vm(images: &Path) -> Vm {
     vm
 }
 
-/// A small race on this ground: these filesystems, one workload.
-fn plan(filesystems: &str, ground: &dyn Ground) -> Plan {
+/// A small go on this testbed: these filesystems, one workload.
+fn plan(filesystems: &str, testbed: &dyn Testbed) -> Plan {
     let text = format!(
         "name = \"vm\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-durable\"]\nfilesystems = [{filesystems}]\n\
          rounds = 1\nseed = 7\nscale = \"1/64\"\n"
     );
-    Experiment::parse(&text, "test").unwrap().plan(ground.name(), 1).unwrap()
+    Experiment::parse(&text, "test").unwrap().plan(testbed.name(), 1).unwrap()
 }
 
-/// Each of these filesystems proved once on this ground, and no round.
-fn proved(filesystems: &str, ground: &dyn Ground) -> Vec<Record> {
-    raced(Plan { rounds: Rounds::Exactly(0), ..plan(filesystems, ground) }, ground)
+/// Each of these filesystems proved once on this testbed, and no round.
+fn proved(filesystems: &str, testbed: &dyn Testbed) -> Vec<Record> {
+    compared(Plan { rounds: Rounds::Exactly(0), ..plan(filesystems, testbed) }, testbed)
 }
 
-fn raced(plan: Plan, ground: &dyn Ground) -> Vec<Record> {
+fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
     let before = store::read(&path).unwrap();
-    ground.ready(&plan.need()).unwrap();
-    let skips = skips(&plan, ground);
+    testbed.ready(&plan.need()).unwrap();
+    let skips = skips(&plan, testbed);
     let stop = AtomicBool::new(false);
-    Race { plan: &plan, ground, folder: &mut folder, skips: &skips, watch: &mut Quiet, jobs: 1, stop: &stop }
-        .run(&before)
-        .unwrap();
+    Runner {
+        plan: &plan,
+        testbed,
+        folder: &mut folder,
+        skips: &skips,
+        watch: &mut Quiet,
+        jobs: 1,
+        stop: &stop,
+    }
+    .run(&before)
+    .unwrap();
     store::read(&path).unwrap().records
 }
 
@@ -73,8 +82,8 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
     let Some(_guests) = guests("every filesystem in a guest") else { return };
     let images = image_folder();
     let records = proved("\"all\"", &vm(images.path()));
-    let raced: std::collections::HashSet<&String> = records.iter().map(|r| &r.filesystem).collect();
-    assert_eq!(raced.len(), fsderby::filesystems::TABLE.len());
+    let compared: std::collections::HashSet<&String> = records.iter().map(|r| &r.filesystem).collect();
+    assert_eq!(compared.len(), fsderby::filesystems::TABLE.len());
     for record in &records {
         if record.outcome == Outcome::Void && record.attempt < 3 {
             eprintln!("{} is void: {:?}", record.trial, record.reason);
@@ -88,16 +97,16 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
         assert_eq!(record.outcome, Outcome::Done, "{}: {reason}", record.filesystem);
         let hash = |at| record.trees.iter().find(|t| t.at == at).map(|t| t.hash.as_str());
         assert!(hash(At::Filled).is_some_and(|h| Some(h) == hash(At::Remounted)), "{:?}", record.trees);
-        let read_back = record.controls.iter().find(|c| c.name == "read-back").map(|c| c.held);
+        let read_back = record.validity.iter().find(|c| c.name == "read-back").map(|c| c.held);
         assert_eq!(read_back, Some(Held::Yes), "{}", record.filesystem);
         assert!(record.probe("block_io", "writes").is_some(), "{} has no counters", record.filesystem);
         for name in ["host cache", "host counters"] {
-            let control = record.controls.iter().find(|c| c.name == name);
-            let held = control.is_some_and(|c| c.held == Held::Yes);
-            assert!(held, "{}: {control:?} {:?}", record.filesystem, record.not_available);
+            let check = record.validity.iter().find(|c| c.name == name);
+            let held = check.is_some_and(|c| c.held == Held::Yes);
+            assert!(held, "{}: {check:?} {:?}", record.filesystem, record.not_available);
         }
-        let hashes: Vec<usize> = record.ingredients.values().map(String::len).collect();
-        assert_eq!(hashes, [64, 64, 64], "kernel, tools and program: {:?}", record.ingredients);
+        let hashes: Vec<usize> = record.provenance.values().map(String::len).collect();
+        assert_eq!(hashes, [64, 64, 64], "kernel, tools and program: {:?}", record.provenance);
         let console = record.console.as_ref().map(|file| file.what.as_str());
         eprintln!("{}: console: {console:?}", record.filesystem);
         let drift_ms = record.circumstances.clock_drift_ns / 1_000_000;
@@ -114,11 +123,11 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
 fn after_a_power_cut_what_was_synced_is_there_and_the_filesystem_serves_again() {
     let Some(_guests) = guests("power cuts") else { return };
     let images = image_folder();
-    let ground = vm(images.path());
+    let testbed = vm(images.path());
     // One that replays a journal, one that is repaired first, one that is served by a daemon.
-    let plan = plan("\"ext4\", \"ext2\", \"ntfs-3g\"", &ground);
-    let records = raced(Plan { power_cut: Some("80%".parse().unwrap()), ..plan }, &ground);
-    for record in records.iter().filter(|r| r.role == Role::Measure) {
+    let plan = plan("\"ext4\", \"ext2\", \"ntfs-3g\"", &testbed);
+    let records = compared(Plan { power_cut: Some("80%".parse().unwrap()), ..plan }, &testbed);
+    for record in records.iter().filter(|r| r.purpose == Purpose::Measure) {
         let (name, reason) = (&record.filesystem, &record.reason);
         assert_eq!(record.outcome, Outcome::Done, "{name}: {reason:?}");
         let seen = record.survivors.as_ref().unwrap();
@@ -128,15 +137,15 @@ fn after_a_power_cut_what_was_synced_is_there_and_the_filesystem_serves_again() 
         assert_eq!((created, done), (Some(14), 0), "{name}: 80 % of 14 files and 3 transactions");
         assert_eq!(record.step_ns("repair").is_some(), name != "ext4");
         assert!(record.step_ns("mount-again").is_some() && record.step_ns("first-file").is_some());
-        assert!(record.metric("return.time").is_some_and(|m| m.value > 0.0), "{name}");
+        assert!(record.metric("recovery.time").is_some_and(|m| m.value > 0.0), "{name}");
         let drift_ms = record.circumstances.clock_drift_ns.abs() / 1_000_000;
         assert!(drift_ms < 1000, "two machines are not one clock: {drift_ms} ms");
     }
-    assert_eq!(records.iter().filter(|r| r.role == Role::Measure).count(), 3, "{records:?}");
+    assert_eq!(records.iter().filter(|r| r.purpose == Purpose::Measure).count(), 3, "{records:?}");
     assert!(std::fs::read_dir(images.path()).unwrap().next().is_none(), "an image was left");
 }
 
-/// A ground on which some filesystems' guests come to grief.
+/// A testbed on which some filesystems' guests come to grief.
 struct Perilous {
     well: Vm,
     panics: Vm,
@@ -154,11 +163,11 @@ impl Perilous {
     }
 }
 
-impl Ground for Perilous {
+impl Testbed for Perilous {
     fn name(&self) -> String {
         self.well.name()
     }
-    fn traits(&self) -> GroundTraits {
+    fn traits(&self) -> TestbedTraits {
         self.well.traits()
     }
     fn ready(&self, need: &Need) -> Result<(), Missing> {
@@ -210,8 +219,8 @@ impl Launched for Killed {
         }
         next
     }
-    fn ingredients(&self) -> BTreeMap<String, String> {
-        self.launched.ingredients()
+    fn provenance(&self) -> BTreeMap<String, String> {
+        self.launched.provenance()
     }
     fn console(&mut self) -> Vec<String> {
         self.launched.console()
@@ -239,12 +248,12 @@ fn qemu_of(parent: u32) -> Option<u32> {
 fn a_guest_that_panics_hangs_or_is_killed_fails_one_trial_and_the_rest_goes_on() {
     let Some(_guests) = guests("guests that come to grief") else { return };
     let images = image_folder();
-    let mut ground =
+    let mut testbed =
         Perilous { well: vm(images.path()), panics: vm(images.path()), hangs: vm(images.path()) };
-    ground.panics.mishap = Some(Mishap::Panic);
-    ground.hangs.mishap = Some(Mishap::Hang);
-    ground.hangs.silence = Duration::from_secs(20);
-    let records = proved("\"exfat\", \"ext2\", \"fat32\", \"ext4\"", &ground);
+    testbed.panics.mishap = Some(Mishap::Panic);
+    testbed.hangs.mishap = Some(Mishap::Hang);
+    testbed.hangs.silence = Duration::from_secs(20);
+    let records = proved("\"exfat\", \"ext2\", \"fat32\", \"ext4\"", &testbed);
     let told = |label: &str| {
         let record = records.iter().find(|r| r.filesystem == label).unwrap();
         (record.outcome, record.reason.clone().unwrap_or_default())
@@ -267,19 +276,19 @@ fn a_guest_that_panics_hangs_or_is_killed_fails_one_trial_and_the_rest_goes_on()
 fn trials_that_share_a_boot_have_each_a_fresh_disk_and_the_same_memory() {
     let Some(_guests) = guests("trials that share a boot") else { return };
     let images = image_folder();
-    let ground = vm(images.path());
-    // One alone in its boot, to compare with; the proofs share one.
-    let plan = plan("\"ext4\", \"xfs\", \"ntfs-3g\"", &ground);
-    let shared = raced(Plan { trials_per_boot: 3, ..plan.clone() }, &ground);
-    let alone = raced(Plan { rounds: Rounds::Exactly(0), ..plan }, &ground);
+    let testbed = vm(images.path());
+    // One alone in its boot, to compare with; the integrity checks share one.
+    let plan = plan("\"ext4\", \"xfs\", \"ntfs-3g\"", &testbed);
+    let shared = compared(Plan { trials_per_boot: 3, ..plan.clone() }, &testbed);
+    let alone = compared(Plan { rounds: Rounds::Exactly(0), ..plan }, &testbed);
     let place = |r: &Record| r.circumstances.launch.map(|l| (l.number, l.place)).unwrap();
     let places: Vec<(u32, u32)> = shared.iter().map(place).collect();
     assert_eq!(places, [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)], "{:?}", reasons(&shared));
     for record in &shared {
         assert_eq!(record.outcome, Outcome::Done, "{}: {:?}", record.trial, record.reason);
         for name in ["memory", "clock", "host counters"] {
-            let held = record.controls.iter().find(|c| c.name == name).map(|c| c.held);
-            assert_eq!(held, Some(Held::Yes), "{}: {name} {:?}", record.trial, record.controls);
+            let held = record.validity.iter().find(|c| c.name == name).map(|c| c.held);
+            assert_eq!(held, Some(Held::Yes), "{}: {name} {:?}", record.trial, record.validity);
         }
         let memory = record.probe("memory", "peak_bytes_at_most").unwrap();
         assert!(memory > 50 << 20, "{}: {memory} of 64 MiB", record.trial);
@@ -287,7 +296,7 @@ fn trials_that_share_a_boot_have_each_a_fresh_disk_and_the_same_memory() {
         let Dev::Block { path, .. } = &record.device else { panic!("no disk of a guest's") };
         assert_eq!(*path, format!("/dev/vd{letter}"));
         assert_eq!(record.circumstances.launch_ns > 0, letter == 'a', "only the first had a boot");
-        assert_eq!(record.ingredients, shared[0].ingredients.clone(), "one archive for all orders");
+        assert_eq!(record.provenance, shared[0].provenance.clone(), "one archive for all orders");
     }
     for one in &alone {
         let other = shared.iter().find(|r| r.trial == one.trial).unwrap();
@@ -315,14 +324,14 @@ fn reasons(records: &[Record]) -> Vec<&Option<String>> {
 fn a_guest_killed_in_its_second_trial_loses_that_one_alone() {
     let Some(_guests) = guests("a guest killed in its second trial") else { return };
     let images = image_folder();
-    let ground = Perilous { well: vm(images.path()), panics: vm(images.path()), hangs: vm(images.path()) };
-    let plan = plan("\"ext4\", \"fat32\", \"xfs\"", &ground);
+    let testbed = Perilous { well: vm(images.path()), panics: vm(images.path()), hangs: vm(images.path()) };
+    let plan = plan("\"ext4\", \"fat32\", \"xfs\"", &testbed);
     // A seed by which the one that is killed is in the middle.
     let in_the_middle =
         |seed: &u64| Plan { plan_seed: *seed, ..plan.clone() }.order(0, "maildir-durable")[1] == 1;
     let plan_seed = (1..).find(in_the_middle).unwrap();
     let plan = Plan { plan_seed, trials_per_boot: 3, rounds: Rounds::Exactly(0), ..plan };
-    let records = raced(plan, &ground);
+    let records = compared(plan, &testbed);
     let told: Vec<_> =
         records.iter().map(|r| (r.outcome, r.circumstances.launch.map(|l| (l.number, l.place)))).collect();
     let expected =
@@ -370,7 +379,7 @@ fn small_run(mut command: std::process::Command, images: &Path, output: &Path) -
         "--scale",
         "1/64",
     ]);
-    command.args(["--rounds", "1", "--size", "256m", "--quiet", "--ground"]);
+    command.args(["--rounds", "1", "--size", "256m", "--quiet", "--on"]);
     command.arg(format!("vm:images={}", images.display())).arg("--output").arg(output);
     command
 }
@@ -418,8 +427,7 @@ fn for_nobody(folder: &Path) -> Option<PathBuf> {
 #[test]
 fn without_a_kernel_the_error_says_what_brings_one() {
     let empty = tempfile::tempdir().unwrap();
-    let output =
-        fsderby().args(["run", "--ground", "vm"]).env("XDG_CACHE_HOME", empty.path()).output().unwrap();
+    let output = fsderby().args(["run", "--on", "vm"]).env("XDG_CACHE_HOME", empty.path()).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{errors}");
     assert!(errors.contains("fsderby kernel fetch") || errors.contains("qemu-system-x86"), "{errors}");

@@ -1,4 +1,4 @@
-//! What the ground vm cannot use is said before anything is measured, with what to try, and nothing is left.
+//! What the testbed vm cannot use is said before anything is measured, with what to try, and nothing is left.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
@@ -7,9 +7,9 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fsderby::agent::find_program;
 use fsderby::exit;
-use fsderby::grounds::vm::kernel;
+use fsderby::guest::kernel;
+use fsderby::host::programs;
 use support::desk::{Desk, Said, run};
 use support::{fsderby, is_root, skipped};
 
@@ -18,17 +18,17 @@ const MISSING: i32 = exit::MISSING as i32;
 const OTHER_MACHINE: (usize, u8) = (18, 183);
 
 fn can_boot(what: &str) -> bool {
-    let usable = find_program("qemu-system-x86_64").is_some() && kernel::find(None).is_some();
+    let usable = programs::find("qemu-system-x86_64").is_some() && kernel::find(None).is_some();
     if !usable {
         skipped(what, "there is no QEMU or no kernel (fsderby kernel fetch)");
     }
     usable
 }
 
-/// `run --ground vm` for one filesystem, with images in the desk's folder.
+/// `run --on vm` for one filesystem, with images in the desk's folder.
 fn on_vm(desk: &Desk, filesystem: &str, more: &[&str]) -> Vec<String> {
-    let ground = format!("vm:images={}", desk.images().display());
-    let arguments = ["run", "--ground", &ground, "--filesystems", filesystem, "--output", "out"];
+    let testbed = format!("vm:images={}", desk.images().display());
+    let arguments = ["run", "--on", &testbed, "--filesystems", filesystem, "--output", "out"];
     [&arguments[..], more].concat().into_iter().map(str::to_owned).collect()
 }
 
@@ -61,7 +61,7 @@ fn without_qemu_or_room_for_an_image_the_error_says_what_to_do() {
         return skipped("without QEMU or room", "hiding them needs root");
     }
     let desk = Desk::new();
-    let qemu = find_program("qemu-system-x86_64").unwrap();
+    let qemu = programs::find("qemu-system-x86_64").unwrap();
     let said = after(&desk, &format!("mount --bind /dev/null {}", qemu.display()), "ext4", &[]);
     refused(&desk, &said, &["there is no qemu-system-x86_64", "apt-get install qemu-system-x86"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
@@ -71,7 +71,7 @@ fn without_qemu_or_room_for_an_image_the_error_says_what_to_do() {
 
 #[test]
 fn a_tool_of_another_architecture_is_refused_by_name_before_anything_runs() {
-    let Some(tool) = find_program("mke2fs").filter(|_| is_root() && can_boot("a tool of another kind"))
+    let Some(tool) = programs::find("mke2fs").filter(|_| is_root() && can_boot("a tool of another kind"))
     else {
         return skipped("a tool of another architecture", "replacing one needs root, and mke2fs");
     };
@@ -82,7 +82,11 @@ fn a_tool_of_another_architecture_is_refused_by_name_before_anything_runs() {
     fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let before = format!("mount --bind {} {}", other.display(), fs::canonicalize(tool).unwrap().display());
     let said = after(&desk, &before, "ext4", &[]);
-    refused(&desk, &said, &["nothing can race here", "mke2fs", "another architecture (ELF machine 183)"]);
+    refused(
+        &desk,
+        &said,
+        &["nothing can take part here", "mke2fs", "another architecture (ELF machine 183)"],
+    );
 }
 
 /// A copy of the newest kernel's folder in a cache of its own, with its index changed.
@@ -114,7 +118,11 @@ fn a_kernel_without_the_filesystems_module_says_so() {
     cache(&desk, |index| {
         index["modules"]["loadable"].as_object_mut().unwrap().remove("jfs");
     });
-    refused(&desk, &with_cache(&desk, "jfs"), &["nothing can race here", "no module jfs", "kernel fetch"]);
+    refused(
+        &desk,
+        &with_cache(&desk, "jfs"),
+        &["nothing can take part here", "no module jfs", "kernel fetch"],
+    );
 }
 
 #[test]

@@ -19,10 +19,10 @@ use rustix::mount::MountFlags;
 use rustix::system::{RebootCommand, init_module, reboot};
 
 use super::channel::Sender;
-use super::disk::{self, Floor};
 use super::protocol::{Dev, Event, Job, PROTOCOL};
 use super::{monotonic_ns, trial};
 use crate::probes::memory::for_use;
+use crate::storage::disk::{self, Floor};
 use crate::units::Bytes;
 
 /// The name of the port that events leave by.
@@ -82,7 +82,7 @@ fn carry_out<W: Write>(jobs: &[Job], tell: &mut Sender<W>) -> io::Result<()> {
         };
         if let Some(Floor { floor_ns, service_ns }) = ready.floor {
             let raw = [("floor_ns".to_owned(), floor_ns), ("service_ns".to_owned(), service_ns)].into();
-            tell.send(&Event::Seen { control: "floor".into(), raw })?;
+            tell.send(&Event::Seen { check: "floor".into(), raw })?;
         }
         let is_done = trial::carry_out(job, true, tell)?;
         drop(ready);

@@ -1,25 +1,23 @@
 //! Carries a trial out, on this kernel or inside a guest, and tells what happened: one job in, events out.
 //!
 //! ```text
-//! fsderby ── job, then nothing: its end is the lifeline ──▶ keeper ── fork ──▶ agent ──▶ worker
+//! fsderby ── job, then nothing: its end is the lifeline ──▶ supervisor ── fork ──▶ agent ──▶ worker
 //!    ▲                                                    cleans up        PID 1 of its   the workload,
 //!    └──────────────────────── events ─────────────────────────────────── namespaces     limited in memory
 //! ```
 //!
 //! Death is the kernel's work: when the host's end of the lifeline closes, for whatever reason, the agent ends; with the
 //! init of its namespaces all processes and mounts in them end, with the last mount its loop device, with the device its
-//! unnamed image. The keeper, outside, removes what has a name.
+//! unnamed image. The supervisor, outside, removes what has a name.
 
 pub mod channel;
-pub mod disk;
 mod init;
-mod keeper;
-mod memory_group;
 mod mounting;
 pub mod protocol;
-mod return_to_service;
+mod recovery;
 mod settle;
 mod site;
+mod supervisor;
 mod tools;
 mod tree;
 mod trial;
@@ -27,10 +25,8 @@ mod work;
 mod worker;
 
 pub use init::{Mishap, PORT, main as init_main};
-pub use keeper::{clean_up, main as keeper_main, remove_what_dead_runs_left};
-pub use memory_group::{peak as memory_peak, version as memory_group_version};
 pub use site::image;
-pub use tools::{find as find_program, find_unusable};
+pub use supervisor::{clean_up, main as supervisor_main, remove_what_dead_runs_left};
 pub use worker::main as worker_main;
 
 use std::io;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fsderby_diskmodel::Draw;
+use fsderby_diskmodel::Sample;
 use serde::{Deserialize, Serialize};
 
 use crate::filesystems::{Argv, Check, Mount};
@@ -27,9 +27,10 @@ pub struct Job {
     /// `r03/WORKLOAD/LABEL`
     pub trial: String,
     pub attempt: u32,
-    pub role: Role,
+    #[serde(rename = "role")]
+    pub purpose: Purpose,
     pub device: Dev,
-    /// The window given to mkfs.
+    /// The volume given to mkfs.
     pub size: Bytes,
     /// Page cache and workload together; absent = the machine's.
     pub memory: Option<Bytes>,
@@ -58,11 +59,12 @@ impl Job {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum Purpose {
     /// Counts.
     Measure,
-    /// Proves once per cell that what is read back is what was written; never in the statistics.
-    Proof,
+    /// Shows once per cell that what is read back is what was written; never in the statistics.
+    #[serde(rename = "proof")]
+    Integrity,
 }
 
 /// The device in the agent's world.
@@ -93,12 +95,13 @@ pub struct Modelled {
     pub disk: String,
     /// Of the disk's file.
     pub blake3: String,
-    /// Where the window begins on the disk.
+    /// Where the volume begins on the disk.
     pub offset: Bytes,
     /// Million instructions a second.
     pub mips: u32,
     /// What is taken of the ensemble.
-    pub draw: Draw,
+    #[serde(rename = "draw")]
+    pub sample: Sample,
     /// Of the guest's random numbers.
     pub guest_seed: u64,
 }
@@ -135,11 +138,19 @@ pub struct WorkSpec {
     pub parameters: toml::Table,
 }
 
+impl WorkSpec {
+    /// BLAKE3 of the engine's name and parameters, as they are stored.
+    pub fn hash(&self) -> String {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        blake3::hash(text.as_bytes()).to_hex().to_string()
+    }
+}
+
 /// One thing the agent does. The list of a job is what is executed, what `--dry-run` prints and what the order test reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// A fresh ground.
+    /// A fresh testbed.
     Reset,
     /// mkfs, or one command of a conversion.
     Make {
@@ -303,9 +314,9 @@ pub enum Event {
         name: String,
         reason: String,
     },
-    /// What was seen of a control; the host judges it.
+    /// What was seen of a validity check; the host judges it.
     Seen {
-        control: String,
+        check: String,
         raw: BTreeMap<String, u64>,
     },
     Tree(Tree),
@@ -413,7 +424,7 @@ mod tests {
                        "cache":"small","segments_permille":40,"seed":9},"guest_seed":7}}"#;
         let Dev::Model(modelled) = serde_json::from_str(text).expect("it is read") else { panic!("a model") };
         let cache = CachePolicy::Small;
-        let draw = Draw { seek_permille: -12, cache, segments_permille: 40, seed: 9, ..Draw::NOMINAL };
-        assert_eq!((modelled.draw, modelled.mips), (draw, 250));
+        let sample = Sample { seek_permille: -12, cache, segments_permille: 40, seed: 9, ..Sample::NOMINAL };
+        assert_eq!((modelled.sample, modelled.mips), (sample, 250));
     }
 }

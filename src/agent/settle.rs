@@ -22,7 +22,7 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 /// Longer than this nobody waits; what goes on then is part of the circumstances.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Returns what was seen of the control `cold`, where it was asked for.
+/// Returns what was seen of the validity check `cold`, where it was asked for.
 pub fn settle(site: &Site, cold: bool) -> Result<Option<Raw>, StepError> {
     let seen = if cold { Some(cool_down(site)?) } else { None };
     site.sync()?;

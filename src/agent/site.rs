@@ -1,4 +1,4 @@
-//! A prepared ground: a fresh image behind a loop device, a guest's own disk, or a folder of ours inside an existing one.
+//! A prepared testbed: a fresh image behind a loop device, a guest's own disk, or a folder of ours inside an existing one.
 //!
 //! What has no name needs no cleaning up: the image is an unnamed file, the loop device detaches itself, the mount is
 //! seen by nobody else.
@@ -12,20 +12,21 @@ use fsderby_sys::loop_device::{LoopDevice, forget_cached};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use super::protocol::{Dev, ImageState, Space};
-use super::{StepError, disk, mounting, protocol::At};
+use super::{StepError, mounting, protocol::At};
 use crate::filesystems::{DEVICE, MOUNTPOINT, Mount, Mounted};
+use crate::storage::disk;
 use crate::units::{Bytes, MIB};
 
 /// Folders that every Linux has and over which, unseen by others, our own little tree can be mounted.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
-/// What a job's site is called: its folder on a `directory` ground, and elsewhere the source that mountinfo shows of our own
+/// What a job's site is called: its folder on a `directory` testbed, and elsewhere the source that mountinfo shows of our own
 /// tree, for whoever looks for remains.
 fn name(token: &str) -> String {
     format!("fsderby-{token}")
 }
 
-/// The site folder on a `directory` ground.
+/// The site folder on a `directory` testbed.
 pub fn folder(parent: &Path, token: &str) -> PathBuf {
     parent.join(name(token))
 }
@@ -69,12 +70,12 @@ pub struct Site {
     mounted: bool,
     /// The folder in which the workload works.
     place: PathBuf,
-    /// Removed at the end, on a `directory` ground.
+    /// Removed at the end, on a `directory` testbed.
     folder: Option<PathBuf>,
 }
 
 impl Site {
-    /// A fresh ground for this device.
+    /// A fresh testbed for this device.
     pub fn new(device: &Dev, size: Bytes, token: &str, isolated: bool) -> Result<Self, StepError> {
         match device {
             Dev::Image { folder, state } if isolated => {
@@ -165,7 +166,7 @@ impl Site {
         }
     }
 
-    /// What the folder of a `directory` ground lies on.
+    /// What the folder of a `directory` testbed lies on.
     pub fn found(&self) -> Result<Mounted, StepError> {
         let mut above =
             fs::canonicalize(&self.mountpoint).map_err(|e| StepError::io("look at", &self.mountpoint, e))?;

@@ -2,36 +2,19 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{End, Reaped, Usage, reap, tied_command};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{Access, MemfdFlags, access, memfd_create};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::StepError;
+use crate::host::programs::{FOLDERS, find};
 
-/// Where tools are looked for, in this order. The caller's PATH is not asked: it often lacks the sbin folders.
-const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /// How much of a tool's output is kept for a message.
 const LAST_LINES: usize = 5;
-
-/// The file of a program that can be run.
-pub fn find(program: &str) -> Option<PathBuf> {
-    let can_run = |path: &Path| access(path, Access::EXEC_OK).is_ok();
-    files(program).find(|path| path.is_file() && can_run(path))
-}
-
-/// What has the name of a program that [`find`] does not find.
-pub fn find_unusable(program: &str) -> Option<PathBuf> {
-    files(program).find(|path| path.exists())
-}
-
-fn files(program: &str) -> impl Iterator<Item = PathBuf> {
-    FOLDERS.iter().map(move |folder| Path::new(folder).join(program))
-}
 
 /// A program that has ended.
 pub struct Ran {

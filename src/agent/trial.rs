@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use fsderby_sys::process::{Reaped, Usage, reap};
 
 use super::channel::Sender;
-use super::memory_group::MemoryGroup;
 use super::protocol::{COLD_START, Event, Job, Step, Stepped};
-use super::return_to_service::{first_file, survivors};
+use super::recovery::{first_file, survivors};
 use super::site::Site;
 use super::work::{Start, Worker};
 use super::worker::Told;
 use super::{StepError, monotonic_ns, settle, tools, tree};
 use crate::filesystems::{Check, Mount};
+use crate::host::memory_group::MemoryGroup;
 use crate::probes::{self, Running};
 use crate::workloads::{LiveFile, Until};
 
@@ -188,7 +188,7 @@ impl Hands<'_> {
             seen = settle::settle(hands.site()?, cold)?;
             Ok(())
         })?;
-        told.extend(seen.map(|raw| Event::Seen { control: "cold".into(), raw }));
+        told.extend(seen.map(|raw| Event::Seen { check: "cold".into(), raw }));
         Ok(stepped)
     }
 
@@ -202,7 +202,7 @@ impl Hands<'_> {
             }
             None => {
                 let raw = settle::forget(self.site()?)?;
-                told.push(Event::Seen { control: COLD_START.into(), raw });
+                told.push(Event::Seen { check: COLD_START.into(), raw });
             }
         }
         settle::settle(self.site()?, false)?;

@@ -13,8 +13,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::worker::{GO, Orders, READY, Told};
-use super::{StepError, memory_group, tools};
+use super::{StepError, tools};
 use crate::agent::protocol::WorkSpec;
+use crate::host::memory_group;
 use crate::workloads::Until;
 
 /// A worker that is ready and waits for its signal.

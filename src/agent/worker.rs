@@ -13,8 +13,9 @@ use fsderby_sys::process::{die_with_parent, own_usage};
 use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
 
+use super::monotonic_ns;
 use super::protocol::{Buckets, Stepped, WorkSpec};
-use super::{memory_group, monotonic_ns};
+use crate::host::memory_group;
 use crate::workloads::{self, Clock, Histogram, LiveFile, Log, OpError, Phase, Progress, Until};
 
 /// What the worker is told, one line.

@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
-use crate::agent::{find_program, memory_group_version};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
-use crate::grounds::vm::Vm;
-use crate::grounds::{self, Ground, Need};
-use crate::lab::machine;
+use crate::host::{memory_group, programs};
+use crate::runner::machine;
+use crate::testbeds::vm::Vm;
+use crate::testbeds::{self, Need, Testbed};
 use crate::units::{Bytes, GIB};
 
 #[derive(Args)]
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut findings = machine_findings();
     findings.extend(filesystems::TABLE.iter().map(|kind| filesystem(*kind)));
     let packages = missing_packages();
-    let usable = findings.iter().any(|f| f.what.starts_with("ground ") && f.state == State::Ok);
+    let usable = findings.iter().any(|f| f.what.starts_with("testbed ") && f.state == State::Ok);
     if arguments.json {
         let shown = json!({ "schema_version": 1, "findings": findings, "missing_packages": packages });
         print_json(&shown)?;
@@ -83,11 +83,14 @@ fn machine_findings() -> Vec<Finding> {
     let root = rustix::process::geteuid().is_root();
     findings.push(match root {
         true => finding(State::Ok, "root", "yes", ""),
-        false => {
-            finding(State::Warning, "root", "no: the ground loop and memory limits need it", "sudo fsderby …")
-        }
+        false => finding(
+            State::Warning,
+            "root",
+            "no: the testbed loop and memory limits need it",
+            "sudo fsderby …",
+        ),
     });
-    findings.push(match memory_group_version() {
+    findings.push(match memory_group::version() {
         0 => finding(
             State::Missing,
             "memory limit",
@@ -97,9 +100,9 @@ fn machine_findings() -> Vec<Finding> {
         version => finding(State::Ok, "memory limit", format!("by cgroup version {version}"), ""),
     });
     let need = Need { size: Bytes(GIB), memory: None, devices: 1 };
-    for kind in grounds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
-        let what = format!("ground {}", kind.name());
-        findings.push(match kind.with(None).map(|ground| ground.ready(&need)) {
+    for kind in testbeds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
+        let what = format!("testbed {}", kind.name());
+        findings.push(match kind.with(None).map(|testbed| testbed.ready(&need)) {
             Ok(Ok(())) => finding(State::Ok, &what, "for images of 1 GiB", ""),
             Ok(Err(missing)) => finding(State::Missing, &what, missing.what, missing.try_this),
             Err(text) => finding(State::Missing, &what, text, ""),
@@ -121,7 +124,7 @@ fn guests() -> Finding {
         Some((cpu, kernel, false)) => {
             finding(State::Warning, "guests", format!("on {cpu}, with Linux {kernel}"), NO_KVM)
         }
-        None => finding(State::Missing, "guests", "no QEMU or no kernel", "see the ground vm"),
+        None => finding(State::Missing, "guests", "no QEMU or no kernel", "see the testbed vm"),
     }
 }
 
@@ -149,24 +152,21 @@ fn binary() -> Finding {
 
 /// What lies below the images.
 fn images() -> Finding {
-    let Ok(ground) = grounds::parse(grounds::AUTO) else {
-        return finding(State::Missing, "images", "no ground", "");
+    let Ok(testbed) = testbeds::parse(testbeds::AUTO) else {
+        return finding(State::Missing, "images", "no testbed", "");
     };
-    let disk = machine::disk(ground.folder());
-    let found = format!("{} on {} in {}", disk.fstype, disk.name, ground.folder().display());
+    let disk = machine::disk(testbed.folder());
+    let found = format!("{} on {} in {}", disk.fstype, disk.name, testbed.folder().display());
     match disk.fstype.as_str() {
-        "tmpfs" => finding(
-            State::Warning,
-            "images",
-            found + ": memory, not a disk",
-            "--ground loop:FOLDER on a disk",
-        ),
+        "tmpfs" => {
+            finding(State::Warning, "images", found + ": memory, not a disk", "--on loop:FOLDER on a disk")
+        }
         _ => finding(State::Ok, "images", found, ""),
     }
 }
 
 fn missing_tools(kind: &dyn Filesystem) -> Vec<String> {
-    filesystems::tools(kind).into_iter().filter(|program| find_program(program).is_none()).collect()
+    filesystems::tools(kind).into_iter().filter(|program| programs::find(program).is_none()).collect()
 }
 
 fn filesystem(kind: &dyn Filesystem) -> Finding {
@@ -175,11 +175,11 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
         let found = format!("no {}", tools.join(", "));
         return finding(State::Missing, kind.name(), found, format!("apt-get install {}", kind.package()));
     }
-    let Ok(ground) = grounds::parse(grounds::AUTO) else {
-        return finding(State::Missing, kind.name(), "no ground", "");
+    let Ok(testbed) = testbeds::parse(testbeds::AUTO) else {
+        return finding(State::Missing, kind.name(), "no testbed", "");
     };
     let in_guests = Vm::default().serves(&kind.kernel()).is_ok();
-    match ground.serves(&kind.kernel()) {
+    match testbed.serves(&kind.kernel()) {
         Ok(()) => finding(State::Ok, kind.name(), "tools and kernel", ""),
         Err(_) if in_guests => finding(State::Ok, kind.name(), "tools, and the kernel of guests", ""),
         Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),

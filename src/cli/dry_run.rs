@@ -8,25 +8,26 @@ use serde_json::json;
 use super::output::{print_json, print_line};
 use crate::agent::protocol::{Job, Step};
 use crate::filesystems::Mount;
-use crate::grounds::Ground;
-use crate::lab::jobs::Trial;
-use crate::lab::plan::{Plan, Rounds};
-use crate::lab::skips::Skip;
-use crate::lab::turns::groups;
+use crate::runner::jobs::Trial;
+use crate::runner::plan::{Plan, Rounds};
+use crate::runner::skips::Skip;
+use crate::runner::turns::groups;
+use crate::testbeds::Testbed;
 use crate::units::{Bytes, MIB};
-use crate::workloads::{self, Until, Volume};
+use crate::workloads::{self, Amount, Until};
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
 const OVERHEAD: Duration = Duration::from_millis(800);
 
-pub fn print(plan: &Plan, ground: &dyn Ground, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
+pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
     let is_skipped =
-        |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.entrant.label && s.workload == t.work.label);
-    let trials: Vec<Trial<'_>> = plan.proofs().chain(plan.round(1)).filter(|t| !is_skipped(t)).collect();
+        |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.candidate.label && s.workload == t.work.label);
+    let trials: Vec<Trial<'_>> =
+        plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t)).collect();
     let groups = groups(plan, &trials);
     let job = |(place, at): (u32, usize)| {
-        plan.job(&trials[at], 1, ground.device(&plan.moment(trials[at].round, place)), "dry-run")
+        plan.job(&trials[at], 1, testbed.device(&plan.moment(trials[at].round, place)), "dry-run")
     };
     let jobs: Vec<Job> = groups.iter().flat_map(|group| (0..).zip(group.clone()).map(job)).collect();
     let launches: Vec<Vec<&str>> = groups
@@ -58,7 +59,7 @@ pub fn print(plan: &Plan, ground: &dyn Ground, skips: &[Skip], as_json: bool) ->
         jobs.len() / 2
     ));
     lines.push(format!(
-        "Expected for the proofs and one round: {} written by the workloads, about {} s; for the run about {} min{}.",
+        "Expected for the integrity checks and one round: {} written by the workloads, about {} s; for the run about {} min{}.",
         Bytes(total),
         time.as_secs(),
         (time.as_secs() / 2 * u64::from(rounds + 1)).div_ceil(60),
@@ -96,10 +97,10 @@ fn shown(step: &Step) -> String {
     format!("{name:<16} {what}").trim_end().to_owned()
 }
 
-fn volume(job: &Job) -> Volume {
+fn volume(job: &Job) -> Amount {
     let engine = workloads::engine(&job.work.engine);
     let work = engine.and_then(|e| e.parse(&job.work.parameters).ok());
-    work.map_or_else(Volume::default, |w| w.volume(job.workload_seed))
+    work.map_or_else(Amount::default, |w| w.amount(job.workload_seed))
 }
 
 fn expected(job: &Job) -> Duration {

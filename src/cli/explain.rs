@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use super::output::{print_json, print_line};
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem, Variant};
-use crate::grounds::model::disks::{self, Spec};
-use crate::lab::experiment::{Experiment, SHIPPED};
+use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::story::Story;
+use crate::testbeds::model::disks::{self, Spec};
 use crate::workloads::published::Published;
-use crate::{grounds, names, probes, workloads};
+use crate::{names, probes, testbeds, workloads};
 
 /// Columns of running text.
 const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, ground, probe, experiment or modelled disk
+    /// A filesystem, workload, testbed, probe, experiment or modelled disk
     name: String,
     #[arg(long)]
     json: bool,
@@ -49,14 +49,14 @@ fn known() -> Vec<String> {
     let filesystems = filesystems::TABLE.iter().map(|k| k.name());
     let engines = workloads::TABLE.iter().map(|w| w.name());
     let sets = workloads::TABLE.iter().flat_map(|w| w.sets()).map(|s| s.name);
-    let grounds = grounds::TABLE.iter().map(|g| g.name());
+    let testbeds = testbeds::TABLE.iter().map(|g| g.name());
     let probes = probes::TABLE.iter().map(|p| p.name());
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
     let disks = disks::TABLE.iter().map(|(name, _)| *name);
     filesystems
         .chain(engines)
         .chain(sets)
-        .chain(grounds)
+        .chain(testbeds)
         .chain(probes)
         .chain(experiments)
         .chain(disks)
@@ -72,7 +72,7 @@ fn filesystem(name: &str) -> Explained {
         filesystems::tools(kind).join(", "),
         kind.package()
     ));
-    text.push_str(&format!("Window      {} to {}\n", kind.size().start(), kind.size().end()));
+    text.push_str(&format!("Volume      {} to {}\n", kind.size().start(), kind.size().end()));
     for argv in kind.make(&Variant::default()) {
         text.push_str(&format!("Make        {}\n", argv.join(" ")));
     }
@@ -147,9 +147,9 @@ fn published(published: &Published) -> String {
 }
 
 fn rest(name: &str) -> Explained {
-    let ground = grounds::TABLE.iter().find(|g| g.name() == name).map(|g| (g.usage(), g.story()));
+    let testbed = testbeds::TABLE.iter().find(|g| g.name() == name).map(|g| (g.usage(), g.story()));
     let probe = probes::TABLE.iter().find(|p| p.name() == name).map(|p| (p.name(), p.story()));
-    let (title, story) = ground.or(probe)?;
+    let (title, story) = testbed.or(probe)?;
     Some((told(title, &story), json!({ "name": name, "story": story })))
 }
 

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::output::print_line;
 use crate::exit::Failure;
-use crate::grounds::vm::{apt, kernel};
+use crate::guest::{apt, kernel};
 
 #[derive(Subcommand)]
 pub enum Kernel {

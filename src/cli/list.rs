@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
 use crate::filesystems::{self, Filesystem};
-use crate::grounds::model::disks::{self, Spec};
-use crate::lab::experiment::{Experiment, SHIPPED};
+use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::testbeds::model::disks::{self, Spec};
 use crate::units::Bytes;
-use crate::{grounds, probes, workloads};
+use crate::{probes, testbeds, workloads};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -26,7 +26,7 @@ pub struct Arguments {
 enum What {
     Filesystems,
     Workloads,
-    Grounds,
+    Testbeds,
     Probes,
     Experiments,
     Disks,
@@ -59,7 +59,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
     Ok(match what {
         What::Filesystems => filesystems(),
         What::Workloads => workloads(),
-        What::Grounds => grounds(),
+        What::Testbeds => testbeds(),
         What::Probes => probes(),
         What::Experiments => experiments()?,
         What::Disks => modelled_disks()?,
@@ -137,12 +137,12 @@ fn workloads() -> Listed {
     }
 }
 
-fn grounds() -> Listed {
+fn testbeds() -> Listed {
     Listed {
-        title: "grounds",
+        title: "testbeds",
         head: vec!["name", "what it is"],
-        rows: grounds::TABLE.iter().map(|g| vec![g.usage().into(), g.story().what.into()]).collect(),
-        json: grounds::TABLE
+        rows: testbeds::TABLE.iter().map(|g| vec![g.usage().into(), g.story().what.into()]).collect(),
+        json: testbeds::TABLE
             .iter()
             .map(|g| json!({ "name": g.name(), "usage": g.usage(), "story": g.story() }))
             .collect(),

@@ -29,7 +29,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Race filesystems: from an experiment to a report
+    /// Runner filesystems: from an experiment to a report
     Run(Box<run::Arguments>),
     /// Run a PostMark script as the original does: same commands, same operations, same reports
     Postmark {
@@ -38,9 +38,9 @@ enum Command {
     },
     /// Recompute every number of a run from its raw records
     Verify(verify::Arguments),
-    /// What there is: filesystems, workloads, grounds, probes, experiments
+    /// What there is: filesystems, workloads, testbeds, probes, experiments
     List(list::Arguments),
-    /// What a kind, workload, ground, probe or experiment is, where it comes from, and what it does not measure
+    /// What a kind, workload, testbed, probe or experiment is, where it comes from, and what it does not measure
     Explain(explain::Arguments),
     /// What this machine can do, what is missing, and the command that brings it
     Doctor(doctor::Arguments),
@@ -76,7 +76,7 @@ impl Cli {
             Command::Kernel(command) => kernel::run(&command),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),
-            Command::Agent => Ok(ExitCode::from(crate::agent::keeper_main()?)),
+            Command::Agent => Ok(ExitCode::from(crate::agent::supervisor_main()?)),
             Command::Init { mishap } => Ok(ExitCode::from(crate::agent::init_main(mishap)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
             Command::Report(options) => report::run(&options),

@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, ErrorKind};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use crate::dropins::postmark::console::Console;
+use crate::dropins::postmark::{Refused, Session};
 use crate::exit;
-use crate::workloads::postmark::dropin::console::Console;
-use crate::workloads::postmark::dropin::{Refused, Session};
 
 /// As a shell shows a program that nobody reads from any more.
 const BROKEN_PIPE: u8 = 141;

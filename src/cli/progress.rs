@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::lab::plan::{Plan, Rounds};
-use crate::lab::race::Watch;
-use crate::lab::skips::Skip;
+use crate::runner::plan::{Plan, Rounds};
+use crate::runner::rounds::Watch;
+use crate::runner::skips::Skip;
 use crate::store::record::{Outcome, Record};
 
 pub struct Progress {
@@ -40,7 +40,7 @@ impl Progress {
 
 impl Watch for Progress {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]) {
-        let (filesystems, workloads) = (plan.entrants.len(), plan.workloads.len());
+        let (filesystems, workloads) = (plan.candidates.len(), plan.workloads.len());
         let rounds = match plan.rounds {
             Rounds::Exactly(n) => format!("{n} rounds"),
             Rounds::AtLeast(n) => format!("at least {n} rounds"),
@@ -48,7 +48,7 @@ impl Watch for Progress {
         let budget = plan.budget.map_or(String::new(), |b| format!(", as many as fit into {b}"));
         self.say(&format!(
             "{}: {filesystems} filesystems, {workloads} workloads, {rounds}{budget}, on {} of {}",
-            plan.name, plan.ground, plan.size
+            plan.name, plan.testbed, plan.size
         ));
         let mut told = Vec::new();
         for skip in skips.iter().filter(|s| !s.by_experiment || plan.workloads.len() == 1) {

@@ -53,7 +53,7 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(if run.damage.is_empty() { exit::OK } else { exit::DAMAGED }))
 }
 
-/// After a race: the page into the run's folder, the table to standard output. Returns the page's path.
+/// After a run: the page into the run's folder, the table to standard output. Returns the page's path.
 pub fn after_run(run: &Run, as_json: bool) -> anyhow::Result<PathBuf> {
     let report = Report::of(run);
     let path = run.folder.join("report.html");

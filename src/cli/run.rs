@@ -13,19 +13,19 @@ use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
 use crate::agent::protocol::{Dev, ImageState};
+use crate::analysis::validity::INTEGRITY;
 use crate::exit::{self, Failure};
 use crate::filesystems;
-use crate::grounds::{self, Ground};
-use crate::lab::controls::INTEGRITY;
-use crate::lab::experiment::{Experiment, FilesystemEntry, RoundsAsked};
-use crate::lab::plan::{Plan, Rounds};
-use crate::lab::power_cut::PowerCut;
-use crate::lab::race::{Finish, Race};
-use crate::lab::skips::{Skip, skips};
-use crate::lab::{machine, verify};
 use crate::names;
+use crate::runner::experiment::{Experiment, FilesystemEntry, RoundsAsked};
+use crate::runner::machine;
+use crate::runner::plan::{Plan, Rounds};
+use crate::runner::power_cut::PowerCut;
+use crate::runner::rounds::{Finish, Runner};
+use crate::runner::skips::{Skip, skips};
 use crate::store::record::{ClockKind, Held, Outcome};
 use crate::store::{self, Folder, Run};
+use crate::testbeds::{self, Testbed};
 use crate::units::{Bytes, Percent, Scale, Span};
 
 /// Where runs go unless `--output` says otherwise.
@@ -47,11 +47,11 @@ pub struct Arguments {
     workloads: Vec<String>,
     /// `loop`, `loop:FOLDER`, `vm`, `model:DISK`, `directory:PATH` or `auto`
     #[arg(long)]
-    ground: Option<String>,
-    /// On the ground vm: a kernel of the cache, or a package to take it from
+    on: Option<String>,
+    /// On the testbed vm: a kernel of the cache, or a package to take it from
     #[arg(long, value_name = "VERSION|PATH")]
     kernel: Option<String>,
-    /// The window given to mkfs: 512m, 2g
+    /// The volume given to mkfs: 512m, 2g
     #[arg(long)]
     size: Option<Bytes>,
     /// Page cache and workload together: 64m; `none` for the machine's
@@ -72,7 +72,7 @@ pub struct Arguments {
     /// Differences below this share are of no interest: 3%
     #[arg(long)]
     margin: Option<Percent>,
-    /// Decides the order and what workloads draw
+    /// Decides the order and what workloads sample
     #[arg(long)]
     seed: Option<u64>,
     /// The same work, smaller or larger: 1/16
@@ -81,11 +81,11 @@ pub struct Arguments {
     /// Begin every trial with empty caches, and show that they were empty
     #[arg(long)]
     cold: bool,
-    /// Cut the power in each trial, after that operation of the work or that share of them, and measure the return to service:
+    /// Cut the power in each trial, after that operation of the work or that share of them, and measure the recovery time:
     /// 700, 50%
     #[arg(long, value_name = "N|SHARE")]
     power_cut: Option<PowerCut>,
-    /// On the ground vm: so many trials with the same work share a boot, each with a fresh disk; faster, and less alike
+    /// On the testbed vm: so many trials with the same work share a boot, each with a fresh disk; faster, and less alike
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials_per_boot: Option<u32>,
     /// The run's folder; must not exist
@@ -95,7 +95,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "ground", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut", "trials_per_boot"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut", "trials_per_boot"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -124,35 +124,35 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(folder) => {
             let (mut folder, mut before) = Folder::open(folder)?;
             before.plan = longer(before.plan, &arguments);
-            let ground = grounds::parse(&before.plan.ground).map_err(Failure::usage)?;
-            let jobs = jobs(arguments.jobs, &*ground)?;
-            usable(&before.plan, &*ground)?;
-            let skips = possible(&before.plan, &*ground, true)?;
-            verify::same_machine(&before, &*ground)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips, jobs, &stop)
+            let testbed = testbeds::parse(&before.plan.testbed).map_err(Failure::usage)?;
+            let jobs = jobs(arguments.jobs, &*testbed)?;
+            usable(&before.plan, &*testbed)?;
+            let skips = possible(&before.plan, &*testbed, true)?;
+            machine::same_as_before(&before, &*testbed)?;
+            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &stop)
         }
         None => {
             let experiment = experiment(&arguments)?;
-            let ground = ground(&experiment)?;
-            let jobs = jobs(arguments.jobs, &*ground)?;
-            let plan = experiment.plan(ground.name(), now_seed())?;
-            let plan = if ground.traits().makes_filesystem { plan } else { as_mounted(plan, &*ground) };
-            match usable(&plan, &*ground) {
+            let testbed = testbed(&experiment)?;
+            let jobs = jobs(arguments.jobs, &*testbed)?;
+            let plan = experiment.plan(testbed.name(), now_seed())?;
+            let plan = if testbed.traits().makes_filesystem { plan } else { as_mounted(plan, &*testbed) };
+            match usable(&plan, &*testbed) {
                 Err(missing) if arguments.dry_run => {
                     super::say(&format!("note: a run would end here: {missing}"))
                 }
                 other => other?,
             }
-            let skips = possible(&plan, &*ground, experiment.takes_all())?;
+            let skips = possible(&plan, &*testbed, experiment.takes_all())?;
             if arguments.dry_run {
-                return dry_run::print(&plan, &*ground, &skips, arguments.json);
+                return dry_run::print(&plan, &*testbed, &skips, arguments.json);
             }
-            let kinds = plan.entrants.iter().filter_map(|e| filesystems::find(&e.kind));
-            let machine = machine::look(&*ground, kinds);
+            let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
+            let machine = machine::look(&*testbed, kinds);
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = store::read(&path)?;
-            race(&arguments, &mut folder, &before, &*ground, &skips, jobs, &stop)
+            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &stop)
         }
     }
 }
@@ -188,9 +188,9 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         Some(Memory::None) => experiment.memory = None,
         None => {}
     }
-    experiment.ground = arguments.ground.clone().or(experiment.ground);
+    experiment.on = arguments.on.clone().or(experiment.on);
     if let Some(kernel) = &arguments.kernel {
-        experiment.ground = Some(with_kernel(experiment.ground.as_deref(), kernel)?);
+        experiment.on = Some(with_kernel(experiment.on.as_deref(), kernel)?);
     }
     experiment.size = arguments.size.or(experiment.size);
     experiment.image = arguments.image.or(experiment.image);
@@ -206,38 +206,38 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment)
 }
 
-/// The ground vm with this kernel, which is taken into the cache where it is a file.
-fn with_kernel(ground: Option<&str>, kernel: &str) -> anyhow::Result<String> {
+/// The testbed vm with this kernel, which is taken into the cache where it is a file.
+fn with_kernel(testbed: Option<&str>, kernel: &str) -> anyhow::Result<String> {
     let release = match kernel.contains('/') {
-        true => grounds::vm::kernel::import(Path::new(kernel))?.index.release,
+        true => crate::guest::kernel::import(Path::new(kernel))?.index.release,
         false => kernel.to_owned(),
     };
-    match ground.unwrap_or(grounds::AUTO) {
-        grounds::AUTO | "vm" => Ok(format!("vm:kernel={release}")),
+    match testbed.unwrap_or(testbeds::AUTO) {
+        testbeds::AUTO | "vm" => Ok(format!("vm:kernel={release}")),
         named if named.starts_with("vm:") => Ok(format!("{named},kernel={release}")),
-        other => Err(Failure::usage(format!("--kernel is for the ground vm, not for {other}")).into()),
+        other => Err(Failure::usage(format!("--kernel is for the testbed vm, not for {other}")).into()),
     }
 }
 
-fn ground(experiment: &Experiment) -> anyhow::Result<Box<dyn Ground>> {
-    let named = experiment.ground.as_deref().unwrap_or(grounds::AUTO);
-    if named == grounds::AUTO {
+fn testbed(experiment: &Experiment) -> anyhow::Result<Box<dyn Testbed>> {
+    let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
+    if named == testbeds::AUTO {
         let plan = experiment.plan(named.to_owned(), 1)?;
-        let kinds = plan.entrants.iter().filter_map(|e| filesystems::find(&e.kind));
+        let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
         let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-        return Ok(grounds::choose(&asked, experiment.takes_all(), &plan.need()).map_err(Failure::usage)?);
+        return Ok(testbeds::choose(&asked, experiment.takes_all(), &plan.need()).map_err(Failure::usage)?);
     }
-    Ok(grounds::parse(named).map_err(Failure::usage)?)
+    Ok(testbeds::parse(named).map_err(Failure::usage)?)
 }
 
 /// How many trials run at a time: one where they would feel each other.
-fn jobs(asked: Option<u32>, ground: &dyn Ground) -> anyhow::Result<usize> {
-    let is_virtual = ground.traits().clock == ClockKind::Virtual;
+fn jobs(asked: Option<u32>, testbed: &dyn Testbed) -> anyhow::Result<usize> {
+    let is_virtual = testbed.traits().clock == ClockKind::Virtual;
     match asked {
         Some(jobs) if jobs > 1 && !is_virtual => {
             let text = format!(
-                "trials on {} would disturb each other\n  try: without --jobs, or --ground model:DISK",
-                ground.name()
+                "trials on {} would disturb each other\n  try: without --jobs, or --on model:DISK",
+                testbed.name()
             );
             Err(Failure::usage(text).into())
         }
@@ -247,66 +247,67 @@ fn jobs(asked: Option<u32>, ground: &dyn Ground) -> anyhow::Result<usize> {
     }
 }
 
-/// On a ground that makes no filesystem the one row is what is there.
-fn as_mounted(plan: Plan, ground: &dyn Ground) -> Plan {
-    let fstype = machine::below(ground.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
+/// On a testbed that makes no filesystem the one row is what is there.
+fn as_mounted(plan: Plan, testbed: &dyn Testbed) -> Plan {
+    let fstype = machine::below(testbed.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
     plan.with_one_row(format!("{fstype}, as mounted"), fstype)
 }
 
-/// Whether this ground can be raced on, here and with the rights that we have.
-fn usable(plan: &Plan, ground: &dyn Ground) -> anyhow::Result<()> {
-    if plan.power_cut.is_some() && !ground.traits().loses_power {
-        let name = ground.name();
+/// Whether this testbed can be compared on, here and with the rights that we have.
+fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
+    if plan.power_cut.is_some() && !testbed.traits().loses_power {
+        let name = testbed.name();
         let text =
-            format!("the ground {name} cannot lose its power\n  try: --ground vm, or without --power-cut");
+            format!("the testbed {name} cannot lose its power\n  try: --on vm, or without --power-cut");
         return Err(Failure::usage(text).into());
     }
-    let (asked, most) = (plan.trials_per_boot, ground.traits().trials_per_launch);
+    let (asked, most) = (plan.trials_per_boot, testbed.traits().trials_per_launch);
     if asked > most {
-        let name = ground.name();
+        let name = testbed.name();
         let text = match most {
             1 => format!(
-                "on the ground {name} no trials share a boot\n  try: --ground vm, or without --trials-per-boot"
+                "on the testbed {name} no trials share a boot\n  try: --on vm, or without --trials-per-boot"
             ),
             _ => format!(
-                "the ground {name} takes {most} trials a boot at most\n  try: --trials-per-boot {most}"
+                "the testbed {name} takes {most} trials a boot at most\n  try: --trials-per-boot {most}"
             ),
         };
         return Err(Failure::usage(text).into());
     }
-    ground.ready(&plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
-    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, ground.device(&plan.moment(1, 0))) {
+    testbed.ready(&plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
+    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, testbed.device(&plan.moment(1, 0)))
+    {
         let text = format!(
             "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them\n  \
-             try: --ground vm:images=FOLDER on another one, or without --cold"
+             try: --on vm:images=FOLDER on another one, or without --cold"
         );
         return Err(Failure::missing(text).into());
     }
-    let on_host = ground.traits().clock == ClockKind::Host;
+    let on_host = testbed.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
     }
     Ok(())
 }
 
-/// What cannot race here; an error when nothing can, or when the experiment itself asks for the impossible.
-fn possible(plan: &Plan, ground: &dyn Ground, lenient: bool) -> anyhow::Result<Vec<Skip>> {
-    let skips = skips(plan, ground);
+/// What cannot take part here; an error when nothing can, or when the experiment itself asks for the impossible.
+fn possible(plan: &Plan, testbed: &dyn Testbed, lenient: bool) -> anyhow::Result<Vec<Skip>> {
+    let skips = skips(plan, testbed);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
         return Err(Failure::usage(skip.reason.clone()).into());
     }
-    if skips.len() == plan.entrants.len() * plan.workloads.len() {
+    if skips.len() == plan.candidates.len() * plan.workloads.len() {
         let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
-        return Err(Failure::missing(format!("nothing can race here\n{}", reasons.join("\n"))).into());
+        return Err(Failure::missing(format!("nothing can take part here\n{}", reasons.join("\n"))).into());
     }
     Ok(skips)
 }
 
-fn race(
+fn carry_out(
     arguments: &Arguments,
     folder: &mut Folder,
     before: &Run,
-    ground: &dyn Ground,
+    testbed: &dyn Testbed,
     skips: &[Skip],
     jobs: usize,
     stop: &AtomicBool,
@@ -315,7 +316,7 @@ fn race(
     let path = folder.path().to_owned();
     let mut watch = Progress::new(arguments.quiet);
     let finish =
-        Race { plan: &before.plan, ground, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
+        Runner { plan: &before.plan, testbed, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
     let run = store::read(&path)?;
     let html = super::report::after_run(&run, arguments.json)?;
@@ -351,7 +352,7 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 fn code(run: &Run, finish: Finish) -> u8 {
     let current = run.current();
     let integrity = |r: &&&store::record::Record| {
-        r.controls.iter().any(|c| INTEGRITY.contains(&c.name.as_str()) && c.held == Held::No)
+        r.validity.iter().any(|c| INTEGRITY.contains(&c.name.as_str()) && c.held == Held::No)
     };
     if current.iter().find(integrity).is_some() {
         exit::INTEGRITY
@@ -386,8 +387,8 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::lab::plan::Entrant;
     use crate::report::repeat;
+    use crate::runner::plan::Candidate;
 
     #[derive(Parser)]
     struct Line {
@@ -400,7 +401,7 @@ mod tests {
         let line =
             Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
         let experiment = experiment(&line.arguments).unwrap();
-        experiment.plan(ground(&experiment).unwrap().name(), 4711).unwrap()
+        experiment.plan(testbed(&experiment).unwrap().name(), 4711).unwrap()
     }
 
     /// What a shell and then the parser make of a printed command.
@@ -426,8 +427,8 @@ mod tests {
             &["--filesystem", "xfs", "--filesystem", "ext4 label=b", "--filesystem", "ext2"],
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
-            &["--power-cut", "50%", "--ground", "vm", "--filesystems", "ext4"],
-            &["--trials-per-boot", "4", "--ground", "vm", "--filesystems", "all"],
+            &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
+            &["--trials-per-boot", "4", "--on", "vm", "--filesystems", "all"],
             &[
                 "--image",
                 "written",
@@ -448,7 +449,7 @@ mod tests {
                 "2.5%",
                 "--workloads",
                 "maildir-quick",
-                "--ground",
+                "--on",
                 "loop:/srv/a b",
             ],
         ];
@@ -466,7 +467,7 @@ mod tests {
         planned.name = "my own".into();
         planned.workload_seed = 1;
         let label = String::from("a \" quote");
-        planned.entrants.push(Entrant { label, ..planned.entrants[0].clone() });
+        planned.candidates.push(Candidate { label, ..planned.candidates[0].clone() });
         let said = repeat::of(&planned, true).warning().unwrap();
         for what in ["name and question", "a \" quote", "postmark-quick", "maildir-quick", "seed 1"] {
             assert!(said.contains(what), "{said}");

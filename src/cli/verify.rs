@@ -8,12 +8,12 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
+use crate::analysis::verify::{Verified, verify};
 use crate::exit::{self, Failure};
-use crate::grounds;
-use crate::lab::rerun::{self, Compared};
-use crate::lab::verify::{Verified, verify};
+use crate::runner::rerun::{self, Compared};
 use crate::store::record::Record;
 use crate::store::{self, Run};
+use crate::testbeds;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -86,7 +86,7 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
     let candidates = rerun::candidates(run);
     if candidates.is_empty() {
         let text = "no trial of this run was in virtual time, so none can be the same to the nanosecond\n  \
-                    try: a run with --ground model:DISK";
+                    try: a run with --on model:DISK";
         return Err(Failure::usage(text).into());
     }
     let every = match sample {
@@ -94,13 +94,13 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
         Sample::Some(n) => candidates.len().div_ceil(n),
     };
     let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
-    let ground = grounds::parse(&run.plan.ground).map_err(Failure::usage)?;
-    ground.ready(&run.plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
+    let testbed = testbeds::parse(&run.plan.testbed).map_err(Failure::usage)?;
+    testbed.ready(&run.plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or(cpus, usize::from);
     let [mut same, mut differ, mut incomparable] = [0, 0, 0];
     let mut lines = Ok(());
-    rerun::rerun(run, &*ground, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
+    rerun::rerun(run, &*testbed, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
         let text = match compared {
             Compared::Same => {
                 same += 1;

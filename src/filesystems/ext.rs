@@ -19,7 +19,7 @@ pub struct Ext {
     data: &'static [&'static str],
     fixed: Fixed,
     can: fn(&Ext) -> Capabilities,
-    /// In bytes: smallest and largest window, largest file.
+    /// In bytes: smallest and largest volume, largest file.
     smallest: u64,
     largest: u64,
     largest_file: u64,

@@ -36,7 +36,7 @@ pub static FAT16: Fat = Fat {
         what: "The File Allocation Table with 16-bit cluster numbers, and long names.",
         origin: "Microsoft and Compaq, 1984 to 1987; long names came with Windows 95; ECMA-107 and Microsoft's fatgen103 \
             describe it.",
-        limits: "The vfat driver is Linux's own, so a figure says nothing about DOS or Windows. A window of more than \
+        limits: "The vfat driver is Linux's own, so a figure says nothing about DOS or Windows. A volume of more than \
             2147474944 bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; up to there they have at most \
             32 KiB. The root folder holds 512 entries or little more, and a long name takes several.",
     },

@@ -28,7 +28,7 @@ impl Filesystem for Jfs {
             what: "IBM's journaled filesystem: extents in B+ trees, inodes made as they are needed, a journal of metadata.",
             origin: "IBM, from OS/2 Warp Server of 1999, in Linux since 2.5.6 of 2002; Documentation/admin-guide/jfs.rst.",
             limits: "The driver does not replay its log: after a power cut fsck.jfs must run before the mount, and its time \
-                belongs to the return to service. Debian 12's build of it (1.1.15-5) fails to replay and drops every file \
+                belongs to the recovery time. Debian 12's build of it (1.1.15-5) fails to replay and drops every file \
                 that only the log knew; the same release, built anew from its source, brings them back.",
         }
     }

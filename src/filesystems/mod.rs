@@ -1,4 +1,4 @@
-//! The filesystems that can race: one trait, one table.
+//! The filesystems that can take part: one trait, one table.
 //!
 //! A kind *returns* command lines, options and facts and runs nothing, so it is tested without root. No other part
 //! of fsderby knows a kind by its name.
@@ -49,7 +49,7 @@ pub static TABLE: &[&dyn Filesystem] = &[
     &nilfs::Nilfs2,
 ];
 
-/// In a command line: the device, which the agent knows only when the ground is there.
+/// In a command line: the device, which the agent knows only when the testbed is there.
 pub const DEVICE: &str = "{device}";
 /// In a command line: the folder to mount on.
 pub const MOUNTPOINT: &str = "{mountpoint}";
@@ -64,7 +64,7 @@ pub trait Filesystem: Sync {
     /// The Debian package that brings its tools.
     fn package(&self) -> &'static str;
     fn kernel(&self) -> KernelNeed;
-    /// The windows that mkfs accepts and the check then calls clean, smallest and largest.
+    /// The volumes that mkfs accepts and the check then calls clean, smallest and largest.
     fn size(&self) -> RangeInclusive<Bytes>;
     fn can(&self) -> Capabilities;
     /// What makes it this kind and no other, so that a user's variant may not replace it: see [`accept`].

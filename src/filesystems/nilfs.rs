@@ -26,8 +26,8 @@ impl Filesystem for Nilfs2 {
             origin: "Ryusuke Konishi and NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a Log-Structured File \
                 System, 2006); Documentation/filesystems/nilfs2.rst.",
             limits: "It is mounted by the kernel's call alone, so nilfs_cleanerd does not run and nothing frees old segments: \
-                a window of 512 MiB was full after 410 MiB had been written, although every file was deleted at once. A workload \
-                that writes more than the window fails (with the cleaner's defaults it would too, for the first hour). No check \
+                a volume of 512 MiB was full after 410 MiB had been written, although every file was deleted at once. A workload \
+                that writes more than the volume fails (with the cleaner's defaults it would too, for the first hour). No check \
                 exists. It keeps no access times.",
         }
     }

@@ -75,7 +75,7 @@ impl Filesystem for Ntfs {
     }
 
     /// `-Q` leaves the data area alone. `-F` takes whole disks and files, but a mounted device too: of all these mkfs only mkntfs
-    /// then overwrites it, so the ground must have the device for itself before.
+    /// then overwrites it, so the testbed must have the device for itself before.
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkntfs", "-Q", "-F", "-q"], variant)]
     }

@@ -19,7 +19,7 @@ impl Probe for BlockIo {
         Story {
             what: "Requests, bytes and flushes that reached the block device, from the start of the work to the end of the sync.",
             origin: "/sys/dev/block/MAJOR:MINOR/stat, as Documentation/block/stat.rst of the kernel describes it.",
-            limits: "Counted before the device: what the host's filesystem makes of a loop image is not seen. On the directory ground \
+            limits: "Counted before the device: what the host's filesystem makes of a loop image is not seen. On the directory testbed \
                      everybody's requests to that device are counted.",
         }
     }

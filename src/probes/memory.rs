@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use procfs::Current;
 
 use super::{NotAvailable, Probe, Raw, Running, Site};
-use crate::agent::memory_peak;
+use crate::host::memory_group;
 use crate::story::Story;
 use crate::units::MIB;
 
@@ -32,7 +32,7 @@ impl Probe for Memory {
             return Ok(Box::new(Bounded(bytes)));
         }
         let group = site.memory_group.ok_or_else(|| NotAvailable("there is no memory limit".into()))?;
-        memory_peak(group)
+        memory_group::peak(group)
             .ok_or_else(|| NotAvailable("this kernel does not say the peak of a group".into()))?;
         Ok(Box::new(Open(group.to_owned())))
     }
@@ -66,6 +66,6 @@ impl Running for Open {
     fn start(&mut self) {}
 
     fn stop(&mut self) -> Raw {
-        memory_peak(&self.0).map(|bytes| ("peak_bytes".to_owned(), bytes)).into_iter().collect()
+        memory_group::peak(&self.0).map(|bytes| ("peak_bytes".to_owned(), bytes)).into_iter().collect()
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{NotAvailable, Probe, Raw, Running, Site};
-use crate::agent::disk::{Totals, totals};
+use crate::storage::disk::{Totals, totals};
 use crate::story::Story;
 
 pub struct ModelledDisk;

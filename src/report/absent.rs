@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::summary::WorkloadSummary;
-use crate::agent::protocol::Role;
+use crate::agent::protocol::Purpose;
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
 
@@ -19,7 +19,7 @@ pub struct Absent {
     pub trials: Vec<String>,
 }
 
-/// Filesystems that could not race, for one reason.
+/// Filesystems that could not take part, for one reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct Skips {
     pub filesystems: Vec<String>,
@@ -108,9 +108,9 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> V
 }
 
 fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: String, superseded: bool) {
-    let mut trial = match record.role {
-        Role::Proof => "proof".to_owned(),
-        Role::Measure => format!("round {}", record.round),
+    let mut trial = match record.purpose {
+        Purpose::Integrity => "proof".to_owned(),
+        Purpose::Measure => format!("round {}", record.round),
     };
     if superseded {
         trial += &format!(", attempt {}: repeated", record.attempt);
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(
             said(&run),
             [
-                "birchfs-journal on letters-in-memory: this kernel has no birchfs-journal — try: --ground vm",
+                "birchfs-journal on letters-in-memory: this kernel has no birchfs-journal — try: --on vm",
                 "rowanfs on letters-in-memory: letters needs hard links, which rowanfs cannot make",
                 "alderfs, birchfs: this kernel has no vfat — try: a kernel with the module vfat",
             ]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::filesystems::{Depth, Fact, Filesystem, Journal, Linux, Resize};
 use crate::units::Bytes;
 
-/// A kind that raced, as it describes itself.
+/// A kind that took part, as it describes itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kind {
     pub name: String,

@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Context;
 
 use super::summary::{counted, dimensions};
-use crate::agent::protocol::Role;
+use crate::agent::protocol::Purpose;
 use crate::metric::{Better, Metric, Of};
 use crate::store::Run;
 use crate::store::record::Record;
@@ -16,13 +16,13 @@ const COLUMNS: [&str; 21] = [
     "trial",
     "attempt",
     "counts",
-    "role",
+    "purpose",
     "round",
     "order",
     "workload",
     "filesystem",
     "kind",
-    "ground",
+    "testbed",
     "size_bytes",
     "memory_bytes",
     "outcome",
@@ -58,13 +58,13 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
         record.trial.clone(),
         record.attempt.to_string(),
         if counts { "yes" } else { "no" }.to_owned(),
-        role(record.role).to_owned(),
+        purpose(record.purpose).to_owned(),
         record.round.to_string(),
         record.order.to_string(),
         record.workload.clone(),
         record.filesystem.clone(),
         record.kind.clone(),
-        record.ground.clone(),
+        record.testbed.clone(),
         record.size.0.to_string(),
         record.memory.map(|m| m.0.to_string()).unwrap_or_default(),
         record.outcome.name().to_owned(),
@@ -83,10 +83,10 @@ fn metric(metric: &Metric) -> [String; 6] {
     ]
 }
 
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Measure => "measure",
-        Role::Proof => "proof",
+fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Measure => "measure",
+        Purpose::Integrity => "proof",
     }
 }
 

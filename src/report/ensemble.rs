@@ -7,10 +7,10 @@ use super::chart::percent;
 use super::number::{count, list};
 use super::summary::{Row, WorkloadSummary, dimensions};
 use crate::agent::protocol::Modelled;
+use crate::analysis::ensemble::{self, AGREEMENT, Decider, Finding, Pair, SAMPLES_NEEDED, sampled};
 use crate::store::Run;
 use crate::store::record::Record;
 use crate::units::{Bytes, Percent};
-use crate::verdict::ensemble::{self, AGREEMENT, DRAWS_NEEDED, Decider, Finding, Pair, drawn};
 
 /// One filesystem and one headline metric of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub struct Standings {
 
 /// All findings on one workload's headline metrics; empty where no disk was modelled.
 pub fn pairs(rows: &[&Row], counted: &[&Record], workload: &str, margin: Percent) -> Vec<Pair> {
-    if !counted.iter().any(|r| drawn(r).is_some()) {
+    if !counted.iter().any(|r| sampled(r).is_some()) {
         return Vec::new();
     }
     let of = |row: &&&Row| {
@@ -35,13 +35,13 @@ pub fn pairs(rows: &[&Row], counted: &[&Record], workload: &str, margin: Percent
     rows.iter().filter(|row| row.headline).flat_map(|row| of(&row)).collect()
 }
 
-/// How many draws the workload that has the fewest complete ones was done in; `None` where no disk was modelled.
-pub fn draws(run: &Run, counted: &[&Record]) -> Option<usize> {
-    run.records.iter().find_map(drawn)?;
-    Some(ensemble::draws(counted))
+/// How many samples the workload that has the fewest complete ones was done in; `None` where no disk was modelled.
+pub fn samples(run: &Run, counted: &[&Record]) -> Option<usize> {
+    run.records.iter().find_map(sampled)?;
+    Some(ensemble::samples(counted))
 }
 
-/// Whether the findings are findings, and not a look at a few draws.
+/// Whether the findings are findings, and not a look at a few samples.
 pub fn is_verdict(workloads: &[WorkloadSummary]) -> bool {
     let mut pairs = workloads.iter().flat_map(|w| &w.ensemble).peekable();
     pairs.peek().is_some() && pairs.all(|pair| pair.finding != Finding::Look)
@@ -53,9 +53,9 @@ pub fn sentences(workloads: &[WorkloadSummary], margin: Percent) -> Vec<String> 
     let n = |finding: &[Finding]| pairs.iter().filter(|p| finding.contains(&p.finding)).count();
     let robust = n(&[Finding::ABetter, Finding::BBetter]);
     let (alike, open) = (n(&[Finding::Equivalent]), n(&[Finding::DependsOnModel]));
-    let draws = pairs.iter().map(|p| p.draws).min().unwrap_or(0);
+    let samples = pairs.iter().map(|p| p.samples).min().unwrap_or(0);
     let second = format!(
-        "Of {}, {robust} {} by more than {margin} to the same side in at least {:.0} % of {draws} draws of disk, position and CPU, {alike} {} \
+        "Of {}, {robust} {} by more than {margin} to the same side in at least {:.0} % of {samples} samples of disk, position and CPU, {alike} {} \
          equivalent, and of {open} one cannot tell: {} on the model.",
         count(pairs.len(), "comparison"),
         if robust == 1 { "differs" } else { "differ" },
@@ -163,7 +163,7 @@ impl Standings {
 /// What heads the table of findings.
 pub fn caption(metric: &str, margin: Percent) -> String {
     format!(
-        "{metric}: what at least {:.0} % of the draws agree on, with a margin of {margin}",
+        "{metric}: what at least {:.0} % of the samples agree on, with a margin of {margin}",
         AGREEMENT * 100.0
     )
 }
@@ -203,15 +203,15 @@ impl PairShown<'_> {
 }
 
 fn pair_shown(pair: &Pair) -> PairShown<'_> {
-    let Pair { a, b, draws, a_better, within_margin, b_better, .. } = pair;
+    let Pair { a, b, samples, a_better, within_margin, b_better, .. } = pair;
     let finding = match pair.finding {
-        Finding::ABetter => format!("{a} is better ({a_better} of {draws} draws)"),
-        Finding::BBetter => format!("{b} is better ({b_better} of {draws} draws)"),
-        Finding::Equivalent => format!("equivalent ({within_margin} of {draws} draws)"),
+        Finding::ABetter => format!("{a} is better ({a_better} of {samples} samples)"),
+        Finding::BBetter => format!("{b} is better ({b_better} of {samples} samples)"),
+        Finding::Equivalent => format!("equivalent ({within_margin} of {samples} samples)"),
         Finding::DependsOnModel => format!(
             "cannot tell: depends on the model ({a} better in {a_better}, {b} in {b_better}, equal in {within_margin})"
         ),
-        Finding::Look => format!("{draws} draws are no verdict"),
+        Finding::Look => format!("{samples} samples are no verdict"),
     };
     PairShown {
         pair,
@@ -241,15 +241,15 @@ fn ratio(value: f64) -> String {
     }
 }
 
-/// Why so many draws are none, and what would give them.
+/// Why so many samples are none, and what would give them.
 pub fn look(complete: usize, is_fixed: bool) -> String {
     let them = format!(
-        "This is a look at the model, not a verdict: {} of the {DRAWS_NEEDED} that a verdict needs {} complete.",
-        count(complete, "draw"),
+        "This is a look at the model, not a verdict: {} of the {SAMPLES_NEEDED} that a verdict needs {} complete.",
+        count(complete, "sample"),
         if complete == 1 { "is" } else { "are" },
     );
     if is_fixed {
-        let why = "The draws are off, so every round has the same disk and no number of rounds makes a verdict; a run without draws=off does.";
+        let why = "The samples are off, so every round has the same disk and no number of rounds makes a verdict; a run without samples=off does.";
         return format!("{them} {why}");
     }
     them
@@ -266,30 +266,30 @@ pub fn disk(run: &Run) -> Option<String> {
         _ => modelled.offset.to_string(),
     };
     let away = |m: &Modelled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
-    let moved = match run.records.iter().filter_map(drawn).map(away).max() {
+    let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
-        Some(most) => format!(", moved by up to {most} over the draws"),
+        Some(most) => format!(", moved by up to {most} over the samples"),
     };
     Some(format!("a modelled disk ({title}; {} from {begin} on{moved})", run.plan.size))
 }
 
-/// `one modelled CPU of 500 million instructions a second (250 to 1,000 over the draws)`
+/// `one modelled CPU of 500 million instructions a second (250 to 1,000 over the samples)`
 pub fn cpu(run: &Run) -> Option<String> {
-    let speeds = || run.records.iter().filter_map(drawn).map(|m| m.mips);
+    let speeds = || run.records.iter().filter_map(sampled).map(|m| m.mips);
     let nominal = nominal(run)?.mips;
     let (least, most) = (speeds().min()?, speeds().max()?);
     let is_fastest =
-        run.records.iter().filter_map(drawn).any(|m| m.draw.cpu == CpuSpeed::Double && m.mips == nominal);
+        run.records.iter().filter_map(sampled).any(|m| m.sample.cpu == CpuSpeed::Double && m.mips == nominal);
     let ceiling = if is_fastest { ", none faster, as no faster one can be counted" } else { "" };
     let varied =
-        if least == most { String::new() } else { format!(" ({least} to {most} over the draws{ceiling})") };
+        if least == most { String::new() } else { format!(" ({least} to {most} over the samples{ceiling})") };
     Some(format!(
         "one modelled CPU of {nominal} million instructions a second{varied}, without caches or latency of memory"
     ))
 }
 
 fn nominal(run: &Run) -> Option<&Modelled> {
-    let records = || run.records.iter().filter_map(|r| Some((r.round, drawn(r)?)));
+    let records = || run.records.iter().filter_map(|r| Some((r.round, sampled(r)?)));
     records().min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
 }
 
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn twelve_draws_give_a_verdict_in_three_sentences() {
-        let example = example_model::draws(12);
+        let example = example_model::samples(12);
         let summary = example.report().summary;
         assert_eq!(summary.heading.standing, Standing::Verdict);
         let said = &summary.heading.sentences;
@@ -331,11 +331,11 @@ mod tests {
 
     #[test]
     fn a_cpu_that_no_draw_could_double_is_said_to_be_one() {
-        let mut example = example_model::draws(12);
+        let mut example = example_model::samples(12);
         assert!(!cpu(&example.run).is_some_and(|said| said.contains("faster")));
         for record in &mut example.run.records {
             let Dev::Model(modelled) = &mut record.device else { panic!("a disk is modelled") };
-            modelled.mips = [1000, 500, 1000][modelled.draw.cpu as usize];
+            modelled.mips = [1000, 500, 1000][modelled.sample.cpu as usize];
         }
         let said = cpu(&example.run).expect("a CPU");
         assert!(said.contains("1000 million") && said.contains("none faster"), "{said}");
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn eleven_draws_are_a_look_with_the_command_that_brings_the_twelfth() {
-        let example = example_model::draws(11);
+        let example = example_model::samples(11);
         let heading = example.report().summary.heading;
         assert_eq!(heading.title, "A look at the model, not a verdict");
         let next = heading.next.expect("a command");
@@ -352,21 +352,21 @@ mod tests {
 
     #[test]
     fn rounds_without_draws_never_make_a_verdict() {
-        let mut example = example_model::draws(12);
+        let mut example = example_model::samples(12);
         let first = example.run.records[0].device.clone();
         example.run.records.iter_mut().for_each(|r| r.device = first.clone());
         let heading = example.report().summary.heading;
         assert_eq!((heading.standing, heading.next), (Standing::Look, None));
-        assert!(heading.sentences.last().is_some_and(|s| s.contains("draws=off")));
-        let mut example = example_model::draws(1);
+        assert!(heading.sentences.last().is_some_and(|s| s.contains("samples=off")));
+        let mut example = example_model::samples(1);
         assert!(example.report().summary.heading.next.is_some());
-        example.run.plan.ground += ",draws=off";
+        example.run.plan.testbed += ",samples=off";
         assert_eq!(example.report().summary.heading.next, None, "after the first round, too");
     }
 
     #[test]
     fn a_floor_bound_disk_ranks_nobody_by_time_and_says_why() {
-        let mut example = example_model::draws(12);
+        let mut example = example_model::samples(12);
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
         let summary = example.report().summary;
         assert!(summary.heading.sentences[0].starts_with("This disk is floor-bound"));
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn each_sees_the_pair_from_its_side() {
-        let example = example_model::draws(12);
+        let example = example_model::samples(12);
         let summary = example.report().summary;
         let standings = standings(&summary.workloads[0], "transactions");
         let of = |label: &str| standings.iter().find(|s| s.filesystem == label).map(Standings::cells);

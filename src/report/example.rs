@@ -11,16 +11,16 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
 
 use super::Report;
-use crate::agent::protocol::{At, Buckets, Dev, ImageState, Role, Space, Stepped, WorkSpec};
+use crate::agent::protocol::{At, Buckets, Dev, ImageState, Purpose, Space, Stepped, WorkSpec};
 use crate::filesystems::*;
-use crate::lab::plan::{Entrant, Plan, PlannedWork, Rounds};
 use crate::metric::{Better, Metric, Of};
+use crate::runner::plan::{Candidate, Plan, PlannedWork, Rounds};
 use crate::store::Run;
 use crate::store::machine::{Build, Disk, Machine, Tool};
 use crate::store::record::*;
 use crate::story::Story;
 use crate::units::{Bytes, GIB, MIB, Percent};
-use crate::workloads::{Phase, Volume};
+use crate::workloads::{Amount, Phase};
 
 /// A run and the folder that holds its histograms.
 pub struct Example {
@@ -64,7 +64,7 @@ pub fn rounds(rounds: u32) -> Example {
     fs::create_dir(folder.path().join("histograms")).expect("a folder in it");
     let plan = plan(rounds);
     let mut records =
-        skipped(&plan, &[("birchfs-journal", 1)], "this kernel has no birchfs-journal\n  try: --ground vm");
+        skipped(&plan, &[("birchfs-journal", 1)], "this kernel has no birchfs-journal\n  try: --on vm");
     let why = "letters needs hard links, which rowanfs cannot make";
     records.extend(skipped(&plan, &[("rowanfs", 1)], why));
     records.push(proof(&plan));
@@ -95,9 +95,14 @@ pub fn rounds(rounds: u32) -> Example {
 pub fn sixteen() -> Example {
     let mut example = example();
     let second = |label: &str| format!("{label} (2)");
-    let twins: Vec<Entrant> =
-        example.run.plan.entrants.iter().map(|e| Entrant { label: second(&e.label), ..e.clone() }).collect();
-    example.run.plan.entrants.extend(twins);
+    let twins: Vec<Candidate> = example
+        .run
+        .plan
+        .candidates
+        .iter()
+        .map(|e| Candidate { label: second(&e.label), ..e.clone() })
+        .collect();
+    example.run.plan.candidates.extend(twins);
     let twin = |r: &Record| Record {
         filesystem: second(&r.filesystem),
         trial: second(&r.trial),
@@ -109,20 +114,20 @@ pub fn sixteen() -> Example {
     example
 }
 
-/// Nothing could be raced here.
+/// Nothing could be compared here.
 pub fn all_skipped() -> Example {
     let mut example = rounds(1);
     let all: Vec<(&str, usize)> = ENTRANTS.iter().flat_map(|e| [(e.0, 0), (e.0, 1)]).collect();
-    let why = "this kernel has none of them\n  try: --ground vm";
+    let why = "this kernel has none of them\n  try: --on vm";
     example.run.records = skipped(&example.run.plan, &all, why);
     example
 }
 
-/// The records of these labels and workloads, which cannot race.
+/// The records of these labels and workloads, which cannot take part.
 pub fn skipped(plan: &Plan, cells: &[(&str, usize)], why: &str) -> Vec<Record> {
     let one = |(label, work): &(&str, usize)| {
         let who = ENTRANTS.iter().position(|e| e.0 == *label).expect("a label of the example");
-        let record = Record { role: Role::Proof, mounted: None, ..record(plan, *work, 0, 0, who) };
+        let record = Record { purpose: Purpose::Integrity, mounted: None, ..record(plan, *work, 0, 0, who) };
         let trial = format!("skipped/{}/{label}", WORKS[*work]);
         without_result(Record { trial, ..record }, Outcome::Skipped, why)
     };
@@ -130,7 +135,7 @@ pub fn skipped(plan: &Plan, cells: &[(&str, usize)], why: &str) -> Vec<Record> {
 }
 
 fn plan(rounds: u32) -> Plan {
-    let entrant = |(label, kind, _): &(&str, &str, f64)| Entrant {
+    let candidate = |(label, kind, _): &(&str, &str, f64)| Candidate {
         label: (*label).to_owned(),
         kind: (*kind).to_owned(),
         variant: variant(label),
@@ -143,7 +148,7 @@ fn plan(rounds: u32) -> Plan {
         schema: 1,
         name: "mail server, eight candidates".into(),
         analysis: "Which of them should hold the mail spool?".into(),
-        ground: "loop".into(),
+        testbed: "loop".into(),
         size: Bytes(2 * GIB),
         memory: Some(Bytes(512 * MIB)),
         image: ImageState::Allocated,
@@ -155,7 +160,7 @@ fn plan(rounds: u32) -> Plan {
         margin: Percent(3.0),
         plan_seed: 42,
         workload_seed: 7,
-        entrants: ENTRANTS.iter().map(entrant).collect(),
+        candidates: ENTRANTS.iter().map(candidate).collect(),
         workloads: vec![planned(0), planned(1)],
     }
 }
@@ -217,7 +222,7 @@ fn trial(folder: &Path, plan: &Plan, work: usize, round: u32, place: u32, who: u
             vec![without_result(record, Outcome::Failed, why)]
         }
         (0, 4, "cedarfs") => {
-            let why = "control cold did not hold: the device read 3 MiB of 310 MiB";
+            let why = "validity check cold did not hold: the device read 3 MiB of 310 MiB";
             let void = without_result(record.clone(), Outcome::Void, why);
             vec![void, measured(folder, Record { attempt: 2, ..record }, work, who)]
         }
@@ -227,27 +232,27 @@ fn trial(folder: &Path, plan: &Plan, work: usize, round: u32, place: u32, who: u
 }
 
 fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Record {
-    let entrant = &plan.entrants[who];
+    let candidate = &plan.candidates[who];
     Record {
         schema: SCHEMA,
-        trial: format!("r{round:02}/{}/{}", WORKS[work], entrant.label),
+        trial: format!("r{round:02}/{}/{}", WORKS[work], candidate.label),
         attempt: 1,
-        role: Role::Measure,
+        purpose: Purpose::Measure,
         round,
         order: place,
-        filesystem: entrant.label.clone(),
-        kind: entrant.kind.clone(),
-        variant: entrant.variant.clone(),
+        filesystem: candidate.label.clone(),
+        kind: candidate.kind.clone(),
+        variant: candidate.variant.clone(),
         workload: WORKS[work].into(),
         work: plan.workloads[work].work.clone(),
         params_hash: "0".repeat(64),
-        volume: Volume {
+        amount: Amount {
             files_peak: 20_400,
             bytes_read: 1_900 * MIB,
             bytes_written: 2_100 * MIB,
             bytes_peak: if work == 0 { 980 * MIB } else { 210 * MIB },
         },
-        ground: plan.ground.clone(),
+        testbed: plan.testbed.clone(),
         device: Dev::Image { folder: "/var/tmp".into(), state: plan.image },
         size: plan.size,
         memory: plan.memory,
@@ -258,8 +263,8 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         reason: None,
         mounted: Some(Mounted {
             source: "/dev/loop3".into(),
-            fstype: entrant.kind.clone(),
-            driver: entrant.kind.clone(),
+            fstype: candidate.kind.clone(),
+            driver: candidate.kind.clone(),
             options: vec!["rw".into(), "relatime".into()],
         }),
         steps: Vec::new(),
@@ -275,10 +280,10 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         probes: BTreeMap::new(),
         parts: Vec::new(),
         not_available: BTreeMap::new(),
-        controls: Vec::new(),
+        validity: Vec::new(),
         trees: Vec::new(),
         survivors: None,
-        ingredients: BTreeMap::new(),
+        provenance: BTreeMap::new(),
         histograms: Vec::new(),
         console: None,
         requests: None,
@@ -305,7 +310,7 @@ fn without_result(record: Record, outcome: Outcome, why: &str) -> Record {
 fn proof(plan: &Plan) -> Record {
     let mut record = record(plan, 0, 0, 1, 0);
     record.trial = format!("proof/{}/{}", WORKS[0], record.filesystem);
-    record.role = Role::Proof;
+    record.purpose = Purpose::Integrity;
     record.metrics =
         vec![time("check-filled.time", 2.7), Metric::new("mkfs.time", 9.9, "s", Of::Time, Better::Lower)];
     record
@@ -321,27 +326,27 @@ fn measured(folder: &Path, record: Record, work: usize, who: usize) -> Record {
     Record {
         steps: vec![step("make", 310_000_000), step("mount", 12_000_000), step("work", phase.ns)],
         phases: vec![phase],
-        controls: controls(&record),
+        validity: validity(&record),
         histograms: vec![histograms(folder, &record, speed, &mut noise)],
         metrics,
         ..record
     }
 }
 
-fn controls(record: &Record) -> Vec<Control> {
-    let control = |name: &str, asked: &str, seen: &str, held| Control {
+fn validity(record: &Record) -> Vec<ValidityCheck> {
+    let check = |name: &str, asked: &str, seen: &str, held| ValidityCheck {
         name: name.into(),
         asked: asked.into(),
         seen: seen.into(),
         held,
     };
     let mut all = vec![
-        control("mount", "defaults", "rw, relatime", Held::Yes),
-        control("cold", "310 MiB from the device", "311 MiB", Held::Yes),
+        check("mount", "defaults", "rw, relatime", Held::Yes),
+        check("cold", "310 MiB from the device", "311 MiB", Held::Yes),
     ];
     if record.kind == "cedarfs" {
         let seen = format!("1.{} GiB (compressed)", record.round);
-        all.push(control("stored", "2.1 GiB in full", &seen, Held::Label));
+        all.push(check("stored", "2.1 GiB in full", &seen, Held::Label));
     }
     all
 }

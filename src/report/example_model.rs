@@ -1,14 +1,14 @@
-//! The made-up run of [`super::example`] on a disk that is modelled: four filesystems, whose ratios depend on the draw or do
+//! The made-up run of [`super::example`] on a disk that is modelled: four filesystems, whose ratios depend on the sample or do
 //! not, with the requests of the first round beside their records.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use fsderby_diskmodel::{CachePolicy, Draw, Op};
+use fsderby_diskmodel::{CachePolicy, Op, Sample};
 
 use super::example::{self, Example};
-use crate::agent::disk::request::Served;
 use crate::agent::protocol::{Dev, Modelled, Stepped};
+use crate::storage::disk::request::Served;
 use crate::store::record::{ClockKind, Fidelity, FileRef, Record};
 use crate::units::{Bytes, GIB, MIB};
 
@@ -16,12 +16,12 @@ use crate::units::{Bytes, GIB, MIB};
 /// that is better than some but for a write-through cache.
 const LABELS: [&str; 4] = ["cedarfs", "rowanfs", "alderfs", "birchfs"];
 
-/// So many draws, all on the first workload.
-pub fn draws(n: u32) -> Example {
+/// So many samples, all on the first workload.
+pub fn samples(n: u32) -> Example {
     let mut example = example::rounds(n);
     let run = &mut example.run;
-    run.plan.ground = "model:diamondmax-plus-8,offset=30g".into();
-    run.plan.entrants.retain(|e| LABELS.contains(&e.label.as_str()));
+    run.plan.testbed = "model:diamondmax-plus-8,offset=30g".into();
+    run.plan.candidates.retain(|e| LABELS.contains(&e.label.as_str()));
     run.plan.workloads.truncate(1);
     run.records.retain(|r| {
         LABELS.contains(&r.filesystem.as_str()) && r.workload == example::WORKS[0] && r.round > 0
@@ -38,16 +38,16 @@ pub fn draws(n: u32) -> Example {
 }
 
 fn on_model(record: &mut Record) {
-    let draw = Draw::nth(7, record.round - 1);
-    record.ground = "model:diamondmax-plus-8".into();
+    let sample = Sample::nth(7, record.round - 1);
+    record.testbed = "model:diamondmax-plus-8".into();
     record.device = Dev::Model(Modelled {
         disk: "diamondmax-plus-8".into(),
         blake3: String::new(),
         offset: Bytes(
-            (30 * GIB).saturating_add_signed(i64::from(draw.position_permille) * 39 * MIB.cast_signed()),
+            (30 * GIB).saturating_add_signed(i64::from(sample.position_permille) * 39 * MIB.cast_signed()),
         ),
-        mips: [500, 250, 1000][draw.cpu as usize],
-        draw,
+        mips: [500, 250, 1000][sample.cpu as usize],
+        sample,
         guest_seed: 7,
     });
     (record.clock, record.fidelity) = (ClockKind::Virtual, Fidelity::Model);
@@ -65,28 +65,28 @@ fn on_model(record: &mut Record) {
     record.probes.insert("disk".into(), counters.map(|(name, ns)| (name.to_owned(), ns)).into());
     let cpu = [("machine_user_ns", 200_000_000), ("machine_sys_ns", 300_000_000)];
     record.probes.insert("cpu".into(), BTreeMap::from(cpu.map(|(name, ns)| (name.to_owned(), ns))));
-    let value = 100.0 * speed(record, draw);
+    let value = 100.0 * speed(record, sample);
     record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = value);
 }
 
-fn speed(record: &Record, draw: Draw) -> f64 {
-    match (record.filesystem.as_str(), draw.cache) {
+fn speed(record: &Record, sample: Sample) -> f64 {
+    match (record.filesystem.as_str(), sample.cache) {
         ("cedarfs", _) => 2.0,
         ("rowanfs", _) => 0.5,
         ("birchfs", CachePolicy::WriteThrough) => 0.8,
-        ("birchfs", _) => 1.3 + f64::from(draw.seek_permille) * 1e-4,
-        _ => 1.0 + f64::from(draw.seek_permille) * 1e-5,
+        ("birchfs", _) => 1.3 + f64::from(sample.seek_permille) * 1e-4,
+        _ => 1.0 + f64::from(sample.seek_permille) * 1e-5,
     }
 }
 
 /// A write every millisecond, a read each tenth, a flush each hundredth.
 fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
     let first = 30 * GIB / 512;
-    let window = record.size.0 / 512;
+    let volume = record.size.0 / 512;
     let one = |n: u64| Served {
         arrived_ns: 10_000_000_000 + n * 1_000_000,
         done_ns: 10_000_500_000 + n * 1_000_000,
-        sector: first + (n * 65_537 * 8 + n / 2 * 8) % (window - MIB),
+        sector: first + (n * 65_537 * 8 + n / 2 * 8) % (volume - MIB),
         sectors: 8,
         op: match n {
             n if n % 100 == 99 => Op::Flush,

@@ -14,7 +14,7 @@ pub fn on_loop() -> Example {
 }
 
 pub fn on_model() -> Example {
-    published(example_model::draws(12))
+    published(example_model::samples(12))
 }
 
 /// The first workload keeps its label, and the filesystems theirs.
@@ -24,16 +24,16 @@ fn published(mut example: Example) -> Example {
     let kinds: Vec<String> = file.published.expect("it has a paper").figures.into_keys().collect();
     let work = WorkSpec { engine: engine.name().into(), parameters: file.parameters };
     example.run.plan.workloads[0].work = work;
-    for entrant in &mut example.run.plan.entrants {
-        let place = match entrant.label.as_str() {
+    for candidate in &mut example.run.plan.candidates {
+        let place = match candidate.label.as_str() {
             "alderfs" | "alderfs, no atime" => 0,
             "birchfs" => 1,
             "birchfs-journal" => 2,
             "cedarfs" => 3,
             _ => continue,
         };
-        entrant.kind = kinds[place].clone();
-        entrant.variant.conversion = place == 3;
+        candidate.kind = kinds[place].clone();
+        candidate.variant.conversion = place == 3;
     }
     example
 }

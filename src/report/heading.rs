@@ -1,4 +1,4 @@
-//! What a report says first: what was raced, where, how often, and what may be concluded.
+//! What a report says first: what was compared, where, how often, and what may be concluded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use super::ensemble;
 use super::number::{count, list};
 use super::repeat::{self, Repeat};
 use super::summary::{WorkloadSummary, counted};
-use crate::agent::protocol::{Dev, ImageState, Role};
-use crate::grounds;
+use crate::agent::protocol::{Dev, ImageState, Purpose};
+use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::store::Run;
 use crate::store::record::{Fidelity, Outcome, Record};
-use crate::verdict::ensemble::DRAWS_NEEDED;
+use crate::testbeds;
 
 const MEDIANS: &str =
     "Medians and ranges are given, with every single trial; findings come with the verdict.";
@@ -29,7 +29,7 @@ pub struct Heading {
     pub standing: Standing,
     /// The standing in a few words.
     pub title: &'static str,
-    /// What was raced, where, how often, and what may be concluded.
+    /// What was compared, where, how often, and what may be concluded.
     pub sentences: Vec<String>,
     /// The same in a few lines, for a terminal.
     #[serde(skip)]
@@ -46,7 +46,7 @@ pub enum Standing {
     Nothing,
     /// Too few complete rounds for a verdict.
     Look,
-    /// Enough draws of a modelled disk for findings.
+    /// Enough samples of a modelled disk for findings.
     Verdict,
     /// Enough rounds for medians and ranges; findings are the verdict's.
     Medians,
@@ -61,14 +61,14 @@ pub struct Next {
 }
 
 pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Heading {
-    let draws = ensemble::draws(run, &counted(run));
+    let samples = ensemble::samples(run, &counted(run));
     let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
     let progress = Progress {
-        complete: rounds.min(draws.unwrap_or(rounds)),
-        needed: if draws.is_some() { DRAWS_NEEDED } else { ROUNDS_NEEDED },
-        is_modelled: draws.is_some(),
-        // Rounds that bring no new draw.
-        is_fixed: draws == Some(1) && (rounds > 1 || grounds::model::has_one_draw(&run.plan.ground)),
+        complete: rounds.min(samples.unwrap_or(rounds)),
+        needed: if samples.is_some() { SAMPLES_NEEDED } else { ROUNDS_NEEDED },
+        is_modelled: samples.is_some(),
+        // Rounds that bring no new sample.
+        is_fixed: samples == Some(1) && (rounds > 1 || testbeds::model::has_one_sample(&run.plan.testbed)),
     };
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
@@ -83,7 +83,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
     };
     let mut sentences = findings.clone();
     sentences.extend(timeless(run).map(|why| why.said));
-    sentences.extend([raced(run, filesystems, workloads), place(run), trials(run)]);
+    sentences.extend([compared(run, filesystems, workloads), place(run), trials(run)]);
     if progress.is_modelled {
         sentences.push(ensemble::LIMITS.to_owned());
     }
@@ -115,7 +115,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
 /// How far the run is from a verdict.
 #[derive(Clone, Copy)]
 struct Progress {
-    /// Rounds, or draws of a modelled disk.
+    /// Rounds, or samples of a modelled disk.
     complete: usize,
     needed: usize,
     is_modelled: bool,
@@ -128,7 +128,7 @@ fn briefly(standing: Standing, conclusion: &str) -> String {
 
 /// Rounds in which every filesystem that ever did this work has a trial that counts.
 ///
-/// A filesystem that is skipped or fails each time is out of the race and does not make a round incomplete.
+/// A filesystem that is skipped or fails each time is out of the run and does not make a round incomplete.
 pub fn complete_rounds(counted: &[&Record]) -> usize {
     let contenders: BTreeSet<&str> = counted.iter().map(|r| r.filesystem.as_str()).collect();
     let rounds: BTreeSet<u32> = counted.iter().map(|r| r.round).collect();
@@ -141,12 +141,12 @@ fn title(standing: Standing, is_modelled: bool) -> &'static str {
         Standing::Nothing => "Nothing was measured",
         Standing::Look if is_modelled => "A look at the model, not a verdict",
         Standing::Look => "A look, not a verdict",
-        Standing::Verdict => "A verdict over draws of the disk model",
+        Standing::Verdict => "A verdict over samples of the disk model",
         Standing::Medians => "Medians and ranges",
     }
 }
 
-fn raced(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> String {
+fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> String {
     let did: BTreeSet<&str> = counted(run).iter().map(|r| r.filesystem.as_str()).collect();
     let rounds = counted(run).iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
     let works: Vec<String> = workloads.iter().map(|w| w.label.clone()).collect();
@@ -188,7 +188,7 @@ fn place(run: &Run) -> String {
     format!("{}, {memory}{cold}; {}.", site(run), machine(run))
 }
 
-/// `Ground loop, 1 GiB (image: allocated), 64 MiB of memory; Linux 6.12 on Example 3000 (4 CPUs).`
+/// `Testbed loop, 1 GiB (image: allocated), 64 MiB of memory; Linux 6.12 on Example 3000 (4 CPUs).`
 fn terms(run: &Run) -> String {
     let plan = &run.plan;
     let window = match (ensemble::disk(run), makes_filesystem(run)) {
@@ -198,7 +198,7 @@ fn terms(run: &Run) -> String {
     };
     let memory = plan.memory.unwrap_or(run.machine.memory);
     let cold = if plan.cold { ", cold" } else { "" };
-    format!("Ground {}{window}, {memory} of memory{cold}; {}.", plan.ground, machine(run))
+    format!("Testbed {}{window}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
 }
 
 fn machine(run: &Run) -> String {
@@ -230,14 +230,14 @@ pub(super) fn timeless(run: &Run) -> Option<Timeless> {
 
 fn emulated(run: &Run) -> Timeless {
     let here =
-        repeat::of(&crate::lab::plan::Plan { ground: "loop".into(), ..run.plan.clone() }, true).command;
+        repeat::of(&crate::runner::plan::Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
     Timeless {
         said: format!(
             "The CPU was emulated, so no time would say anything about a real machine and none is shown: requests, bytes, flushes and \
              capacity are compared. The same run on a machine with KVM gives times; so does, as root and for the filesystems of this \
              machine's own kernel: {here}"
         ),
-        brief: "The CPU was emulated, so no time is shown; --ground vm on a machine with KVM, or --ground loop as root, gives times. ",
+        brief: "The CPU was emulated, so no time is shown; --on vm on a machine with KVM, or --on loop as root, gives times. ",
     }
 }
 
@@ -258,21 +258,21 @@ fn site(run: &Run) -> String {
     let plan = &run.plan;
     if !makes_filesystem(run) {
         return format!(
-            "Each trial gets a new folder on ground {}, on the filesystem that is there",
-            plan.ground
+            "Each trial gets a new folder on testbed {}, on the filesystem that is there",
+            plan.testbed
         );
     }
     if let Some(disk) = ensemble::disk(run) {
-        return format!("Each trial gets a filesystem freshly made on {disk}, ground {}", plan.ground);
+        return format!("Each trial gets a filesystem freshly made on {disk}, testbed {}", plan.testbed);
     }
     let image = match plan.image {
         ImageState::Sparse => "sparse",
         ImageState::Allocated => "allocated",
         ImageState::Written => "written once",
     };
-    let (size, ground) = (plan.size, &plan.ground);
+    let (size, testbed) = (plan.size, &plan.testbed);
     format!(
-        "Each trial gets a filesystem freshly made in a window of {size} on ground {ground} (image: {image})"
+        "Each trial gets a filesystem freshly made in a volume of {size} on testbed {testbed} (image: {image})"
     )
 }
 
@@ -289,9 +289,9 @@ fn trials(run: &Run) -> String {
     }
 }
 
-/// `1 failed`, `2 repeated`; proofs and what was skipped are no trials of a round.
+/// `1 failed`, `2 repeated`; integrity checks and what was skipped are no trials of a round.
 fn uncounted(run: &Run) -> Vec<String> {
-    let current: Vec<&Record> = run.current().into_iter().filter(|r| r.role == Role::Measure).collect();
+    let current: Vec<&Record> = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure).collect();
     let with = |outcome: Outcome| current.iter().filter(|r| r.outcome == outcome).count();
     let mut rest = Vec::new();
     for outcome in [Outcome::Failed, Outcome::Void] {
@@ -299,7 +299,7 @@ fn uncounted(run: &Run) -> Vec<String> {
             rest.push(format!("{} {}", with(outcome), outcome.name()));
         }
     }
-    let measured = run.records.iter().filter(|r| r.role == Role::Measure).count();
+    let measured = run.records.iter().filter(|r| r.purpose == Purpose::Measure).count();
     let repeated = measured - current.len();
     if repeated > 0 {
         rest.push(format!("{repeated} repeated"));
@@ -350,7 +350,7 @@ fn next(run: &Run, progress: Progress) -> Next {
 /// Rounds with as many trials as any other has, whatever came of them: an interrupted one is not over.
 fn rounds_over(run: &Run) -> usize {
     let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
-    let current = run.current().into_iter().filter(|r| r.role == Role::Measure);
+    let current = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure);
     current.for_each(|r| *trials.entry(r.round).or_default() += 1);
     let most = trials.values().max().copied().unwrap_or(0);
     trials.values().filter(|n| **n == most).count()
@@ -358,7 +358,8 @@ fn rounds_over(run: &Run) -> usize {
 
 /// From the host's time of the rounds so far, over all workloads; rounded up.
 fn minutes_for(run: &Run, rounds: usize) -> Option<u64> {
-    let measured = || run.records.iter().filter(|r| r.role == Role::Measure && r.outcome != Outcome::Skipped);
+    let measured =
+        || run.records.iter().filter(|r| r.purpose == Purpose::Measure && r.outcome != Outcome::Skipped);
     let so_far = measured().map(|r| r.round).collect::<BTreeSet<u32>>().len() as u64;
     let host_ns: u64 = measured().map(|r| r.circumstances.host_ns).sum();
     if so_far == 0 || host_ns == 0 {

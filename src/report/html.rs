@@ -9,7 +9,6 @@ use anyhow::Context;
 use askama::Template;
 
 use super::chart::{self, Bars, Grouped};
-use super::controls::{self, Controls};
 use super::disk::{self, DiskUse};
 use super::ensemble::{self, PairShown, Standings};
 use super::heading::Standing;
@@ -17,8 +16,9 @@ use super::number::{self, Scale};
 use super::published::Beside;
 use super::sections::{self, Drawing};
 use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
+use super::validity::{self, ValidityChecks};
 use super::{BIAS, Report};
-use crate::agent::protocol::Role;
+use crate::agent::protocol::Purpose;
 use crate::metric::Metric;
 use crate::store::Run;
 use crate::store::machine::{Disk, Machine, Tool};
@@ -38,11 +38,11 @@ struct Page<'r> {
     summary: &'r Summary,
     processor: String,
     disk: String,
-    /// Of the kinds that raced.
+    /// Of the kinds that took part.
     tools: Vec<&'r Tool>,
     works: Vec<Work<'r>>,
     abilities: Abilities,
-    controls: Controls,
+    validity: ValidityChecks,
     trials: Vec<Trials>,
     bias: &'static [&'static str],
 }
@@ -183,7 +183,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
             .collect(),
         works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
         abilities: abilities(summary),
-        controls: controls::of(run, summary),
+        validity: validity::of(run, summary),
         trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
         bias: BIAS,
     };
@@ -332,7 +332,9 @@ fn latencies(summary: &Summary, latency: &super::latency::Latency) -> Latencies 
 
 fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> Vec<Round> {
     let mut rounds: BTreeMap<u32, Vec<(u32, Turn)>> = BTreeMap::new();
-    for record in run.current().into_iter().filter(|r| r.workload == work.label && r.role == Role::Measure) {
+    for record in
+        run.current().into_iter().filter(|r| r.workload == work.label && r.purpose == Purpose::Measure)
+    {
         let look = look(summary, &record.filesystem);
         let turn = Turn { label: record.filesystem.clone(), look, outcome: record.outcome.name() };
         rounds.entry(record.round).or_default().push((record.order, turn));
@@ -381,9 +383,9 @@ fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
 }
 
 fn trial(record: &Record, values: Vec<String>) -> TrialLine {
-    let round = match record.role {
-        Role::Proof => "proof".to_owned(),
-        Role::Measure => record.round.to_string(),
+    let round = match record.purpose {
+        Purpose::Integrity => "proof".to_owned(),
+        Purpose::Measure => record.round.to_string(),
     };
     TrialLine {
         round,
@@ -458,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_modelled_disk_has_its_pictures_and_its_findings() {
-        let page = page_of(&super::super::example_model::draws(12));
+        let page = page_of(&super::super::example_model::samples(12));
         leave("report-model.html", &page);
         for words in [
             "Where the time went",
@@ -494,7 +496,7 @@ mod tests {
         let mut example = example::example();
         let hostile = "<script>alert(1)</script>\"'&";
         example.run.plan.name = hostile.into();
-        example.run.plan.entrants[0].label = hostile.into();
+        example.run.plan.candidates[0].label = hostile.into();
         for record in example.run.records.iter_mut().filter(|r| r.filesystem == "alderfs") {
             record.filesystem = hostile.into();
             record.reason = Some(hostile.into());
@@ -536,6 +538,6 @@ mod tests {
         let page = page_of(&example::all_skipped());
         leave("report-nothing.html", &page);
         assert!(page.contains("Nothing was measured"));
-        assert!(page.contains("try: --ground vm"));
+        assert!(page.contains("try: --on vm"));
     }
 }

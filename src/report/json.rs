@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::summary::{SCHEMA, Summary};
-use crate::lab::plan::Plan;
+use crate::runner::plan::Plan;
 use crate::store::machine::Machine;
 use crate::store::record::Record;
 

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_dozen_draws_of_a_modelled_disk_give_findings() {
-        let example = super::super::example_model::draws(12);
+        let example = super::super::example_model::samples(12);
         let text = text(&example.report());
         assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
         assert!(text.contains("robust to the disk model") && !text.contains("significant"));
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_label_cannot_break_out_of_its_cell() {
         let mut example = example::example();
-        example.run.plan.entrants[0].label = "a|b<script>\n*c*".into();
+        example.run.plan.candidates[0].label = "a|b<script>\n*c*".into();
         let text = text(&example.report());
         assert!(text.contains(r"a\|b\<script\> \*c\*"));
         let outside_of_code = text.split("```").step_by(2).collect::<String>();

@@ -12,7 +12,6 @@
 mod absent;
 mod capabilities;
 mod chart;
-mod controls;
 pub mod csv;
 mod disk;
 mod ensemble;
@@ -27,6 +26,7 @@ pub(crate) mod repeat;
 mod sections;
 pub mod summary;
 pub mod terminal;
+mod validity;
 
 #[cfg(test)]
 mod example;
@@ -58,7 +58,7 @@ impl<'r> Report<'r> {
     }
 }
 
-/// What is known to be unfair or easily misread, whatever was raced; `BIAS.md` has the whole list with its evidence.
+/// What is known to be unfair or easily misread, whatever was compared; `BIAS.md` has the whole list with its evidence.
 const BIAS: &[&str] = &[
     "The state of the image before mkfs shifts the results of small random writes up to 1.6 times. All trials start in \
      the same state, but another state may give another picture.",

@@ -11,9 +11,9 @@ use super::number::{Scale, count, list};
 use super::sections;
 use super::summary::{Cell, Entry, Row};
 use crate::agent::protocol::WorkSpec;
+use crate::analysis::ensemble::sampled;
 use crate::store::Run;
 use crate::units::Percent;
-use crate::verdict::ensemble::drawn;
 use crate::workloads::published::{self, Published, factor};
 
 #[derive(Clone, Debug, Serialize)]
@@ -21,7 +21,7 @@ pub struct Beside {
     /// The ready set whose parameters these are, whatever the workload's label.
     pub set: &'static str,
     pub published: Published,
-    /// The raced ones that the paper has too, in the order of the plan; then what only the paper has.
+    /// The compared ones that the paper has too, in the order of the plan; then what only the paper has.
     pub lines: Vec<Line>,
     /// Whether anything stands here beside the paper's figures.
     #[serde(skip)]
@@ -32,7 +32,7 @@ pub struct Beside {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// The label here; the kind where it did not race.
+    /// The label here; the kind where it did not take part.
     pub filesystem: String,
     pub kind: String,
     /// One for each of the published metrics.
@@ -66,12 +66,12 @@ pub struct Column {
     pub under: String,
 }
 
-/// `None` where no paper has figures for these parameters, or none for any filesystem that raced.
-pub fn of(run: &Run, spec: &WorkSpec, rows: &[&Row], raced: &[Entry]) -> Option<Beside> {
+/// `None` where no paper has figures for these parameters, or none for any filesystem that took part.
+pub fn of(run: &Run, spec: &WorkSpec, rows: &[&Row], compared: &[Entry]) -> Option<Beside> {
     // Work that is cut short is not the paper's.
     let (set, published) =
         published::find(&spec.engine, &spec.parameters).filter(|_| run.plan.power_cut.is_none())?;
-    let lines = lines(&published, rows, raced)?;
+    let lines = lines(&published, rows, compared)?;
     let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
     let mut sentences = Vec::new();
     if is_measured {
@@ -84,9 +84,9 @@ pub fn of(run: &Run, spec: &WorkSpec, rows: &[&Row], raced: &[Entry]) -> Option<
     Some(Beside { set, published, lines, is_measured, sentences })
 }
 
-fn lines(published: &Published, rows: &[&Row], raced: &[Entry]) -> Option<Vec<Line>> {
+fn lines(published: &Published, rows: &[&Row], compared: &[Entry]) -> Option<Vec<Line>> {
     let is_plain = |e: &&Entry| e.is_plain && published.figures.contains_key(&e.kind);
-    let here: Vec<&Entry> = raced.iter().filter(is_plain).collect();
+    let here: Vec<&Entry> = compared.iter().filter(is_plain).collect();
     let absent = published.figures.keys().filter(|kind| !here.iter().any(|e| e.kind == **kind));
     let both = here.iter().map(|e| (&e.label, &e.kind));
     let line = |(label, kind): (&String, &String)| {
@@ -162,16 +162,16 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
     }
 }
 
-/// `There: a partition on a Disk; a processor. Here: ground loop, disk sda. The disk here is another one.`
+/// `There: a partition on a Disk; a processor. Here: testbed loop, disk sda. The disk here is another one.`
 fn place(run: &Run, published: &Published) -> String {
-    let modelled = run.records.iter().find_map(drawn).map(|m| m.disk.as_str());
+    let modelled = run.records.iter().find_map(sampled).map(|m| m.disk.as_str());
     let is_model = modelled.is_some() && modelled == published.model.as_deref();
     let other = if is_model { "is a model of the one there" } else { "is another one" };
     let machine = &run.machine.disk;
     let here = ensemble::disk(run)
         .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());
-    let (disk, rest, ground) = (&published.disk, &published.machine, &run.plan.ground);
-    format!("There: {disk}; {rest}. Here: ground {ground}, {here}. The disk here {other}.")
+    let (disk, rest, testbed) = (&published.disk, &published.machine, &run.plan.testbed);
+    format!("There: {disk}; {rest}. Here: testbed {testbed}, {here}. The disk here {other}.")
 }
 
 fn title(metric: &str) -> &str {
@@ -269,7 +269,7 @@ mod tests {
     use super::super::terminal::{self, Detail};
     use super::super::{example, json, markdown};
     use super::*;
-    use crate::lab::power_cut::PowerCut;
+    use crate::runner::power_cut::PowerCut;
     use crate::store::record::Fidelity;
 
     fn beside(example: &Example) -> Option<Beside> {
@@ -369,7 +369,7 @@ mod tests {
         let model = said(&example_published::on_model());
         assert!(model.ends_with("The disk here is a model of the one there."), "{model}");
         let other = said(&example_published::on_loop());
-        assert!(other.ends_with("ground loop, disk sda Example Disk 7200. The disk here is another one."));
+        assert!(other.ends_with("testbed loop, disk sda Example Disk 7200. The disk here is another one."));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::agent::protocol::ImageState;
 use crate::filesystems::{self, Variant};
-use crate::lab::experiment::{Experiment, FilesystemEntry, SHIPPED};
-use crate::lab::plan::{Entrant, Plan, Rounds};
+use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
+use crate::runner::plan::{Candidate, Plan, Rounds};
 use crate::units::Bytes;
 use crate::workloads;
 
@@ -31,23 +31,23 @@ impl Repeat {
     }
 }
 
-/// `makes_filesystem` is the ground's trait: where nothing is made, the one row is what is there.
+/// `makes_filesystem` is the testbed's trait: where nothing is made, the one row is what is there.
 pub fn of(plan: &Plan, makes_filesystem: bool) -> Repeat {
-    let entrants = if makes_filesystem { plan.entrants.as_slice() } else { &[] };
+    let candidates = if makes_filesystem { plan.candidates.as_slice() } else { &[] };
     Repeat {
-        command: command(plan, entrants),
-        beyond: beyond(plan, entrants),
+        command: command(plan, candidates),
+        beyond: beyond(plan, candidates),
         unnamed: shipped(plan).is_none(),
     }
 }
 
-fn command(plan: &Plan, entrants: &[Entrant]) -> String {
+fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     let mut words = vec!["fsderby run".to_owned()];
     words.extend(shipped(plan).map(str::to_owned));
-    words.extend(filesystems_of(entrants));
+    words.extend(filesystems_of(candidates));
     let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
     words.push(format!("--workloads {}", quoted(&works.join(","))));
-    words.push(format!("--ground {}", quoted(&plan.ground)));
+    words.push(format!("--on {}", quoted(&plan.testbed)));
     words.push(format!("--size {}", size(plan.size)));
     words.push(format!("--memory {}", plan.memory.map_or_else(|| "none".to_owned(), size)));
     if plan.image != ImageState::default() {
@@ -82,9 +82,9 @@ fn shipped(plan: &Plan) -> Option<&'static str> {
 
 /// `--filesystems` with the leading kinds that have no options, `--filesystem` with each of the rest: the order is part of
 /// the plan.
-fn filesystems_of(entrants: &[Entrant]) -> Vec<String> {
+fn filesystems_of(candidates: &[Candidate]) -> Vec<String> {
     let all = filesystems::TABLE.iter().map(|kind| kind.name());
-    let plain = entrants.iter().take_while(|e| is_plain(e)).map(|e| e.kind.as_str());
+    let plain = candidates.iter().take_while(|e| is_plain(e)).map(|e| e.kind.as_str());
     let plain: Vec<&str> = plain.collect();
     let (names, taken) = match all.clone().eq(plain.iter().copied().take(all.len())) {
         true => ("all".to_owned(), all.len()),
@@ -94,20 +94,20 @@ fn filesystems_of(entrants: &[Entrant]) -> Vec<String> {
     if taken > 0 {
         words.push(format!("--filesystems {}", quoted(&names)));
     }
-    words.extend(entrants[taken..].iter().map(|e| format!("--filesystem {}", quoted(&entrant(e)))));
+    words.extend(candidates[taken..].iter().map(|e| format!("--filesystem {}", quoted(&candidate(e)))));
     words
 }
 
-fn is_plain(entrant: &Entrant) -> bool {
-    entrant.label == entrant.kind && entrant.variant == Variant::default()
+fn is_plain(candidate: &Candidate) -> bool {
+    candidate.label == candidate.kind && candidate.variant == Variant::default()
 }
 
 /// `KIND label="no atime" mount=noatime`
-fn entrant(entrant: &Entrant) -> String {
-    let Variant { mkfs, mount, conversion } = &entrant.variant;
-    let mut words = vec![entrant.kind.clone()];
-    if entrant.label != entrant.kind {
-        words.push(format!("label={}", in_quotes(&entrant.label)));
+fn candidate(candidate: &Candidate) -> String {
+    let Variant { mkfs, mount, conversion } = &candidate.variant;
+    let mut words = vec![candidate.kind.clone()];
+    if candidate.label != candidate.kind {
+        words.push(format!("label={}", in_quotes(&candidate.label)));
     }
     if !mount.is_empty() {
         words.push(format!("mount={}", in_quotes(&mount.join(","))));
@@ -125,9 +125,9 @@ fn in_quotes(text: &str) -> String {
     if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text.to_owned() }
 }
 
-fn beyond(plan: &Plan, entrants: &[Entrant]) -> Vec<String> {
+fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     let mut beyond = Vec::new();
-    let unsaid = entrants.iter().filter(|e| entrant(e).parse() != Ok(entry(e)));
+    let unsaid = candidates.iter().filter(|e| candidate(e).parse() != Ok(entry(e)));
     beyond.extend(unsaid.map(|e| format!("the options of {}", e.label)));
     let changed = plan.workloads.iter().filter(|w| {
         let ready = workloads::find(&w.label).map(|(engine, set)| (engine.name(), set.file().parameters));
@@ -141,9 +141,9 @@ fn beyond(plan: &Plan, entrants: &[Entrant]) -> Vec<String> {
     beyond
 }
 
-/// What the entrant must be read as.
-fn entry(entrant: &Entrant) -> FilesystemEntry {
-    let Entrant { label, kind, variant: Variant { mkfs, mount, conversion } } = entrant.clone();
+/// What the candidate must be read as.
+fn entry(candidate: &Candidate) -> FilesystemEntry {
+    let Candidate { label, kind, variant: Variant { mkfs, mount, conversion } } = candidate.clone();
     FilesystemEntry { label: (label != kind).then_some(label), kind, mkfs, mount, conversion }
 }
 

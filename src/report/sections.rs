@@ -68,11 +68,11 @@ pub static SECTIONS: &[Section] = &[
         metrics: STEPS,
     },
     Section {
-        title: "Return to service",
+        title: "Recovery",
         note: "After the power was cut in the middle of the work: from the disk as it was left to the first new file, without the \
                machine's own start.",
         drawing: Drawing::Panels,
-        metrics: RETURN,
+        metrics: RECOVERY,
     },
     Section {
         title: "Processor and page faults",
@@ -119,13 +119,13 @@ const STEPS: &[Known] = &[
     known("check-filled.time", "fsck, filled"),
 ];
 
-const RETURN: &[Known] = &[
-    known("return.time", "return to service"),
-    known("return.repair.time", "repair").key("repair"),
-    known("return.mount.time", "mount with replay").key("mount"),
-    known("return.first_file.time", "first new file"),
-    known("return.synced", "files that had been synced").key("synced").listed(),
-    known("return.lost", "of them lost").key("lost").listed(),
+const RECOVERY: &[Known] = &[
+    known("recovery.time", "recovery time"),
+    known("recovery.repair.time", "repair").key("repair"),
+    known("recovery.mount.time", "mount with replay").key("mount"),
+    known("recovery.first_file.time", "first new file"),
+    known("recovery.synced", "files that had been synced").key("synced").listed(),
+    known("recovery.lost", "of them lost").key("lost").listed(),
     known("check-recovered.time", "fsck, in service again"),
 ];
 

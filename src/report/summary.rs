@@ -5,20 +5,20 @@ use serde::Serialize;
 
 use super::absent::{self, Absent, Skips};
 use super::capabilities::{self, Kind};
-use super::controls;
 use super::ensemble;
 use super::heading::{self, Heading};
 use super::latency::{Latency, Merge};
 use super::published::{self, Beside};
 use super::sections::{self, Drawing, SECTIONS};
+use super::validity;
 use super::{Kinds, number};
-use crate::agent::protocol::Role;
+use crate::agent::protocol::Purpose;
+use crate::analysis::ensemble::Pair;
 use crate::metric::{Better, Metric, Of};
 use crate::store::Run;
 use crate::store::record::{Held, Outcome, Record};
 use crate::units::{Bytes, Percent};
-use crate::verdict::ensemble::Pair;
-use crate::workloads::{self, Volume};
+use crate::workloads::{self, Amount};
 
 /// The shape of the JSON report.
 pub const SCHEMA: u32 = 1;
@@ -28,14 +28,14 @@ pub struct Summary {
     pub heading: Heading,
     /// Within it a difference does not matter.
     pub margin: Percent,
-    /// Those that raced, in the order of the plan, which gives each its place and colour in every table and chart.
+    /// Those that took part, in the order of the plan, which gives each its place and colour in every table and chart.
     pub filesystems: Vec<Entry>,
     pub workloads: Vec<WorkloadSummary>,
-    /// What could not race, and why.
+    /// What could not take part, and why.
     pub skips: Vec<Skips>,
     /// Trials that do not count, and why.
     pub absent: Vec<Absent>,
-    /// The kinds behind the filesystems that raced, each once.
+    /// The kinds behind the filesystems that took part, each once.
     pub kinds: Vec<Kind>,
     /// What is damaged or could not be read, one sentence each.
     pub damage: Vec<String>,
@@ -65,7 +65,7 @@ pub struct WorkloadSummary {
     pub parameters: Vec<String>,
     /// What the set is for; empty for a user's own parameters.
     pub story: String,
-    pub volume: Volume,
+    pub amount: Amount,
     /// Page cache and workload together: the limit, or the machine's.
     pub memory: Bytes,
     /// Rounds in which every filesystem that can do this work has a trial that counts.
@@ -87,7 +87,7 @@ pub struct WorkloadSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Label {
     pub filesystem: String,
-    /// What a control saw and in how many trials, or how much of what was written reached the device.
+    /// What a validity check saw and in how many trials, or how much of what was written reached the device.
     pub text: String,
     /// Whether it means "page cache and CPU".
     pub page_cache: bool,
@@ -112,7 +112,7 @@ pub struct Row {
     pub of: Of,
     pub better: Better,
     pub headline: bool,
-    /// Measured once, in the proof trial, and not in the rounds.
+    /// Measured once, in the integrity check, and not in the rounds.
     pub once: bool,
     pub cells: Vec<Cell>,
 }
@@ -170,7 +170,7 @@ impl WorkloadSummary {
 
     /// Most that is live at one time.
     pub fn peak(&self) -> Bytes {
-        Bytes(self.volume.bytes_peak)
+        Bytes(self.amount.bytes_peak)
     }
 
     /// Whether this filesystem's figures, and not those of all, are about the page cache and the processor.
@@ -208,7 +208,7 @@ impl WorkloadSummary {
 impl Summary {
     pub(super) fn of(run: &Run, kinds: Kinds) -> Self {
         let planned = filesystem_labels(run);
-        let labels: Vec<String> = planned.iter().filter(|label| raced(run, label)).cloned().collect();
+        let labels: Vec<String> = planned.iter().filter(|label| compared(run, label)).cloned().collect();
         let mut damage = run.damage.clone();
         let workloads: Vec<WorkloadSummary> =
             workload_labels(run).iter().map(|w| workload(run, w, &labels, &mut damage)).collect();
@@ -233,13 +233,13 @@ fn said(label: &Label) -> String {
 }
 
 /// Whether it was ever begun with; a filesystem that is skipped everywhere has no place in the tables.
-fn raced(run: &Run, label: &str) -> bool {
+fn compared(run: &Run, label: &str) -> bool {
     run.records.iter().any(|r| r.filesystem == label && r.outcome != Outcome::Skipped)
 }
 
 /// The labels in the order of the plan; a stray one that only records know comes last.
 fn filesystem_labels(run: &Run) -> Vec<String> {
-    let planned = run.plan.entrants.iter().map(|e| &e.label);
+    let planned = run.plan.candidates.iter().map(|e| &e.label);
     each_once(planned.chain(run.records.iter().map(|r| &r.filesystem)))
 }
 
@@ -260,11 +260,14 @@ fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
 
 /// The trials that count: measured, done, and the last attempt.
 pub fn counted(run: &Run) -> Vec<&Record> {
-    run.current().into_iter().filter(|r| r.role == Role::Measure && r.outcome == Outcome::Done).collect()
+    run.current()
+        .into_iter()
+        .filter(|r| r.purpose == Purpose::Measure && r.outcome == Outcome::Done)
+        .collect()
 }
 
 fn kinds_of(run: &Run, labels: &[String], find: Kinds) -> Vec<Kind> {
-    let names = each_once(run.plan.entrants.iter().filter(|e| labels.contains(&e.label)).map(|e| &e.kind));
+    let names = each_once(run.plan.candidates.iter().filter(|e| labels.contains(&e.label)).map(|e| &e.kind));
     names.iter().filter_map(|name| find(name)).map(capabilities::of).collect()
 }
 
@@ -274,8 +277,8 @@ fn entries(run: &Run, labels: &[String]) -> Vec<Entry> {
 
 fn entry(run: &Run, label: &str) -> Entry {
     let record = || run.records.iter().find(|r| r.filesystem == label);
-    let (kind, variant) = match run.plan.entrants.iter().find(|e| e.label == label) {
-        Some(entrant) => (entrant.kind.clone(), entrant.variant.clone()),
+    let (kind, variant) = match run.plan.candidates.iter().find(|e| e.label == label) {
+        Some(candidate) => (candidate.kind.clone(), candidate.variant.clone()),
         None => record().map(|r| (r.kind.clone(), r.variant.clone())).unwrap_or_default(),
     };
     let mut options = Vec::new();
@@ -300,12 +303,12 @@ fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<Str
     let counted: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == label).collect();
     let spec = run.plan.workloads.iter().find(|w| w.label == label).map(|w| &w.work);
     let spec = spec.or(mine.first().map(|r| &r.work));
-    let volume = mine.iter().map(|r| r.volume).max_by_key(|v| v.bytes_peak).unwrap_or_default();
+    let amount = mine.iter().map(|r| r.amount).max_by_key(|v| v.bytes_peak).unwrap_or_default();
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let sections = sections_of(run, &counted, label, filesystems);
     let mut labels = control_labels(run, label, filesystems);
     labels.extend(device_cells(&sections).iter().filter_map(device_label));
-    let page_cache = everything_in_memory(volume, memory, &counted, device_cells(&sections));
+    let page_cache = everything_in_memory(amount, memory, &counted, device_cells(&sections));
     let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
     let ensemble = ensemble::pairs(&rows, &counted, label, run.plan.margin);
     let published = spec.and_then(|spec| published::of(run, spec, &rows, &entries(run, filesystems)));
@@ -314,7 +317,7 @@ fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<Str
         engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
         parameters: spec.map(|s| parameters(&s.parameters)).unwrap_or_default(),
         story: workloads::find(label).map(|(_, set)| set.file().story).unwrap_or_default(),
-        volume,
+        amount,
         memory,
         rounds: heading::complete_rounds(&counted),
         page_cache,
@@ -332,15 +335,15 @@ fn parameters(table: &toml::Table) -> Vec<String> {
 
 /// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
 /// the device after a cold start.
-fn everything_in_memory(volume: Volume, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
-    let is_cold = |r: &&Record| r.controls.iter().any(|c| c.name == "cold start" && c.held == Held::Yes);
+fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
+    let is_cold = |r: &&Record| r.validity.iter().any(|c| c.name == "cold start" && c.held == Held::Yes);
     if counted.iter().all(is_cold) {
         return String::new();
     }
     let little =
         |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
-    if volume.bytes_peak > 0 && volume.bytes_peak <= memory.0 {
-        let peak = Bytes(volume.bytes_peak);
+    if amount.bytes_peak > 0 && amount.bytes_peak <= memory.0 {
+        let peak = Bytes(amount.bytes_peak);
         let fits = format!("at most {peak} of files live at one time and fit into {memory} of memory");
         let all_written = counted.iter().all(|r| !little(r));
         let but = if all_written { "; what was written reached the device all the same" } else { "" };
@@ -368,18 +371,18 @@ fn device_label(cell: &Cell) -> Option<Label> {
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
 }
 
-/// Controls that do not void a trial but must be said with its figures, proofs included. What the control `device` has to
+/// ValidityChecks that do not void a trial but must be said with its figures, integrity checks included. What the validity check `device` has to
 /// say, the ratio says better.
 fn control_labels(run: &Run, workload: &str, filesystems: &[String]) -> Vec<Label> {
     let mine = |r: &&Record| r.workload == workload && r.outcome == Outcome::Done;
     let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();
-    let lines = controls::lines(&records);
+    let lines = validity::lines(&records);
     let of = |filesystem: &String| {
         let notable = lines.iter().filter(|l| l.is_label() && l.name != "device");
         let mine = notable.filter(|l| l.filesystems.contains(filesystem));
         let label = |line| Label {
             filesystem: filesystem.clone(),
-            text: controls::ControlLine::said(line),
+            text: validity::ValidityLine::said(line),
             page_cache: false,
         };
         mine.map(label).collect::<Vec<Label>>()
@@ -393,11 +396,11 @@ fn sections_of(
     workload: &str,
     filesystems: &[String],
 ) -> Vec<SectionSummary> {
-    let is_proof =
-        |r: &&Record| r.role == Role::Proof && r.outcome == Outcome::Done && r.workload == workload;
-    let proofs: Vec<&Record> = run.current().into_iter().filter(is_proof).collect();
+    let is_integrity =
+        |r: &&Record| r.purpose == Purpose::Integrity && r.outcome == Outcome::Done && r.workload == workload;
+    let checked: Vec<&Record> = run.current().into_iter().filter(is_integrity).collect();
     let mut rows = rows(counted, filesystems, false);
-    for row in self::rows(&proofs, filesystems, true) {
+    for row in self::rows(&checked, filesystems, true) {
         if !rows.iter().any(|r| r.name == row.name && r.dimensions == row.dimensions) {
             rows.push(row);
         }
@@ -512,7 +515,8 @@ mod tests {
         let example = example::example();
         let summary = example.report().summary;
         let steps: Vec<&Row> = summary.workloads[0].rows().filter(|r| r.name.ends_with(".time")).collect();
-        let filled = steps.iter().find(|r| r.name == "check-filled.time").expect("the proof has it");
+        let filled =
+            steps.iter().find(|r| r.name == "check-filled.time").expect("the integrity check has it");
         assert!(filled.once && filled.cells[0].n == 1);
         let mkfs = steps.iter().find(|r| r.name == "mkfs.time").expect("each trial has it");
         assert!(!mkfs.once && mkfs.values().all(|v| v < 1.0));

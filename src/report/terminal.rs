@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn a_dozen_draws_of_a_modelled_disk_give_findings() {
-        let example = super::super::example_model::draws(12);
+        let example = super::super::example_model::samples(12);
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(!text.contains("significant"));
         insta::assert_snapshot!(text);

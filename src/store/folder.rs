@@ -13,8 +13,8 @@ use super::machine::Machine;
 use super::record::{FileRef, Record};
 use crate::agent::protocol::Buckets;
 use crate::exit::{DAMAGED, Failure};
-use crate::lab::plan::Plan;
 use crate::mistakes;
+use crate::runner::plan::Plan;
 
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
@@ -38,7 +38,7 @@ pub struct Attached {
     pub histograms: Vec<Buckets>,
     /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
     pub console: String,
-    /// What a modelled disk did; see [`crate::agent::disk::request`].
+    /// What a modelled disk did; see [`crate::storage::disk::request`].
     pub requests: Vec<u8>,
 }
 

@@ -25,9 +25,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 
-use crate::agent::disk::request::{LENGTH, Served};
 use crate::agent::protocol::Buckets;
-use crate::lab::plan::Plan;
+use crate::runner::plan::Plan;
+use crate::storage::disk::request::{LENGTH, Served};
 use machine::Machine;
 use record::Record;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::protocol::{Dev, Role, Space, Stepped, Survivors, Tree, WorkSpec};
+use crate::agent::protocol::{Dev, Purpose, Space, Stepped, Survivors, Tree, WorkSpec};
 use crate::filesystems::{Mounted, Variant};
 use crate::metric::{Metric, Of};
 use crate::units::Bytes;
-use crate::workloads::{Phase, Volume};
+use crate::workloads::{Amount, Phase};
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
 pub const SCHEMA: u32 = 1;
@@ -24,8 +24,8 @@ pub struct Record {
     pub trial: String,
     /// 1, 2 or 3; with `trial` the key of a record.
     pub attempt: u32,
-    pub role: Role,
-    /// 0 for a proof, else from 1.
+    pub purpose: Purpose,
+    /// 0 for an integrity check, else from 1.
     pub round: u32,
     /// The place in the round's random order of filesystems, from 1.
     pub order: u32,
@@ -39,8 +39,8 @@ pub struct Record {
     /// BLAKE3 of the engine's name and parameters.
     pub params_hash: String,
     /// What the parameters say about the work's size.
-    pub volume: Volume,
-    pub ground: String,
+    pub amount: Amount,
+    pub testbed: String,
     pub device: Dev,
     pub size: Bytes,
     pub memory: Option<Bytes>,
@@ -48,9 +48,9 @@ pub struct Record {
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
     /// the record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub ingredients: BTreeMap<String, String>,
+    pub provenance: BTreeMap<String, String>,
     pub clock: ClockKind,
-    /// How far a figure may be believed on this ground.
+    /// How far a figure may be believed on this testbed.
     pub fidelity: Fidelity,
     pub outcome: Outcome,
     /// Why it is not `done`; one sentence or two, with what to try.
@@ -73,7 +73,7 @@ pub struct Record {
     /// Probes that could not be opened, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
-    pub controls: Vec<Control>,
+    pub validity: Vec<ValidityCheck>,
     pub trees: Vec<Tree>,
     /// What was left of the synced files, where the power was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ pub enum Outcome {
     Failed,
     /// Absent on this machine, or unable to do this work.
     Skipped,
-    /// A control failed or the trial was interrupted: the figures say nothing. Repeated, twice at most.
+    /// A validity check failed or the trial was interrupted: the figures say nothing. Repeated, twice at most.
     Void,
 }
 
@@ -161,7 +161,7 @@ pub struct Part {
 
 /// A condition of the trial, checked by its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Control {
+pub struct ValidityCheck {
     /// `mount`, `memory`, `flush`, `cold`, `cold start`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
     pub name: String,
     pub asked: String,
@@ -221,10 +221,10 @@ pub struct LaunchPlace {
 impl Record {
     /// A hash of all that decides the figures, in virtual time, where nothing else does.
     pub fn fingerprint(&self) -> Option<String> {
-        if self.clock != ClockKind::Virtual || self.ingredients.is_empty() {
+        if self.clock != ClockKind::Virtual || self.provenance.is_empty() {
             return None;
         }
-        let text: String = self.ingredients.iter().map(|(name, hash)| format!("{name} {hash}\n")).collect();
+        let text: String = self.provenance.iter().map(|(name, hash)| format!("{name} {hash}\n")).collect();
         Some(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 

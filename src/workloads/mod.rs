@@ -1,6 +1,6 @@
 //! The work that is done inside one folder: one trait, one table.
 //!
-//! A workload knows neither its filesystem nor its ground. It is described by parameters (a TOML table); ready sets of
+//! A workload knows neither its filesystem nor its testbed. It is described by parameters (a TOML table); ready sets of
 //! them are data beside the code and are entered into experiments by name.
 
 use std::io;
@@ -53,7 +53,7 @@ pub struct ParamSet {
 pub trait Work: Send {
     fn needs(&self) -> Needs;
     /// How much the work is, as exactly as it can be told from parameters and seed, without any I/O.
-    fn volume(&self, seed: u64) -> Volume;
+    fn amount(&self, seed: u64) -> Amount;
     /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String>;
     /// How many parts it has. Before each but the first, nothing of the filesystem's is left in memory, and another process goes
@@ -85,7 +85,7 @@ pub struct Needs {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Volume {
+pub struct Amount {
     pub files_peak: u64,
     pub bytes_read: u64,
     pub bytes_written: u64,
@@ -99,7 +99,7 @@ pub struct Volume {
 pub enum Until {
     /// To its end.
     End,
-    /// Only until its files are there, for a proof that they are what was written.
+    /// Only until its files are there, for an integrity check that they are what was written.
     Live,
     /// Until so many operations are done, and not one more: see [`Work::operations`].
     Operation(u64),

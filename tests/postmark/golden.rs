@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fsderby::workloads::postmark::dropin;
+use fsderby::dropins::postmark;
 use fsderby::workloads::postmark::trace::trace;
 
 use crate::scripts::{self, OURS};
@@ -13,7 +13,7 @@ const STDIO_BUFFER: usize = 4096;
 #[test]
 fn the_engine_asks_for_the_stored_system_calls() {
     for (name, path) in scripts::golden() {
-        let rules = dropin::rules(&fs::read(&path).expect("the script"));
+        let rules = postmark::rules(&fs::read(&path).expect("the script"));
         let mut calls = String::new();
         trace(&rules, STDIO_BUFFER, &mut |call| calls += &format!("{call}\n"));
         let expected = fs::read_to_string(path.with_extension("trace")).expect("the trace");

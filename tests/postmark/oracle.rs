@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use fsderby::workloads::postmark::dropin;
+use fsderby::dropins::postmark;
 use fsderby::workloads::postmark::rules::Rules;
 use fsderby::workloads::postmark::trace::trace;
 
@@ -158,7 +158,7 @@ fn open_word(flags: &str) -> &'static str {
 
 fn traced(script: &[u8]) -> Vec<String> {
     let mut calls = Vec::new();
-    trace(&dropin::rules(script), 4096, &mut |call| calls.push(call.to_string()));
+    trace(&postmark::rules(script), 4096, &mut |call| calls.push(call.to_string()));
     calls
 }
 

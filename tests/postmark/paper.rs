@@ -6,9 +6,9 @@
 
 use std::convert::Infallible;
 
+use fsderby::dropins::postmark::report::{Counters, Report, Seconds};
 use fsderby::workloads;
 use fsderby::workloads::postmark::drive::{self, Ended, Extent, Files};
-use fsderby::workloads::postmark::dropin::report::{Counters, Report, Seconds};
 use fsderby::workloads::postmark::generator::{File, Generator};
 use fsderby::workloads::postmark::parameters::Parameters;
 use fsderby::workloads::postmark::rules::Rules;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fsderby::workloads::postmark::dropin::console::Console;
-use fsderby::workloads::postmark::dropin::{Refused, Session};
+use fsderby::dropins::postmark::console::Console;
+use fsderby::dropins::postmark::{Refused, Session};
 
 fn stored(name: &str) -> String {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/postmark/clocked");

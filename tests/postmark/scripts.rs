@@ -31,7 +31,7 @@ pub fn golden() -> Vec<(String, PathBuf)> {
 pub fn folder(script: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join(SCRIPT), script).expect("the script");
-    for Location { path, .. } in fsderby::workloads::postmark::dropin::rules(script).locations {
+    for Location { path, .. } in fsderby::dropins::postmark::rules(script).locations {
         let path = String::from_utf8(path).expect("test locations are text");
         std::fs::create_dir_all(folder.path().join(path)).expect("a location");
     }

@@ -10,7 +10,7 @@ use fsderby::workloads::{ParamSet, Workload};
 const CLUSTER: u64 = 32 << 10;
 /// What FAT16 holds at most, the tightest of those that a 2 GB partition was compared on, less a tenth for
 /// what filesystems keep for themselves.
-const WINDOW: u64 = 2_147_450_880 / 10 * 9;
+const VOLUME: u64 = 2_147_450_880 / 10 * 9;
 
 fn parameters(set: &ParamSet) -> Parameters {
     Parameters::parse(&set.file().parameters).unwrap_or_else(|e| panic!("{}: {e}", set.name))
@@ -36,14 +36,14 @@ fn the_sets_of_2002_fit_into_two_gigabytes_and_do_not_run_out_of_files() {
         if parameters.rules.bias_create.is_none() {
             // Mailboxes neither come nor go; each may grow to the largest.
             let most = u64::from(parameters.rules.number) * u64::from(parameters.rules.high);
-            assert!(most < WINDOW, "{}: {most} bytes", set.name);
+            assert!(most < VOLUME, "{}: {most} bytes", set.name);
             continue;
         }
         for seed in [1, 42] {
             let run = dry_run(&parameters.rules_for(seed));
             assert_eq!(run.ended, Ended::Complete, "{} with seed {seed}", set.name);
             let most = run.bytes_peak + run.files_peak * CLUSTER;
-            assert!(most < WINDOW, "{}: {most} bytes", set.name);
+            assert!(most < VOLUME, "{}: {most} bytes", set.name);
         }
     }
 }
@@ -55,7 +55,7 @@ fn the_quick_sets_outgrow_the_memory_of_their_experiment() {
         let quick = PostMark.sets().iter().find(|set| set.name == name).expect("it is shipped");
         let work = PostMark.parse(&quick.file().parameters).expect("it parses");
         for seed in 1..10 {
-            let volume = work.volume(seed);
+            let volume = work.amount(seed);
             assert!(
                 volume.bytes_peak > MEMORY,
                 "{name}, seed {seed}: {} bytes at the peak",

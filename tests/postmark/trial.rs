@@ -1,4 +1,4 @@
-//! The engine as a trial uses it: strict, exact, and with proof of what it has written.
+//! The engine as a trial uses it: strict, exact, and with integrity check of what it has written.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsderby::workloads::postmark::PostMark;
 use fsderby::workloads::{
-    Clock, Histogram, LiveFile, Log, OpError, Phase, Progress, Ready, Until, Volume, Work, Workload,
+    Amount, Clock, Histogram, LiveFile, Log, OpError, Phase, Progress, Ready, Until, Work, Workload,
 };
 
 /// Work happens in the current folder, of which a process has one.
@@ -131,7 +131,7 @@ fn a_run_moves_its_volume_and_leaves_nothing() {
         let folder = Folder::enter();
         let work = work(parameters);
         let (log, _) = run(&*work, Until::End);
-        let Volume { bytes_read, bytes_written, .. } = work.volume(7);
+        let Amount { bytes_read, bytes_written, .. } = work.amount(7);
         assert_eq!(
             [log.sum("bytes_read"), log.sum("bytes_written")],
             [bytes_read, bytes_written],

@@ -40,7 +40,7 @@ impl Desk {
     }
 
     /// `loop:FOLDER`
-    pub fn ground(&self) -> String {
+    pub fn testbed(&self) -> String {
         format!("loop:{}", self.images.path().display())
     }
 

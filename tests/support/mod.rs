@@ -32,7 +32,7 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Whether the loop ground can be tested here; says so where it cannot.
+/// Whether the loop testbed can be tested here; says so where it cannot.
 pub fn has_loop(what: &str) -> bool {
     let usable = is_root() && Path::new("/dev/loop-control").exists();
     if !usable {

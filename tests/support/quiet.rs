@@ -1,19 +1,19 @@
-//! Races that nobody watches, and whether guests can race at all.
+//! Races that nobody watches, and whether guests can take part at all.
 
 use std::time::Duration;
 
-use fsderby::agent::find_program;
-use fsderby::grounds::vm::kernel;
-use fsderby::lab::plan::{Plan, Rounds};
-use fsderby::lab::race::Watch;
-use fsderby::lab::skips::Skip;
+use fsderby::guest::kernel;
+use fsderby::host::programs;
+use fsderby::runner::plan::{Plan, Rounds};
+use fsderby::runner::rounds::Watch;
+use fsderby::runner::skips::Skip;
 use fsderby::store::record::Record;
 
 use super::skipped;
 
 /// Whether guests can be started; says so where they cannot.
 pub fn has_guests(what: &str) -> bool {
-    let lacks = if find_program("qemu-system-x86_64").is_none() {
+    let lacks = if programs::find("qemu-system-x86_64").is_none() {
         "there is no qemu-system-x86_64 (apt-get install qemu-system-x86)"
     } else if kernel::find(None).is_none() {
         "there is no kernel (fsderby kernel fetch)"

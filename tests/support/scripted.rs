@@ -1,4 +1,4 @@
-//! A ground that runs nothing: it answers each job with the events that an agent would send, with declared durations.
+//! A testbed that runs nothing: it answers each job with the events that an agent would send, with declared durations.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fsderby::agent::protocol::{
-    At, Buckets, Dev, Event, Job, PROTOCOL, Role, Space, Step, Stepped, Survivors, Tree,
+    At, Buckets, Dev, Event, Job, PROTOCOL, Purpose, Space, Step, Stepped, Survivors, Tree,
 };
 use fsderby::filesystems::{KernelNeed, Mounted};
-use fsderby::grounds::{Ended, Ground, GroundTraits, Launched, Missing, Moment, Need, Next, Stamped};
 use fsderby::store::record::{ClockKind, Fidelity};
+use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
 use fsderby::units::Bytes;
 use fsderby::workloads::{Phase, Until};
 
@@ -62,13 +62,13 @@ impl Scripted {
     }
 }
 
-impl Ground for Scripted {
+impl Testbed for Scripted {
     fn name(&self) -> String {
         "scripted".into()
     }
 
-    fn traits(&self) -> GroundTraits {
-        GroundTraits {
+    fn traits(&self) -> TestbedTraits {
+        TestbedTraits {
             clock: ClockKind::Host,
             fidelity: Fidelity::Loop,
             makes_filesystem: true,
@@ -254,7 +254,7 @@ impl Script {
             Step::Settle { cold: true } => {
                 let raw =
                     [("asked_bytes".to_owned(), 1 << 20), ("device_bytes_read".to_owned(), 1 << 20)].into();
-                self.say(Event::Seen { control: "cold".into(), raw });
+                self.say(Event::Seen { check: "cold".into(), raw });
             }
             Step::Work { until: Until::Part(part) } => {
                 let counts = [("bytes_read".to_owned(), 40_000_000)].into();
@@ -344,7 +344,7 @@ fn tree(at: At) -> Tree {
     Tree { at, files: 520, bytes: 50_000_000, stored: 51_000_000, hash: "aa".repeat(32), expected }
 }
 
-/// Whether a job is a proof.
-pub fn is_proof(job: &Job) -> bool {
-    job.role == Role::Proof
+/// Whether a job is an integrity check.
+pub fn is_integrity(job: &Job) -> bool {
+    job.purpose == Purpose::Integrity
 }

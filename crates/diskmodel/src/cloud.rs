@@ -6,9 +6,9 @@
 //! so a flush has nothing to do.
 
 use crate::counters::Counters;
-use crate::draw::{Draw, mix};
 use crate::front::wire_ns;
 use crate::request::{Completion, Cost, Op, Request};
+use crate::sample::{Sample, mix};
 use crate::spec::CloudSpec;
 
 /// A bucket of tokens.
@@ -63,16 +63,16 @@ pub(crate) struct Cloud {
 }
 
 impl Cloud {
-    pub fn new(spec: &CloudSpec, draw: &Draw) -> Self {
+    pub fn new(spec: &CloudSpec, sample: &Sample) -> Self {
         Cloud {
             operations: Bucket::new(spec.operations_per_s, spec.burst_operations),
             bytes: Bucket::new(spec.throughput_kbps * 1000 / 512, spec.burst_sectors),
             operation_sectors: spec.operation_sectors,
-            read_latency_ns: draw.seek_ns(spec.read_latency_ns),
-            write_latency_ns: draw.seek_ns(spec.write_latency_ns),
-            jitter_ns: draw.seek_ns(spec.jitter_ns),
+            read_latency_ns: sample.seek_ns(spec.read_latency_ns),
+            write_latency_ns: sample.seek_ns(spec.write_latency_ns),
+            jitter_ns: sample.seek_ns(spec.jitter_ns),
             interface_kbps: spec.interface_kbps,
-            seed: draw.seed,
+            seed: sample.seed,
             submitted: 0,
             served_ns: 0,
             under_way: Vec::with_capacity(256),

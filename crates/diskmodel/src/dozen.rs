@@ -1,20 +1,20 @@
-//! Where a draw stands in its dozen: which cache and CPU it has, and which twelfth of each range.
+//! Where a sample stands in its dozen: which cache and CPU it has, and which twelfth of each range.
 //!
-//! Cache and CPU come in turn, one step apart after each three draws, which is a Latin square. Of what has a range each dozen
+//! Cache and CPU come in turn, one step apart after each three samples, which is a Latin square. Of what has a range each dozen
 //! has one value in each twelfth: a Latin hypercube (M. D. McKay, R. J. Beckman and W. J. Conover, "A comparison of three methods
 //! for selecting values of input variables in the analysis of output from a computer code", Technometrics 21 (1979), 239–245).
 //!
 //! ```text
-//! draw       0  1  2  3  4  5  6  7  8  9 10 11     every dozen
+//! sample       0  1  2  3  4  5  6  7  8  9 10 11     every dozen
 //! cache      0  1  2  0  1  2  0  1  2  0  1  2     the same
 //! CPU        0  1  2  1  2  0  2  0  1  0  1  2     the same, its levels turned
-//! seek       6  3 11  0  8  …                       an order of its own; draw 0 of the first dozen is nominal
+//! seek       6  3 11  0  8  …                       an order of its own; sample 0 of the first dozen is nominal
 //! ```
 //! Random orders often go together, and what goes together cannot be told apart afterwards: of the nine pairs that three ranges
 //! form with each other, the cache and the CPU, the most alike has 40 % of its variance in common, in the median over dozens.
 //! So of 256 random designs the one is taken whose most alike pair is least alike: 13 %.
 
-use crate::draw::mix;
+use crate::sample::mix;
 
 pub(crate) const DRAWS: usize = 12;
 const RANGES: usize = 3;
@@ -22,7 +22,7 @@ const DESIGNS: u64 = 256;
 /// The twelfth that begins with the middle of its range, where nominal is.
 const NOMINAL: u32 = 6;
 
-/// For each range, the twelfth that each draw has of it.
+/// For each range, the twelfth that each sample has of it.
 type Design = [[u32; DRAWS]; RANGES];
 
 pub(crate) struct Place {
@@ -33,7 +33,7 @@ pub(crate) struct Place {
     pub twelfths: [u32; RANGES],
 }
 
-/// Of the `n`th draw of the ensemble with this seed.
+/// Of the `n`th sample of the ensemble with this seed.
 pub(crate) fn place(seed: u64, n: u32) -> Place {
     let n = n as usize;
     let (dozen, at) = (n / DRAWS, n % DRAWS);
@@ -79,7 +79,7 @@ fn likeness(design: &Design) -> i64 {
         for level in [cache, cpu] {
             let mut sums = [0; 3];
             a.iter().enumerate().for_each(|(at, value)| sums[level(at)] += value);
-            // Each level has four draws.
+            // Each level has four samples.
             most = most.max(sums.map(|sum| sum * sum).iter().sum::<i64>() * SQUARES / 4);
         }
     }

@@ -2,12 +2,12 @@
 
 use crate::cloud::Cloud;
 use crate::counters::Counters;
-use crate::draw::Draw;
 use crate::flash::{Card, Ssd};
 use crate::front::Front;
 use crate::hard::Hard;
 use crate::raid::Raid;
 use crate::request::{Completion, Op, Request};
+use crate::sample::Sample;
 use crate::spec::{Model, Spec};
 use crate::zero::Zero;
 
@@ -44,16 +44,22 @@ macro_rules! on {
 }
 
 impl Drive {
-    pub fn new(spec: &Spec, draw: Draw) -> Drive {
+    pub fn new(spec: &Spec, sample: Sample) -> Drive {
         let disk = match &spec.model {
             Model::Zero { .. } => Disk::Zero(Box::default()),
-            Model::Hard(hard) => Disk::Hard(Box::new(Front::new(&hard.front, &draw, Hard::new(hard, &draw)))),
-            Model::Raid(raid) => Disk::Raid(Box::new(Front::new(&raid.front, &draw, Raid::new(raid, &draw)))),
-            Model::Flash(flash) => {
-                Disk::Flash(Box::new(Front::new(&flash.front, &draw, Ssd::new(flash, &draw))))
+            Model::Hard(hard) => {
+                Disk::Hard(Box::new(Front::new(&hard.front, &sample, Hard::new(hard, &sample))))
             }
-            Model::Card(card) => Disk::Card(Box::new(Front::new(&card.front, &draw, Card::new(card, &draw)))),
-            Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &draw))),
+            Model::Raid(raid) => {
+                Disk::Raid(Box::new(Front::new(&raid.front, &sample, Raid::new(raid, &sample))))
+            }
+            Model::Flash(flash) => {
+                Disk::Flash(Box::new(Front::new(&flash.front, &sample, Ssd::new(flash, &sample))))
+            }
+            Model::Card(card) => {
+                Disk::Card(Box::new(Front::new(&card.front, &sample, Card::new(card, &sample))))
+            }
+            Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &sample))),
         };
         Drive { disk, sectors: spec.sectors(), now_ns: 0 }
     }

@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
-use crate::draw::Draw;
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
 use crate::request::{Completion, Cost, Op, Request};
+use crate::sample::Sample;
 use crate::spec::FrontSpec;
 
 /// Of a read that streams from the medium, what remains to be sent when the medium is done: 4 KiB.
@@ -100,13 +100,13 @@ pub(crate) struct Front<M> {
 }
 
 impl<M: Medium> Front<M> {
-    pub fn new(spec: &FrontSpec, draw: &Draw, medium: M) -> Self {
+    pub fn new(spec: &FrontSpec, sample: &Sample, medium: M) -> Self {
         let depth = spec.queue_depth as usize;
         Front {
             medium,
             overhead_ns: spec.overhead_ns,
             interface_kbps: spec.interface_kbps,
-            write_through: draw.is_write_through(),
+            write_through: sample.is_write_through(),
             age_limit_ns: spec.age_limit_ns,
             waiting: VecDeque::with_capacity(256),
             slots: vec![FREE; depth],
@@ -116,7 +116,7 @@ impl<M: Medium> Front<M> {
             used: 0,
             reads: Vec::with_capacity(depth),
             dirty: Dirty::new(
-                draw.cache_sectors(spec.write_cache_sectors),
+                sample.cache_sectors(spec.write_cache_sectors),
                 spec.write_cache_entries as usize,
             ),
             controller_free_ns: 0,

@@ -1,12 +1,12 @@
 //! The modelled disk: requests and virtual time go in, completion times come out.
 //!
-//! No clock, no I/O, no threads, no floating point, no order of a hash table: the same disk, draw and requests give the
+//! No clock, no I/O, no threads, no floating point, no order of a hash table: the same disk, sample and requests give the
 //! same completions to the nanosecond, everywhere. How often [`Drive::advance`] is called changes nothing.
 //!
 //! ```text
 //!  disks/NAME.toml ──▶ Spec ──┐
 //!                             ├──▶ Drive    submit ──▶ waiting ▶ queue ▶ interface ▶ write cache ─┐
-//!  seed, number ─────▶ Draw ──┘                                     │                            ▼
+//!  seed, number ─────▶ Sample ──┘                                     │                            ▼
 //!                                          advance ◀── completions ◀┴── medium: arm and platters, RAID, flash
 //! ```
 //!
@@ -24,7 +24,6 @@ mod cloud;
 mod counters;
 mod dirty;
 mod dozen;
-mod draw;
 mod drive;
 mod flash;
 mod front;
@@ -32,13 +31,14 @@ mod hard;
 mod medium;
 mod raid;
 mod request;
+mod sample;
 mod shipped;
 mod spec;
 mod zero;
 
 pub use counters::Counters;
-pub use draw::{CachePolicy, CpuSpeed, Draw};
 pub use drive::Drive;
 pub use request::{Completion, Cost, Op, Request};
+pub use sample::{CachePolicy, CpuSpeed, Sample};
 pub use shipped::SHIPPED;
 pub use spec::{Spec, SpecError, Value};

@@ -2,7 +2,7 @@
 
 mod support;
 
-use fsderby_diskmodel::{Draw, Op, Request, Spec};
+use fsderby_diskmodel::{Op, Request, Sample, Spec};
 use support::{FLUSH, Host, Random, changed, near, nominal, number, read, spec, write};
 
 const SSDS: [&str; 2] = ["ssd-sata", "ssd-nvme"];
@@ -143,7 +143,7 @@ fn overwrite_at_random(host: &mut Host, sectors: u64) {
 #[test]
 fn random_overwriting_of_a_full_disk_amplifies() {
     let spec = small(1000, 10);
-    let mut host = Host::new(&spec, Draw::NOMINAL);
+    let mut host = Host::new(&spec, Sample::NOMINAL);
     overwrite_at_random(&mut host, spec.sectors());
     let percent = amplification_percent(&host);
     assert!((300..900).contains(&percent), "{percent} %");
@@ -153,7 +153,7 @@ fn random_overwriting_of_a_full_disk_amplifies() {
 #[test]
 fn sequential_overwriting_of_a_full_disk_does_not_amplify() {
     let spec = small(1000, 10);
-    let mut host = Host::new(&spec, Draw::NOMINAL);
+    let mut host = Host::new(&spec, Sample::NOMINAL);
     for _ in 0..4 {
         stream(&mut host, 8, spec.sectors() / 256, upwards(write));
     }
@@ -166,9 +166,9 @@ fn sequential_overwriting_of_a_full_disk_does_not_amplify() {
 fn a_full_disk_is_slower_than_an_erased_one() {
     let (full, erased) = (small(1000, 10), small(0, 1000));
     let sectors = full.sectors();
-    let mut host = Host::new(&full, Draw::NOMINAL);
+    let mut host = Host::new(&full, Sample::NOMINAL);
     let on_full = random_writes(&mut host, sectors, 1500);
-    let mut host = Host::new(&erased, Draw::NOMINAL);
+    let mut host = Host::new(&erased, Sample::NOMINAL);
     let on_erased = random_writes(&mut host, sectors, 400);
     assert_eq!((host.drive.counters().units_copied, host.drive.counters().copy_ns), (0, 0));
     assert!(on_full * 3 < on_erased * 2, "{on_full} kB/s full, {on_erased} kB/s erased");
@@ -179,7 +179,7 @@ fn a_full_disk_is_slower_than_an_erased_one() {
 fn a_discard_relieves_a_full_disk() {
     let spec = small(1000, 10);
     let measure = |discards: bool| {
-        let mut host = Host::new(&spec, Draw::NOMINAL);
+        let mut host = Host::new(&spec, Sample::NOMINAL);
         if discards {
             let half = (spec.sectors() / 2) as u32;
             host.lone(Request { op: Op::Discard, ..read(u64::from(half), half) });

@@ -5,7 +5,7 @@
 
 mod support;
 
-use fsderby_diskmodel::{Completion, Draw, Drive, Op, Request, Spec};
+use fsderby_diskmodel::{Completion, Drive, Op, Request, Sample, Spec};
 use support::{Random, changed, specs};
 
 /// A request and when it is submitted.
@@ -63,8 +63,8 @@ fn traffic(spec: &Spec, seed: u64, count: u64) -> Vec<Arrival> {
 }
 
 /// Plays them; `glances` asks the drive at so many further moments between two events.
-fn play(spec: &Spec, draw: Draw, arrivals: &[Arrival], glances: u64) -> (Vec<Completion>, Drive) {
-    let mut drive = Drive::new(spec, draw);
+fn play(spec: &Spec, sample: Sample, arrivals: &[Arrival], glances: u64) -> (Vec<Completion>, Drive) {
+    let mut drive = Drive::new(spec, sample);
     let mut random = Random(glances);
     let mut done = Vec::new();
     let mut now_ns = 0;
@@ -87,16 +87,16 @@ fn play(spec: &Spec, draw: Draw, arrivals: &[Arrival], glances: u64) -> (Vec<Com
     (done, drive)
 }
 
-fn draws() -> [Draw; 4] {
-    [0, 1, 2, 3].map(|n| Draw::nth(11, n))
+fn samples() -> [Sample; 4] {
+    [0, 1, 2, 3].map(|n| Sample::nth(11, n))
 }
 
 #[test]
 fn every_request_completes_once_not_before_it_was_submitted_and_its_parts_are_its_whole() {
     for spec in disks() {
-        for (seed, draw) in (1..).zip(draws()) {
+        for (seed, sample) in (1..).zip(samples()) {
             let arrivals = traffic(&spec, seed, 1500);
-            let (done, drive) = play(&spec, draw, &arrivals, 0);
+            let (done, drive) = play(&spec, sample, &arrivals, 0);
             assert!(drive.is_idle(), "{}", spec.name());
             assert!(done.is_sorted_by_key(|c| c.at_ns), "{}: out of order", spec.name());
             let mut seen = vec![false; arrivals.len()];
@@ -121,11 +121,11 @@ fn every_request_completes_once_not_before_it_was_submitted_and_its_parts_are_it
 #[test]
 fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
     for spec in disks() {
-        for (seed, draw) in (21..).zip(draws()) {
+        for (seed, sample) in (21..).zip(samples()) {
             let arrivals = traffic(&spec, seed, 800);
-            let (once, drive) = play(&spec, draw, &arrivals, 0);
-            let (again, _) = play(&spec, draw, &arrivals, 0);
-            let (often, asked) = play(&spec, draw, &arrivals, 3);
+            let (once, drive) = play(&spec, sample, &arrivals, 0);
+            let (again, _) = play(&spec, sample, &arrivals, 0);
+            let (often, asked) = play(&spec, sample, &arrivals, 3);
             assert_eq!(once, again, "{}", spec.name());
             assert_eq!(once, often, "{}", spec.name());
             assert_eq!(drive.counters(), asked.counters(), "{}", spec.name());
@@ -138,8 +138,8 @@ fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
 fn a_drive_that_is_asked_only_at_the_end_did_the_same() {
     for spec in disks() {
         let arrivals = traffic(&spec, 31, 800);
-        let (asked, _) = play(&spec, Draw::NOMINAL, &arrivals, 0);
-        let mut drive = Drive::new(&spec, Draw::NOMINAL);
+        let (asked, _) = play(&spec, Sample::NOMINAL, &arrivals, 0);
+        let mut drive = Drive::new(&spec, Sample::NOMINAL);
         arrivals.iter().for_each(|(at, request)| drive.submit(*at, *request));
         let mut done = Vec::new();
         drive.advance(u64::MAX / 4, &mut done);
@@ -164,9 +164,9 @@ fn overlap(a: &Request, b: &Request) -> bool {
 fn what_is_flushed_is_on_the_medium() {
     for spec in disks() {
         let (mut flushed, mut forced) = (0, 0);
-        for (seed, draw) in (41..).zip(draws()) {
+        for (seed, sample) in (41..).zip(samples()) {
             let arrivals = traffic(&spec, seed, 500);
-            let mut drive = Drive::new(&spec, draw);
+            let mut drive = Drive::new(&spec, sample);
             let mut step = 0;
             let mut submitted = vec![0; arrivals.len()];
             let mut writes: Vec<Written> = Vec::new();

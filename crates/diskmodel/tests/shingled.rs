@@ -2,7 +2,7 @@
 
 mod support;
 
-use fsderby_diskmodel::{Draw, Spec};
+use fsderby_diskmodel::{Sample, Spec};
 use support::{FLUSH, Host, Random, changed, fua, near, nominal, number, read, write};
 
 const NAME: &str = "hdd-smr";
@@ -25,7 +25,7 @@ fn random_blocks(host: &mut Host, count: u64, seed: u64) -> u64 {
 /// Before: a turn a block, since the log is written in order. After: a band is read and written for each ten blocks.
 #[test]
 fn random_writes_are_quick_until_the_log_is_full() {
-    let mut host = Host::new(&with_a_small_log(), Draw::NOMINAL);
+    let mut host = Host::new(&with_a_small_log(), Sample::NOMINAL);
     let turn_ns = 60_000_000_000 / number(NAME, "rpm");
     let quick = random_blocks(&mut host, 1000, 1);
     assert!(near(quick, turn_ns, 2), "{quick} ns, a turn is {turn_ns} ns");
@@ -78,7 +78,7 @@ fn what_lies_in_the_log_is_read_from_there() {
 /// A run that is longer than the log goes there in pieces, with bands cleaned in between.
 #[test]
 fn a_run_longer_than_the_log_arrives() {
-    let mut host = Host::new(&changed(NAME, &[("log_mib", 1)]), Draw::NOMINAL);
+    let mut host = Host::new(&changed(NAME, &[("log_mib", 1)]), Sample::NOMINAL);
     // Not at a band's beginning, so that it cannot go there directly.
     host.lone(fua(8, 8192));
     assert!(!host.drive.is_volatile(8, 8192));

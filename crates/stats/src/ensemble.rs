@@ -1,6 +1,6 @@
-//! Judging over an ensemble: what holds in nearly all draws, and what decides where it does not.
+//! Judging over an ensemble: what holds in nearly all samples, and what decides where it does not.
 
-/// How the draws of an ensemble divide about a margin.
+/// How the samples of an ensemble divide about a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// Beyond the margin, upwards.
@@ -13,7 +13,7 @@ pub struct Division {
 
 /// Counts logarithms of ratios above, within and below ±`margin`, itself a logarithm: ln(1 + 3 %).
 ///
-/// Misleads: a count has no weights. A draw that nobody's disk could be counts as much as the likeliest one.
+/// Misleads: a count has no weights. A sample that nobody's disk could be counts as much as the likeliest one.
 pub fn divide(logs: &[f64], margin: f64) -> Division {
     let above = logs.iter().filter(|log| **log > margin).count();
     let below = logs.iter().filter(|log| **log < -margin).count();
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(share_by_group(&[0, 1], &[1.0, 2.0]), None);
     }
 
-    /// A thousand ensembles of twelve draws of noise: a share that shows as much as a half must be rare, and the mean small.
+    /// A thousand ensembles of twelve samples of noise: a share that shows as much as a half must be rare, and the mean small.
     #[test]
     fn noise_is_seldom_explained() {
         let mut state = 1_u64;

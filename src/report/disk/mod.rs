@@ -11,9 +11,9 @@ use self::time::Spent;
 use super::chart::{self, Tick, percent};
 use super::number::{Scale, count, list};
 use super::summary::{WorkloadSummary, counted};
+use crate::analysis::ensemble::sampled;
 use crate::store::Run;
 use crate::store::record::Record;
-use crate::verdict::ensemble::drawn;
 
 /// Up to so many pictures are unfolded: two rows of them.
 const UNFOLDED: usize = 4;
@@ -80,11 +80,11 @@ pub struct Figure {
 /// `None` where no disk was modelled. `looks` gives each filesystem its colour.
 pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> Option<DiskUse> {
     let records = nominal(run, &work.label);
-    let modelled = drawn(records.first()?)?;
+    let modelled = sampled(records.first()?)?;
     let round = records[0].round;
-    let draw = match round {
+    let sample = match round {
         1 => "the disk as its file says",
-        _ => "another draw of the disk, as no earlier round has as many trials that count",
+        _ => "another sample of the disk, as no earlier round has as many trials that count",
     };
     let figure = |record: &&Record| Figure {
         label: record.filesystem.clone(),
@@ -98,7 +98,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> O
         Some(Trial { record, spent: time::spent(record, members)?, held_ns: held_ns.map(|ns| ns as f64) })
     });
     Some(DiskUse {
-        round: format!("round {round}, {draw}"),
+        round: format!("round {round}, {sample}"),
         spent: times(&spent.collect::<Vec<Trial<'_>>>())?,
         pictures,
         unfolded: records.len() <= UNFOLDED,
@@ -111,7 +111,7 @@ fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
     let n = |round: u32| all.iter().filter(|r| r.round == round).count();
     let best = all.iter().map(|r| r.round).max_by_key(|round| (n(*round), std::cmp::Reverse(*round)));
     let mut records: Vec<&Record> = all.into_iter().filter(|r| Some(r.round) == best).collect();
-    let place = |r: &&Record| run.plan.entrants.iter().position(|e| e.label == r.filesystem);
+    let place = |r: &&Record| run.plan.candidates.iter().position(|e| e.label == r.filesystem);
     records.sort_by_key(place);
     records
 }
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn every_filesystem_of_the_nominal_round_has_a_bar_and_a_picture() {
-        let example = example_model::draws(2);
+        let example = example_model::samples(2);
         let used = used(&example.run);
         assert_eq!((used.round.as_str(), used.unfolded), ("round 1, the disk as its file says", true));
         assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_missing_or_altered_gives_a_sentence() {
-        let mut example = example_model::draws(1);
+        let mut example = example_model::samples(1);
         let files: Vec<String> =
             example.run.records.iter().filter_map(|r| Some(r.requests.as_ref()?.path.clone())).collect();
         std::fs::remove_file(&files[0]).unwrap();
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn where_times_do_not_count_all_bars_are_of_one_length() {
-        let mut example = example_model::draws(1);
+        let mut example = example_model::samples(1);
         for record in &mut example.run.records {
             record.fidelity = crate::store::record::Fidelity::FloorBound;
         }

@@ -14,7 +14,7 @@ use super::visit::{Entry, Visitor, visit};
 use crate::metric::Metric;
 use crate::units::Bytes;
 use crate::workloads::{
-    Clock, Histogram, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Volume, Work,
+    Amount, Clock, Histogram, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Work,
 };
 
 /// In the order of [`Work::parts`].
@@ -40,10 +40,10 @@ impl Work for Parameters {
         Needs { largest_file: Bytes(self.large_size), ..Needs::default() }
     }
 
-    fn volume(&self, seed: u64) -> Volume {
+    fn amount(&self, seed: u64) -> Amount {
         let tree = Tree::new(self, seed);
         let (all, small) = (tree.bytes(), tree.small_bytes());
-        Volume {
+        Amount {
             files_peak: u64::from(tree.files()),
             bytes_read: all + small + u64::from(self.reads) * BLOCK as u64,
             bytes_written: all,

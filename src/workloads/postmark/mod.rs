@@ -24,7 +24,7 @@
 //!
 //! Names of locations longer than 80 bytes, which kill it too, just work.
 //!
-//! Scripts that load each other without end stop at [`dropin::DEEPEST_LOAD`]. Standard output is written
+//! Scripts that load each other without end stop at [`dropins::postmark::DEEPEST_LOAD`]. Standard output is written
 //! before anything goes to standard error or to a shell; the original's stays in its buffer, so in a file
 //! that takes both the order differs.
 //!
@@ -41,13 +41,12 @@ use crate::units::Scale;
 
 mod content;
 pub mod drive;
-pub mod dropin;
 pub mod dry;
 pub mod generator;
-mod kernel;
+pub mod kernel;
 mod latencies;
 mod metrics;
-mod names;
+pub mod names;
 pub mod parameters;
 pub mod rules;
 pub mod stream;

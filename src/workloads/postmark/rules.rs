@@ -122,16 +122,3 @@ impl Rules {
         script
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::dropin;
-    use super::*;
-
-    #[test]
-    fn a_script_sets_what_it_was_made_from() {
-        let locations = vec![Location { path: b"a".to_vec(), weight: 3 }];
-        let rules = Rules { locations, bias_read: None, subdirectories: 4, seed: 7, ..Rules::default() };
-        assert_eq!(dropin::rules(&rules.script()), rules);
-    }
-}

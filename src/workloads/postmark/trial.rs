@@ -18,7 +18,7 @@ use super::timed::{Timed, Tools};
 use crate::metric::Metric;
 use crate::units::Bytes;
 use crate::workloads::{
-    Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Volume, Work,
+    Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Work,
 };
 
 impl Work for Parameters {
@@ -26,9 +26,9 @@ impl Work for Parameters {
         Needs { largest_file: Bytes(u64::from(self.rules.high)), ..Needs::default() }
     }
 
-    fn volume(&self, seed: u64) -> Volume {
+    fn amount(&self, seed: u64) -> Amount {
         let run = dry_run(&self.rules_for(seed));
-        Volume {
+        Amount {
             files_peak: run.files_peak,
             bytes_read: run.totals.bytes_read,
             bytes_written: run.totals.bytes_written,

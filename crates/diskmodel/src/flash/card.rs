@@ -9,9 +9,9 @@
 
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
-use crate::draw::Draw;
 use crate::front::wire_ns;
 use crate::medium::{Done, Medium, Motion, What, Work};
+use crate::sample::Sample;
 use crate::spec::CardSpec;
 
 /// The log of an open unit.
@@ -41,15 +41,15 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    pub fn new(spec: &CardSpec, draw: &Draw) -> Self {
+    pub fn new(spec: &CardSpec, sample: &Sample) -> Self {
         Card {
             open: Vec::with_capacity(spec.open_units as usize + 1),
             open_units: spec.open_units as usize,
             unit_sectors: spec.unit_sectors,
             page_sectors: spec.page_sectors,
-            read_ns: draw.seek_ns(spec.read_ns),
-            program_ns: draw.seek_ns(spec.program_ns),
-            erase_ns: draw.seek_ns(spec.erase_ns),
+            read_ns: sample.seek_ns(spec.read_ns),
+            program_ns: sample.seek_ns(spec.program_ns),
+            erase_ns: sample.seek_ns(spec.erase_ns),
             read_kbps: spec.read_kbps,
             working: None,
             swept: 0,

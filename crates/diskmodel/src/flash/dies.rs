@@ -1,6 +1,6 @@
 //! Dies and channels, each of which does one thing at a time.
 
-use crate::draw::Draw;
+use crate::sample::Sample;
 use crate::spec::FlashSpec;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,13 +26,13 @@ pub(crate) struct Dies {
 }
 
 impl Dies {
-    pub fn new(spec: &FlashSpec, draw: &Draw) -> Self {
+    pub fn new(spec: &FlashSpec, sample: &Sample) -> Self {
         Dies {
             dies: vec![Die::default(); spec.dies as usize],
             channel_free_ns: vec![0; spec.channels as usize],
-            read_ns: draw.seek_ns(spec.read_ns),
-            program_ns: draw.seek_ns(spec.program_ns),
-            erase_ns: draw.seek_ns(spec.erase_ns),
+            read_ns: sample.seek_ns(spec.read_ns),
+            program_ns: sample.seek_ns(spec.program_ns),
+            erase_ns: sample.seek_ns(spec.erase_ns),
             suspend_ns: spec.suspend_ns,
             sector_ns_16: ((512 * 1_000_000) << 16) / spec.channel_kbps,
             busy_ns: 0,

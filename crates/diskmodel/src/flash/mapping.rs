@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::draw::mix;
+use crate::sample::mix;
 use crate::spec::FlashSpec;
 
 /// Of 4 KiB.

@@ -7,8 +7,8 @@ use super::dies::Dies;
 use super::mapping::{Location, Mapping, UNIT_SECTORS};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
-use crate::draw::{Draw, mix};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
+use crate::sample::{Sample, mix};
 use crate::spec::FlashSpec;
 
 /// So many superblocks are kept erased; below it, what is written pays for collecting.
@@ -56,10 +56,10 @@ pub(crate) struct Ssd {
 }
 
 impl Ssd {
-    pub fn new(spec: &FlashSpec, draw: &Draw) -> Self {
-        let dies = Dies::new(spec, draw);
+    pub fn new(spec: &FlashSpec, sample: &Sample) -> Self {
+        let dies = Dies::new(spec, sample);
         Ssd {
-            first_die: (mix(draw.seed) % dies.count() as u64) as usize,
+            first_die: (mix(sample.seed) % dies.count() as u64) as usize,
             dies,
             mapping: Mapping::new(spec),
             program_units: spec.program_units as u32,

@@ -6,8 +6,8 @@ use super::segments::Segments;
 use super::shingle::{Run, Shingle, Way};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
-use crate::draw::{Draw, mix};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
+use crate::sample::{Sample, mix};
 use crate::spec::HardSpec;
 
 /// Of the writes ahead in the arm's sweep so many are compared by their positioning time. More would find little that is
@@ -70,8 +70,8 @@ pub(crate) struct Hard {
 }
 
 impl Hard {
-    pub fn new(spec: &HardSpec, draw: &Draw) -> Self {
-        let seek = spec.seek.map(|ns| draw.seek_ns(ns));
+    pub fn new(spec: &HardSpec, sample: &Sample) -> Self {
+        let seek = spec.seek.map(|ns| sample.seek_ns(ns));
         let curve = SeekCurve::new(&seek, spec.cylinders()).expect("a checked file has a seek curve");
         let cylinder_skew_ns = curve.track_ns().max(spec.head_switch_ns);
         let geometry = Geometry::new(
@@ -84,7 +84,7 @@ impl Hard {
             cylinder_skew_ns,
         );
         Hard {
-            phase_ns: mix(draw.seed) % spec.turn_ns,
+            phase_ns: mix(sample.seed) % spec.turn_ns,
             geometry,
             curve,
             sectors: spec.sectors,
@@ -92,7 +92,7 @@ impl Hard {
             write_settle_ns: spec.write_settle_ns,
             age_limit_ns: spec.front.age_limit_ns,
             block_sectors: u64::from(spec.physical_block / 512),
-            segments: Segments::new(draw.segments(spec.read_segments), spec.read_segment_sectors),
+            segments: Segments::new(sample.segments(spec.read_segments), spec.read_segment_sectors),
             state: State::Idle,
             ahead: None,
             cylinder: 0,

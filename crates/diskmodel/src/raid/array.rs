@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use super::layout::{Layout, Piece};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty, Extent};
-use crate::draw::{Draw, mix};
 use crate::front::Front;
 use crate::hard::Hard;
 use crate::medium::{Done, Medium, Motion, What, Work};
 use crate::request::{Completion, Op, Request};
+use crate::sample::{Sample, mix};
 use crate::spec::RaidSpec;
 
 /// Something the members work on together.
@@ -45,10 +45,10 @@ pub(crate) struct Raid {
 }
 
 impl Raid {
-    pub fn new(spec: &RaidSpec, draw: &Draw) -> Self {
+    pub fn new(spec: &RaidSpec, sample: &Sample) -> Self {
         // The platters of different disks do not turn in step.
         let member = |n: u64| {
-            let own = Draw { seed: mix(draw.seed ^ n), ..*draw };
+            let own = Sample { seed: mix(sample.seed ^ n), ..*sample };
             Front::new(&spec.member.front, &own, Hard::new(&spec.member, &own))
         };
         let most = (spec.front.queue_depth + spec.stripes_at_once) as usize;

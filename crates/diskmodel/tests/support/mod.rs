@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
-use fsderby_diskmodel::{Completion, Draw, Drive, Op, Request, SHIPPED, Spec};
+use fsderby_diskmodel::{Completion, Drive, Op, Request, SHIPPED, Sample, Spec};
 
 pub fn spec(name: &str) -> Spec {
     let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
@@ -27,7 +27,7 @@ pub fn specs() -> impl Iterator<Item = Spec> {
 }
 
 pub fn nominal(name: &str) -> Host {
-    Host::new(&spec(name), Draw::NOMINAL)
+    Host::new(&spec(name), Sample::NOMINAL)
 }
 
 /// A disk's value, which may be a list.
@@ -72,8 +72,8 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(spec: &Spec, draw: Draw) -> Self {
-        Host { drive: Drive::new(spec, draw), now_ns: 0 }
+    pub fn new(spec: &Spec, sample: Sample) -> Self {
+        Host { drive: Drive::new(spec, sample), now_ns: 0 }
     }
 
     pub fn pass(&mut self, ns: u64) {

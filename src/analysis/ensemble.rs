@@ -1,0 +1,353 @@
+//! The verdict of a run on a modelled disk: what holds whatever the disk is like.
+//!
+//! Trials in virtual time have no noise, so repeating them proves nothing. What is uncertain is the model; so each round samples
+//! another disk, another place on it and another CPU, the same for all filesystems, and a finding is what nearly all samples
+//! agree on.
+
+use std::collections::BTreeMap;
+
+use fsderby_diskmodel::{CachePolicy, Sample};
+use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, share_by_line};
+use serde::Serialize;
+
+use crate::agent::protocol::{Dev, Modelled};
+use crate::metric::Better;
+use crate::store::record::Record;
+use crate::units::{Bytes, Percent};
+
+/// Fewer samples are a look at the model: each of the three cache policies and each of the three speeds of the CPU four times.
+pub const SAMPLES_NEEDED: usize = 12;
+/// The share of samples that must agree.
+pub const AGREEMENT: f64 = 0.95;
+
+/// Two filesystems and one metric of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    pub workload: String,
+    pub metric: String,
+    pub a: String,
+    pub b: String,
+    pub finding: Finding,
+    /// Draws in which both have a trial that counts, and how many of them say what.
+    pub samples: usize,
+    pub a_better: usize,
+    pub within_margin: usize,
+    pub b_better: usize,
+    /// How many times better `a` is than `b`: the geometric mean, the least and the most over all samples.
+    pub ratio: f64,
+    pub ratio_least: f64,
+    pub ratio_most: f64,
+    /// What the ratio goes with, what decides most first.
+    pub deciders: Vec<Decider>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// `a` is better than `b`, robust to the disk model.
+    ABetter,
+    BBetter,
+    /// Within the margin in nearly all samples.
+    Equivalent,
+    /// Cannot tell: it depends on the model.
+    DependsOnModel,
+    /// Too few samples.
+    Look,
+}
+
+/// One parameter of the ensemble and what the ratio does with it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decider {
+    pub parameter: Parameter,
+    /// Of the variance of the logarithm of the ratio, 0 to 1.
+    pub share: f64,
+    pub levels: Vec<Level>,
+}
+
+/// Draws that are alike in one parameter, and the geometric mean of their ratios.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Level {
+    pub name: String,
+    pub samples: usize,
+    pub ratio: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parameter {
+    SeekTime,
+    CachePolicy,
+    ReadSegments,
+    Position,
+    CpuSpeed,
+}
+
+impl Parameter {
+    pub const ALL: [Parameter; 5] = [
+        Parameter::SeekTime,
+        Parameter::CachePolicy,
+        Parameter::ReadSegments,
+        Parameter::Position,
+        Parameter::CpuSpeed,
+    ];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Parameter::SeekTime => "the seek or access time",
+            Parameter::CachePolicy => "the write cache",
+            Parameter::ReadSegments => "the read segments",
+            Parameter::Position => "the partition's position",
+            Parameter::CpuSpeed => "the CPU's speed",
+        }
+    }
+}
+
+/// What a record's disk was sampled as; `None` where no disk was modelled.
+pub fn sampled(record: &Record) -> Option<&Modelled> {
+    match &record.device {
+        Dev::Model(modelled) => Some(modelled),
+        _ => None,
+    }
+}
+
+/// How many different disks, places and CPUs these records were made on. With the samples off it is one, however many rounds
+/// there are.
+pub fn samples(records: &[&Record]) -> usize {
+    let mut seen = Vec::new();
+    for own in records.iter().filter_map(|r| sampled(r)).map(varied) {
+        if !seen.contains(&own) {
+            seen.push(own);
+        }
+    }
+    seen.len()
+}
+
+/// What makes a sample another one.
+fn varied(modelled: &Modelled) -> (Sample, Bytes, u32) {
+    (modelled.sample, modelled.offset, modelled.mips)
+}
+
+/// The findings on one metric of one workload: all pairs of these filesystems, in their order. `values` gives a record's value.
+pub fn pairs(
+    about: (&str, &str),
+    better: Better,
+    filesystems: &[String],
+    counted: &[&Record],
+    margin: Percent,
+    values: impl Fn(&Record) -> Option<f64>,
+) -> Vec<Pair> {
+    if better == Better::Neither {
+        return Vec::new();
+    }
+    let by_round = |label: &String| -> BTreeMap<u32, (&Modelled, f64)> {
+        let mine = counted.iter().filter(|r| r.filesystem == *label);
+        let value = |r: &&Record| values(r).filter(|v| v.is_finite() && *v > 0.0);
+        mine.filter_map(|r| Some((r.round, (sampled(r)?, value(r)?)))).collect()
+    };
+    let all: Vec<_> = filesystems.iter().map(by_round).collect();
+    let mut pairs = Vec::new();
+    for (at, a) in filesystems.iter().enumerate() {
+        for (b, theirs) in filesystems.iter().zip(&all).skip(at + 1) {
+            let samples = common(&all[at], theirs, better);
+            pairs.extend(judge(about, (a, b), &samples, margin));
+        }
+    }
+    pairs
+}
+
+/// Where both met the same sample: it, and the logarithm of how many times better the first is.
+fn common<'r>(
+    a: &BTreeMap<u32, (&'r Modelled, f64)>,
+    b: &BTreeMap<u32, (&'r Modelled, f64)>,
+    better: Better,
+) -> Vec<(&'r Modelled, f64)> {
+    let sign = if better == Better::Lower { -1.0 } else { 1.0 };
+    let both = a.iter().filter_map(|(round, ours)| Some((ours, b.get(round)?)));
+    let same = both.filter(|((a, _), (b, _))| varied(a) == varied(b));
+    let mut samples: Vec<(&Modelled, f64)> =
+        same.map(|((modelled, a), (_, b))| (*modelled, sign * (a / b).ln())).collect();
+    // Rounds without a sample of their own are one.
+    let mut seen = Vec::new();
+    samples.retain(|(m, _)| {
+        let new = !seen.contains(&varied(m));
+        seen.push(varied(m));
+        new
+    });
+    samples
+}
+
+fn judge(
+    (workload, metric): (&str, &str),
+    (a, b): (&str, &str),
+    samples: &[(&Modelled, f64)],
+    margin: Percent,
+) -> Option<Pair> {
+    let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
+    let (least, most) = fsderby_stats::range(&logs)?;
+    let division = divide(&logs, (margin.0 / 100.0).ln_1p());
+    let nearly_all = |n: usize| at_least(n, logs.len(), AGREEMENT);
+    let finding = match division {
+        _ if logs.len() < SAMPLES_NEEDED => Finding::Look,
+        d if nearly_all(d.above) => Finding::ABetter,
+        d if nearly_all(d.below) => Finding::BBetter,
+        d if nearly_all(d.within) => Finding::Equivalent,
+        _ => Finding::DependsOnModel,
+    };
+    let mut deciders: Vec<Decider> =
+        Parameter::ALL.into_iter().filter_map(|parameter| decider(parameter, samples, &logs)).collect();
+    deciders.sort_by(|a, b| b.share.total_cmp(&a.share));
+    Some(Pair {
+        workload: workload.to_owned(),
+        metric: metric.to_owned(),
+        a: a.to_owned(),
+        b: b.to_owned(),
+        finding,
+        samples: logs.len(),
+        a_better: division.above,
+        within_margin: division.within,
+        b_better: division.below,
+        ratio: mean_ratio(&logs)?,
+        ratio_least: least.exp(),
+        ratio_most: most.exp(),
+        deciders,
+    })
+}
+
+fn decider(parameter: Parameter, samples: &[(&Modelled, f64)], logs: &[f64]) -> Option<Decider> {
+    let amount = |of: fn(&Modelled) -> f64| samples.iter().map(|(m, _)| of(m)).collect::<Vec<f64>>();
+    let (share, levels) = match parameter {
+        Parameter::SeekTime => {
+            let x = amount(|m| f64::from(m.sample.seek_permille));
+            (share_by_line(&x, logs), halves(&x, logs, ["shorter", "longer"]))
+        }
+        Parameter::ReadSegments => {
+            let x = amount(|m| f64::from(m.sample.segments_permille));
+            (share_by_line(&x, logs), halves(&x, logs, ["fewer", "more"]))
+        }
+        Parameter::Position => {
+            // Of disks that have tracks, the beginning is outside.
+            let x = amount(|m| m.offset.0 as f64);
+            (share_by_line(&x, logs), halves(&x, logs, ["further out", "further in"]))
+        }
+        Parameter::CachePolicy => {
+            let groups: Vec<usize> = samples.iter().map(|(m, _)| m.sample.cache as usize).collect();
+            let name = |group: usize| CACHES.get(group).copied().unwrap_or_default().to_owned();
+            (share_by_group(&groups, logs), levels(&groups, logs, name))
+        }
+        Parameter::CpuSpeed => {
+            let groups: Vec<usize> = samples.iter().map(|(m, _)| m.mips as usize).collect();
+            (share_by_group(&groups, logs), levels(&groups, logs, |mips| format!("{mips} MIPS")))
+        }
+    };
+    Some(Decider { parameter, share: share?, levels })
+}
+
+/// In the order of [`CachePolicy`].
+const CACHES: [&str; 3] = ["as specified", "half", "write-through"];
+const _: () = assert!(CachePolicy::WriteThrough as usize == 2);
+
+/// The samples below and above the median of `x`.
+fn halves(x: &[f64], logs: &[f64], names: [&str; 2]) -> Vec<Level> {
+    let Some(middle) = fsderby_stats::median(x) else { return Vec::new() };
+    let groups: Vec<usize> = x.iter().map(|x| usize::from(*x > middle)).collect();
+    levels(&groups, logs, |half| names[half].to_owned())
+}
+
+fn levels(groups: &[usize], logs: &[f64], name: impl Fn(usize) -> String) -> Vec<Level> {
+    let mut by_group: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    groups.iter().zip(logs).for_each(|(group, log)| by_group.entry(*group).or_default().push(*log));
+    let level = |(group, logs): (usize, Vec<f64>)| {
+        Some(Level { name: name(group), samples: logs.len(), ratio: mean_ratio(&logs)? })
+    };
+    by_group.into_iter().filter_map(level).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{GIB, MIB};
+
+    fn modelled(n: u32) -> Modelled {
+        let sample = Sample::nth(1, n);
+        Modelled {
+            disk: "d".into(),
+            blake3: String::new(),
+            offset: Bytes(
+                (40 * GIB)
+                    .saturating_add_signed(i64::from(sample.position_permille) * 40 * MIB.cast_signed()),
+            ),
+            mips: [500, 250, 1000][sample.cpu as usize],
+            sample,
+            guest_seed: 1,
+        }
+    }
+
+    /// A pair over so many samples, with this ratio in each.
+    fn pair(samples: u32, ratio: impl Fn(&Modelled) -> f64) -> Pair {
+        let all: Vec<Modelled> = (0..samples).map(modelled).collect();
+        let samples: Vec<(&Modelled, f64)> = all.iter().map(|m| (m, ratio(m).ln())).collect();
+        judge(("w", "m"), ("a", "b"), &samples, Percent(3.0)).expect("there are samples")
+    }
+
+    #[test]
+    fn better_is_what_all_of_a_dozen_draws_say() {
+        assert_eq!(pair(12, |_| 1.04).finding, Finding::ABetter);
+        assert_eq!(pair(12, |_| 0.9).finding, Finding::BBetter);
+        assert_eq!(pair(12, |_| 1.02).finding, Finding::Equivalent);
+        let nominal = |m: &Modelled| if m.sample.seek_permille == 0 { 0.8 } else { 1.2 };
+        assert_eq!(pair(12, nominal).finding, Finding::DependsOnModel);
+        assert_eq!(pair(20, nominal).finding, Finding::ABetter);
+    }
+
+    #[test]
+    fn the_same_sign_is_not_enough() {
+        let barely = |m: &Modelled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
+        assert_eq!(pair(12, barely).finding, Finding::DependsOnModel);
+    }
+
+    #[test]
+    fn eleven_draws_are_a_look_however_clear_they_are() {
+        assert_eq!(pair(11, |_| 9.0).finding, Finding::Look);
+    }
+
+    #[test]
+    fn what_decides_stands_first_with_its_levels() {
+        let through = |m: &Modelled| match m.sample.cache {
+            CachePolicy::WriteThrough => 0.5,
+            _ => 1.5 + f64::from(m.sample.seek_permille) * 1e-5,
+        };
+        let pair = pair(12, through);
+        let first = &pair.deciders[0];
+        assert_eq!((pair.finding, first.parameter), (Finding::DependsOnModel, Parameter::CachePolicy));
+        assert!(first.share > 0.99);
+        let names: Vec<&str> = first.levels.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names, CACHES);
+        assert!(first.levels.iter().all(|l| l.samples == 4) && first.levels[2].ratio < 0.51);
+    }
+
+    #[test]
+    fn what_goes_with_the_position_is_found() {
+        let inner = |m: &Modelled| (f64::from(m.sample.position_permille) / 50.0).exp();
+        let pair = pair(12, inner);
+        let first = &pair.deciders[0];
+        assert_eq!(first.parameter, Parameter::Position);
+        let levels: Vec<(&str, bool)> =
+            first.levels.iter().map(|l| (l.name.as_str(), l.ratio > 1.0)).collect();
+        assert_eq!(levels, [("further out", false), ("further in", true)]);
+    }
+
+    #[test]
+    fn another_position_is_another_draw() {
+        let here = modelled(0);
+        let there = Modelled { offset: Bytes(0), ..here.clone() };
+        assert!(varied(&here) != varied(&there));
+        let (ours, theirs) = (BTreeMap::from([(1, (&here, 2.0))]), BTreeMap::from([(1, (&there, 1.0))]));
+        assert!(common(&ours, &theirs, Better::Higher).is_empty());
+    }
+
+    #[test]
+    fn a_parameter_that_did_not_vary_decides_nothing() {
+        let pair = pair(1, |_| 2.0);
+        assert!(pair.deciders.is_empty());
+    }
+}

@@ -1,0 +1,7 @@
+//! From records to what can be said of them: metrics, validity, comparisons, findings. Pure: nothing is measured, nothing is
+//! written for people.
+
+pub mod ensemble;
+pub mod metrics;
+pub mod validity;
+pub mod verify;

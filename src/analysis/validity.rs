@@ -1,0 +1,281 @@
+//! Whether the conditions of a trial held, judged by what was seen of them. Pure.
+
+use crate::agent::protocol::{At, Job, Step, Tree};
+use crate::filesystems::{self, Mount};
+use crate::probes::Raw;
+use crate::store::record::{ClockKind, Held, Record, ValidityCheck};
+use crate::units::Bytes;
+
+/// A guest's clock may differ from the host's by both of these before its trial is void.
+const DRIFT_SHARE: f64 = 0.001;
+const DRIFT_NS: u64 = 20_000_000;
+/// The validity checks that say that data is not what was written.
+pub const INTEGRITY: [&str; 2] = ["read-back", "survivors"];
+/// After a cold start the device reads at least this share of what the work reads: a file may lie in what the mount reads.
+const COLD_SHARE: f64 = 0.99;
+/// Below this share of its bytes on the device, data was packed or compressed.
+const STORED_SHARE: f64 = 0.95;
+
+/// The name of the validity check of a modelled disk's speed; where it does not hold, no time says anything.
+pub const FLOOR: &str = "floor";
+/// How many times slower than no disk at all a modelled one must be.
+const FLOORS: u64 = 20;
+
+/// What the host saw that stands in no event of the record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Witness<'a> {
+    /// The mount that was asked for.
+    pub asked: Option<&'a Mount>,
+    pub cold: Option<&'a Raw>,
+    /// Where the disk is modelled: what a request costs without it, and with it.
+    pub floor: Option<&'a Raw>,
+    /// What was forgotten between the parts of the work, where nothing was mounted again.
+    pub cold_start: Option<&'a Raw>,
+    /// Whether the testbed's device goes past the host's page cache; `None` where there is no such device.
+    pub direct: Option<bool>,
+}
+
+/// All validity checks that this trial's events allow to be judged.
+pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<ValidityCheck> {
+    let all = [
+        mount(record, witness.asked),
+        memory(record),
+        cold(witness.cold),
+        cold_start(record, job, witness.cold_start),
+        flush(record),
+        clock(record),
+        floor(witness.floor),
+        host_cache(record, job, witness.direct),
+        host_counters(record),
+        stored(&record.trees),
+        read_back(&record.trees),
+        survivors(record),
+        reached_device(record),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn check(name: &str, asked: impl Into<String>, seen: impl Into<String>, held: Held) -> Option<ValidityCheck> {
+    Some(ValidityCheck { name: name.to_owned(), asked: asked.into(), seen: seen.into(), held })
+}
+
+fn yes_or(no: Held, held: bool) -> Held {
+    if held { Held::Yes } else { no }
+}
+
+fn mount(record: &Record, asked: Option<&Mount>) -> Option<ValidityCheck> {
+    let (asked, seen) = (asked?, record.mounted.as_ref()?);
+    let kind = filesystems::find(&record.kind)?;
+    let shown =
+        |fstype: &str, options: &[String]| format!("{fstype} {}", options.join(",")).trim_end().to_owned();
+    let wanted = shown(asked.fstype(), asked.options());
+    match kind.confirm(asked, seen) {
+        Ok(()) => check("mount", wanted, shown(&seen.fstype, &seen.options), Held::Yes),
+        Err(differs) => check("mount", wanted, differs, Held::No),
+    }
+}
+
+fn memory(record: &Record) -> Option<ValidityCheck> {
+    let limit = record.memory?;
+    let asked = format!("at most {limit}");
+    if let Some(bound) = record.probe("memory", "peak_bytes_at_most").map(Bytes) {
+        let seen = format!("a machine with {bound} for both");
+        return check("memory", asked, seen, yes_or(Held::No, bound <= limit));
+    }
+    match record.probe("memory", "peak_bytes").map(Bytes) {
+        None if !record.probes.contains_key("cpu") => None,
+        None => check("memory", asked, "this kernel does not say the peak", Held::Label),
+        Some(peak) => check("memory", asked, format!("{peak} at the most"), yes_or(Held::No, peak <= limit)),
+    }
+}
+
+fn is_cold(job: &Job) -> bool {
+    job.steps.iter().any(|step| matches!(step, Step::Settle { cold: true } | Step::Cool { .. }))
+}
+
+fn cold(seen: Option<&Raw>) -> Option<ValidityCheck> {
+    let seen = seen?;
+    let asked = seen.get("asked_bytes").copied().unwrap_or(0);
+    match seen.get("device_bytes_read") {
+        None => check("cold", "empty caches", "there is no device whose reads could show it", Held::Label),
+        Some(read) => {
+            let text = format!("{} of a witness of {} came from the device", Bytes(*read), Bytes(asked));
+            check("cold", "empty caches", text, yes_or(Held::No, *read >= asked))
+        }
+    }
+}
+
+/// After a cold start the device must read what the work reads, once at least. A part that reads no content (names alone)
+/// must have it read something. Where nothing was mounted again, what is short is said and voids nothing: names and inodes
+/// may have stayed, and the device's counters are everybody's.
+fn cold_start(record: &Record, job: &Job, forgotten: Option<&Raw>) -> Option<ValidityCheck> {
+    let mounted = job.steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
+    let cold = record.parts.get(1..).filter(|parts| !parts.is_empty())?;
+    let asked = "nothing in memory before each part but the first: the device reads what the work reads";
+    let no = if mounted { Held::No } else { Held::Label };
+    let mut held = true;
+    let mut seen = Vec::new();
+    for part in cold {
+        let name = part.phases.join(" and ");
+        let wanted = record.count_of(part, "bytes_read");
+        let Some(read) = part.probes.get("block_io").and_then(|raw| raw.get("bytes_read")) else {
+            let text = "there is no device whose reads could show it";
+            return check("cold start", asked, text, Held::Label);
+        };
+        held &= *read > 0 && *read as f64 >= wanted as f64 * COLD_SHARE;
+        let of = if wanted > 0 { format!(" for {}", Bytes(wanted)) } else { String::new() };
+        seen.push(format!("{name} {}{of}", Bytes(*read)));
+    }
+    let mut seen = format!("read by the device: {}", seen.join(", "));
+    let all_caches = forgotten.is_none_or(|raw| raw.get("all_caches") == Some(&1));
+    if !all_caches {
+        seen.push_str("; only the files' pages could be dropped, names and inodes not, which needs root");
+    }
+    check("cold start", asked, seen, yes_or(no, held && all_caches))
+}
+
+fn flush(record: &Record) -> Option<ValidityCheck> {
+    let fsyncs: u64 = record.phases.iter().map(|p| p.count("fsyncs")).sum();
+    let flushes = record.probe("block_io", "flushes")?;
+    if fsyncs == 0 {
+        return None;
+    }
+    let asked = format!("{fsyncs} fsyncs reach the device");
+    if record.probe("block_io", "volatile_cache") == Some(0) {
+        return check("flush", asked, "the device has no volatile cache, so none is needed", Held::Label);
+    }
+    if flushes == 0 && filesystems::find(&record.kind).is_some_and(|kind| !kind.flushes_on_fsync()) {
+        let seen = "none: this filesystem's fsync leaves the data in the device's volatile cache";
+        return check("flush", asked, seen, Held::Label);
+    }
+    check("flush", asked, format!("{flushes} flushes"), yes_or(Held::No, flushes > 0))
+}
+
+fn clock(record: &Record) -> Option<ValidityCheck> {
+    if record.clock == ClockKind::Virtual {
+        return None;
+    }
+    let drift = record.circumstances.clock_drift_ns.unsigned_abs();
+    let share = drift as f64 / record.circumstances.host_ns.max(1) as f64;
+    let seen = format!("{:.3} ms apart ({:.4} %)", drift as f64 / 1e6, share * 100.0);
+    check(
+        "clock",
+        "the agent's clock runs as the host's",
+        seen,
+        yes_or(Held::No, drift <= DRIFT_NS || share <= DRIFT_SHARE),
+    )
+}
+
+/// A trial that claims cold caches must find the host's cold too.
+/// A disk that is hardly slower than the way to it cannot be told from that way.
+fn floor(seen: Option<&Raw>) -> Option<ValidityCheck> {
+    let ns = |name: &str| seen?.get(name).copied();
+    let (floor, service) = (ns("floor_ns")?, ns("service_ns")?);
+    let micros = |ns: u64| ns as f64 / 1e3;
+    let asked = format!("a request takes {FLOORS} times what it would without a disk");
+    let seen =
+        format!("{:.1} µs for 4 KiB at random, {:.1} µs without a disk", micros(service), micros(floor));
+    check(FLOOR, asked, seen, yes_or(Held::Label, service >= FLOORS * floor))
+}
+
+fn host_cache(record: &Record, job: &Job, direct: Option<bool>) -> Option<ValidityCheck> {
+    let direct = direct?;
+    let way = if direct { "direct I/O on the image" } else { "the image is in the host's page cache too" };
+    let Some(cached) = record.probe("host_cache", "cached_bytes") else {
+        return check("host cache", "kept out", way, yes_or(Held::Label, direct));
+    };
+    let seen = format!("{way}; {} of it were there when the work began", Bytes(cached));
+    let no = if is_cold(job) { Held::No } else { Held::Label };
+    check("host cache", "kept out", seen, yes_or(no, direct && cached == 0))
+}
+
+/// What a guest counts of its disk must have arrived at the machine that plays the disk.
+fn host_counters(record: &Record) -> Option<ValidityCheck> {
+    // Requests are not compared: QEMU joins what follows one another.
+    const COUNTERS: [&str; 3] = ["bytes_written", "bytes_read", "flushes"];
+    let pair = |name: &&str| record.probe("block_io", name).zip(record.probe("host_block_io", name));
+    let pairs: Option<Vec<(u64, u64)>> = COUNTERS.iter().map(pair).collect();
+    let pairs = pairs?;
+    let [(written, host_written), _, (flushes, host_flushes)] = pairs[..] else { return None };
+    let seen = format!(
+        "{} of writes and {host_flushes} flushes in the whole trial; in the guest {} and {flushes} from the work to the sync",
+        Bytes(host_written),
+        Bytes(written)
+    );
+    let arrived = pairs.iter().all(|(guest, host)| guest <= host);
+    check("host counters", "what the guest counts arrives at its disk", seen, yes_or(Held::No, arrived))
+}
+
+fn stored(trees: &[Tree]) -> Option<ValidityCheck> {
+    let tree = trees.iter().find(|t| t.at == At::Remounted).or(trees.first())?;
+    if tree.bytes == 0 {
+        return None;
+    }
+    let share = tree.stored as f64 / tree.bytes as f64;
+    let seen = format!("{} on the device for {} in files", Bytes(tree.stored), Bytes(tree.bytes));
+    check("stored", "every byte in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
+}
+
+fn read_back(trees: &[Tree]) -> Option<ValidityCheck> {
+    let first = trees.first()?;
+    let expected = first.expected.as_ref().unwrap_or(&first.hash);
+    let wrong = trees.iter().find(|t| t.hash != *expected);
+    let asked = format!("{} files, {} as they were written", first.files, Bytes(first.bytes));
+    match wrong {
+        None => check(
+            "read-back",
+            asked,
+            trees.iter().map(|t| t.at.name()).collect::<Vec<_>>().join(" and ") + ": the same",
+            Held::Yes,
+        ),
+        Some(tree) => check(
+            "read-back",
+            asked,
+            format!("{}: {} files, {} of other content", tree.at.name(), tree.files, Bytes(tree.bytes)),
+            Held::No,
+        ),
+    }
+}
+
+/// After a power cut. Of a file that was synced, content may never be lost; its name only where its folder was not synced.
+fn survivors(record: &Record) -> Option<ValidityCheck> {
+    let seen = record.survivors.as_ref()?;
+    let (files, bytes) = (seen.files, Bytes(seen.bytes));
+    if files == 0 {
+        let asked = "the synced files outlive the power cut";
+        return check("survivors", asked, "this work had synced none", Held::Label);
+    }
+    let promised = if seen.names_promised { "content and name" } else { "content" };
+    let asked = format!("{promised} of {files} synced files, {bytes}, outlive the power cut");
+    let lost = seen.lost.join("; ");
+    match (seen.missing, seen.altered, seen.nameless) {
+        (0, 0, 0) => check("survivors", asked, "all are as they were written", Held::Yes),
+        (0, 0, nameless) if !seen.names_promised => {
+            let text = format!(
+                "{nameless} have lost their names, which only an fsync of their folder would have promised: {lost}"
+            );
+            check("survivors", asked, text, Held::Label)
+        }
+        (missing, altered, nameless) => {
+            let text =
+                format!("{missing} are missing, {altered} altered, {nameless} without their names: {lost}");
+            check("survivors", asked, text, Held::No)
+        }
+    }
+}
+
+/// Says, without voiding anything, that a row is about page cache and CPU.
+fn reached_device(record: &Record) -> Option<ValidityCheck> {
+    let written: u64 = record.phases.iter().map(|p| p.count("bytes_written")).sum();
+    let reached = record.probe("block_io", "bytes_written")?;
+    if written == 0 {
+        return None;
+    }
+    let seen = format!("{} of {}", Bytes(reached), Bytes(written));
+    check(
+        "device",
+        "at least half of what was written reaches the device",
+        seen,
+        yes_or(Held::Label, reached * 2 >= written),
+    )
+}

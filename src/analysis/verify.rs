@@ -1,0 +1,133 @@
+//! Recomputes everything of a run from its raw records.
+
+use std::collections::BTreeMap;
+
+use super::metrics;
+use crate::agent::protocol::Purpose;
+use crate::runner::plan::Plan;
+use crate::store::Run;
+use crate::store::record::{LaunchPlace, Outcome, Record};
+use crate::workloads;
+
+/// What a check of a whole run found.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    pub records: usize,
+    pub metrics: usize,
+    pub histograms: usize,
+    pub consoles: usize,
+    /// One sentence each; a sound run has none.
+    pub wrong: Vec<String>,
+}
+
+/// Checksums, chain, histograms, parameters, order and every metric.
+pub fn verify(run: &Run) -> Verified {
+    let mut found = Verified { records: run.records.len(), wrong: run.damage.clone(), ..Verified::default() };
+    for record in &run.records {
+        let name = format!("{} (attempt {})", record.trial, record.attempt);
+        found.metrics += record.metrics.len();
+        found.histograms += record.histograms.len();
+        found.consoles += usize::from(record.console.is_some());
+        let checks = [
+            metrics_hold(record),
+            parameters_hold(record),
+            order_holds(&run.plan, record),
+            files_hold(run, record),
+        ];
+        found.wrong.extend(checks.into_iter().flatten().map(|what| format!("{name}: {what}")));
+    }
+    found.wrong.extend(launches_hold(run));
+    found
+}
+
+fn metrics_hold(record: &Record) -> Option<String> {
+    if record.outcome == Outcome::Skipped {
+        return None;
+    }
+    let Some(engine) = workloads::engine(&record.work.engine) else {
+        return Some(format!(
+            "this fsderby has no workload {} to recompute its metrics with",
+            record.work.engine
+        ));
+    };
+    let work = match engine.parse(&record.work.parameters) {
+        Ok(work) => work,
+        Err(e) => return Some(format!("its parameters are no longer understood: {e}")),
+    };
+    let version = metrics::version(&*work);
+    if record.metrics_version != version {
+        return Some(format!(
+            "its metrics are of version {}, this fsderby computes {version}",
+            record.metrics_version
+        ));
+    }
+    let again = metrics::all(record, &*work);
+    let differs = again.iter().zip(&record.metrics).find(|(a, b)| a != b).map(|(a, _)| a.name.clone());
+    match differs {
+        Some(name) => Some(format!("{name} is not what its raw values give")),
+        None if again.len() != record.metrics.len() => {
+            Some("it has other metrics than its raw values give".into())
+        }
+        None => None,
+    }
+}
+
+fn parameters_hold(record: &Record) -> Option<String> {
+    (record.work.hash() != record.params_hash).then(|| "its parameters do not fit their hash".into())
+}
+
+fn order_holds(plan: &Plan, record: &Record) -> Option<String> {
+    if record.outcome == Outcome::Skipped {
+        return None;
+    }
+    let mut planned = if record.purpose == Purpose::Integrity {
+        plan.integrity_checks().collect::<Vec<_>>()
+    } else {
+        plan.round(record.round).collect()
+    };
+    planned.retain(|t| t.name() == record.trial);
+    match planned.first() {
+        None => Some("the plan has no such trial".into()),
+        Some(t) if t.order != record.order => {
+            Some(format!("the plan's order has it at {}, not {}", t.order, record.order))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Which trials shared a boot: each at a place of its own, no more than the plan allows, all with the same work.
+fn launches_hold(run: &Run) -> Vec<String> {
+    let most = run.plan.trials_per_boot;
+    let mut launches: BTreeMap<u32, BTreeMap<u32, &Record>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for record in &run.records {
+        let Some(LaunchPlace { number, place }) = record.circumstances.launch else { continue };
+        let name = &record.trial;
+        if place == 0 || place > most {
+            wrong
+                .push(format!("{name}: it was trial {place} of launch {number}, and the plan allows {most}"));
+        }
+        let launch = launches.entry(number).or_default();
+        let shares = |other: &&Record| {
+            (other.purpose, other.round, &other.workload) == (record.purpose, record.round, &record.workload)
+        };
+        if launch.values().next().is_some_and(|other| !shares(other)) {
+            wrong.push(format!("{name}: launch {number} had other work"));
+        }
+        if let Some(other) = launch.insert(place, record) {
+            wrong.push(format!("{name}: {} was trial {place} of launch {number} too", other.trial));
+        }
+    }
+    wrong
+}
+
+fn files_hold(run: &Run, record: &Record) -> Option<String> {
+    let beside = record.histograms.iter().chain(&record.console).chain(&record.requests);
+    beside.into_iter().find_map(|file| match std::fs::read(run.folder.join(&file.path)) {
+        Err(e) => Some(format!("{} cannot be read: {e}", file.path)),
+        Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != file.blake3 => {
+            Some(format!("{} is altered", file.path))
+        }
+        Ok(_) => None,
+    })
+}

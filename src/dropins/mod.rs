@@ -1,0 +1,3 @@
+//! The old tools' own command lines and output, on our engines.
+
+pub mod postmark;

@@ -1,0 +1,157 @@
+//! The libraries that a program needs, found by reading ELF headers: nothing is run for it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, EM_X86_64, FileHeader64, PT_INTERP};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionTable};
+use object::{Endianness, StringTable};
+
+/// Where the loader looks when nothing else says where, after the folders of /etc/ld.so.conf.
+const FOLDERS: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
+
+/// The files of programs by their paths, with all that they load.
+#[derive(Default)]
+pub struct Closure {
+    pub files: BTreeMap<String, Vec<u8>>,
+    folders: Vec<PathBuf>,
+}
+
+/// What a file says that it needs.
+#[derive(Default)]
+struct Needs {
+    interpreter: Option<String>,
+    libraries: Vec<String>,
+    search: Vec<String>,
+}
+
+impl Closure {
+    pub fn new() -> Self {
+        let mut folders = Vec::new();
+        read_configuration(Path::new("/etc/ld.so.conf"), &mut folders);
+        folders.extend(FOLDERS.map(PathBuf::from));
+        Closure { files: BTreeMap::new(), folders }
+    }
+
+    /// A program or library, with everything it needs that is not yet there.
+    pub fn add(&mut self, path: &Path) -> anyhow::Result<()> {
+        let name = path.to_str().context("a program's path is not text")?.to_owned();
+        if self.files.contains_key(&name) {
+            return Ok(());
+        }
+        let bytes = fs::read(path).with_context(|| format!("could not read {name}"))?;
+        let needs = needs(&bytes).with_context(|| format!("{name} cannot run in the guest"))?;
+        self.files.insert(name, bytes);
+        if let Some(interpreter) = needs.interpreter {
+            self.add(Path::new(&interpreter))?;
+        }
+        let own = path.parent().unwrap_or(Path::new("/"));
+        for library in needs.libraries {
+            let found = self.find(&library, &needs.search, own);
+            let found =
+                found.with_context(|| format!("{} needs {library}, which is not here", path.display()))?;
+            self.add(&found)?;
+        }
+        Ok(())
+    }
+
+    fn find(&self, library: &str, search: &[String], own: &Path) -> Option<PathBuf> {
+        let own = own.to_string_lossy();
+        let first = search
+            .iter()
+            .map(|folder| PathBuf::from(folder.replace("$ORIGIN", &own).replace("${ORIGIN}", &own)));
+        let all = first.chain(self.folders.iter().cloned());
+        all.map(|folder| folder.join(library)).find(|path| path.is_file())
+    }
+}
+
+/// Whether a program brings all it needs with it.
+pub fn is_static(file: &[u8]) -> anyhow::Result<bool> {
+    Ok(needs(file)?.interpreter.is_none())
+}
+
+fn needs(file: &[u8]) -> anyhow::Result<Needs> {
+    if file.starts_with(b"#!") {
+        bail!("it is a script, and there is no interpreter");
+    }
+    let header = FileHeader64::<Endianness>::parse(file).ok().context("it is not a 64-bit ELF file")?;
+    let endian = header.endian()?;
+    let machine = header.e_machine(endian);
+    ensure!(machine == EM_X86_64, "it is built for another architecture (ELF machine {machine})");
+    let mut needs = Needs::default();
+    for segment in header.program_headers(endian, file)? {
+        if segment.p_type(endian) == PT_INTERP {
+            let path = segment.data(endian, file).ok().context("its header is damaged")?;
+            needs.interpreter = Some(String::from_utf8_lossy(path).trim_end_matches('\0').to_owned());
+        }
+    }
+    let sections = header.sections(endian, file)?;
+    if let Some((entries, strings)) = dynamic(&sections, endian, file)? {
+        for entry in entries {
+            let text = || {
+                let bytes = entry.string(endian, strings).ok().context("its dynamic section is damaged")?;
+                anyhow::Ok(String::from_utf8_lossy(bytes).into_owned())
+            };
+            match entry.d_tag(endian) {
+                DT_NEEDED => needs.libraries.push(text()?),
+                DT_RPATH | DT_RUNPATH => needs.search.extend(text()?.split(':').map(str::to_owned)),
+                _ => {}
+            }
+        }
+    }
+    Ok(needs)
+}
+
+type Dynamic<'a> = (&'a [object::elf::Dyn64<Endianness>], StringTable<'a>);
+
+fn dynamic<'a>(
+    sections: &SectionTable<'a, FileHeader64<Endianness>>,
+    endian: Endianness,
+    file: &'a [u8],
+) -> anyhow::Result<Option<Dynamic<'a>>> {
+    let Some((entries, index)) = sections.dynamic(endian, file)? else { return Ok(None) };
+    Ok(Some((entries, sections.strings(endian, file, index)?)))
+}
+
+/// The folders that the loader's configuration names, with the files that it includes.
+fn read_configuration(file: &Path, folders: &mut Vec<PathBuf>) {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    for line in text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()) {
+        if let Some(pattern) = line.strip_prefix("include ") {
+            let Some((folder, _)) = pattern.trim().rsplit_once('/') else { continue };
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+            let mut files: Vec<PathBuf> =
+                entries.filter(|p| p.extension().is_some_and(|e| e == "conf")).collect();
+            files.sort();
+            files.iter().for_each(|file| read_configuration(file, folders));
+        } else if line.starts_with('/') {
+            folders.push(PathBuf::from(line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_comes_with_its_loader_and_libraries() {
+        let Some(program) = crate::host::programs::find("ls") else { return };
+        let mut closure = Closure::new();
+        closure.add(&program).unwrap();
+        let names: Vec<&String> = closure.files.keys().collect();
+        assert!(names.iter().any(|n| n.contains("libc.so")), "{names:?}");
+        assert!(names.iter().any(|n| n.contains("/ld-")), "{names:?}");
+    }
+
+    #[test]
+    fn a_program_of_another_architecture_is_refused() {
+        let mut file = fs::read("/proc/self/exe").unwrap();
+        file[0x12..0x14].copy_from_slice(&183_u16.to_le_bytes());
+        assert!(needs(&file).err().unwrap().to_string().contains("another architecture"));
+        assert!(needs(b"#!/bin/sh\n").err().unwrap().to_string().contains("script"));
+        assert!(needs(b"hello").is_err());
+    }
+}

@@ -1,0 +1,194 @@
+//! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the jobs.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, ensure};
+
+use super::closure::{Closure, is_static};
+use super::cpio::Archive;
+use super::kernel::Kernel;
+use super::slim;
+use crate::agent::protocol::{Job, Step};
+use crate::filesystems::Mount;
+use crate::host::programs;
+
+/// What tools read, where it is there.
+const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
+
+/// So many are kept; jobs that share a boot come together in many ways.
+const KEPT: usize = 32;
+
+/// What guests start from but for their jobs, built once for all that want the same.
+pub struct Bases {
+    /// The modules that bring the disk.
+    boot: &'static [&'static str],
+    built: Mutex<HashMap<Wants, Arc<Base>>>,
+}
+
+/// Two archives, to be unpacked one after the other. They are the same bit for bit whenever they are built from the same.
+pub struct Base {
+    /// Modules, and tools with their libraries.
+    pub tools: Archived,
+    /// Our own program, which is the guest's init.
+    pub program: Archived,
+}
+
+pub struct Archived {
+    pub bytes: Vec<u8>,
+    pub blake3: String,
+}
+
+impl Bases {
+    pub fn new(boot: &'static [&'static str]) -> Self {
+        Bases { boot, built: Mutex::default() }
+    }
+
+    /// For a guest with these jobs; `agent` is our own program.
+    pub fn base(&self, kernel: &Kernel, agent: &Path, jobs: &[Job]) -> anyhow::Result<Arc<Base>> {
+        let wants = Wants::of(jobs);
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(base) = built.get(&wants) {
+            return Ok(base.clone());
+        }
+        let tools = Archived::new(tools(kernel, &wants, self.boot)?);
+        let base = Arc::new(Base { tools, program: Archived::new(program(agent)?) });
+        if built.len() >= KEPT {
+            built.clear();
+        }
+        built.insert(wants, base.clone());
+        Ok(base)
+    }
+}
+
+impl Archived {
+    fn new(bytes: Vec<u8>) -> Self {
+        Archived { blake3: blake3::hash(&bytes).to_hex().to_string(), bytes }
+    }
+}
+
+impl Base {
+    /// By name, for a record.
+    pub fn hashes(&self) -> [(&'static str, String); 2] {
+        [("tools", self.tools.blake3.clone()), ("program", self.program.blake3.clone())]
+    }
+
+    pub fn length(&self) -> u64 {
+        (self.tools.bytes.len() + self.program.bytes.len()) as u64
+    }
+}
+
+/// What jobs want in their guest, whatever their order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Wants {
+    modules: Vec<String>,
+    programs: BTreeSet<String>,
+}
+
+impl Wants {
+    fn of(jobs: &[Job]) -> Self {
+        let lists: BTreeSet<&[String]> = jobs.iter().map(|job| job.modules.as_slice()).collect();
+        let programs = jobs.iter().flat_map(|job| job.steps.iter().filter_map(command));
+        Wants {
+            modules: lists.into_iter().flatten().cloned().collect(),
+            programs: programs.map(str::to_owned).collect(),
+        }
+    }
+}
+
+fn tools(kernel: &Kernel, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
+        archive.folder(folder);
+    }
+    // The kernel opens it for init before init can mount anything.
+    archive.device("/dev/console", 5, 1);
+    archive.link("/etc/mtab", "/proc/mounts");
+    modules(&mut archive, kernel, boot, &wants.modules)?;
+    programs(&mut archive, &wants.programs)?;
+    Ok(archive.finish())
+}
+
+fn program(agent: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    archive.file("/init", &init(agent)?);
+    Ok(archive.finish())
+}
+
+/// The archive behind them, with the jobs, one a line, and what belongs to them.
+pub fn jobs(jobs: &[Job], files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for (path, bytes) in files {
+        archive.file(path, bytes);
+    }
+    let lines: Result<Vec<String>, _> = jobs.iter().map(serde_json::to_string).collect();
+    archive.file("/job.json", lines?.join("\n").as_bytes());
+    Ok(archive.finish())
+}
+
+/// The archive of a guest that has nothing to do.
+pub fn idle(kernel: &Kernel, agent: &Path, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for folder in ["/dev", "/proc", "/sys", "/run", "/tmp"] {
+        archive.folder(folder);
+    }
+    archive.device("/dev/console", 5, 1);
+    archive.file("/init", &init(agent)?);
+    modules(&mut archive, kernel, boot, &[])?;
+    Ok(archive.finish())
+}
+
+fn init(agent: &Path) -> anyhow::Result<Vec<u8>> {
+    let program = fs::read(agent).context("could not read our own program")?;
+    ensure!(
+        is_static(&program)?,
+        "this fsderby is a dynamic binary, which cannot be the init of a guest\n  try: build it from a clone (.cargo/config.toml makes it static)"
+    );
+    slim::program(program)
+}
+
+fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[String]) -> anyhow::Result<()> {
+    let modules = &kernel.index.modules;
+    let release = &kernel.index.release;
+    let lacks = || format!("the kernel {release} cannot serve");
+    let boot = modules.chain(boot.iter().copied()).with_context(lacks)?;
+    let mut job = modules.chain(wanted.iter().map(String::as_str)).with_context(lacks)?;
+    job.retain(|name| !boot.contains(name));
+    for name in boot.iter().chain(&job) {
+        archive.file(&format!("/modules/{name}.ko"), &slim::module(kernel.module(name)?)?);
+    }
+    archive.file("/modules/boot", boot.join("\n").as_bytes());
+    archive.file("/modules/job", job.join("\n").as_bytes());
+    Ok(())
+}
+
+fn programs(archive: &mut Archive, programs: &BTreeSet<String>) -> anyhow::Result<()> {
+    let mut closure = Closure::new();
+    for program in programs {
+        let path =
+            programs::find(program).with_context(|| format!("there is no {program} on this machine"))?;
+        closure.add(&path)?;
+    }
+    for (path, bytes) in &closure.files {
+        archive.file(path, bytes);
+    }
+    for path in CONFIGURATION {
+        if let Ok(text) = fs::read(path) {
+            archive.file(path, &text);
+        }
+    }
+    Ok(())
+}
+
+fn command(step: &Step) -> Option<&str> {
+    let argv = match step {
+        Step::Make { argv } | Step::Revert { argv } => argv,
+        Step::Check { check, .. } | Step::Repair { check } => &check.argv,
+        Step::Mount { mount: Mount::Command { argv, .. } }
+        | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv,
+        _ => return None,
+    };
+    argv.first().map(String::as_str)
+}

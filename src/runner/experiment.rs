@@ -1,0 +1,442 @@
+//! What a user writes: an experiment file, flags over it, and how both become a plan.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
+use super::power_cut::PowerCut;
+use crate::agent::protocol::{ImageState, WorkSpec};
+use crate::exit::Failure;
+use crate::filesystems::{self, Variant};
+use crate::units::{Bytes, GIB, MIB, Percent, Scale, Span};
+use crate::{mistakes, names, workloads};
+
+/// An experiment is a page of text; what is longer is something else.
+const LONGEST_FILE: u64 = MIB;
+/// Below 512 MiB some kinds choose other block sizes; the smallest of the large ones ends just under 2 GiB.
+const SIZE: Bytes = Bytes(2 * GIB);
+const ROUNDS: u32 = 10;
+const AT_LEAST: u32 = 6;
+const MARGIN: Percent = Percent(3.0);
+/// In place of a list of filesystems: every kind there is.
+const ALL: &str = "all";
+
+/// The ready experiments, by name.
+pub static SHIPPED: &[(&str, &str)] = &[
+    ("quick", include_str!("../../experiments/quick.toml")),
+    ("mail-2008", include_str!("../../experiments/mail-2008.toml")),
+    ("fileserver-2002", include_str!("../../experiments/fileserver-2002.toml")),
+    ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),
+    ("mbox-2002", include_str!("../../experiments/mbox-2002.toml")),
+];
+
+/// An experiment as it stands in a file, or as flags put it together.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Experiment {
+    pub name: String,
+    pub analysis: String,
+    /// Testbed and storage together: `loop`, `model:DISK`.
+    pub on: Option<String>,
+    pub size: Option<Bytes>,
+    pub memory: Option<Bytes>,
+    pub image: Option<ImageState>,
+    pub cold: Option<bool>,
+    pub power_cut: Option<PowerCut>,
+    pub trials_per_boot: Option<u32>,
+    pub workloads: Vec<String>,
+    pub filesystems: Vec<String>,
+    pub rounds: Option<RoundsAsked>,
+    /// With `rounds = "auto"`: never fewer than so many.
+    pub at_least: Option<u32>,
+    pub budget: Option<Span>,
+    pub margin: Option<Percent>,
+    pub seed: Option<u64>,
+    pub scale: Option<Scale>,
+    pub filesystem: Vec<FilesystemEntry>,
+    pub workload: Vec<WorkloadEntry>,
+}
+
+/// The keys of an experiment, for the nearest one.
+const KEYS: [&str; 19] = [
+    "name",
+    "analysis",
+    "on",
+    "size",
+    "memory",
+    "image",
+    "cold",
+    "power_cut",
+    "trials_per_boot",
+    "workloads",
+    "filesystems",
+    "rounds",
+    "at_least",
+    "budget",
+    "margin",
+    "seed",
+    "scale",
+    "filesystem",
+    "workload",
+];
+
+/// `rounds = 10` or `rounds = "auto"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoundsAsked {
+    Exactly(u32),
+    Auto,
+}
+
+impl std::str::FromStr for RoundsAsked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            _ if text == "auto" => Ok(RoundsAsked::Auto),
+            Ok(n @ 1..) => Ok(RoundsAsked::Exactly(n)),
+            _ => Err(format!("'{text}' is not a number of rounds; write 10 or auto")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RoundsAsked {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// `[[filesystem]]`, or `--filesystem 'KIND label="no atime" mount=noatime'`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilesystemEntry {
+    pub kind: String,
+    pub label: Option<String>,
+    pub mkfs: Vec<String>,
+    pub mount: Vec<String>,
+    pub conversion: bool,
+}
+
+const FILESYSTEM_KEYS: [&str; 5] = ["kind", "label", "mkfs", "mount", "conversion"];
+
+/// `[[workload]]`: a ready set under another label, with some parameters changed.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct WorkloadEntry {
+    pub set: String,
+    pub label: Option<String>,
+    #[serde(flatten)]
+    pub changed: Table,
+}
+
+impl Experiment {
+    /// A file's path, or a shipped experiment's name.
+    pub fn load(named: &str) -> anyhow::Result<Self> {
+        if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == named) {
+            return Ok(Self::parse(text, name)?);
+        }
+        let path = Path::new(named);
+        let looks_like_a_file = named.contains('/') || path.extension().is_some_and(|e| e == "toml");
+        if !looks_like_a_file && !path.exists() {
+            let unknown = names::unknown("experiment", named, SHIPPED.iter().map(|(name, _)| *name));
+            return Err(
+                Failure::usage(format!("{unknown}\n  try: a path to an experiment's .toml file")).into()
+            );
+        }
+        Ok(Self::parse(&read(path)?, named)?)
+    }
+
+    /// # Errors
+    /// Names the line, or the key and the nearest right one.
+    pub fn parse(text: &str, from: &str) -> Result<Self, Failure> {
+        let fault = |e: toml::de::Error| {
+            Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e)))
+        };
+        let table: Table = toml::from_str(text).map_err(fault)?;
+        known_keys(&table, "key", &KEYS, from)?;
+        for (key, instead) in [("filesystem", "filesystems"), ("workload", "workloads")] {
+            let is_list_of_tables = |v: &Value| v.as_array().is_some_and(|a| a.iter().all(Value::is_table));
+            if table.get(key).is_some_and(|v| !is_list_of_tables(v)) {
+                let text = format!(
+                    "{from}: {key} is not a list of tables\n  try: [[{key}]], or {instead} = [\"…\"]"
+                );
+                return Err(Failure::usage(text));
+            }
+        }
+        for entry in tables(&table, "filesystem") {
+            known_keys(entry, "key of a filesystem", &FILESYSTEM_KEYS, from)?;
+            if !entry.contains_key("kind") {
+                let text = format!(
+                    "{from}: a [[filesystem]] has no kind\n  try: kind = \"…\", one of fsderby list filesystems"
+                );
+                return Err(Failure::usage(text));
+            }
+        }
+        toml::from_str(text).map_err(fault)
+    }
+
+    /// The plan, on this testbed. `seed` serves where the experiment names none.
+    pub fn plan(&self, testbed: String, seed: u64) -> Result<Plan, Failure> {
+        let seed = self.seed.unwrap_or(seed);
+        let at_least = self.at_least.unwrap_or(AT_LEAST);
+        let rounds = match (self.rounds, self.budget) {
+            (Some(RoundsAsked::Exactly(n)), _) => Rounds::Exactly(n),
+            (_, Some(_)) => Rounds::AtLeast(at_least),
+            (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
+        };
+        if self.memory == Some(Bytes(0)) {
+            return Err(Failure::usage(
+                "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none",
+            ));
+        }
+        if self.trials_per_boot == Some(0) {
+            return Err(Failure::usage("no trial a boot is no race\n  try: --trials-per-boot 1"));
+        }
+        let candidates = self.candidates()?;
+        let plan = Plan {
+            schema: SCHEMA,
+            name: if self.name.is_empty() { "race".into() } else { self.name.clone() },
+            analysis: self.analysis.clone(),
+            testbed,
+            size: self.size.unwrap_or(SIZE),
+            memory: self.memory,
+            image: self.image.unwrap_or_default(),
+            cold: self.cold.unwrap_or(false),
+            power_cut: self.power_cut,
+            trials_per_boot: self.trials_per_boot.unwrap_or(1),
+            rounds,
+            budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
+            margin: self.margin.unwrap_or(MARGIN),
+            plan_seed: seed,
+            workload_seed: seed,
+            candidates,
+            workloads: self.planned_workloads()?,
+        };
+        for work in &plan.workloads {
+            plan.cut_after(work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
+        }
+        distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
+        distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
+        Ok(plan)
+    }
+
+    /// Whether kinds were taken as they come, so that one that cannot take part is no mistake of the user's.
+    pub fn takes_all(&self) -> bool {
+        self.filesystems.iter().any(|f| f == ALL)
+    }
+
+    fn candidates(&self) -> Result<Vec<Candidate>, Failure> {
+        let mut candidates = Vec::new();
+        for name in &self.filesystems {
+            if name == ALL {
+                candidates.extend(filesystems::TABLE.iter().map(|kind| candidate(kind.name())));
+            } else {
+                candidates.push(candidate(name));
+            }
+        }
+        for entry in &self.filesystem {
+            let label = entry.label.clone().unwrap_or_else(|| entry.kind.clone());
+            let FilesystemEntry { kind, mkfs, mount, conversion, .. } = entry.clone();
+            candidates.push(Candidate { label, kind, variant: Variant { mkfs, mount, conversion } });
+        }
+        for candidate in &candidates {
+            let kind = filesystems::find(&candidate.kind).ok_or_else(|| {
+                let known = filesystems::TABLE.iter().map(|kind| kind.name());
+                Failure::usage(names::unknown("filesystem", &candidate.kind, known))
+            })?;
+            filesystems::accept(kind, &candidate.variant).map_err(Failure::usage)?;
+            usable_label("filesystem", &candidate.label)?;
+        }
+        Ok(candidates)
+    }
+
+    fn planned_workloads(&self) -> Result<Vec<PlannedWork>, Failure> {
+        let plain = self.workloads.iter().map(|set| planned(set, None, &Table::new(), self.scale));
+        let changed =
+            self.workload.iter().map(|w| planned(&w.set, w.label.as_deref(), &w.changed, self.scale));
+        let all: Vec<PlannedWork> = plain.chain(changed).collect::<Result<_, _>>()?;
+        if all.is_empty() {
+            let text = format!(
+                "the experiment has no workload\n  try: --workloads {}",
+                sets().next().unwrap_or("NAME")
+            );
+            return Err(Failure::usage(text));
+        }
+        Ok(all)
+    }
+}
+
+impl std::str::FromStr for FilesystemEntry {
+    type Err = String;
+
+    /// `KIND label="no atime" mount=noatime,nodev mkfs="-O ^has_journal" conversion`
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = quoted_words(text)?.into_iter();
+        let kind = words.next().ok_or("write a kind first: --filesystem 'KIND mount=noatime'")?;
+        let mut entry = FilesystemEntry { kind, ..FilesystemEntry::default() };
+        for word in words {
+            match word.split_once('=') {
+                Some(("label", label)) => entry.label = Some(label.to_owned()),
+                Some(("mount", options)) => entry.mount.extend(options.split(',').map(str::to_owned)),
+                Some(("mkfs", arguments)) => {
+                    entry.mkfs.extend(arguments.split_whitespace().map(str::to_owned))
+                }
+                None if word == "conversion" => entry.conversion = true,
+                _ => {
+                    let key = word.split_once('=').map_or(word.as_str(), |(key, _)| key);
+                    if word == "conversion=" || FILESYSTEM_KEYS[1..4].contains(&key) {
+                        return Err(format!(
+                            "'{word}' in: {text}; write label=…, mount=…, mkfs=…, conversion"
+                        ));
+                    }
+                    return Err(names::unknown(
+                        "key of a filesystem",
+                        key,
+                        FILESYSTEM_KEYS[1..].iter().copied(),
+                    ));
+                }
+            }
+        }
+        Ok(entry)
+    }
+}
+
+/// Splits at blanks outside double quotes; the quotes go.
+fn quoted_words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            c if c.is_whitespace() && !quoted => words.push(String::new()),
+            c => words.last_mut().into_iter().for_each(|word| word.push(c)),
+        }
+    }
+    if quoted {
+        return Err(format!("a quote is not closed in: {text}"));
+    }
+    Ok(words.into_iter().filter(|w| !w.is_empty()).collect())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let shown = path.display();
+    let fault = |e: std::io::Error| Failure::usage(format!("could not read the experiment {shown}: {e}"));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(fault)?;
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(fault)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        let most = Bytes(LONGEST_FILE);
+        return Err(Failure::usage(format!("{shown} has more than {most}; an experiment is a page of text")));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("{shown} is not text; an experiment is a TOML file")))
+}
+
+fn known_keys(table: &Table, what: &str, known: &[&str], from: &str) -> Result<(), Failure> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            Err(Failure::usage(format!("{from}: {}", names::unknown(what, key, known.iter().copied()))))
+        }
+    }
+}
+
+fn tables<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
+    table.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table)
+}
+
+fn candidate(kind: &str) -> Candidate {
+    Candidate { label: kind.to_owned(), kind: kind.to_owned(), variant: Variant::default() }
+}
+
+fn sets() -> impl Iterator<Item = &'static str> {
+    workloads::TABLE.iter().flat_map(|w| w.sets()).map(|s| s.name)
+}
+
+fn planned(
+    set: &str,
+    label: Option<&str>,
+    changed: &Table,
+    scale: Option<Scale>,
+) -> Result<PlannedWork, Failure> {
+    let (engine, found) =
+        workloads::find(set).ok_or_else(|| Failure::usage(names::unknown("workload", set, sets())))?;
+    let mut parameters = found.file().parameters;
+    parameters.extend(changed.clone());
+    let fault = |e: String| Failure::usage(format!("workload {set}: {e}"));
+    if let Some(scale) = scale {
+        parameters = engine.scale(&parameters, scale).map_err(fault)?;
+    }
+    engine.parse(&parameters).map_err(fault)?;
+    let label = label.unwrap_or(set).to_owned();
+    usable_label("workload", &label)?;
+    Ok(PlannedWork { label, work: WorkSpec { engine: engine.name().to_owned(), parameters } })
+}
+
+/// Labels become part of a trial's name, which is cut at slashes.
+fn usable_label(what: &str, label: &str) -> Result<(), Failure> {
+    if label.is_empty() || label.contains(['/', '\n']) || label.chars().any(char::is_control) {
+        return Err(Failure::usage(format!(
+            "'{}' cannot label a {what}: a label is a line of text without '/'",
+            label.escape_default()
+        )));
+    }
+    Ok(())
+}
+
+fn distinct<'a>(what: &str, labels: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
+    let mut seen = std::collections::HashSet::new();
+    for label in labels {
+        if !seen.insert(label) {
+            let text = format!("two {what}s are called '{label}'\n  try: another label for one of them");
+            return Err(Failure::usage(text));
+        }
+    }
+    if seen.is_empty() {
+        return Err(Failure::usage(format!("the experiment has no {what}\n  try: --{what}s A,B")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entrant_on_the_command_line_is_read_as_the_file_would_be() {
+        let entry: FilesystemEntry =
+            r#"ext4 label="no atime" mount=noatime,nodev mkfs="-O ^has_journal""#.parse().unwrap();
+        assert_eq!((entry.kind.as_str(), entry.label.as_deref()), ("ext4", Some("no atime")));
+        assert_eq!(entry.mount, ["noatime", "nodev"]);
+        assert_eq!(entry.mkfs, ["-O", "^has_journal"]);
+        assert!("ext4 mnt=x".parse::<FilesystemEntry>().unwrap_err().contains("did you mean 'mount'?"));
+        assert!(r#"ext4 label="x"#.parse::<FilesystemEntry>().is_err());
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        let error = Experiment::parse("sise = \"2g\"", "x.toml").unwrap_err();
+        assert!(error.message.contains("did you mean 'size'?"), "{error}");
+        let error = Experiment::parse("[[filesystem]]\nkind=\"ext4\"\nmuont=[]", "x.toml").unwrap_err();
+        assert!(error.message.contains("did you mean 'mount'?"), "{error}");
+    }
+
+    #[test]
+    fn every_shipped_experiment_becomes_a_plan_and_says_what_it_is_for() {
+        for (name, text) in SHIPPED {
+            let experiment = Experiment::parse(text, name).unwrap();
+            assert!(experiment.analysis.len() > 100, "{name}");
+            experiment.plan("loop".into(), 1).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+
+    #[test]
+    fn a_wrong_unit_is_a_line_and_a_remedy() {
+        let error = Experiment::parse("size = \"2q\"", "x.toml").unwrap_err().message;
+        assert!(error.contains("line 1") && error.contains("512m"), "{error}");
+    }
+}

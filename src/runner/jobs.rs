@@ -1,0 +1,163 @@
+//! From a plan to the jobs that an agent carries out. Pure: `--dry-run` prints what comes out of here.
+
+use super::plan::{Candidate, Plan, PlannedWork};
+use crate::agent::protocol::{At, Dev, Job, PROTOCOL, Purpose, Step};
+use crate::filesystems::{self, Filesystem};
+use crate::testbeds::{Moment, Need};
+use crate::workloads::{self, Until};
+
+/// A trial whose work takes longer than this has hung.
+const LIMIT_SECONDS: u64 = 3600;
+/// In virtual time waiting costs nothing.
+const VIRTUAL_LIMIT_SECONDS: u64 = 7 * 24 * 3600;
+const PROGRESS_EVERY_MS: u64 = 1000;
+
+/// One cell of one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    pub purpose: Purpose,
+    /// 0 for an integrity check.
+    pub round: u32,
+    /// From 1, in the round's random order.
+    pub order: u32,
+    pub candidate: &'a Candidate,
+    pub work: &'a PlannedWork,
+}
+
+impl Trial<'_> {
+    /// `r03/WORKLOAD/LABEL`
+    pub fn name(&self) -> String {
+        let round = match self.purpose {
+            Purpose::Integrity => "proof".to_owned(),
+            Purpose::Measure => format!("r{:02}", self.round),
+        };
+        format!("{round}/{}/{}", self.work.label, self.candidate.label)
+    }
+}
+
+impl Plan {
+    /// All trials of a round: workload by workload, the filesystems in random order, back to back.
+    pub fn round(&self, round: u32) -> impl Iterator<Item = Trial<'_>> {
+        self.workloads.iter().flat_map(move |work| {
+            let order = self.order(round, &work.label);
+            order.into_iter().enumerate().map(move |(place, at)| Trial {
+                purpose: Purpose::Measure,
+                round,
+                order: place as u32 + 1,
+                candidate: &self.candidates[at],
+                work,
+            })
+        })
+    }
+
+    /// one integrity check for each cell.
+    pub fn integrity_checks(&self) -> impl Iterator<Item = Trial<'_>> {
+        self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
+    }
+
+    /// What the device of a round may depend on; 0 is that of the integrity checks. `place` is the trial's in its launch, from 0.
+    pub fn moment(&self, round: u32, place: u32) -> Moment {
+        Moment { image: self.image, size: self.size, round, seed: self.plan_seed, place }
+    }
+
+    /// What the testbed must have for it.
+    pub fn need(&self) -> Need {
+        Need { size: self.size, memory: self.memory, devices: self.trials_per_boot }
+    }
+
+    /// The job of a trial. `token` names what the agent makes on the host.
+    pub fn job(&self, trial: &Trial<'_>, attempt: u32, device: Dev, token: &str) -> Job {
+        let kind = match device {
+            Dev::Image { .. } | Dev::Block { .. } | Dev::Model(_) => filesystems::find(&trial.candidate.kind),
+            Dev::Folder { .. } => None,
+        };
+        // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
+        let progress = (!matches!(device, Dev::Model(_))).then_some(PROGRESS_EVERY_MS);
+        Job {
+            protocol: PROTOCOL,
+            token: token.to_owned(),
+            trial: trial.name(),
+            attempt,
+            purpose: trial.purpose,
+            modules: modules(kind, &device),
+            steps: match self.cut_after(trial.work) {
+                Ok(Some(operations)) if trial.purpose == Purpose::Measure => {
+                    steps_of_a_cut(kind, trial, self.cold, operations)
+                }
+                _ => steps(kind, trial, self.cold),
+            },
+            device,
+            size: self.size,
+            memory: self.memory,
+            work: trial.work.work.clone(),
+            workload_seed: self.workload_seed(trial.round),
+            progress_every_ms: progress,
+            limit_seconds: if progress.is_some() { LIMIT_SECONDS } else { VIRTUAL_LIMIT_SECONDS },
+        }
+    }
+}
+
+/// Only a guest must be told what to load.
+fn modules(kind: Option<&dyn Filesystem>, device: &Dev) -> Vec<String> {
+    let named = kind.filter(|_| device.is_guests()).map(|k| k.kernel().modules);
+    named.unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// The order of a trial whose power is cut: the same until the work, then what an administrator would do with that disk.
+fn steps_of_a_cut(
+    kind: Option<&dyn Filesystem>,
+    trial: &Trial<'_>,
+    cold: bool,
+    operations: u64,
+) -> Vec<Step> {
+    let mut steps = steps(kind, trial, cold);
+    let work = steps.iter().position(|step| matches!(step, Step::Work { .. })).unwrap_or(steps.len());
+    steps.truncate(work);
+    steps.extend([Step::Work { until: Until::Operation(operations) }, Step::PowerCut, Step::Restart]);
+    let repair = kind.into_iter().flat_map(|k| k.recover().repair);
+    steps.extend(repair.map(|check| Step::Repair { check }));
+    steps.extend(kind.map(|k| Step::MountAgain { mount: k.mount(&trial.candidate.variant) }));
+    steps.extend([Step::FirstFile, Step::Survivors { operations }, Step::Unmount]);
+    steps.extend(kind.and_then(|k| k.check()).map(|check| Step::Check { check, at: At::Recovered }));
+    steps
+}
+
+/// How far the work goes each time, with a cold start before each but the first.
+fn parts(work: &PlannedWork) -> Vec<Until> {
+    let parsed = workloads::engine(&work.work.engine).and_then(|e| e.parse(&work.work.parameters).ok());
+    match parsed.map_or(1, |work| work.parts()) {
+        0 | 1 => vec![Until::End],
+        parts => (0..parts).map(Until::Part).collect(),
+    }
+}
+
+/// The order of a trial. A folder that is taken as it is has no filesystem to make, mount or check.
+fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<Step> {
+    let variant = &trial.candidate.variant;
+    let proof = trial.purpose == Purpose::Integrity;
+    let mount = kind.map(|k| Step::Mount { mount: k.mount(variant) });
+    let check = |at| kind.and_then(|k| k.check()).map(|check| Step::Check { check, at });
+    let unmount = || kind.map(|_| Step::Unmount);
+    let mut steps = vec![Step::Reset];
+    steps.extend(kind.into_iter().flat_map(|k| k.make(variant)).map(|argv| Step::Make { argv }));
+    steps.extend(mount.clone());
+    steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }]);
+    for (part, until) in if proof { vec![Until::Live] } else { parts(trial.work) }.into_iter().enumerate() {
+        steps.extend((part > 0).then(|| Step::Cool { mount: kind.map(|k| k.mount(variant)) }));
+        steps.extend([Step::ProbesOn, Step::Work { until }, Step::Sync, Step::ProbesOff]);
+    }
+    if proof {
+        steps.push(Step::Verify { at: At::Filled });
+        if kind.is_some() {
+            steps.extend(unmount());
+            steps.extend(check(At::Filled));
+            steps.extend(mount);
+            steps.push(Step::Verify { at: At::Remounted });
+        }
+    }
+    steps.extend([Step::Empty, Step::Space { at: At::Emptied }]);
+    steps.extend(unmount());
+    steps.extend(check(At::Emptied));
+    steps.extend(kind.into_iter().flat_map(|k| k.revert(variant)).map(|argv| Step::Revert { argv }));
+    steps
+}

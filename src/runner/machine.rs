@@ -1,0 +1,180 @@
+//! Looks at the machine and the tools before a run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use procfs::Current;
+
+use crate::filesystems::{self, Filesystem};
+use crate::host::{memory_group, programs};
+use crate::store::Run;
+use crate::store::machine::{Build, Disk, Machine, Tool};
+use crate::store::record::Fidelity;
+use crate::testbeds::Testbed;
+use crate::units::{Bytes, MIB};
+
+/// This machine, its disk below the testbed, and the tools of these kinds.
+pub fn look<'a>(testbed: &dyn Testbed, kinds: impl Iterator<Item = &'a dyn Filesystem>) -> Machine {
+    let uname = rustix::system::uname();
+    let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        cpus.lines().find_map(|l| Some(l.strip_prefix(name)?.split_once(':')?.1.trim().to_owned()))
+    };
+    let memory = procfs::Meminfo::current().map_or(0, |m| m.mem_total);
+    let (kernel, kernel_build) =
+        testbed.kernel().unwrap_or_else(|| (text(uname.release()), text(uname.version())));
+    Machine {
+        fsderby: Build {
+            version: env!("CARGO_PKG_VERSION").into(),
+            blake3: hash_file(Path::new("/proc/self/exe")),
+        },
+        kernel,
+        kernel_build,
+        architecture: text(uname.machine()),
+        cpu: match testbed.traits().fidelity {
+            Fidelity::VmEmulated => format!("an emulated CPU on {}", field("model name").unwrap_or_default()),
+            _ => field("model name").unwrap_or_default(),
+        },
+        cpus: match testbed.kernel() {
+            // A guest has one.
+            Some(_) => 1,
+            None => {
+                std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+            }
+        },
+        memory: Bytes(memory),
+        hypervisor: hypervisor(&cpus),
+        disk: disk(testbed.folder()),
+        memory_groups: memory_group::version(),
+        tools: testbed_tools(testbed).chain(tools(kinds)).collect(),
+    }
+}
+
+/// A run goes on only where it began: same kernel, same tools, same binary.
+pub fn same_as_before(before: &Run, testbed: &dyn Testbed) -> anyhow::Result<()> {
+    let kinds = before.plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
+    let (was, is) = (&before.machine, look(testbed, kinds));
+    let same = [
+        ("the kernel", was.kernel == is.kernel && was.kernel_build == is.kernel_build),
+        ("the CPU", was.cpu == is.cpu && was.cpus == is.cpus),
+        ("fsderby", was.fsderby == is.fsderby),
+        ("the tools", was.tools == is.tools),
+        ("the disk", was.disk == is.disk),
+    ];
+    match same.iter().find(|(_, same)| !same) {
+        None => Ok(()),
+        Some((what, _)) => {
+            let text = format!(
+                "{what} changed since {} began, so its rounds would not be of one kind\n  try: a new run",
+                before.folder.display()
+            );
+            Err(crate::exit::Failure::usage(text).into())
+        }
+    }
+}
+
+fn hypervisor(cpuinfo: &str) -> String {
+    let named = fs::read_to_string("/sys/hypervisor/type").unwrap_or_default();
+    let product = fs::read_to_string("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
+    let virtual_cpu =
+        cpuinfo.lines().any(|l| l.starts_with("flags") && l.split_whitespace().any(|f| f == "hypervisor"));
+    match (named.trim(), product.trim()) {
+        ("", product) if virtual_cpu => if product.is_empty() { "yes, unnamed" } else { product }.to_owned(),
+        (named, _) => named.to_owned(),
+    }
+}
+
+/// The disk that holds this folder, as far as the kernel names one.
+pub fn disk(folder: &Path) -> Disk {
+    let mut disk = Disk::default();
+    if let Some((fstype, options)) = below(folder) {
+        (disk.fstype, disk.options) = (fstype, options);
+    }
+    let Some(sys) = fs::metadata(folder).ok().and_then(|m| block_device(m.dev())) else { return disk };
+    let read = |name: &str| fs::read_to_string(sys.join(name)).unwrap_or_default().trim().to_owned();
+    disk.name = sys.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    disk.model = read("device/model");
+    disk.size = Bytes(read("size").parse::<u64>().unwrap_or(0) * 512);
+    disk.rotational = read("queue/rotational") == "1";
+    disk.scheduler = read("queue/scheduler");
+    disk
+}
+
+/// The whole disk's folder in /sys, a partition's disk included.
+fn block_device(number: u64) -> Option<PathBuf> {
+    let link = format!("/sys/dev/block/{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    let device = fs::canonicalize(link).ok()?;
+    if device.join("partition").exists() { device.parent().map(Path::to_owned) } else { Some(device) }
+}
+
+/// Type and options of the mount that holds a folder.
+pub fn below(folder: &Path) -> Option<(String, Vec<String>)> {
+    let folder = fs::canonicalize(folder).ok()?;
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?.0;
+    let holding = mounts.iter().filter(|m| folder.starts_with(&m.mount_point));
+    let mount = holding.max_by_key(|m| m.mount_point.components().count())?;
+    let joined = mount.mount_options.iter().chain(&mount.super_options);
+    let mut options: Vec<String> =
+        joined.map(|(k, v)| v.as_ref().map_or(k.clone(), |v| format!("{k}={v}"))).collect();
+    options.sort();
+    options.dedup();
+    Some((mount.fs_type.clone(), options))
+}
+
+/// What the testbed itself is made with, under the testbed's name.
+fn testbed_tools(testbed: &dyn Testbed) -> impl Iterator<Item = Tool> {
+    let found = testbed.programs().iter().filter_map(|program| Some((program, programs::find(program)?)));
+    found.map(|(program, path)| Tool {
+        kind: format!("testbed {}", testbed.name()),
+        program: (*program).to_owned(),
+        version: first_line(&path, &["--version".to_owned()]),
+        blake3: hash_file(&path),
+        path: path.display().to_string(),
+    })
+}
+
+fn tools<'a>(kinds: impl Iterator<Item = &'a dyn Filesystem>) -> Vec<Tool> {
+    let mut hashes = BTreeMap::new();
+    let mut tools = Vec::new();
+    for kind in kinds {
+        let version = version(kind);
+        for program in filesystems::tools(kind) {
+            let Some(path) = programs::find(&program) else { continue };
+            let blake3 = hashes.entry(path.clone()).or_insert_with(|| hash_file(&path)).clone();
+            let (kind, path) = (kind.name().to_owned(), path.display().to_string());
+            tools.push(Tool { kind, program, path, version: version.clone(), blake3 });
+        }
+    }
+    tools
+}
+
+/// The first line that the kind's version command prints.
+fn version(kind: &dyn Filesystem) -> String {
+    let argv = kind.version();
+    let Some((program, arguments)) = argv.split_first() else { return String::new() };
+    let Some(path) = programs::find(program) else { return String::new() };
+    first_line(&path, arguments)
+}
+
+fn first_line(path: &Path, arguments: &[String]) -> String {
+    let output = Command::new(path).args(arguments).stdin(Stdio::null()).env("LC_ALL", "C").output();
+    let Ok(output) = output else { return String::new() };
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default().to_owned()
+}
+
+fn hash_file(path: &Path) -> String {
+    let mut hash = blake3::Hasher::new();
+    let mut buffer = vec![0; MIB as usize];
+    let Ok(mut file) = fs::File::open(path) else { return String::new() };
+    while let Ok(length @ 1..) = file.read(&mut buffer) {
+        hash.update(&buffer[..length]);
+    }
+    hash.finalize().to_hex().to_string()
+}

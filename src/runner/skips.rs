@@ -1,0 +1,104 @@
+//! What cannot take part here, and why: said before anything is measured, never silently.
+
+use super::plan::{Candidate, Plan, PlannedWork};
+use crate::filesystems::{self, Filesystem};
+use crate::testbeds::Testbed;
+use crate::units::{Bytes, GIB, KIB, MIB};
+use crate::workloads;
+
+/// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
+const ROOM: f64 = 0.85;
+
+/// A cell of the table that stays empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    pub filesystem: String,
+    pub workload: String,
+    /// One sentence, with what to try.
+    pub reason: String,
+    /// Nothing is missing on this machine: the experiment asks for what cannot be.
+    pub by_experiment: bool,
+}
+
+/// All cells that stay empty, in the plan's order.
+pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
+    let mut skips = Vec::new();
+    for candidate in &plan.candidates {
+        let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
+        else {
+            continue;
+        };
+        let size = size(kind, plan.size);
+        let machine = || machine(kind, testbed);
+        for work in &plan.workloads {
+            let asked = size.clone().or_else(|| needs(kind, plan, work)).map(|reason| (reason, true));
+            let Some((reason, by_experiment)) = asked.or_else(|| machine().map(|reason| (reason, false)))
+            else {
+                continue;
+            };
+            skips.push(skip(candidate, work, reason, by_experiment));
+        }
+    }
+    skips
+}
+
+fn skip(candidate: &Candidate, work: &PlannedWork, reason: String, by_experiment: bool) -> Skip {
+    Skip { filesystem: candidate.label.clone(), workload: work.label.clone(), reason, by_experiment }
+}
+
+/// The kernel and the tools.
+fn machine(kind: &dyn Filesystem, testbed: &dyn Testbed) -> Option<String> {
+    if let Err(missing) = testbed.serves(&kind.kernel()) {
+        return Some(missing.to_string());
+    }
+    let missing = filesystems::tools(kind).iter().find_map(|program| testbed.tool(program).err())?;
+    Some(format!("{}\n  try: apt-get install {}", missing.what, kind.package()))
+}
+
+fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
+    let fits = kind.size();
+    let (name, smallest, largest) = (kind.name(), fits.start(), fits.end());
+    if size < *smallest {
+        Some(format!(
+            "an image of {size} is too small for {name}, which needs {smallest}\n  try: --size {}",
+            exact(*smallest)
+        ))
+    } else if size > *largest {
+        Some(format!(
+            "an image of {size} is too large for {name}, which ends at {largest}\n  try: --size {}",
+            exact(*largest)
+        ))
+    } else {
+        None
+    }
+}
+
+/// As the user types it, to the byte.
+fn exact(bytes: Bytes) -> String {
+    let units = [(GIB, "g"), (MIB, "m"), (KIB, "k")];
+    let fits = units.iter().find(|(unit, _)| bytes.0.is_multiple_of(*unit));
+    fits.map_or(bytes.0.to_string(), |(unit, letter)| format!("{}{letter}", bytes.0 / unit))
+}
+
+fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork) -> Option<String> {
+    let parsed = workloads::engine(&work.work.engine)?.parse(&work.work.parameters).ok()?;
+    let (needs, can) = (parsed.needs(), kind.can());
+    let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), work.label));
+    if needs.hard_links && !can.hard_links.value {
+        return lacks("hard links");
+    }
+    if needs.symlinks && !can.symlinks.value {
+        return lacks("symbolic links");
+    }
+    if needs.largest_file > can.largest_file.value {
+        return lacks(&format!("files of {}", needs.largest_file));
+    }
+    let peak = Bytes(parsed.amount(plan.workload_seed(1)).bytes_peak);
+    let room = Bytes((plan.size.0 as f64 * ROOM) as u64);
+    if peak > room {
+        let text =
+            format!("{} has up to {peak} of live files, too much for an image of {}", work.label, plan.size);
+        return Some(format!("{text}\n  try: --size or --scale"));
+    }
+    None
+}

@@ -1,0 +1,137 @@
+//! A guest's own disk: modelled, answered by a thread of its init, timed by the guest's clock, stored in memory that the guest's
+//! kernel does not know of.
+//!
+//! ```text
+//! filesystem ── elevator ── kernel's ublk ── server ─┬─ Drive   when each request is done
+//!                                                      ├─ store   what the sectors hold
+//!                                                      └─ requests, for the host
+//! ```
+//! Nothing of it is timed by the host, so that with an instruction counter for a clock every run is the same.
+
+mod floor;
+pub mod layout;
+pub mod outbox;
+pub mod request;
+mod server;
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use anyhow::Context;
+use fsderby_diskmodel::{Counters, Drive, Spec};
+use fsderby_sys::physical::PhysicalMemory;
+use fsderby_sys::ublk::{Device, Shape};
+use serde::Serialize;
+
+use self::layout::Layout;
+use self::outbox::Outbox;
+use self::server::Server;
+use crate::agent::protocol::Modelled;
+use crate::units::Bytes;
+
+/// The disk, as the guest's kernel names it.
+pub const DEVICE: &str = "/dev/ublkb0";
+/// What the disk is, in the guest's first root.
+pub const SPEC: &str = "/disk.toml";
+
+/// What the disk has done so far.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Totals {
+    #[serde(flatten)]
+    pub drive: Counters,
+    /// Answers that were given later than [`LATE_NS`] after their time: the one CPU had other work.
+    pub late: u64,
+    /// By how much, in all.
+    pub late_ns: u64,
+}
+
+/// Less than the least that a disk can be told apart by.
+pub const LATE_NS: u64 = 20_000;
+
+static TOTALS: Mutex<Option<Totals>> = Mutex::new(None);
+
+/// What this guest's disk has done so far; `None` where there is none.
+pub fn totals() -> Option<Totals> {
+    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn publish(totals: Totals) {
+    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(totals);
+}
+
+/// Starts the disk's threads, which end with the guest. Returns the floor.
+pub fn start(modelled: &Modelled, volume: Bytes) -> anyhow::Result<Floor> {
+    let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
+    let spec = Spec::parse(&text).context("the disk is not understood")?;
+    let layout = Layout::new(volume);
+    let map = |range: layout::Range| PhysicalMemory::map(range.address, range.length);
+    let server = Server {
+        drive: Drive::new(&spec, modelled.sample),
+        offset: modelled.offset.0 / SECTOR,
+        store: map(layout.store).context("could not map the disk's store")?,
+        requests: Some(Outbox::new(map(layout.requests).context("could not map the list of requests")?)),
+    };
+    let floor_ns =
+        floor::measure(&layout).context("could not measure what a request costs without a disk")?;
+    attach(0, server, &spec, volume)?;
+    let requests = Path::new("/sys/class/block/ublkb0/queue/nr_requests");
+    std::fs::write(requests, SORTED).context("could not say how many requests may wait")?;
+    Ok(Floor { floor_ns, service_ns: spec.service_4k_ns() })
+}
+
+/// What a request costs when its disk takes no time, and what it takes on this one, for a read of 4 KiB at a random place.
+#[derive(Clone, Copy, Debug)]
+pub struct Floor {
+    pub floor_ns: u64,
+    pub service_ns: u64,
+}
+
+/// Has the disk fail at the next request.
+pub fn lose() {
+    server::LOST.store(true, Ordering::Relaxed);
+}
+
+/// Where the guest's events go.
+pub fn events(volume: Bytes) -> anyhow::Result<Outbox> {
+    let range = Layout::new(volume).events;
+    let memory = PhysicalMemory::map(range.address, range.length);
+    Ok(Outbox::new(memory.context("could not map the place for events")?))
+}
+
+/// Makes the kernel's random numbers the same in every run of that seed.
+pub fn seed_random(seed: u64) -> anyhow::Result<()> {
+    let seed = blake3::hash(&seed.to_le_bytes());
+    fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random numbers")
+}
+
+pub const SECTOR: u64 = 512;
+
+/// Says on the guest's console, in its kernel's log, why requests will fail from now on.
+fn complain(what: &str) {
+    let _ = std::fs::write("/dev/kmsg", format!("<3>fsderby: {what}\n"));
+}
+
+/// Bytes of the largest request: what disks of 28-bit addresses take, and no more of any.
+const LARGEST: u32 = 128 << 10;
+/// Requests that wait before the disk and are merged and sorted there: the kernel's default for a disk, whatever its depth.
+const SORTED: &str = "128";
+
+/// Has the server answer for the device of this number, which then is there.
+fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Device> {
+    let shape = Shape {
+        sectors: volume.0 / SECTOR,
+        logical_block: spec.logical_block(),
+        physical_block: spec.physical_block(),
+        depth: spec.queue_depth(),
+        request: LARGEST,
+        is_rotational: spec.is_rotational(),
+        discards: spec.discards(),
+    };
+    let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
+    let queue = device.queue();
+    thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
+    device.start().context("the kernel did not take the modelled disk")?;
+    Ok(device)
+}

@@ -1,0 +1,3 @@
+//! What a filesystem is made on.
+
+pub mod disk;

@@ -1,0 +1,26 @@
+//! `--on auto`: one testbed for the whole comparison, never two.
+
+use super::model::ModelKind;
+use super::vm::VmKind;
+use super::{Need, Testbed, TestbedKind, loop_image};
+use crate::filesystems::KernelNeed;
+
+/// `loop` where it can be used and this kernel has all that is asked for, or where everything is taken as it comes; else `vm`
+/// on this machine's CPU; else the modelled disk, whose times say more than an emulated CPU's; else `vm` on that; else `loop`,
+/// whose error says what is missing.
+pub fn choose(asked: &[KernelNeed], takes_all: bool, need: &Need) -> Result<Box<dyn Testbed>, String> {
+    let here = loop_image::LoopKind.with(None)?;
+    let serves_all = || takes_all || asked.iter().all(|kernel| here.serves(kernel).is_ok());
+    if here.ready(need).is_ok() && serves_all() {
+        return Ok(here);
+    }
+    let can = |testbed: &dyn Testbed| {
+        testbed.ready(need).is_ok() && asked.iter().any(|kernel| testbed.serves(kernel).is_ok())
+    };
+    let guest = VmKind.with(None)?;
+    if can(&*guest) && guest.traits().fidelity.times_count() {
+        return Ok(guest);
+    }
+    let model = ModelKind.with(None)?;
+    Ok([model, guest].into_iter().find(|testbed| can(&**testbed)).unwrap_or(here))
+}

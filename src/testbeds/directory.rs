@@ -1,0 +1,100 @@
+//! `directory:PATH`: whatever is mounted there, as it is. Nothing is formatted.
+
+use std::path::{Path, PathBuf};
+
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use crate::agent::protocol::{Dev, Job};
+use crate::filesystems::KernelNeed;
+use crate::host::memory_group;
+use crate::store::record::ClockKind;
+use crate::story::Story;
+
+pub struct DirectoryKind;
+
+impl TestbedKind for DirectoryKind {
+    fn name(&self) -> &'static str {
+        "directory"
+    }
+
+    fn usage(&self) -> &'static str {
+        "directory:PATH"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "A folder of an existing filesystem, used as it is: nothing is formatted, nothing but our own subfolder is touched. Needs no root.",
+            origin: "What every older tool measures.",
+            limits: "The filesystem's age, fill and neighbours are part of the result; two folders are not the same testbed.",
+        }
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
+        let path = PathBuf::from(argument.filter(|a| !a.is_empty()).ok_or("write directory:PATH")?);
+        let path =
+            std::path::absolute(&path).map_err(|e| format!("'{}' is not a path: {e}", path.display()))?;
+        Ok(Box::new(Directory { path }))
+    }
+}
+
+struct Directory {
+    path: PathBuf,
+}
+
+impl Testbed for Directory {
+    fn name(&self) -> String {
+        format!("directory:{}", self.path.display())
+    }
+
+    fn traits(&self) -> TestbedTraits {
+        TestbedTraits {
+            clock: ClockKind::Host,
+            fidelity: Fidelity::Directory,
+            makes_filesystem: false,
+            limits_memory: rustix::process::geteuid().is_root() && memory_group::version() > 0,
+            loses_power: false,
+            trials_per_launch: 1,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        let path = self.path.display();
+        let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
+        if !self.path.is_dir() {
+            return missing(
+                format!("{path} is not a folder"),
+                "--on directory:PATH with a folder that is there",
+            );
+        }
+        if rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err() {
+            return missing(format!("nothing can be written in {path}"), "a folder of your own, or sudo");
+        }
+        if need.memory.is_some() && !self.traits().limits_memory {
+            return missing(
+                "a memory limit needs root and a memory controller".into(),
+                "sudo, or --memory none",
+            );
+        }
+        Ok(())
+    }
+
+    fn serves(&self, _kernel: &KernelNeed) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn tool(&self, _program: &str) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn device(&self, _moment: &Moment) -> Dev {
+        Dev::Folder { path: self.path.display().to_string() }
+    }
+
+    fn folder(&self) -> &Path {
+        &self.path
+    }
+
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        anyhow::ensure!(jobs.len() == 1, "a launch on a directory takes one job");
+        local::launch(&jobs[0])
+    }
+}

@@ -1,0 +1,144 @@
+//! An agent on this machine's own kernel: what `loop` and `directory` have in common.
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::Context;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::stream::Events;
+use super::{Ended, Launched, Missing, Next};
+use crate::agent::clean_up;
+use crate::agent::protocol::Job;
+use crate::filesystems::KernelNeed;
+use crate::host::programs;
+use crate::units::Bytes;
+
+/// Starts our own binary as supervisor and agent, with this job.
+pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+    let console =
+        File::from(memfd_create("fsderby-console", MemfdFlags::CLOEXEC).context("could not keep a console")?);
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(console.try_clone()?);
+    let mut child = command.spawn().context("could not start the agent")?;
+    let (lifeline, events) = (child.stdin.take(), child.stdout.take());
+    let mut lifeline = lifeline.context("the agent has no standard input")?;
+    let events = events.context("the agent has no standard output")?;
+    let line = format!("{}\n", serde_json::to_string(job)?);
+    lifeline.write_all(line.as_bytes()).context("could not hand the job to the agent")?;
+    let events = Events::new(events);
+    Ok(Box::new(LocalAgent { job: job.clone(), child, lifeline: Some(lifeline), events, console }))
+}
+
+struct LocalAgent {
+    job: Job,
+    child: Child,
+    lifeline: Option<ChildStdin>,
+    events: Events<ChildStdout>,
+    console: File,
+}
+
+impl Launched for LocalAgent {
+    fn next(&mut self, wait: Duration) -> Next {
+        self.events.next(wait)
+    }
+
+    fn stop(&mut self) {
+        self.lifeline = None;
+    }
+
+    fn end(mut self: Box<Self>) -> Ended {
+        self.lifeline = None;
+        let fault = match self.child.wait() {
+            Ok(status) if status.success() => String::new(),
+            Ok(status) => how(status),
+            Err(e) => e.to_string(),
+        };
+        if !fault.is_empty() {
+            // The supervisor has done so, unless it was what was killed.
+            clean_up(&self.job);
+        }
+        let mut text = String::new();
+        let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
+        let console = text.lines().map(str::to_owned).collect();
+        Ended { fault, console, ..Ended::default() }
+    }
+}
+
+/// A supervisor ends as its agent did; of a signal's number it makes an exit code as shells do.
+fn how(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
+        (None, Some(code)) => format!("exit code {code}"),
+        (signal, _) => format!("its supervisor was killed by signal {}", signal.unwrap_or(0)),
+    }
+}
+
+/// Whether the running kernel has one of these types, or a module that it would load by itself on a mount.
+/// Nothing is loaded here.
+pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
+    let modprobe = programs::find("modprobe");
+    let loadable = |fstype: &str| {
+        let mut dry = Command::new(modprobe.as_ref()?);
+        dry.args(["--dry-run", "--quiet", &format!("fs-{fstype}")]).stderr(Stdio::null());
+        dry.status().ok().filter(ExitStatus::success)
+    };
+    let known: Vec<String> = known_types().collect();
+    if need.types.iter().any(|t| known.iter().any(|k| k == t) || loadable(t).is_some()) {
+        return Ok(());
+    }
+    Err(Missing {
+        what: format!("this kernel has no {}", need.types.join(" or ")),
+        try_this: format!("a kernel with the module {}", need.modules.last().unwrap_or(&"for it")),
+    })
+}
+
+fn known_types() -> impl Iterator<Item = String> {
+    let text = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    text.lines()
+        .filter_map(|l| l.split_whitespace().last().map(str::to_owned))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// Whether a program is installed here.
+pub fn has_tool(program: &str) -> Result<(), Missing> {
+    let missing = || Missing {
+        what: match programs::find_unusable(program) {
+            None => format!("there is no {program} on this machine"),
+            Some(path) => format!("{} is there, but it cannot be run", path.display()),
+        },
+        try_this: "fsderby doctor (it names the packages)".into(),
+    };
+    programs::find(program).map(|_| ()).ok_or_else(missing)
+}
+
+/// Whether an image of this size fits into the folder, with some slack left; `elsewhere` says how to name another.
+pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Result<(), Missing> {
+    let missing = |what: String, try_this: String| Err(Missing { what, try_this });
+    let name = folder.display();
+    let Ok(about) = std::fs::metadata(folder) else {
+        return missing(format!("there is no folder {name} for images"), format!("mkdir, or {elsewhere}"));
+    };
+    if !about.is_dir() {
+        return missing(format!("{name} is not a folder"), elsewhere.to_owned());
+    }
+    if rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() {
+        let what = format!("nothing can be written in {name}, where the images would lie");
+        return missing(what, format!("{elsewhere} on another disk"));
+    }
+    let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
+    if free < size.0 + slack {
+        let what = format!(
+            "an image of {size} needs that and {} free in {name}; free are {}",
+            Bytes(slack),
+            Bytes(free)
+        );
+        return missing(what, format!("a smaller --size, or {elsewhere} on another disk"));
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! `loop`: a fresh image for each trial, behind a loop device that goes away by itself.
+
+use std::path::{Path, PathBuf};
+
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use crate::agent::protocol::{Dev, Job};
+use crate::filesystems::KernelNeed;
+use crate::host::memory_group;
+use crate::store::record::ClockKind;
+use crate::story::Story;
+use crate::units::MIB;
+
+/// Where images lie unless the experiment says otherwise: it outlives a boot, so it is on a disk and not in memory.
+const FOLDER: &str = "/var/tmp";
+/// What must stay free on the host beside the image.
+const SLACK: u64 = 64 * MIB;
+
+pub struct LoopKind;
+
+impl TestbedKind for LoopKind {
+    fn name(&self) -> &'static str {
+        "loop"
+    }
+
+    fn usage(&self) -> &'static str {
+        "loop[:FOLDER]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "A fresh image for each trial, in FOLDER (/var/tmp), behind a loop device, in namespaces that nobody else sees. Needs root.",
+            origin: "The kernel's loop driver, with direct I/O where the host's filesystem allows it, and AUTOCLEAR.",
+            limits: "The image lies on the host's filesystem: its allocator, its journal and the host's scheduler are below every candidate. \
+                     Ratios hold better than absolute figures.",
+        }
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
+        let folder = PathBuf::from(argument.unwrap_or(FOLDER));
+        if folder.is_absolute() {
+            Ok(Box::new(Loop { folder }))
+        } else {
+            Err(format!("'{}' is not an absolute path; write loop:/path/to/folder", folder.display()))
+        }
+    }
+}
+
+struct Loop {
+    folder: PathBuf,
+}
+
+impl Testbed for Loop {
+    fn name(&self) -> String {
+        if self.folder == Path::new(FOLDER) {
+            "loop".into()
+        } else {
+            format!("loop:{}", self.folder.display())
+        }
+    }
+
+    fn traits(&self) -> TestbedTraits {
+        TestbedTraits {
+            clock: ClockKind::Host,
+            fidelity: Fidelity::Loop,
+            makes_filesystem: true,
+            limits_memory: true,
+            loses_power: false,
+            trials_per_launch: 1,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
+        if !rustix::process::geteuid().is_root() {
+            return missing(
+                "the testbed loop needs root".into(),
+                "sudo, or --on directory:PATH for what is mounted there",
+            );
+        }
+        if !Path::new("/dev/loop-control").exists() {
+            return missing(
+                "this kernel has no loop devices".into(),
+                "modprobe loop, or --on directory:PATH",
+            );
+        }
+        if need.memory.is_some() && memory_group::version() == 0 {
+            return missing(
+                "no memory limit can be set: there is no memory controller".into(),
+                "--memory none",
+            );
+        }
+        local::has_room(&self.folder, need.size, SLACK, "--on loop:FOLDER")
+    }
+
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
+        local::kernel_serves(kernel)
+    }
+
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        local::has_tool(program)
+    }
+
+    fn device(&self, moment: &Moment) -> Dev {
+        Dev::Image { folder: self.folder.display().to_string(), state: moment.image }
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        anyhow::ensure!(jobs.len() == 1, "a launch on loop takes one job");
+        local::launch(&jobs[0])
+    }
+}

@@ -1,0 +1,179 @@
+//! Where the work is done: one trait, one table.
+//!
+//! A testbed supplies a device in the agent's world, a way to launch the agent, and its death. Nothing else.
+
+mod auto;
+mod directory;
+mod local;
+mod loop_image;
+pub mod model;
+mod stream;
+pub mod vm;
+
+pub use auto::choose;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::agent::protocol::{Dev, Event, ImageState, Job};
+use crate::filesystems::KernelNeed;
+use crate::store::record::{ClockKind, Fidelity};
+use crate::story::Story;
+use crate::units::Bytes;
+
+/// Every kind of testbed.
+pub static TABLE: &[&dyn TestbedKind] =
+    &[&loop_image::LoopKind, &vm::VmKind, &model::ModelKind, &directory::DirectoryKind];
+
+/// A kind of testbed, as an experiment names it: `loop`, `directory:PATH`.
+pub trait TestbedKind: Sync {
+    fn name(&self) -> &'static str;
+    /// How it is written, with its argument.
+    fn usage(&self) -> &'static str;
+    fn story(&self) -> Story;
+    /// The testbed with its argument, the text after the colon. The error says what to write.
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
+}
+
+pub trait Testbed: Sync {
+    /// As the record names it, argument included.
+    fn name(&self) -> String;
+    fn traits(&self) -> TestbedTraits;
+    /// Whether this testbed can be used at all on this machine, for volumes of this size.
+    fn ready(&self, need: &Need) -> Result<(), Missing>;
+    /// Whether one kind can be compared here. Asked once per filesystem; a refusal skips that filesystem alone.
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
+    /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
+    fn tool(&self, program: &str) -> Result<(), Missing>;
+    fn device(&self, moment: &Moment) -> Dev;
+    /// Release and build of the kernel where it is not this machine's.
+    fn kernel(&self) -> Option<(String, String)> {
+        None
+    }
+    /// The programs that the testbed itself is made with.
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// The host's folder whose disk stands below everything.
+    fn folder(&self) -> &Path;
+    /// Starts an agent with these jobs, which it carries out in their order; each one's events are between its `trial` and
+    /// its `done`. A launch that is lost loses only its running trial.
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>>;
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct TestbedTraits {
+    pub clock: ClockKind,
+    pub fidelity: Fidelity,
+    /// Whether a filesystem is made here, or one is taken as it is.
+    pub makes_filesystem: bool,
+    /// Whether the experiment's memory limit can be kept.
+    pub limits_memory: bool,
+    /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
+    pub loses_power: bool,
+    /// How many jobs one launch may take at most.
+    pub trials_per_launch: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    pub size: Bytes,
+    pub memory: Option<Bytes>,
+    /// How many such volumes at a time.
+    pub devices: u32,
+}
+
+/// What a trial's device may depend on, beside the testbed.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub image: ImageState,
+    /// The volume's.
+    pub size: Bytes,
+    /// 0 for an integrity check.
+    pub round: u32,
+    /// The plan's.
+    pub seed: u64,
+    /// The trial's in its launch, from 0.
+    pub place: u32,
+}
+
+/// Something that is not here, and what brings it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}\n  try: {try_this}")]
+pub struct Missing {
+    pub what: String,
+    pub try_this: String,
+}
+
+/// A running agent.
+pub trait Launched {
+    /// Waits for the next event; `None` when there will be no more.
+    fn next(&mut self, wait: Duration) -> Next;
+    /// BLAKE3 of what the agent's machine was started from, by name; empty where it is this machine.
+    fn provenance(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+    /// All that stands on the agent's console so far; empty where it can be read only after the end.
+    fn console(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Asks the agent to stop what it does, clean up and end.
+    fn stop(&mut self);
+    /// Waits for its end and says how it ended.
+    fn end(self: Box<Self>) -> Ended;
+}
+
+#[derive(Debug)]
+pub enum Next {
+    Event(Stamped),
+    /// A line that was damaged or out of order: the trial is void.
+    Damaged(String),
+    /// Nothing yet.
+    Quiet,
+    Ended,
+}
+
+/// An event with the moment of its arrival on the host's monotonic clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stamped {
+    pub host_ns: u64,
+    pub event: Event,
+}
+
+/// How an agent ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// `exit code 3`, `signal 9`; empty for a good end.
+    pub fault: String,
+    /// All lines that it wrote to its standard error or console.
+    pub console: Vec<String>,
+    /// What a modelled disk did, request after request; see [`crate::storage::disk::request`].
+    pub requests: Vec<u8>,
+}
+
+impl Ended {
+    /// The last lines, for a sentence.
+    pub fn last_lines(&self) -> &[String] {
+        const LAST: usize = 12;
+        &self.console[self.console.len().saturating_sub(LAST)..]
+    }
+}
+
+/// The testbed that this machine serves best.
+pub const AUTO: &str = "auto";
+
+/// A testbed from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].
+pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
+    if text == AUTO {
+        return loop_image::LoopKind.with(None);
+    }
+    let (name, argument) = match text.split_once(':') {
+        Some((name, argument)) => (name, Some(argument)),
+        None => (text, None),
+    };
+    match TABLE.iter().find(|g| g.name() == name) {
+        Some(kind) => kind.with(argument),
+        None => Err(crate::names::unknown("testbed", name, TABLE.iter().map(|g| g.name()))),
+    }
+}

@@ -1,0 +1,151 @@
+//! A guest that runs in a time of its own: its events and requests are read from its memory.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use super::machine::Running;
+use crate::storage::disk::layout::{Layout, Range};
+use crate::storage::disk::outbox::BEGIN;
+use crate::testbeds::stream::Lines;
+use crate::testbeds::vm::guest::{LAST_WORDS, text};
+use crate::testbeds::{Ended, Launched, Next};
+
+/// How often the guest's memory is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// A guest that used none for so long waits for what will never come.
+const STUCK: Duration = Duration::from_secs(120);
+
+pub struct Guest {
+    running: Running,
+    layout: Layout,
+    lines: Lines,
+    /// Bytes of events that were read.
+    read: u64,
+    heard: Heard,
+    /// A guest that used so much of the host's CPU without an event spins.
+    patience: Duration,
+    fault: Option<String>,
+    provenance: BTreeMap<String, String>,
+}
+
+/// When the guest was last known to be well.
+struct Heard {
+    cpu: Duration,
+    moved: Instant,
+    event_cpu: Duration,
+}
+
+impl Guest {
+    pub fn new(
+        running: Running,
+        layout: Layout,
+        patience: Duration,
+        provenance: BTreeMap<String, String>,
+    ) -> Self {
+        let heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
+        Guest { running, layout, lines: Lines::default(), read: 0, heard, patience, fault: None, provenance }
+    }
+
+    fn switch_off(&mut self, why: Option<String>) {
+        if self.fault.is_none() {
+            self.fault = why;
+        }
+        let _ = self.running.child.kill();
+    }
+
+    /// What came since the last look.
+    fn read_events(&mut self) -> bool {
+        let new = contents(&self.running.memory, self.layout.events, self.read).unwrap_or_default();
+        self.read += new.len() as u64;
+        self.lines.push(&new);
+        !new.is_empty()
+    }
+
+    /// Ends a guest that has gone astray, by the CPU time that it used: a busy host makes none look hung.
+    fn watch(&mut self) {
+        let Some(cpu) = cpu_time(self.running.child.id()) else { return };
+        if cpu > self.heard.cpu {
+            (self.heard.cpu, self.heard.moved) = (cpu, Instant::now());
+        }
+        if cpu.saturating_sub(self.heard.event_cpu) > self.patience {
+            self.switch_off(Some(format!(
+                "the guest spins: it said nothing for {} s of CPU time",
+                self.patience.as_secs()
+            )));
+        } else if self.heard.moved.elapsed() > STUCK {
+            self.switch_off(Some(format!("the guest is stuck: it did nothing for {} s", STUCK.as_secs())));
+        }
+    }
+}
+
+impl Launched for Guest {
+    fn next(&mut self, wait: Duration) -> Next {
+        if let Some(next) = self.lines.take() {
+            return next;
+        }
+        // Looked at before its memory is, so that its last words are not missed.
+        let has_ended = !matches!(self.running.child.try_wait(), Ok(None));
+        if self.read_events() {
+            self.heard.event_cpu = self.heard.cpu;
+            return self.lines.take().unwrap_or(Next::Quiet);
+        }
+        if has_ended {
+            return Next::Ended;
+        }
+        self.watch();
+        std::thread::sleep(wait.min(LOOK));
+        Next::Quiet
+    }
+
+    fn provenance(&self) -> BTreeMap<String, String> {
+        self.provenance.clone()
+    }
+
+    fn stop(&mut self) {
+        self.switch_off(Some("the guest was switched off".into()));
+    }
+
+    fn end(mut self: Box<Self>) -> Ended {
+        let status = self.running.child.wait();
+        let said = text(&mut self.running.console);
+        let panic = said.iter().find(|line| LAST_WORDS.iter().any(|words| line.contains(words))).cloned();
+        let requests = contents(&self.running.memory, self.layout.requests, 0).unwrap_or_default();
+        let mut console = said;
+        console.extend(text(&mut self.running.complaints));
+        let unfrozen = console.iter().find(|line| line.contains("cannot be preloaded")).cloned();
+        let fault = match (self.fault.take().or(unfrozen), panic, status) {
+            (Some(fault), ..) => fault,
+            (None, Some(panic), _) => format!("the guest's kernel said: {panic}"),
+            (None, None, Ok(status)) if status.success() => String::new(),
+            (None, None, Ok(status)) => format!("QEMU was lost: {status}"),
+            (None, None, Err(e)) => format!("QEMU was lost: {e}"),
+        };
+        Ended { fault, console, requests }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        if matches!(self.running.child.try_wait(), Ok(None)) {
+            self.switch_off(None);
+            let _ = self.running.child.wait();
+        }
+    }
+}
+
+/// What the guest has left in this range, without the first `read` bytes.
+fn contents(memory: &File, range: Range, read: u64) -> std::io::Result<Vec<u8>> {
+    let mut number = [0; 8];
+    memory.read_exact_at(&mut number, range.in_file())?;
+    let written = u64::from_le_bytes(number).min((range.length - BEGIN) as u64);
+    let mut bytes = vec![0; written.saturating_sub(read) as usize];
+    memory.read_exact_at(&mut bytes, range.in_file() + BEGIN as u64 + read)?;
+    Ok(bytes)
+}
+
+fn cpu_time(pid: u32) -> Option<Duration> {
+    let stat = procfs::process::Process::new(pid.cast_signed()).ok()?.stat().ok()?;
+    Some(Duration::from_secs_f64((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64))
+}

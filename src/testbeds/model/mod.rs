@@ -1,0 +1,396 @@
+//! `model:DISK`: real filesystems of a real kernel on a modelled disk, in virtual time.
+//!
+//! ```text
+//! kernel, tools, job, disk ─▶ QEMU, its clock counting instructions, nothing of the host in reach
+//!                               └─ guest: fsderby as init ─┬─ trial
+//!                                                          └─ disk: a model, sectors in memory
+//!                             memory: a file of ours ──▶ events and requests, read from outside
+//! ```
+//! The host can be slow or busy: that changes how long one waits and nothing else.
+
+pub mod disks;
+mod guest;
+mod machine;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::Context;
+use fsderby_diskmodel::{CpuSpeed, Sample, Spec};
+
+use self::guest::Guest;
+use self::machine::Machine;
+use super::vm::machine::QEMU;
+use super::vm::{self, modules_missing};
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
+use crate::agent::Mishap;
+use crate::agent::protocol::{Dev, Job, Modelled};
+use crate::filesystems::KernelNeed;
+use crate::guest::initramfs::{self, Bases};
+use crate::guest::kernel::{self, Kernel};
+use crate::host::programs;
+use crate::storage::disk::layout::Layout;
+use crate::store::record::ClockKind;
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+/// What brings the disk.
+const BOOT: [&str; 1] = ["ublk_drv"];
+/// Instructions a second, in millions, unless the experiment says otherwise; samples halve and double it.
+const MIPS: u32 = 500;
+
+/// A guest that used so much of the host's CPU without an event spins.
+const SPINS: Duration = Duration::from_secs(1800);
+
+/// The disk where none is named: of today, and slow enough beside what answers for it.
+const DISK: &str = "hdd-16tb";
+
+pub struct ModelKind;
+
+impl TestbedKind for ModelKind {
+    fn name(&self) -> &'static str {
+        "model"
+    }
+
+    fn usage(&self) -> &'static str {
+        "model[:DISK,offset=SIZE,mips=N,samples=off,kernel=RELEASE]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "The filesystems of a stock kernel on a modelled disk, in virtual time: QEMU counts instructions for a clock and skips idle \
+                   time, and the disk is a model inside the guest. The same run gives the same figures to the nanosecond, on a busy host too. \
+                   DISK is one of `fsderby list disks` (hdd-16tb), or a file; the partition begins at offset. Needs no root.",
+            origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch) and the disks of disks/*.toml, each value \
+                     with its source.",
+            limits: "A model is no disk: what it says holds as far as it holds over the whole ensemble of samples. An instruction takes always \
+                     the same time: caches, memory and parallel CPUs are not modelled, and the disk's own work runs on the one CPU. Of \
+                     mips=1000, the fastest, no sample has twice the speed: two thirds of them have it and one third the half.",
+        }
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
+        Ok(Box::new(argument.unwrap_or(DISK).parse::<Model>()?))
+    }
+}
+
+pub struct Model {
+    /// As it was written: a disk's name, or a file.
+    disk: String,
+    spec: Spec,
+    text: String,
+    offset: Bytes,
+    mips: u32,
+    /// Whether every round is another sample of the ensemble.
+    samples: bool,
+    kernel: Option<String>,
+    /// The program that becomes the guest's init: this one.
+    pub agent: PathBuf,
+    /// A guest that used so much of the host's CPU without an event spins.
+    pub patience: Duration,
+    pub mishap: Option<Mishap>,
+    bases: Bases,
+    found: OnceLock<Option<Found>>,
+}
+
+struct Found {
+    qemu: PathBuf,
+    qemu_blake3: String,
+    kernel: Kernel,
+}
+
+impl std::str::FromStr for Model {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let disk = parts
+            .next()
+            .filter(|d| !d.is_empty())
+            .ok_or_else(|| format!("the testbed model needs a disk; write {}", ModelKind.usage()))?;
+        let text = disks::text(disk)?;
+        let spec = Spec::parse(&text).map_err(|e| format!("the disk {disk} is not understood: {e}"))?;
+        let mut model = Model {
+            disk: disk.to_owned(),
+            spec,
+            text,
+            offset: Bytes(0),
+            mips: MIPS,
+            samples: true,
+            kernel: None,
+            agent: "/proc/self/exe".into(),
+            patience: SPINS,
+            mishap: None,
+            bases: Bases::new(&BOOT),
+            found: OnceLock::new(),
+        };
+        for setting in parts {
+            match setting.split_once('=') {
+                Some(("offset", offset)) => {
+                    model.offset = offset.parse().map_err(|e| format!("offset: {e}"))?
+                }
+                Some(("mips", mips)) => {
+                    model.mips = mips.parse().map_err(|_| format!("mips={mips} is no whole number"))?;
+                    machine::shift(model.mips)?;
+                }
+                Some(("samples", "off")) => model.samples = false,
+                Some(("samples", "on")) => {}
+                Some(("kernel", release)) => model.kernel = Some(release.to_owned()),
+                _ => {
+                    return Err(format!(
+                        "'{setting}' says nothing about a model; write {}",
+                        ModelKind.usage()
+                    ));
+                }
+            }
+        }
+        if !model.offset.0.is_multiple_of(MIB) {
+            return Err(format!("offset={} is not whole mebibytes", model.offset));
+        }
+        Ok(model)
+    }
+}
+
+/// Whether all rounds on the testbed of this name have the nominal disk.
+pub fn has_one_sample(testbed: &str) -> bool {
+    testbed.split(',').any(|setting| setting == "samples=off")
+}
+
+impl Model {
+    fn found(&self) -> Option<&Found> {
+        let look = || {
+            let qemu = programs::find(QEMU)?;
+            let qemu_blake3 = blake3::hash(&std::fs::read(&qemu).ok()?).to_hex().to_string();
+            Some(Found { qemu, qemu_blake3, kernel: kernel::find(self.kernel.as_deref())? })
+        };
+        self.found.get_or_init(look).as_ref()
+    }
+
+    /// What a round samples; the first is as the disk's file says.
+    fn sample(&self, moment: &Moment) -> Sample {
+        Sample::nth(moment.seed, if self.samples { moment.round.saturating_sub(1) } else { 0 })
+    }
+
+    /// The nearest speed that can be counted; of the fastest there is none twice as fast.
+    fn speed(&self, cpu: CpuSpeed) -> u32 {
+        match cpu {
+            CpuSpeed::AsSpecified => self.mips,
+            CpuSpeed::Half => (self.mips / 2).max(1),
+            CpuSpeed::Double => {
+                // 62 is 1000 ÷ 2⁴ without its half; twice as fast is 125.
+                let doubles = [self.mips * 2, self.mips * 2 + 1];
+                doubles.into_iter().find(|mips| machine::shift(*mips).is_ok()).unwrap_or(self.mips)
+            }
+        }
+    }
+
+    /// Where a volume of this size begins, in whole mebibytes: moved as drawn, and turned back at the disk's ends, where samples
+    /// would else pile up.
+    fn place(&self, sample: &Sample, volume: Bytes) -> Bytes {
+        let mebibytes = |bytes: u64| (bytes / MIB).cast_signed();
+        let last = mebibytes(self.disk().0.saturating_sub(volume.0));
+        let shift = mebibytes(self.disk().0) * i64::from(sample.position_permille) / 1000;
+        // There and back again.
+        let way = (mebibytes(self.offset.0) + shift).rem_euclid((2 * last).max(1));
+        Bytes(way.min(2 * last - way).unsigned_abs() * MIB)
+    }
+
+    fn disk(&self) -> Bytes {
+        Bytes(self.spec.sectors() * 512)
+    }
+}
+
+impl Testbed for Model {
+    fn name(&self) -> String {
+        let mut name = format!("model:{}", self.disk);
+        let mut say = |text: String| name += &format!(",{text}");
+        if self.offset.0 > 0 {
+            say(format!("offset={}", self.offset.written()));
+        }
+        if self.mips != MIPS {
+            say(format!("mips={}", self.mips));
+        }
+        if !self.samples {
+            say("samples=off".into());
+        }
+        if let Some(release) = &self.kernel {
+            say(format!("kernel={release}"));
+        }
+        name
+    }
+
+    fn traits(&self) -> TestbedTraits {
+        TestbedTraits {
+            clock: ClockKind::Virtual,
+            fidelity: Fidelity::Model,
+            makes_filesystem: true,
+            limits_memory: true,
+            trials_per_launch: 1,
+            loses_power: false,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        let kernel = self.found().map(|found| &found.kernel);
+        let machine = memory(need.memory, need.size);
+        vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
+        let disk = self.disk();
+        if self.offset.0 + need.size.0 > disk.0 {
+            let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
+            return Err(Missing { what, try_this: "a smaller --size or offset".into() });
+        }
+        Ok(())
+    }
+
+    fn serves(&self, need: &KernelNeed) -> Result<(), Missing> {
+        modules_missing(self.found().map(|found| &found.kernel), need)
+    }
+
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        vm::tool(program)
+    }
+
+    fn device(&self, moment: &Moment) -> Dev {
+        let sample = self.sample(moment);
+        Dev::Model(Modelled {
+            disk: self.spec.name().to_owned(),
+            blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
+            offset: self.place(&sample, moment.size),
+            mips: self.speed(sample.cpu),
+            sample,
+            guest_seed: moment.seed ^ u64::from(moment.round),
+        })
+    }
+
+    fn kernel(&self) -> Option<(String, String)> {
+        let index = &self.found()?.kernel.index;
+        Some((index.release.clone(), format!("BLAKE3 {}", index.image_blake3)))
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &[QEMU]
+    }
+
+    fn folder(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        let [job] = jobs else { anyhow::bail!("a launch of a model takes one job") };
+        let Dev::Model(modelled) = &job.device else { anyhow::bail!("the job is none for a model") };
+        let found = self.found().context("there is no QEMU or no kernel any more")?;
+        // Nothing may reach the guest that is not the same in every run.
+        let job = Job { token: "model".into(), attempt: 1, ..job.clone() };
+        let jobs = std::slice::from_ref(&job);
+        let base = self.bases.base(&found.kernel, &self.agent, jobs)?;
+        let own = initramfs::jobs(jobs, &[(crate::storage::disk::SPEC, self.text.as_bytes())])?;
+        let layout = Layout::new(job.size);
+        let machine = Machine {
+            qemu: &found.qemu,
+            kernel: found.kernel.image(),
+            initramfs: [&base.tools.bytes, &base.program.bytes, &own],
+            memory: memory(job.memory, job.size),
+            layout,
+            mips: modelled.mips,
+            mishap: self.mishap,
+        };
+        let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
+        let provenance = [
+            ("kernel", found.kernel.index.image_blake3.clone()),
+            ("job", hash(&own)),
+            ("qemu", found.qemu_blake3.clone()),
+            ("machine", hash(machine.shape()?.as_bytes())),
+        ];
+        let provenance = provenance.into_iter().chain(base.hashes());
+        let provenance = provenance.map(|(name, hash)| (name.to_owned(), hash)).collect();
+        Ok(Box::new(Guest::new(machine.start()?, layout, self.patience, provenance)))
+    }
+}
+
+/// What the guest's kernel is told of the machine's memory. With a limit its init takes what is more than that.
+fn memory(limit: Option<Bytes>, volume: Bytes) -> Bytes {
+    /// The store's pages must be found: eight bytes for each.
+    const PAGE_TABLES: u64 = 512;
+    Bytes((vm::memory(limit).0 + volume.0 / PAGE_TABLES).next_multiple_of(MIB))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::protocol::ImageState;
+    use crate::units::GIB;
+
+    const VOLUME: Bytes = Bytes(512 * MIB);
+
+    fn modelled(testbed: &str, size: Bytes, round: u32, place: u32) -> Modelled {
+        let testbed: Model = testbed.parse().expect("a testbed");
+        match testbed.device(&Moment { image: ImageState::Sparse, size, round, seed: 7, place }) {
+            Dev::Model(modelled) => modelled,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn offsets(testbed: &str, size: Bytes) -> Vec<u64> {
+        (1..=48).map(|round| modelled(testbed, size, round, 0).offset.0).collect()
+    }
+
+    #[test]
+    fn proofs_and_the_first_round_are_as_the_file_says() {
+        for round in [0, 1] {
+            let first = modelled("diamondmax-plus-8,offset=36g", VOLUME, round, 0);
+            assert_eq!((first.offset, first.mips), (Bytes(36 * GIB), MIPS));
+            assert_eq!(first.sample, Sample { seed: 7, ..Sample::NOMINAL });
+        }
+        let fixed = modelled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5, 0);
+        assert_eq!(fixed.offset, Bytes(36 * GIB));
+    }
+
+    #[test]
+    fn a_round_has_one_sample_whatever_the_trial() {
+        for round in 1..=12 {
+            let first = modelled("hdd-16tb", VOLUME, round, 0);
+            assert_eq!(first, modelled("hdd-16tb", VOLUME, round, 9));
+        }
+    }
+
+    #[test]
+    fn the_cpu_of_a_dozen_rounds_is_halved_and_doubled_in_turn() {
+        let speeds = |mips: u32| {
+            let testbed = format!("diamondmax-plus-8,mips={mips}");
+            let all: Vec<u32> = (1..=12).map(|round| modelled(&testbed, VOLUME, round, 0).mips).collect();
+            assert!(all.iter().all(|mips| machine::shift(*mips).is_ok()), "{all:?}");
+            let n = |mips: u32| all.iter().filter(|m| **m == mips).count();
+            [n(mips), n(mips / 2), all.len() - n(mips) - n(mips / 2)]
+        };
+        for mips in [500, 250, 125, 62, 31, 15] {
+            assert_eq!(speeds(mips), [4, 4, 4], "{mips}");
+        }
+        assert_eq!(speeds(machine::FASTEST), [8, 4, 0]);
+    }
+
+    /// In the middle, at the beginning, at the end, and on a disk of which the volume leaves next to nothing.
+    #[test]
+    fn wherever_the_window_is_moved_it_stays_on_the_disk() {
+        let disk = 80_293_248 * 512;
+        for (testbed, size) in [
+            ("diamondmax-plus-8,offset=18g", VOLUME),
+            ("diamondmax-plus-8", VOLUME),
+            ("diamondmax-plus-8,offset=37g", Bytes(GIB)),
+            ("diamondmax-plus-8", Bytes(38 * GIB)),
+        ] {
+            let all = offsets(testbed, size);
+            assert!(all.iter().all(|at| at + size.0 <= disk && at.is_multiple_of(MIB)), "{testbed}: {all:?}");
+            let nominal = all[0];
+            assert!(all.iter().all(|at| at.abs_diff(nominal) <= disk / 50), "{testbed}: {all:?}");
+            let ends = all.iter().filter(|at| **at == 0 || at.abs_diff(disk - size.0) < MIB).count();
+            assert!(ends < all.len() / 6, "{testbed}: {ends} at an end of {all:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_as_large_as_the_disk_is_not_moved() {
+        let all = offsets("diamondmax-plus-8", Bytes(80_293_248 * 512));
+        assert!(all.iter().all(|at| *at == 0));
+    }
+}

@@ -1,0 +1,400 @@
+//! `vm`: a small virtual machine with a stock kernel that has every filesystem, as an ordinary user.
+//!
+//! ```text
+//! kernel ──┐                                   console ──▶ kept for the record
+//! tools ───┼─▶ initramfs ─▶ QEMU ─ guest: fsderby as init ─ port ──▶ events
+//! jobs ────┘                  └─ disks: unnamed images of ours, one a job
+//! ```
+//! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
+
+pub(super) mod guest;
+mod kvm;
+pub(super) mod machine;
+mod power;
+mod witness;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use self::guest::Guest;
+use self::machine::{Cpu, DISKS, Machine, QEMU};
+use self::power::PowerCut;
+use self::witness::Witness;
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use crate::agent::Mishap;
+use crate::agent::protocol::{Dev, ImageState, Job, Step};
+use crate::filesystems::KernelNeed;
+use crate::guest::Closure;
+use crate::guest::initramfs::{self, Base, Bases};
+use crate::guest::kernel::{self, Kernel};
+use crate::host::programs;
+use crate::store::record::ClockKind;
+use crate::story::Story;
+use crate::units::{Bytes, MIB};
+
+/// What brings the disk and the port for events.
+pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
+/// Where images lie unless the experiment says otherwise.
+const FOLDER: &str = "/var/tmp";
+/// What must stay free on the host beside the image.
+const SLACK: u64 = 64 * MIB;
+/// A machine without a memory limit has so much, as the machines of the older comparisons had.
+const MEMORY: u64 = 512 * MIB;
+/// What the guest's kernel takes for itself, beside page cache and workload.
+const OVERHEAD: u64 = 160 * MIB;
+/// With less than this for page cache and workload the tools that make and check filesystems run out of memory.
+const LEAST_MEMORY: u64 = 16 * MIB;
+/// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
+const SILENCE: Duration = Duration::from_secs(480);
+
+pub struct VmKind;
+
+impl TestbedKind for VmKind {
+    fn name(&self) -> &'static str {
+        "vm"
+    }
+
+    fn usage(&self) -> &'static str {
+        "vm[:kernel=RELEASE,images=FOLDER]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "A virtual machine for each trial, with a stock kernel that has every filesystem, a fresh image in FOLDER (/var/tmp) as its \
+                   disk, and our own program as its init. Needs no root and touches nothing else of the host.",
+            origin: "QEMU's microvm with Debian's kernel of the 6.12 series, the last long-term one that has every filesystem (fsderby kernel fetch).",
+            limits: "Where the CPU is emulated, for want of KVM, no time says anything about a real machine: requests, bytes, flushes and capacity \
+                     can be compared. The image lies on the host's filesystem.",
+        }
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
+        Ok(Box::new(argument.unwrap_or_default().parse::<Vm>()?))
+    }
+}
+
+/// The testbed, with what its text says and what tests change.
+pub struct Vm {
+    /// A release in the cache; the newest where absent.
+    pub kernel: Option<String>,
+    pub images: PathBuf,
+    /// The program that becomes the guest's init: this one.
+    pub agent: PathBuf,
+    pub silence: Duration,
+    pub mishap: Option<Mishap>,
+    found: OnceLock<Option<Found>>,
+    /// What was found of programs that guests are to run, by their names.
+    tools: Mutex<HashMap<String, Result<(), Missing>>>,
+    bases: Bases,
+}
+
+/// What it takes to start a guest.
+#[derive(Clone)]
+struct Found {
+    qemu: PathBuf,
+    kernel: Kernel,
+    cpu: Cpu,
+}
+
+impl Default for Vm {
+    fn default() -> Self {
+        Vm {
+            kernel: None,
+            images: FOLDER.into(),
+            agent: "/proc/self/exe".into(),
+            silence: SILENCE,
+            mishap: None,
+            found: OnceLock::new(),
+            tools: Mutex::default(),
+            bases: Bases::new(&BOOT),
+        }
+    }
+}
+
+impl std::str::FromStr for Vm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut vm = Vm::default();
+        for setting in text.split(',').filter(|s| !s.is_empty()) {
+            match setting.split_once('=') {
+                Some(("kernel", release)) => vm.kernel = Some(release.to_owned()),
+                Some(("images", folder)) if folder.starts_with('/') => vm.images = folder.into(),
+                _ => {
+                    return Err(format!("'{setting}' says nothing about a vm; write {}", VmKind.usage()));
+                }
+            }
+        }
+        Ok(vm)
+    }
+}
+
+impl Vm {
+    fn found(&self) -> Option<&Found> {
+        let look = || {
+            let qemu = programs::find(QEMU)?;
+            let kernel = kernel::find(self.kernel.as_deref())?;
+            let cpu = kvm::cpu(&qemu, &kernel, &self.agent);
+            Some(Found { qemu, kernel, cpu })
+        };
+        self.found.get_or_init(look).as_ref()
+    }
+
+    /// Whose CPU guests run on, in words, the kernel's release, and whether times count; `None` before both are there.
+    pub fn shown(&self) -> Option<(&'static str, &str, bool)> {
+        let found = self.found()?;
+        let (cpu, times_count) = match found.cpu {
+            Cpu::Kvm => ("this machine's CPU (KVM)", true),
+            Cpu::Emulated => ("an emulated CPU", false),
+        };
+        Some((cpu, &found.kernel.index.release, times_count))
+    }
+}
+
+impl Testbed for Vm {
+    fn name(&self) -> String {
+        let mut settings = Vec::new();
+        settings.extend(self.kernel.as_ref().map(|release| format!("kernel={release}")));
+        settings
+            .extend((self.images != Path::new(FOLDER)).then(|| format!("images={}", self.images.display())));
+        if settings.is_empty() { "vm".into() } else { format!("vm:{}", settings.join(",")) }
+    }
+
+    fn traits(&self) -> TestbedTraits {
+        let kvm = self.found().is_some_and(|found| found.cpu == Cpu::Kvm);
+        TestbedTraits {
+            clock: ClockKind::Guest,
+            fidelity: if kvm { Fidelity::VmKvm } else { Fidelity::VmEmulated },
+            makes_filesystem: true,
+            limits_memory: true,
+            loses_power: true,
+            trials_per_launch: DISKS,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        let kernel = self.found().map(|found| &found.kernel);
+        guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
+        let several = |missing: Missing| match need.devices {
+            0 | 1 => missing,
+            n => Missing { what: format!("{n} disks in one boot: {}", missing.what), ..missing },
+        };
+        local::has_room(
+            &self.images,
+            Bytes(need.size.0 * u64::from(need.devices)),
+            SLACK,
+            "--on vm:images=FOLDER",
+        )
+        .map_err(several)
+    }
+
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
+        modules_missing(self.found().map(|found| &found.kernel), kernel)
+    }
+
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
+    }
+
+    fn device(&self, moment: &Moment) -> Dev {
+        let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
+            .is_ok_and(|image| machine::make_direct(&image));
+        Dev::Block {
+            path: machine::disk(moment.place),
+            folder: self.images.display().to_string(),
+            state: moment.image,
+            direct,
+        }
+    }
+
+    fn kernel(&self) -> Option<(String, String)> {
+        let index = &self.found()?.kernel.index;
+        Some((index.release.clone(), format!("BLAKE3 {}", index.image_blake3)))
+    }
+
+    fn programs(&self) -> &'static [&'static str] {
+        &[QEMU]
+    }
+
+    fn folder(&self) -> &Path {
+        &self.images
+    }
+
+    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+        let found = self.found().context("there is no QEMU or no kernel any more")?;
+        let parts = Parts {
+            found: found.clone(),
+            base: self.bases.base(&found.kernel, &self.agent, jobs)?,
+            images: jobs.iter().map(image).collect::<anyhow::Result<_>>()?,
+            mishap: self.mishap,
+            silence: self.silence,
+        };
+        let [job] = jobs else { return Ok(Box::new(parts.start(jobs)?)) };
+        let (before, after) = job.lives();
+        let guest = parts.start(&[before])?;
+        Ok(match after {
+            None => Box::new(guest),
+            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&[after])))),
+        })
+    }
+}
+
+/// A job's disk: a fresh image, of which the host's page cache holds nothing.
+fn image(job: &Job) -> anyhow::Result<File> {
+    let Dev::Block { folder, state, direct, .. } = &job.device else {
+        anyhow::bail!("the job is none for a vm")
+    };
+    let image = crate::agent::image(Path::new(folder), *state, job.size)
+        .with_context(|| format!("could not make an image in {folder}"))?;
+    // What was written into it above must not be read out of memory below.
+    let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
+    if *direct {
+        machine::make_direct(&image);
+    }
+    Ok(image)
+}
+
+/// What the machines of one launch have in common.
+struct Parts {
+    found: Found,
+    base: Arc<Base>,
+    /// The disks, one a job, which have no other name.
+    images: Vec<File>,
+    mishap: Option<Mishap>,
+    silence: Duration,
+}
+
+impl Parts {
+    fn start(&self, jobs: &[Job]) -> anyhow::Result<Guest> {
+        let job_archive = initramfs::jobs(jobs, &[])?;
+        let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
+        let machine = Machine {
+            qemu: &self.found.qemu,
+            kernel: self.found.kernel.image(),
+            initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
+            memory: self.memory(jobs),
+            cpu: self.found.cpu,
+            disks: self.images.iter().collect(),
+            monitor: Some(&qemus),
+            mishap: self.mishap,
+        };
+        let kernel = self.found.kernel.index.image_blake3.clone();
+        let provenance = [("kernel", kernel)].into_iter().chain(self.base.hashes());
+        let provenance = provenance.map(|(name, hash)| (name.to_owned(), hash)).collect();
+        let guest = Guest::new(machine.start()?, self.silence)?.made_of(provenance);
+        // After a power cut it is no whole trial that could be watched.
+        let is_whole =
+            jobs.iter().all(|job| job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut));
+        Ok(match is_whole {
+            true => {
+                let images = self.images.iter().map(File::try_clone).collect::<Result<_, _>>()?;
+                guest.watched_by(Witness::new(images, ours)?)
+            }
+            false => guest,
+        })
+    }
+}
+
+impl Parts {
+    /// Of the machine. The tools of several filesystems lie in its memory all the time, and take nothing from any trial.
+    fn memory(&self, jobs: &[Job]) -> Bytes {
+        let alone = memory(jobs.first().and_then(|job| job.memory));
+        let tools = if jobs.len() > 1 { self.base.length() } else { 0 };
+        Bytes(alone.0 + tools)
+    }
+}
+
+/// Whether this host can start a guest with so much memory. `release` is the kernel that was asked for by name.
+pub fn guest_ready(
+    testbed: &str,
+    release: Option<&str>,
+    kernel: Option<&Kernel>,
+    need: &Need,
+    machine: Bytes,
+) -> Result<(), Missing> {
+    let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
+    if cfg!(not(target_arch = "x86_64")) {
+        return missing(format!("the testbed {testbed} needs an x86-64 machine"), "--on loop");
+    }
+    if programs::find(QEMU).is_none() {
+        return missing(format!("there is no {QEMU} on this machine"), "apt-get install qemu-system-x86");
+    }
+    let Some(kernel) = kernel else {
+        let which = release.map_or(String::new(), |release| format!(" {release}"));
+        let try_this = format!("fsderby kernel fetch{which}");
+        return missing(format!("there is no kernel{which} to boot"), &try_this);
+    };
+    if !kernel.is_sound() {
+        let release = &kernel.index.release;
+        let what = format!("the kernel {release} in the cache is not what was taken into it");
+        return missing(what, &format!("fsderby kernel fetch {release}"));
+    }
+    if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+        return missing(
+            format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY)),
+            "a larger --memory",
+        );
+    }
+    let available = procfs_available();
+    if available < machine.0 {
+        let what = format!("a machine of {machine} needs that; free are {}", Bytes(available));
+        return missing(what, "a smaller --memory, or fewer programs beside it");
+    }
+    Ok(())
+}
+
+/// Whether a guest's kernel has what a filesystem needs.
+pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
+    let Some(kernel) = kernel else {
+        return Err(Missing {
+            what: "there is no kernel to boot".into(),
+            try_this: "fsderby kernel fetch".into(),
+        });
+    };
+    kernel.index.modules.chain(need.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
+        what: format!("the kernel {} has {e}", kernel.index.release),
+        try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
+    })
+}
+
+/// Whether a program is here and can run in a guest, with all its libraries.
+pub fn tool(program: &str) -> Result<(), Missing> {
+    local::has_tool(program)?;
+    let Some(path) = programs::find(program) else { return Ok(()) };
+    Closure::new().add(&path).map_err(|e| Missing {
+        what: format!("{e:#}"),
+        try_this: "install it for this machine's architecture, with its libraries".into(),
+    })
+}
+
+/// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.
+pub fn memory(limit: Option<Bytes>) -> Bytes {
+    limit.map_or(Bytes(MEMORY), |limit| Bytes(limit.0 + OVERHEAD))
+}
+
+fn procfs_available() -> u64 {
+    use procfs::Current;
+    procfs::Meminfo::current().ok().and_then(|m| m.mem_available).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_testbed_is_named_as_it_was_written() {
+        for text in ["vm", "vm:kernel=6.12", "vm:images=/srv", "vm:kernel=6.12,images=/srv"] {
+            let argument = text.split_once(':').map(|(_, argument)| argument);
+            assert_eq!(VmKind.with(argument).ok().map(|g| g.name()), Some(text.to_owned()));
+        }
+        assert!("images=relative".parse::<Vm>().is_err());
+        assert!("colour=red".parse::<Vm>().err().is_some_and(|e| e.contains("write vm[")));
+    }
+}
