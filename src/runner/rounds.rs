@@ -1,16 +1,15 @@
 //! Carries a plan out: integrity checks, then round after round, each trial into the store before the next begins.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
 use super::jobs::Trial;
-use super::launch::{Launcher, Turn};
+use super::launch::{Attempt, Launcher};
 use super::plan::{Plan, Rounds};
+use super::side_by_side::{Hear, side_by_side};
 use super::skips::Skip;
-use super::turns::{Waiting, Word};
 use crate::agent::protocol::Purpose;
 use crate::store::record::{Outcome, Record};
 use crate::store::{Attached, Folder, Run};
@@ -22,7 +21,7 @@ const REPEATS: u32 = 2;
 pub const INTERRUPTED: &str = "interrupted";
 
 /// Somebody who looks on. Measuring code prints nothing; this is how others hear of it.
-pub trait Watch {
+pub trait Watch: Send {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]);
     /// `left` is what is still to come, where it is known.
     fn trial(&mut self, name: &str, left: Option<Duration>);
@@ -143,49 +142,24 @@ impl Runner<'_> {
         self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.workload == trial.work.label)
     }
 
-    /// Runs each once, as many launches at a time as there are jobs, and returns those that are void.
+    /// Runs each once and returns those that are void.
     fn trials<'t>(
         &mut self,
         due: &[Trial<'t>],
         history: &mut History,
         begin: Instant,
     ) -> anyhow::Result<Vec<Trial<'t>>> {
-        let attempt = |trial: &Trial<'_>| history.attempts(&trial.name()) + 1;
-        let turns: Vec<Turn<'_>> = due.iter().map(|t| Turn { trial: *t, attempt: attempt(t) }).collect();
-        let before = history.launches.clone();
-        let launcher =
-            Launcher { plan: self.plan, testbed: self.testbed, stop: self.stop, launches: &before.number };
-        let waiting = &Waiting::new(launcher, &turns, &before.any_here);
-        let mut void = Vec::new();
-        std::thread::scope(|scope| {
-            let (tell, told) = mpsc::channel();
-            for _ in 0..self.jobs.clamp(1, waiting.launches().max(1)) {
-                let tell = tell.clone();
-                scope.spawn(move || waiting.take_turns(&tell));
-            }
-            drop(tell);
-            // What cannot be launched or stored ends the run: no more are begun.
-            let fault = |e| {
-                waiting.clear();
-                Err(e)
-            };
-            for word in told {
-                match word {
-                    Word::Begins(at) => self.watch.trial(&due[at].name(), history.left(self.plan, begin)),
-                    Word::Tick(done, total) => self.watch.tick(done, total),
-                    Word::Ended(at, took, folded) => {
-                        history.took(took / u32::try_from(self.jobs.max(1)).unwrap_or(1));
-                        match self.store(*folded, history) {
-                            Ok(Outcome::Void) => void.push(due[at]),
-                            Ok(_) => {}
-                            Err(e) => return fault(e),
-                        }
-                    }
-                    Word::Broken(e) => return fault(e),
-                }
-            }
-            Ok(void)
-        })
+        let number = |trial: &Trial<'_>| history.attempts(&trial.name()) + 1;
+        let attempts: Vec<Attempt<'_>> =
+            due.iter().map(|trial| Attempt { trial: *trial, number: number(trial) }).collect();
+        let stop = self.stop;
+        let stop = || stop.load(Ordering::Relaxed);
+        let launcher = Launcher { plan: self.plan, testbed: self.testbed, stop: &stop };
+        let jobs = self.jobs;
+        let mut pass = Pass { runner: self, launcher, history, begin, void: HashSet::new() };
+        side_by_side(launcher, &attempts, jobs, &mut pass)?;
+        let void = pass.void;
+        Ok(due.iter().filter(|trial| void.contains(&trial.name())).copied().collect())
     }
 
     fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
@@ -196,8 +170,49 @@ impl Runner<'_> {
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let job = self.plan.job(trial, attempt, self.testbed.device(&self.plan.moment(trial.round, 0)), "");
+        let job = self.plan.job(trial, attempt, self.testbed.device(&self.plan.moment(trial.round)), "");
         blank(trial, &job, self.testbed.name(), self.testbed.traits())
+    }
+}
+
+/// One attempt at each of some trials.
+struct Pass<'p, 'r> {
+    runner: &'p mut Runner<'r>,
+    launcher: Launcher<'p>,
+    history: &'p mut History,
+    begin: Instant,
+    /// The trials that were void, by name.
+    void: HashSet<String>,
+}
+
+impl Hear for Pass<'_, '_> {
+    fn begins(&mut self, attempt: &Attempt<'_>) {
+        let left = self.history.left(self.runner.plan, self.begin);
+        self.runner.watch.trial(&attempt.trial.name(), left);
+    }
+
+    fn tick(&mut self, done: u64, total: u64) {
+        self.runner.watch.tick(done, total);
+    }
+
+    /// What cannot be launched ends a run that has launched nothing; later it is that trial's, and the next may find it mended.
+    fn ended(
+        &mut self,
+        attempt: &Attempt<'_>,
+        took: Duration,
+        folded: anyhow::Result<Folded>,
+    ) -> anyhow::Result<()> {
+        let folded = match folded {
+            Ok(folded) => folded,
+            Err(e) if self.history.has_launched => self.launcher.not_launched(attempt, &e),
+            Err(e) => return Err(e),
+        };
+        self.history.has_launched = true;
+        self.history.took(took / u32::try_from(self.runner.jobs.max(1)).unwrap_or(1));
+        if self.runner.store(folded, self.history)? == Outcome::Void {
+            self.void.insert(attempt.trial.name());
+        }
+        Ok(())
     }
 }
 
@@ -208,24 +223,14 @@ struct History {
     last: HashMap<String, (u32, Outcome, bool)>,
     failed_checks: HashSet<(String, String)>,
     took: Vec<Duration>,
-    launches: Arc<Launches>,
-}
-
-/// Counted by the threads that launch.
-#[derive(Default)]
-struct Launches {
-    /// Of the run, in this process and before it.
-    number: AtomicU32,
-    /// Whether one went well in this process.
-    any_here: AtomicBool,
+    /// Whether anything was launched in this process.
+    has_launched: bool,
 }
 
 impl History {
     fn of(run: &Run) -> Self {
         let mut history = History::default();
         run.records.iter().for_each(|record| history.add(record));
-        let number = run.records.iter().filter_map(|r| r.circumstances.launch).map(|l| l.number).max();
-        history.launches.number.store(number.unwrap_or(0), Ordering::Relaxed);
         history
     }
 
