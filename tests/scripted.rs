@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use fsderby::agent::protocol::{At, Event, Purpose};
 use fsderby::analysis::verify::verify;
+use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::{Finish, INTERRUPTED, Runner, Watch};
@@ -363,6 +364,74 @@ fn an_interrupted_round_is_repeated_whole() {
     );
     assert_eq!(run.current().len(), 18);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
+}
+
+/// As many rounds as fit into this time, and two at least.
+fn within(budget: &str) -> Plan {
+    Plan { rounds: Rounds::AtLeast(2), budget: Some(budget.parse().unwrap()), ..plan() }
+}
+
+#[test]
+fn a_round_that_was_interrupted_is_completed_though_the_budget_is_used_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let third = plan().round(3).nth(1).unwrap().name();
+    let (finish, run) = carry_out(folder.path(), &within("1h"), &Scripted::well(), Some(&third));
+    assert_eq!(finish, Finish { rounds: 2, interrupted: true });
+    assert!(run.current().iter().any(|r| r.outcome == Outcome::Void));
+    let (finish, run) = carry_out(folder.path(), &within("0s"), &Scripted::well(), None);
+    assert_eq!(finish, Finish { rounds: 3, interrupted: false });
+    assert_eq!(run.current().len(), 6 + 3 * 6);
+    assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
+}
+
+#[test]
+fn a_budget_adds_rounds_to_a_run_that_has_its_least() {
+    let folder = tempfile::tempdir().unwrap();
+    let (finish, _) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    assert_eq!(finish.rounds, 2);
+    let fourth = plan().round(4).next().unwrap().name();
+    let (finish, _) = carry_out(folder.path(), &within("1h"), &Scripted::well(), Some(&fourth));
+    assert_eq!(finish, Finish { rounds: 3, interrupted: true });
+}
+
+#[test]
+fn a_round_that_most_likely_does_not_fit_into_the_budget_is_not_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    let (finish, run) = carry_out(folder.path(), &within("0s"), &Scripted::well(), None);
+    assert_eq!((finish.rounds, run.current().len()), (2, 18));
+}
+
+#[test]
+fn only_an_unfinished_round_is_repeated_and_those_after_it_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan();
+    let lost = plan.round(1).next().unwrap().name();
+    let first = lost.clone();
+    let loses = Scripted::altered(move |job, mut events| {
+        if job.trial == first {
+            events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
+        }
+        events
+    });
+    let (_, run) = carry_out(folder.path(), &plan, &loses, None);
+    assert_eq!(outcomes(&run, &lost), [Outcome::Void; 3]);
+    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
+    assert_eq!((finish.rounds, outcomes(&run, &lost).last()), (2, Some(&Outcome::Done)));
+    let repeated = |round| plan.round(round).filter(|t| outcomes(&run, &t.name()).len() > 1).count();
+    assert_eq!((repeated(1), repeated(2)), (6, 0), "whole, since pairs must not straddle an interruption");
+}
+
+#[test]
+fn the_command_that_a_look_prints_leads_to_more_than_a_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    let next = |run: &Run| Report::of(run).summary.heading.next.map(|next| next.command);
+    let command = next(&run).unwrap();
+    let rounds = command.rsplit_once("--rounds ").unwrap().1.parse().unwrap();
+    let longer = Plan { rounds: Rounds::Exactly(rounds), ..plan() };
+    let (finish, run) = carry_out(folder.path(), &longer, &Scripted::well(), None);
+    assert_eq!((finish.rounds, next(&run)), (rounds, None));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use clap::Args;
@@ -120,9 +120,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.resume {
         Some(folder) => {
             let (mut folder, mut before) = Folder::open(folder)?;
-            before.plan = longer(before.plan, &arguments);
             let testbed = testbeds::parse(&before.plan.testbed).map_err(Failure::usage)?;
             let jobs = jobs(arguments.jobs, &*testbed)?;
+            before.plan = longer(&before, &arguments, jobs);
             usable(&before.plan, &*testbed)?;
             let skips = possible(&before.plan, &*testbed, true)?;
             machine::same_as_before(&before, &*testbed)?;
@@ -154,12 +154,18 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The stored plan says in which order any round goes; how many are run may be asked anew.
-fn longer(plan: Plan, arguments: &Arguments) -> Plan {
+/// The stored plan says in which order any round goes; how many are run may be asked anew. A new budget is for what follows;
+/// of the plan's own, what the run has taken is used up.
+fn longer(before: &Run, arguments: &Arguments, jobs: usize) -> Plan {
+    let plan = before.plan.clone();
     match (arguments.rounds, arguments.budget) {
         (Some(RoundsAsked::Exactly(n)), _) => Plan { rounds: Rounds::Exactly(n), budget: None, ..plan },
         (_, Some(budget)) => Plan { rounds: Rounds::AtLeast(1), budget: Some(budget), ..plan },
-        _ => plan,
+        _ => {
+            let taken: u64 = before.records.iter().map(|record| record.circumstances.host_ns).sum();
+            let taken = Duration::from_secs(taken / 1_000_000_000 / jobs as u64);
+            Plan { budget: plan.budget.map(|budget| Span(budget.0.saturating_sub(taken))), ..plan }
+        }
     }
 }
 

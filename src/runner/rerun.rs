@@ -1,7 +1,5 @@
 //! Runs trials of a run in virtual time again: the same fingerprint must give the same record, to the nanosecond.
 
-use std::time::Duration;
-
 use anyhow::Context;
 
 use super::fold::Folded;
@@ -61,12 +59,7 @@ struct Comparing<'c> {
 }
 
 impl Hear for Comparing<'_> {
-    fn ended(
-        &mut self,
-        attempt: &Attempt<'_>,
-        _took: Duration,
-        again: anyhow::Result<Folded>,
-    ) -> anyhow::Result<()> {
+    fn ended(&mut self, attempt: &Attempt<'_>, again: anyhow::Result<Folded>) -> anyhow::Result<()> {
         let name = attempt.trial.name();
         let before = self.records.iter().find(|record| record.trial == name);
         let before = before.context("another trial ended than was begun")?;

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use super::fold::Folded;
 use super::launch::{Attempt, Launcher};
@@ -16,12 +15,7 @@ pub trait Hear: Send {
     ///
     /// # Errors
     /// Those end all: nothing more is begun, and what runs is ended and not told.
-    fn ended(
-        &mut self,
-        attempt: &Attempt<'_>,
-        took: Duration,
-        folded: anyhow::Result<Folded>,
-    ) -> anyhow::Result<()>;
+    fn ended(&mut self, attempt: &Attempt<'_>, folded: anyhow::Result<Folded>) -> anyhow::Result<()>;
 }
 
 /// Carries these out in their order, `jobs` at a time.
@@ -43,14 +37,12 @@ pub fn side_by_side(
             && let Some(attempt) = locked(&waiting).next()
         {
             locked(&hear).begins(attempt);
-            let begin = Instant::now();
             let folded = launcher.launch(attempt, &mut |done, total| locked(&hear).tick(done, total));
             let mut hear = locked(&hear);
             if broken.load(Ordering::Relaxed) {
                 break;
             }
-            hear.ended(attempt, begin.elapsed(), folded)
-                .inspect_err(|_| broken.store(true, Ordering::Relaxed))?;
+            hear.ended(attempt, folded).inspect_err(|_| broken.store(true, Ordering::Relaxed))?;
         }
         Ok(())
     };
