@@ -398,7 +398,12 @@ fn carry_out(desk: &Desk, more: &[&str]) -> (Said, store::Run) {
 }
 
 fn reasons(run: &store::Run, filesystem: &str) -> Vec<String> {
-    run.records.iter().filter(|r| r.filesystem == filesystem).filter_map(|r| r.reason.clone()).collect()
+    run.records
+        .iter()
+        .filter(|r| r.filesystem == filesystem)
+        .filter(|r| r.reason.is_some())
+        .map(|r| r.why())
+        .collect()
 }
 
 #[test]

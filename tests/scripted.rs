@@ -14,12 +14,13 @@ use fsderby::analysis::verify::verify;
 use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
-use fsderby::runner::rounds::{Finish, INTERRUPTED, Runner, Watch};
+use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
 use fsderby::store::machine::Machine;
+use fsderby::store::reason::{Loss, Reason};
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder, Run};
-use fsderby::testbeds::{Next, Stamped};
+use fsderby::testbeds::{Fault, Next, Stamped};
 use support::scripted::{Scripted, is_integrity};
 
 const EXPERIMENT: &str = r#"
@@ -162,11 +163,8 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
         let (_kept, run) = compared(testbed);
         assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "{check}");
         let record = run.records.iter().find(|r| r.trial == trial).unwrap();
-        assert!(
-            record.reason.as_ref().unwrap().starts_with(&format!("validity check {check}:")),
-            "{:?}",
-            record.reason
-        );
+        let broken = |reason: &Reason| matches!(reason, Reason::Validity(broken) if broken.name == check);
+        assert!(record.reason.as_ref().is_some_and(broken), "{}", record.why());
         assert!(record.validity.iter().any(|c| c.name == check && c.held == Held::No));
         assert!(record.metrics.is_empty(), "a void trial has raw values and no metrics");
         assert_eq!(verify(&run).wrong, Vec::<String>::new());
@@ -184,9 +182,7 @@ fn caches_that_were_not_dropped_void_a_cold_trial() {
     let plan = Plan { cold: true, ..plan() };
     let (_, run) = carry_out(folder.path(), &plan, &warm, None);
     assert!(
-        run.records
-            .iter()
-            .all(|r| r.outcome == Outcome::Void && r.reason.as_ref().unwrap().contains("validity check cold"))
+        run.records.iter().all(|r| r.outcome == Outcome::Void && r.why().contains("validity check cold"))
     );
     let (_, run) = carry_out(&folder.path().join("good"), &plan, &Scripted::well(), None);
     assert!(run.records.iter().all(|r| r.outcome == Outcome::Done));
@@ -208,9 +204,8 @@ fn reads_that_do_not_reach_the_device_after_a_cold_start_void_the_trial() {
         let (_, run) = carry_out(folder.path(), &plan(), &reading(bytes), None);
         for record in run.records.iter().filter(|r| r.purpose == Purpose::Measure) {
             assert_eq!((record.outcome, record.parts.len()), (outcome, 6), "{:?}", record.reason);
-            let named =
-                record.reason.as_ref().is_none_or(|why| why.starts_with("validity check cold start:"));
-            assert!(named, "{:?}", record.reason);
+            let why = record.why();
+            assert!(why.is_empty() || why.starts_with("validity check cold start:"), "{why}");
             assert_eq!(record.probe("block_io", "bytes_read"), Some(6 * bytes), "the parts' sum");
             assert_eq!(record.probe("block_io", "volatile_cache"), Some(1), "a state is no sum");
         }
@@ -309,40 +304,104 @@ fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem()
     let held = |name: &str| of(name).validity.iter().find(|c| c.name == "survivors").unwrap().held;
     assert_eq!((held("ext4"), held("ext2"), held("xfs")), (Held::Yes, Held::Label, Held::No));
     assert_eq!(outcomes(&run, "r01/maildir-quick/xfs"), [Outcome::Failed], "not repeated");
-    assert!(of("xfs").reason.as_ref().unwrap().contains("2 are missing"));
+    assert!(of("xfs").why().contains("2 are missing"));
     assert_eq!(outcomes(&run, "proof/maildir-quick/xfs"), [Outcome::Done], "an integrity check is not cut");
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
 #[test]
-fn a_failed_step_and_a_lost_agent_are_one_failed_trial_each() {
+fn a_failed_step_is_one_failed_trial() {
     let (_kept, run) = compared(Scripted::altered(|job, mut events| {
-        match job.trial.as_str() {
-            "r01/postmark-quick/ext2" => {
-                let failed = Event::Failed {
-                    step: "work".into(),
-                    operation: "write".into(),
-                    path: "s0/17".into(),
-                    errno: 28,
-                    text: "No space left on device".into(),
-                };
-                events.truncate(12);
-                events.push(Next::Event(Stamped { host_ns: 2_000_000_000, event: failed }));
-            }
-            "r02/postmark-quick/ext4" => events.truncate(6),
-            _ => {}
+        if job.trial == "r01/postmark-quick/ext2" {
+            let failed = Event::Failed {
+                step: "work".into(),
+                operation: "write".into(),
+                path: "s0/17".into(),
+                errno: 28,
+                text: "No space left on device".into(),
+            };
+            events.truncate(12);
+            events.push(Next::Event(Stamped { host_ns: 2_000_000_000, event: failed }));
         }
         events
     }));
-    let reason = |trial: &str| run.records.iter().find(|r| r.trial == trial).unwrap().reason.clone().unwrap();
-    assert_eq!(outcomes(&run, "r01/postmark-quick/ext2"), [Outcome::Failed]);
-    assert_eq!(reason("r01/postmark-quick/ext2"), "work: write of s0/17 failed: No space left on device");
-    assert!(
-        reason("r02/postmark-quick/ext4").starts_with("the agent ended"),
-        "{}",
-        reason("r02/postmark-quick/ext4")
-    );
+    let failed = run.records.iter().find(|r| r.outcome != Outcome::Done).unwrap();
+    assert_eq!(outcomes(&run, "r01/postmark-quick/ext2"), [Outcome::Failed], "not repeated");
+    assert_eq!(failed.why(), "work: write of s0/17 failed: No space left on device");
     assert_eq!(run.current().len(), 18);
+}
+
+/// A testbed that loses the agent of this trial during its mkfs, with this fault, so many times.
+fn losing(trial: &'static str, fault: Option<Fault>, times: u32) -> Scripted {
+    let mut testbed = Scripted::altered(move |job, mut events| {
+        if job.trial == trial && job.attempt <= times {
+            events.truncate(6);
+        }
+        events
+    });
+    testbed.fault = Box::new(move |job| fault.clone().filter(|_| job.trial == trial && job.attempt <= times));
+    testbed
+}
+
+#[test]
+fn a_lost_or_hung_agent_says_nothing_of_its_filesystem_and_is_repeated() {
+    let trial = "r02/postmark-quick/ext4";
+    let hung = Fault::Hung("the guest hung: it said nothing for 480 s".into());
+    let killed = Fault::Lost("QEMU was lost: signal: 9 (SIGKILL)".into());
+    for (fault, is_expected) in [
+        (None, (|reason| matches!(reason, Reason::LostAgent(_))) as fn(&Reason) -> bool),
+        (
+            Some(killed),
+            |reason| matches!(reason, Reason::LostAgent(Loss { how, .. }) if how.contains("signal: 9")),
+        ),
+        (
+            Some(hung),
+            |reason| matches!(reason, Reason::Hung(Loss { during: Some(step), .. }) if step == "make"),
+        ),
+    ] {
+        let (_kept, run) = compared(losing(trial, fault.clone(), 1));
+        assert_eq!(outcomes(&run, trial), [Outcome::Void, Outcome::Done], "{fault:?}");
+        let reason = run.records.iter().find_map(|r| r.reason.as_ref()).unwrap();
+        assert!(is_expected(reason), "{reason}");
+        let (_kept, run) = compared(losing(trial, fault, 9));
+        assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "twice at most");
+    }
+}
+
+#[test]
+fn a_panic_of_the_kernel_that_serves_it_is_a_failure_of_the_filesystem() {
+    let trial = "r02/postmark-quick/ext4";
+    let panic = Fault::Panic("the guest's kernel said: Kernel panic - not syncing".into());
+    let (_kept, run) = compared(losing(trial, Some(panic), 1));
+    assert_eq!(outcomes(&run, trial), [Outcome::Failed], "not repeated");
+    let reason = run.records.iter().find_map(|r| r.reason.clone()).unwrap();
+    assert_eq!(
+        reason.to_string(),
+        "the agent ended during make: the guest's kernel said: Kernel panic - not syncing"
+    );
+}
+
+#[test]
+fn an_integrity_check_that_lost_its_agent_drops_nobody() {
+    let trial = "proof/postmark-quick/ext4";
+    let (_kept, run) = compared(losing(trial, None, 9));
+    assert_eq!(outcomes(&run, trial), [Outcome::Void; 3]);
+    assert_eq!(outcomes(&run, "r01/postmark-quick/ext4"), [Outcome::Done]);
+}
+
+#[test]
+fn what_was_tried_thrice_under_the_wrong_conditions_is_not_tried_again_on_resume() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = "r01/postmark-quick/ext4";
+    let large = Scripted::event(move |job, event| match event {
+        Event::Probe { name, raw } if name == "memory" && job.trial == trial => {
+            raw.insert("peak_bytes".into(), 1 << 40);
+        }
+        _ => {}
+    });
+    carry_out(folder.path(), &plan(), &large, None);
+    let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    assert_eq!(outcomes(&run, trial), [Outcome::Void; 3]);
 }
 
 #[test]
@@ -353,7 +412,7 @@ fn an_interrupted_round_is_repeated_whole() {
     let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), Some(&second));
     assert_eq!(finish, Finish { rounds: 1, interrupted: true });
     let last = run.records.last().unwrap();
-    assert_eq!((last.outcome, last.reason.as_deref()), (Outcome::Void, Some(INTERRUPTED)));
+    assert_eq!((last.outcome, &last.reason), (Outcome::Void, &Some(Reason::Interrupted)));
     let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
     let first = plan.round(2).next().unwrap().name();
@@ -435,7 +494,7 @@ fn the_command_that_a_look_prints_leads_to_more_than_a_look() {
 }
 
 #[test]
-fn what_cannot_be_launched_is_one_failed_trial_once_others_were_launched() {
+fn what_cannot_be_launched_is_one_void_trial_once_others_were_and_resume_repeats_it() {
     let plan = plan();
     let full = plan.round(1).nth(1).unwrap().name();
     let mut testbed = Scripted::well();
@@ -444,11 +503,13 @@ fn what_cannot_be_launched_is_one_failed_trial_once_others_were_launched() {
     let folder = tempfile::tempdir().unwrap();
     let (finish, run) = carry_out(folder.path(), &plan, &testbed, None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    assert_eq!(outcomes(&run, &full), [Outcome::Failed]);
-    let reason = run.records.iter().find(|r| r.trial == full).unwrap().reason.as_deref().unwrap();
-    assert_eq!(reason, "it could not be launched: no space in /var/tmp");
+    assert_eq!(outcomes(&run, &full), [Outcome::Void; 3]);
+    let why = run.records.iter().find(|r| r.trial == full).unwrap().why();
+    assert_eq!(why, "it could not be launched: no space in /var/tmp");
     assert_eq!(run.current().iter().filter(|r| r.outcome == Outcome::Done).count(), 17);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let (_, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
+    assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::fold::{Fold, Folded};
 use super::jobs::Trial;
 use super::plan::Plan;
-use super::rounds::INTERRUPTED;
 use crate::agent::protocol::{Event, Job};
+use crate::store::reason::Reason;
 use crate::store::record::{Circumstances, ClockKind};
 use crate::testbeds::{Ended, Launched, Next, Testbed};
 
@@ -59,8 +59,8 @@ impl Launcher<'_> {
         let mut heard = Instant::now();
         loop {
             if (self.stop)() {
-                if !fold.is_done() {
-                    fold.void(INTERRUPTED);
+                if !fold.is_over() {
+                    fold.is(Reason::Interrupted);
                 }
                 launched.stop();
             }
@@ -74,7 +74,7 @@ impl Launcher<'_> {
                     }
                     fold.event(stamped);
                 }
-                Next::Damaged(what) => fold.void(what),
+                Next::Damaged(what) => fold.is(Reason::DamagedEvent { what }),
                 Next::Quiet if in_virtual_time || heard.elapsed() < SILENCE => {}
                 Next::Quiet => {
                     fold.hung(SILENCE);
@@ -89,7 +89,7 @@ impl Launcher<'_> {
     pub fn not_launched(&self, attempt: &Attempt<'_>, why: &anyhow::Error) -> Folded {
         let job = self.job(attempt);
         let mut fold = Fold::new(&attempt.trial, &job, self.testbed.name(), self.testbed.traits());
-        fold.fail(format!("it could not be launched: {why:#}"));
+        fold.is(Reason::Launch { why: format!("{why:#}") });
         fold.finish(Ended::default(), Stopwatch::start().stop())
     }
 

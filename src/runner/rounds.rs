@@ -11,14 +11,13 @@ use super::plan::{Plan, Rounds};
 use super::side_by_side::{Hear, side_by_side};
 use super::skips::Skip;
 use crate::agent::protocol::Purpose;
+use crate::store::reason::Reason;
 use crate::store::record::{Outcome, Record};
 use crate::store::{Attached, Folder, Run};
 use crate::testbeds::Testbed;
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
-/// Why a trial is void that Ctrl-C ended; a resumed run repeats it.
-pub const INTERRUPTED: &str = "interrupted";
 
 /// Somebody who looks on. Measuring code prints nothing; this is how others hear of it.
 pub trait Watch: Send {
@@ -111,7 +110,7 @@ impl<'a> Runner<'a> {
             let (Some(candidate), Some(work)) = (candidate, work) else { continue };
             let trial = Trial { purpose: Purpose::Integrity, round: 0, order: 0, candidate, work };
             let mut record = self.blank(&trial, 1);
-            (record.trial, record.reason) = (name, Some(skip.reason.clone()));
+            (record.trial, record.reason) = (name, Some(Reason::Skipped { text: skip.reason.clone() }));
             self.store(Folded { record, attached: Attached::default() }, history)?;
         }
         Ok(())
@@ -220,8 +219,8 @@ impl Hear for Pass<'_, '_> {
 /// What has happened so far, in this process and before it.
 #[derive(Default)]
 struct History {
-    /// Of each trial: how many attempts, and how the last one ended.
-    last: HashMap<String, (u32, Outcome)>,
+    /// Of each trial: how many attempts, and why the last one was not done.
+    last: HashMap<String, (u32, Option<Reason>)>,
     failed_checks: HashSet<(String, String)>,
     /// How many trials of rounds there were, and the host's time for all of them.
     measured: u32,
@@ -240,7 +239,7 @@ impl History {
     }
 
     fn add(&mut self, record: &Record) {
-        self.last.insert(record.trial.clone(), (record.attempt, record.outcome));
+        self.last.insert(record.trial.clone(), (record.attempt, record.reason.clone()));
         if record.purpose == Purpose::Measure {
             self.measured += 1;
             self.measuring += Duration::from_nanos(record.circumstances.host_ns);
@@ -254,9 +253,14 @@ impl History {
         self.last.get(trial).map_or(0, |(attempt, ..)| *attempt)
     }
 
-    /// Nothing more is to be done about this trial.
+    /// Nothing more is to be done about this trial. One that was void is tried again by each resumed run, unless it was carried
+    /// out so often and always under the wrong conditions.
     fn is_settled(&self, trial: &str) -> bool {
-        self.last.get(trial).is_some_and(|(_, outcome)| *outcome != Outcome::Void)
+        match self.last.get(trial) {
+            None => false,
+            Some((attempts, Some(Reason::Validity(_)))) => *attempts > REPEATS,
+            Some((_, reason)) => reason.as_ref().is_none_or(|reason| reason.outcome() != Outcome::Void),
+        }
     }
 
     fn failed_its_check(&self, trial: &Trial<'_>) -> bool {

@@ -15,6 +15,7 @@
 mod folder;
 pub mod lines;
 pub mod machine;
+pub mod reason;
 pub mod record;
 
 pub use folder::{Attached, Folder, read};

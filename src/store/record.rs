@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::reason::Reason;
 use crate::agent::protocol::{Dev, Purpose, Space, Stepped, Survivors, Tree, WorkSpec};
 use crate::filesystems::{Mounted, Variant};
 use crate::metric::{Metric, Of};
@@ -11,7 +12,7 @@ use crate::units::Bytes;
 use crate::workloads::{Amount, Phase};
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
 ///
@@ -22,7 +23,7 @@ pub struct Record {
     pub schema: u32,
     /// `r03/postmark-quick/no atime`: round, workload, label.
     pub trial: String,
-    /// 1, 2 or 3; with `trial` the key of a record.
+    /// From 1; with `trial` the key of a record.
     pub attempt: u32,
     pub purpose: Purpose,
     /// 0 for an integrity check, else from 1.
@@ -53,9 +54,9 @@ pub struct Record {
     /// How far a figure may be believed on this testbed.
     pub fidelity: Fidelity,
     pub outcome: Outcome,
-    /// Why it is not `done`; one sentence or two, with what to try.
+    /// Why it is not `done`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounted: Option<Mounted>,
     /// In the order in which they ended.
@@ -97,11 +98,11 @@ pub struct Record {
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Done,
-    /// The filesystem, a tool or the workload failed. Not repeated.
+    /// The filesystem, its kernel, a tool or the workload failed. Not repeated.
     Failed,
     /// Absent on this machine, or unable to do this work.
     Skipped,
-    /// A validity check failed or the trial was interrupted: the figures say nothing. Repeated, twice at most.
+    /// The conditions did not hold, or agent or machine were lost: nothing is said about the filesystem. Repeated, twice at most.
     Void,
 }
 
@@ -207,6 +208,11 @@ pub struct Circumstances {
 }
 
 impl Record {
+    /// Why it is not `done`: one sentence or two, with what to try; empty where it is.
+    pub fn why(&self) -> String {
+        self.reason.as_ref().map_or(String::new(), Reason::to_string)
+    }
+
     /// A hash of all that decides the figures, in virtual time, where nothing else does.
     pub fn fingerprint(&self) -> Option<String> {
         if self.clock != ClockKind::Virtual || self.provenance.is_empty() {

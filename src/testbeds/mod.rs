@@ -133,12 +133,24 @@ pub struct Stamped {
 /// How an agent ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// `exit code 3`, `signal 9`; empty for a good end.
-    pub fault: String,
+    pub fault: Option<Fault>,
     /// All lines that it wrote to its standard error or console.
     pub console: Vec<String>,
     /// What a modelled disk did, request after request; see [`crate::storage::disk::request`].
     pub requests: Vec<u8>,
+}
+
+/// What was wrong with an agent's end, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// `exit code 3`, `killed by signal 9`.
+    Lost(String),
+    /// It or its machine said or did nothing for too long.
+    Hung(String),
+    /// Its machine's kernel could not go on.
+    Panic(String),
+    /// Its machine could not be started.
+    Launch(String),
 }
 
 impl Ended {

@@ -11,7 +11,9 @@ use fsderby::agent::protocol::{
 };
 use fsderby::filesystems::{KernelNeed, Mounted};
 use fsderby::store::record::{ClockKind, Fidelity};
-use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
+use fsderby::testbeds::{
+    Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits,
+};
 use fsderby::units::Bytes;
 use fsderby::workloads::{Phase, Until};
 
@@ -21,12 +23,16 @@ pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
 /// Says why a job cannot be launched, where it cannot.
 pub type Refuse = dyn Fn(&Job) -> Option<String> + Sync;
 
+/// Says how a job's agent ends, where it does not end well.
+pub type Fails = dyn Fn(&Job) -> Option<Fault> + Sync;
+
 pub struct Scripted {
     pub alter: Box<Alter>,
     /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
     /// Why a job cannot be launched.
     pub refuse: Box<Refuse>,
+    pub fault: Box<Fails>,
     /// The trials that were launched, by name.
     pub launched: Mutex<Vec<String>>,
     /// What is set when this trial begins, as Ctrl-C would.
@@ -44,6 +50,7 @@ impl Scripted {
             alter: Box::new(alter),
             console: Vec::new(),
             refuse: Box::new(|_| None),
+            fault: Box::new(|_| None),
             launched: Mutex::default(),
             interrupt: Mutex::default(),
         }
@@ -104,7 +111,7 @@ impl Testbed for Scripted {
         self.launched.lock().unwrap().push(job.trial.clone());
         let events = (self.alter)(job, script(job)).into();
         let (console, interrupt) = (self.console.clone(), self.interrupt.lock().unwrap().clone());
-        Ok(Box::new(Playing { events, console, interrupt }))
+        Ok(Box::new(Playing { events, console, interrupt, fault: (self.fault)(job) }))
     }
 }
 
@@ -112,6 +119,7 @@ struct Playing {
     events: VecDeque<Next>,
     console: Vec<String>,
     interrupt: Option<(String, Arc<AtomicBool>)>,
+    fault: Option<Fault>,
 }
 
 impl Launched for Playing {
@@ -130,7 +138,7 @@ impl Launched for Playing {
     }
 
     fn end(self: Box<Self>) -> Ended {
-        Ended { console: self.console, ..Ended::default() }
+        Ended { fault: self.fault, console: self.console, ..Ended::default() }
     }
 }
 
