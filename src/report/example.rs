@@ -17,6 +17,7 @@ use crate::metric::{Better, Metric, Of};
 use crate::runner::plan::{Candidate, Plan, PlannedWork, Rounds};
 use crate::store::Run;
 use crate::store::machine::{Build, Disk, Machine, Tool};
+use crate::store::reason::Reason;
 use crate::store::record::*;
 use crate::story::Story;
 use crate::units::{Bytes, GIB, MIB, Percent};
@@ -154,7 +155,6 @@ fn plan(rounds: u32) -> Plan {
         image: ImageState::Allocated,
         cold: true,
         power_cut: None,
-        trials_per_boot: 1,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -296,15 +296,14 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             load: 0.25,
             steal_ns: 0,
             clock_drift_ns: 0,
-            launch: None,
         },
         previous: String::new(),
     }
 }
 
 fn without_result(record: Record, outcome: Outcome, why: &str) -> Record {
-    let metrics = Vec::new();
-    Record { outcome, reason: Some(why.into()), metrics, histograms: Vec::new(), ..record }
+    let reason = Some(Reason::Skipped { text: why.into() });
+    Record { outcome, reason, metrics: Vec::new(), histograms: Vec::new(), ..record }
 }
 
 fn proof(plan: &Plan) -> Record {

@@ -397,7 +397,7 @@ fn trial(record: &Record, values: Vec<String>) -> TrialLine {
         load: format!("{:.2}", record.circumstances.load),
         seed: record.workload_seed,
         values,
-        reason: record.reason.clone().unwrap_or_default(),
+        reason: record.why(),
     }
 }
 
@@ -407,6 +407,7 @@ mod tests {
 
     use super::super::example;
     use super::*;
+    use crate::store::reason::Reason;
 
     fn page_of(example: &example::Example) -> String {
         page(&example.report()).expect("the page renders")
@@ -499,7 +500,7 @@ mod tests {
         example.run.plan.candidates[0].label = hostile.into();
         for record in example.run.records.iter_mut().filter(|r| r.filesystem == "alderfs") {
             record.filesystem = hostile.into();
-            record.reason = Some(hostile.into());
+            record.reason = Some(Reason::Skipped { text: hostile.into() });
         }
         let page = page_of(&example);
         assert!(!page.contains("<script"));

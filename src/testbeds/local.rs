@@ -11,7 +11,7 @@ use anyhow::Context;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::stream::Events;
-use super::{Ended, Launched, Missing, Next};
+use super::{Ended, Fault, Launched, Missing, Next};
 use crate::agent::clean_up;
 use crate::agent::protocol::Job;
 use crate::filesystems::KernelNeed;
@@ -54,18 +54,18 @@ impl Launched for LocalAgent {
     fn end(mut self: Box<Self>) -> Ended {
         self.lifeline = None;
         let fault = match self.child.wait() {
-            Ok(status) if status.success() => String::new(),
-            Ok(status) => how(status),
-            Err(e) => e.to_string(),
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(how(status)),
+            Err(e) => Some(e.to_string()),
         };
-        if !fault.is_empty() {
+        if fault.is_some() {
             // The supervisor has done so, unless it was what was killed.
             clean_up(&self.job);
         }
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
         let console = text.lines().map(str::to_owned).collect();
-        Ended { fault, console, ..Ended::default() }
+        Ended { fault: fault.map(Fault::Lost), console, ..Ended::default() }
     }
 }
 
