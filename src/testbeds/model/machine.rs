@@ -12,8 +12,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use super::super::vm::machine::{in_memory, mishap, shown};
 use crate::agent::Mishap;
+use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk::layout::Layout;
-use crate::units::{Bytes, MIB};
 
 /// One instruction takes 2^shift nanoseconds.
 pub const FASTEST: u32 = 1000;

@@ -14,7 +14,7 @@ use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::agent::{Mishap, PORT};
-use crate::units::{Bytes, MIB};
+use crate::schema::units::{Bytes, MIB};
 
 /// The program, of Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";
