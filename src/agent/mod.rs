@@ -26,7 +26,7 @@ mod worker;
 
 pub use init::{Mishap, PORT, main as init_main};
 pub use site::image;
-pub use supervisor::{clean_up, main as supervisor_main, remove_what_dead_runs_left};
+pub use supervisor::{STUCK, clean_up, main as supervisor_main, remove_what_dead_runs_left};
 pub use worker::main as worker_main;
 
 use std::io;
