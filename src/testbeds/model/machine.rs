@@ -62,7 +62,8 @@ impl Machine<'_> {
             .try_for_each(|part| initramfs.write_all(part))
             .context("there is too little memory")?;
         let mut steady = in_memory("steady")?;
-        steady.write_all(fsderby_sys::steady::LIBRARY).context("there is too little memory")?;
+        let library = fsderby_sys::steady::LIBRARY.context("virtual time needs an x86-64 machine")?;
+        steady.write_all(library).context("there is too little memory")?;
         memory.set_len(self.layout.file().0).context("the guest's memory could not be made")?;
         let mut command = tied_command(self.qemu);
         let mut inherited = Inherited::default();
