@@ -159,6 +159,7 @@ fn every_file_with_an_implementation_has_a_row() {
 fn measuring_code_prints_nothing() {
     let allowed = [
         ("src/agent/supervisor.rs", "eprintln!(\"the agent could not go on"),
+        ("src/agent/supervisor.rs", "eprintln!(\"the agent does not die"),
         ("src/agent/worker.rs", "println!(\"{READY}\")"),
     ];
     let mut found = Vec::new();

@@ -27,7 +27,7 @@ mod worker;
 
 pub use init::{PORT, main as init_main};
 pub use mishap::Mishap;
-pub use supervisor::{clean_up, main as supervisor_main, remove_what_dead_runs_left};
+pub use supervisor::{STUCK, clean_up, main as supervisor_main, remove_what_dead_runs_left};
 pub use worker::main as worker_main;
 
 pub use crate::host::{StepError, monotonic_ns};

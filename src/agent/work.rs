@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
+use fsderby_sys::inherit::Inherited;
 use fsderby_sys::process::{End, tied_command};
 use fsderby_sys::shared::{Progress, SharedProgress};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -47,6 +48,9 @@ impl Worker {
         let mut command = tied_command("/proc/self/exe");
         command.arg("worker").current_dir(start.place);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone().map_err(fault)?);
+        let mut inherited = Inherited::default();
+        let shared = inherited.path(progress.descriptor()).map_err(fault)?;
+        inherited.hand_to(&mut command);
         let mut child = command.spawn().map_err(fault)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (Some(input), Some(output)) = (input, output) else {
@@ -65,7 +69,7 @@ impl Worker {
             seed: start.seed,
             until: start.until,
             memory_group: start.memory_group,
-            progress: format!("/proc/self/fd/{}", worker.progress.descriptor().as_raw_fd()).into(),
+            progress: shared.into(),
         };
         worker.say(&serde_json::to_string(&orders).map_err(|e| fault(e.into()))?).map_err(fault)?;
         let word = worker.hear().map_err(fault)?;

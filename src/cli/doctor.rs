@@ -130,7 +130,7 @@ fn guests() -> Finding {
 
 /// A dynamic binary cannot serve as a guest's init.
 fn binary() -> Finding {
-    const INTERPRETER: &[u8] = b"/lib64/ld-linux";
+    const INTERPRETER: &[u8] = b"/ld-linux";
     let head = std::fs::read("/proc/self/exe").unwrap_or_default();
     let dynamic = head
         .iter()

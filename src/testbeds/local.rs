@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::stream::Events;
 use super::{Ended, Fault, Launched, Missing, Next};
-use crate::agent::clean_up;
+use crate::agent::{STUCK, clean_up};
 use crate::filesystems::KernelNeed;
 use crate::host::programs;
 use crate::schema::job::Job;
@@ -53,15 +53,17 @@ impl Launched for LocalAgent {
 
     fn end(mut self: Box<Self>) -> Ended {
         self.lifeline = None;
-        let fault = match self.child.wait() {
+        let ended = self.child.wait();
+        let code = ended.as_ref().ok().and_then(ExitStatus::code);
+        // The supervisor has done so, unless it was what was killed, or could not.
+        if !code.is_some_and(|code| [0, i32::from(STUCK)].contains(&code)) {
+            clean_up(&self.job);
+        }
+        let fault = match ended {
             Ok(status) if status.success() => None,
             Ok(status) => Some(how(status)),
             Err(e) => Some(e.to_string()),
         };
-        if fault.is_some() {
-            // The supervisor has done so, unless it was what was killed.
-            clean_up(&self.job);
-        }
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
         let console = text.lines().map(str::to_owned).collect();
@@ -72,6 +74,7 @@ impl Launched for LocalAgent {
 /// A supervisor ends as its agent did; of a signal's number it makes an exit code as shells do.
 fn how(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
+        (None, Some(code)) if code == i32::from(STUCK) => "killed, without effect".into(),
         (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
         (None, Some(code)) => format!("exit code {code}"),
         (signal, _) => format!("its supervisor was killed by signal {}", signal.unwrap_or(0)),
