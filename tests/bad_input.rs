@@ -359,6 +359,27 @@ fn results_that_cannot_be_stored_are_said_with_a_remedy() {
     desk.refused(&said, MISSING, &["report.html: No space left", "try: make room, then fsderby report"]);
 }
 
+/// ntfs-3g cannot rename without replacing, which some shared storage cannot either.
+#[test]
+fn results_are_stored_where_a_rename_may_always_replace() {
+    let has_tools = ["mkntfs", "ntfs-3g"].iter().all(|tool| fsderby::host::programs::find(tool).is_some());
+    if !is_root() || !has_tools || !Path::new("/dev/fuse").exists() {
+        return skipped("results on ntfs-3g", "there is no ntfs-3g, or no root");
+    }
+    let desk = Desk::new();
+    fs::create_dir(desk.path("results")).unwrap();
+    fs::File::create(desk.path("image")).unwrap().set_len(8 << 20).unwrap();
+    let mount = "mkntfs -qF image >&2; ntfs-3g image results";
+    let arguments = on_directory(&desk, "results/run");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let said = desk.say_after(mount, &arguments);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let said = desk.say_after("ntfs-3g image results", &["verify", "results/run"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let said = desk.say_after("ntfs-3g image results", &arguments);
+    desk.refused(&said, USAGE, &["exists already"]);
+}
+
 #[test]
 fn an_image_too_small_for_a_kind_is_refused_where_it_is_named_and_skipped_among_all() {
     if !has_loop("small images") {

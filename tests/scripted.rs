@@ -13,7 +13,7 @@ use fsderby::agent::protocol::{At, Event, Purpose};
 use fsderby::analysis::verify::verify;
 use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::plan::{Plan, Rounds};
+use fsderby::runner::plan::{Candidate, Plan, Rounds};
 use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
 use fsderby::store::machine::Machine;
@@ -566,6 +566,32 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
     assert_eq!(finish.rounds, 2);
     assert_eq!(run.current().len(), 18);
     assert_eq!((run.torn.len(), verify(&run).wrong.len()), (1, 0), "the torn line stays, noted");
+}
+
+#[test]
+fn labels_that_differ_in_signs_alone_have_files_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan();
+    for (candidate, label) in plan.candidates.iter_mut().zip(["日誌", "慢速", "A.b"]) {
+        candidate.label = label.into();
+    }
+    plan.candidates
+        .extend(["a_b", "a b"].map(|label| Candidate { label: label.into(), ..plan.candidates[0].clone() }));
+    let (_, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
+    let found = verify(&run);
+    assert_eq!((found.wrong, found.histograms), (Vec::new(), 2 * 5 * 3));
+}
+
+#[test]
+fn a_run_that_another_process_writes_to_is_not_even_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let held = Folder::create(&path, &plan(), &Machine::default()).unwrap();
+    std::fs::write(path.join("plan.toml"), "half a pl").unwrap();
+    let error = Folder::open(&path).unwrap_err().to_string();
+    assert!(error.contains("another fsderby is writing to"), "{error}");
+    drop(held);
+    assert!(Folder::open(&path).unwrap_err().to_string().contains("plan.toml is damaged"));
 }
 
 #[test]
