@@ -14,11 +14,12 @@ use fsderby::analysis::verify::verify;
 use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Candidate, Plan, Rounds};
+use fsderby::runner::rerun;
 use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
 use fsderby::store::machine::Machine;
 use fsderby::store::reason::{Loss, Reason};
-use fsderby::store::record::{Held, Outcome, Record};
+use fsderby::store::record::{ClockKind, Held, Outcome, Record};
 use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::{Fault, Next, Stamped};
 use support::scripted::{Scripted, is_integrity};
@@ -592,6 +593,20 @@ fn a_run_that_another_process_writes_to_is_not_even_read() {
     assert!(error.contains("another fsderby is writing to"), "{error}");
     drop(held);
     assert!(Folder::open(&path).unwrap_err().to_string().contains("plan.toml is damaged"));
+}
+
+#[test]
+fn a_trial_that_was_repeated_is_run_again_only_as_it_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let second = plan().round(2).nth(1).unwrap().name();
+    carry_out(folder.path(), &plan(), &Scripted::well(), Some(&second));
+    let (_, mut run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    for record in &mut run.records {
+        record.clock = ClockKind::Virtual;
+        record.provenance.insert("kernel".into(), "00".into());
+    }
+    assert_eq!(run.records.iter().filter(|r| r.outcome == Outcome::Done).count(), 19);
+    assert_eq!(rerun::candidates(&run).len(), 18);
 }
 
 #[test]

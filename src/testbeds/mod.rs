@@ -46,6 +46,7 @@ pub trait Testbed: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
+    /// Pure: what must be looked at for it was when the testbed was asked whether it is [`Testbed::ready`].
     fn device(&self, moment: &Moment) -> Dev;
     /// Release and build of the kernel where it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {

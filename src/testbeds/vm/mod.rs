@@ -89,6 +89,8 @@ pub struct Vm {
     pub silence: Duration,
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
+    /// Whether images can be kept out of the host's page cache; looked at with all that makes the testbed ready.
+    direct: OnceLock<bool>,
     /// What was found of programs that guests are to run, by their names.
     tools: Mutex<HashMap<String, Result<(), Missing>>>,
     bases: Bases,
@@ -111,6 +113,7 @@ impl Default for Vm {
             silence: SILENCE,
             mishap: None,
             found: OnceLock::new(),
+            direct: OnceLock::new(),
             tools: Mutex::default(),
             bases: Bases::new(&BOOT),
         }
@@ -180,7 +183,12 @@ impl Testbed for Vm {
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
-        local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")
+        local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")?;
+        self.direct.get_or_init(|| {
+            let image = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB));
+            image.is_ok_and(|image| machine::make_direct(&image))
+        });
+        Ok(())
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
@@ -193,13 +201,11 @@ impl Testbed for Vm {
     }
 
     fn device(&self, moment: &Moment) -> Dev {
-        let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
-            .is_ok_and(|image| machine::make_direct(&image));
         Dev::Block {
             path: machine::DISK.into(),
             folder: self.images.display().to_string(),
             state: moment.image,
-            direct,
+            direct: self.direct.get().copied().unwrap_or_default(),
         }
     }
 
