@@ -10,7 +10,6 @@ pub mod exit;
 pub mod filesystems;
 pub mod guest;
 pub mod host;
-pub mod metric;
 pub mod mistakes;
 pub mod names;
 pub mod probes;
@@ -18,7 +17,8 @@ pub mod report;
 pub mod runner;
 pub mod storage;
 pub mod store;
-pub mod story;
 pub mod testbeds;
-pub mod units;
 pub mod workloads;
+
+pub use fsderby_schema as schema;
+pub use fsderby_schema::{metric, story, units};

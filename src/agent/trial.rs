@@ -163,7 +163,7 @@ impl Hands<'_> {
 
     fn command(&mut self, argv: &[String], good: &[i32]) -> Outcome {
         let argv = self.site()?.expand(argv);
-        let ran = tools::run(&argv, self.limit(), &mut |_| {})?;
+        let ran = tools::run(&argv, self.limit())?;
         if !good.contains(&ran.status) {
             let text = format!("exit code {} of '{}': {}", ran.status, argv.join(" "), ran.last);
             return Err(StepError::new("run", &argv[0], text));
@@ -268,7 +268,7 @@ impl Hands<'_> {
                 written = tell.send(&Event::Tick { done, total, clock_ns: monotonic_ns() });
             }
         };
-        let outcome = worker.go(self.limit(), every, &mut tick, &mut |_| {});
+        let outcome = worker.go(self.limit(), every, &mut tick);
         written?;
         Ok(match outcome {
             Err(e) => Err(e),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use fsderby_sys::process::{End, Reaped, tied_command};
+use fsderby_sys::process::{End, tied_command};
 use fsderby_sys::shared::{Progress, SharedProgress};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -78,7 +78,6 @@ impl Worker {
         limit: Duration,
         every: Option<Duration>,
         tick: &mut dyn FnMut(&Progress),
-        bystander: &mut dyn FnMut(Reaped),
     ) -> Result<Told, StepError> {
         let fault = |e: io::Error| StepError::io("run", "the workload", e);
         let begin = Instant::now();
@@ -98,7 +97,7 @@ impl Worker {
         }
         let line = self.hear().map_err(fault)?;
         let Ok(told) = serde_json::from_str(&line) else { return Err(self.died("run")) };
-        tools::wait(self.child.id(), begin, limit.max(begin.elapsed() + Duration::from_secs(5)), bystander)?;
+        tools::wait(self.child.id(), begin, limit.max(begin.elapsed() + Duration::from_secs(5)))?;
         Ok(told)
     }
 
@@ -130,7 +129,7 @@ impl Worker {
 
     /// Its last words, and how it ended.
     fn died(&mut self, operation: &str) -> StepError {
-        let ended = tools::wait(self.child.id(), Instant::now(), Duration::from_secs(5), &mut |_| {});
+        let ended = tools::wait(self.child.id(), Instant::now(), Duration::from_secs(5));
         let mut words = String::new();
         let _ = self.errors.rewind().and_then(|()| self.errors.read_to_string(&mut words));
         let how = match ended.map(|r| r.end) {

@@ -94,6 +94,9 @@ pub struct Arguments {
     /// How many trials run at a time, in virtual time only: all CPUs unless said otherwise
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
+    /// The program that guests run as their agent, in place of this one
+    #[arg(long, value_name = "FILE", hide = true)]
+    agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut", "trials_per_boot"])]
     resume: Option<PathBuf>,
@@ -133,7 +136,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
         None => {
             let experiment = experiment(&arguments)?;
-            let testbed = testbed(&experiment)?;
+            let mut testbed = testbed(&experiment)?;
+            if let Some(agent) = &arguments.agent {
+                testbed.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
+            }
             let jobs = jobs(arguments.jobs, &*testbed)?;
             let plan = experiment.plan(testbed.name(), now_seed())?;
             let plan = if testbed.traits().makes_filesystem { plan } else { as_mounted(plan, &*testbed) };

@@ -21,13 +21,15 @@ mod xfs;
 
 use std::ops::RangeInclusive;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::story::Story;
 use crate::units::Bytes;
 
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::confirm_type_and_options;
+
+pub use crate::schema::setup::{Argv, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Variant};
 
 /// Every kind, in the order in which `fsderby list filesystems` shows them.
 pub static TABLE: &[&dyn Filesystem] = &[
@@ -48,14 +50,6 @@ pub static TABLE: &[&dyn Filesystem] = &[
     &f2fs::F2fs,
     &nilfs::Nilfs2,
 ];
-
-/// In a command line: the device, which the agent knows only when the testbed is there.
-pub const DEVICE: &str = "{device}";
-/// In a command line: the folder to mount on.
-pub const MOUNTPOINT: &str = "{mountpoint}";
-
-/// A command and its arguments, not yet tied to a device: see [`DEVICE`] and [`MOUNTPOINT`].
-pub type Argv = Vec<String>;
 
 pub trait Filesystem: Sync {
     /// As the user types it: `ext3-journal`.
@@ -96,21 +90,6 @@ pub trait Filesystem: Sync {
     }
 }
 
-/// How a kind is entered into an experiment, beyond its defaults. A user's variant is data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Variant {
-    /// Further arguments of mkfs, after the kind's own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mkfs: Vec<String>,
-    /// Further mount options.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mount: Vec<String>,
-    /// Made as another kind first and then converted; only where [`Capabilities::conversion`] says so.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub conversion: bool,
-}
-
 /// What of mkfs and mount belongs to the kind itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed {
@@ -131,62 +110,8 @@ pub struct KernelNeed {
     pub modules: &'static [&'static str],
 }
 
-/// How to mount it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mount {
-    /// By the kernel's own call.
-    Syscall { fstype: String, options: Vec<String> },
-    /// By a program, with [`DEVICE`] and [`MOUNTPOINT`] in it; a FUSE daemon stays behind. `fstype` and `options` are
-    /// what is asked for, to compare with what is seen.
-    Command { argv: Argv, fstype: String, options: Vec<String> },
-}
-
-impl Mount {
-    pub fn fstype(&self) -> &str {
-        match self {
-            Mount::Syscall { fstype, .. } | Mount::Command { fstype, .. } => fstype,
-        }
-    }
-
-    pub fn options(&self) -> &[String] {
-        match self {
-            Mount::Syscall { options, .. } | Mount::Command { options, .. } => options,
-        }
-    }
-}
-
-/// What *was* mounted, from mountinfo, and who serves it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mounted {
-    pub source: String,
-    pub fstype: String,
-    /// The module or kernel driver that serves this type, as far as it can be seen.
-    pub driver: String,
-    /// Mount options and superblock options of mountinfo, joined.
-    pub options: Vec<String>,
-}
-
-/// A check and what its exit codes mean.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
-    pub argv: Argv,
-    /// Exit codes that say "consistent".
-    pub clean: Vec<i32>,
-    pub depth: Depth,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Depth {
-    /// Every structure is walked.
-    Full,
-    /// Only a few are looked at; a clean answer says little.
-    Shallow,
-}
-
 /// What an administrator does after a power cut: `repair` first where it is not empty, then mount.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Recovery {
     /// Run in order before the mount.
     pub repair: Vec<Check>,

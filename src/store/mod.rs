@@ -14,9 +14,9 @@
 
 mod folder;
 pub mod lines;
-pub mod machine;
 pub mod record;
 
+pub use crate::schema::machine;
 pub use folder::{Attached, Folder, read};
 
 use std::collections::HashMap;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::protocol::{Dev, Purpose, Space, Stepped, Survivors, Tree, WorkSpec};
 use crate::filesystems::{Mounted, Variant};
 use crate::metric::{Metric, Of};
+pub use crate::schema::setup::{ClockKind, Fidelity};
 use crate::units::Bytes;
 use crate::workloads::{Amount, Phase};
 
@@ -113,41 +114,6 @@ impl Outcome {
             Outcome::Skipped => "skipped",
             Outcome::Void => "void",
         }
-    }
-}
-
-/// Whose clock the nanoseconds are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClockKind {
-    Host,
-    /// A virtual machine's, compared with the host's over each launch.
-    Guest,
-    /// A virtual machine's that counts instructions: no other clock is in its reach.
-    Virtual,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fidelity {
-    /// This machine's own CPU and kernel; the disk is a file on the host's filesystem.
-    Loop,
-    /// This machine's own CPU, kernel and disk, with whatever else uses them.
-    Directory,
-    /// A virtual machine on this machine's own CPU, with a kernel of its own; the disk is a file on the host's filesystem.
-    VmKvm,
-    /// The same on an emulated CPU, on which no time says anything about a real one.
-    VmEmulated,
-    /// A modelled disk in virtual time: times are those of the model, the same on every machine.
-    Model,
-    /// The same with a disk so fast that what its server costs on the guest's CPU passes for the disk's: no time is its own.
-    FloorBound,
-}
-
-impl Fidelity {
-    /// Whether times measured there say anything about a real machine.
-    pub fn times_count(self) -> bool {
-        !matches!(self, Fidelity::VmEmulated | Fidelity::FloorBound)
     }
 }
 

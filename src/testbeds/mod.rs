@@ -55,6 +55,11 @@ pub trait Testbed: Sync {
     fn programs(&self) -> &'static [&'static str] {
         &[]
     }
+    /// Has guests run this program as their agent in place of our own: a new host with an older agent must repeat what that
+    /// agent did.
+    fn take_agent(&mut self, _agent: &Path) -> Result<(), Missing> {
+        Err(Missing { what: format!("{} has no guests", self.name()), try_this: "--on vm or model:DISK".into() })
+    }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
     /// Starts an agent with these jobs, which it carries out in their order; each one's events are between its `trial` and

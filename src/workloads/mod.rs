@@ -6,7 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::Table;
 
 use crate::metric::Metric;
@@ -18,6 +18,10 @@ pub mod postmark;
 pub mod published;
 
 pub use fsderby_sys::shared::Progress;
+
+pub use crate::schema::event::Phase;
+pub use crate::schema::job::Until;
+pub use crate::schema::work::{Amount, LiveFile};
 
 /// Every workload engine.
 pub static TABLE: &[&dyn Workload] = &[
@@ -84,44 +88,12 @@ pub struct Needs {
     pub largest_file: Bytes,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Amount {
-    pub files_peak: u64,
-    pub bytes_read: u64,
-    pub bytes_written: u64,
-    /// Most that is live at one time: what must fit into the filesystem, and what is compared with the memory.
-    pub bytes_peak: u64,
-}
-
-/// How far the work goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Until {
-    /// To its end.
-    End,
-    /// Only until its files are there, for an integrity check that they are what was written.
-    Live,
-    /// Until so many operations are done, and not one more: see [`Work::operations`].
-    Operation(u64),
-    /// This part alone, counted from 0, where those before it are done: see [`Work::parts`].
-    Part(u32),
-}
-
 /// Work with everything at hand: what follows is timed.
 pub trait Ready {
     /// Works in the current folder. Stops at the first operation that fails.
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError>;
     /// After a run until [`Until::Live`]: the files that must now be there, in any order.
     fn live(&self) -> Vec<LiveFile>;
-}
-
-/// A file as the engine knows it to be.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct LiveFile {
-    pub path: PathBuf,
-    pub bytes: u64,
-    /// CRC-32 (IEEE) of the content.
-    pub crc32: u32,
 }
 
 /// Files that the work has had written through to the disk, and not deleted since.
@@ -154,21 +126,6 @@ pub trait Log {
     /// The latencies of one kind of operation in that phase, in nanoseconds.
     fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
     fn progress(&self) -> &Progress;
-}
-
-/// One part of a workload, in raw whole numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
-    pub name: String,
-    pub ns: u64,
-    /// Operations and bytes by name: `created`, `read`, `bytes_written`, `fsyncs`.
-    pub counts: std::collections::BTreeMap<String, u64>,
-}
-
-impl Phase {
-    pub fn count(&self, name: &str) -> u64 {
-        self.counts.get(name).copied().unwrap_or(0)
-    }
 }
 
 /// The engine and the parameters behind a set's name.

@@ -11,13 +11,13 @@
 mod floor;
 pub mod layout;
 pub mod outbox;
-pub mod request;
+pub use crate::schema::request;
 mod server;
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
 use fsderby_diskmodel::{Counters, Drive, Spec};
@@ -67,14 +67,16 @@ pub fn start(modelled: &Modelled, volume: Bytes) -> anyhow::Result<Floor> {
     let spec = Spec::parse(&text).context("the disk is not understood")?;
     let layout = Layout::new(volume);
     let map = |range: layout::Range| PhysicalMemory::map(range.address, range.length);
+    let store = map(layout.store).context("could not map the disk's store")?;
+    let requests = map(layout.requests).context("could not map the list of requests")?;
+    let (floor_ns, store) =
+        floor::measure(store).context("could not measure what a request costs without a disk")?;
     let server = Server {
         drive: Drive::new(&spec, modelled.sample),
         offset: modelled.offset.0 / SECTOR,
-        store: map(layout.store).context("could not map the disk's store")?,
-        requests: Some(Outbox::new(map(layout.requests).context("could not map the list of requests")?)),
+        store,
+        requests: Some(Outbox::new(requests)),
     };
-    let floor_ns =
-        floor::measure(&layout).context("could not measure what a request costs without a disk")?;
     attach(0, server, &spec, volume)?;
     let requests = Path::new("/sys/class/block/ublkb0/queue/nr_requests");
     std::fs::write(requests, SORTED).context("could not say how many requests may wait")?;
@@ -118,8 +120,14 @@ const LARGEST: u32 = 128 << 10;
 /// Requests that wait before the disk and are merged and sorted there: the kernel's default for a disk, whatever its depth.
 const SORTED: &str = "128";
 
-/// Has the server answer for the device of this number, which then is there.
-fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Device> {
+/// A device that is there, and the thread that answers for it until it is taken away.
+struct Attached {
+    device: Device,
+    server: JoinHandle<PhysicalMemory>,
+}
+
+/// Has the server answer for the device of this number.
+fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Attached> {
     let shape = Shape {
         sectors: volume.0 / SECTOR,
         logical_block: spec.logical_block(),
@@ -131,7 +139,7 @@ fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Re
     };
     let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
     let queue = device.queue();
-    thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
+    let server = thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
     device.start().context("the kernel did not take the modelled disk")?;
-    Ok(device)
+    Ok(Attached { device, server })
 }

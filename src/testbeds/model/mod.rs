@@ -273,6 +273,11 @@ impl Testbed for Model {
         &[QEMU]
     }
 
+    fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
+        self.agent = agent.to_owned();
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
         Path::new("/")
     }

@@ -223,6 +223,11 @@ impl Testbed for Vm {
         &[QEMU]
     }
 
+    fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
+        self.agent = agent.to_owned();
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
         &self.images
     }

@@ -1,0 +1,173 @@
+//! What an agent says while it carries a job out: only events, only outward.
+//!
+//! An event travels as one line of text, `SEQUENCE CRC32 JSON\n`: a running number from 0, the CRC-32 (IEEE) of the JSON
+//! in eight hex digits, and the event. A gap or a wrong sum voids the trial.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::job::At;
+use crate::setup::Mounted;
+use crate::units::Bytes;
+
+/// What [`Event::Seen`] calls a cold start without a mount: `all_caches` is 1 where names and inodes are forgotten too.
+pub const COLD_START: &str = "cold-start";
+
+/// What the agent says. `clock_ns` is the agent's monotonic clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    Hello {
+        protocol: u32,
+        build: String,
+        kernel: String,
+        clock_ns: u64,
+    },
+    Trial {
+        trial: String,
+        attempt: u32,
+        clock_ns: u64,
+    },
+    Step {
+        step: String,
+        clock_ns: u64,
+    },
+    /// A step has ended well.
+    Stepped(Stepped),
+    /// The device that a reset brought.
+    Device {
+        path: String,
+        bytes: Bytes,
+        direct: bool,
+    },
+    Mounted(Mounted),
+    Space(Space),
+    /// Progress and heartbeat; none in virtual time.
+    Tick {
+        done: u64,
+        total: u64,
+        clock_ns: u64,
+    },
+    Phase(Phase),
+    Histogram(Buckets),
+    Probe {
+        name: String,
+        raw: BTreeMap<String, u64>,
+    },
+    NotAvailable {
+        name: String,
+        reason: String,
+    },
+    /// What was seen of a validity check; the host judges it.
+    Seen {
+        check: String,
+        raw: BTreeMap<String, u64>,
+    },
+    Tree(Tree),
+    /// The power may go now. `work` and `phases` are what was done until then.
+    PowerCut {
+        work: Stepped,
+        phases: Vec<Phase>,
+        clock_ns: u64,
+    },
+    Survivors(Survivors),
+    /// A step has failed, and with it the trial; what follows is cleaning up.
+    Failed {
+        step: String,
+        operation: String,
+        path: String,
+        errno: i32,
+        text: String,
+    },
+    Done {
+        trial: String,
+        clock_ns: u64,
+    },
+    Bye {
+        events: u64,
+        clock_ns: u64,
+    },
+}
+
+/// A finished step with what it cost. CPU and faults are those of the command it ran, by wait4; 0 for a system call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stepped {
+    pub step: String,
+    pub ns: u64,
+    pub user_ns: u64,
+    pub sys_ns: u64,
+    pub minflt: u64,
+    pub majflt: u64,
+    /// Exit code of the command, 0 for a system call.
+    pub status: i32,
+}
+
+/// statvfs at a moment, in bytes and inodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    pub at: At,
+    pub total: Bytes,
+    pub free: Bytes,
+    /// What an ordinary user may fill.
+    pub usable: Bytes,
+    /// 0 where inodes are made as they are needed.
+    pub inodes: u64,
+}
+
+/// What is left, after a power cut, of the files that had been synced and not deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survivors {
+    /// How many there were, and their bytes.
+    pub files: u64,
+    pub bytes: u64,
+    /// Whether their folders had been synced too, without which nobody promises that a name survives.
+    pub names_promised: bool,
+    /// Not there at all.
+    pub missing: u64,
+    /// There, under another name or in another folder, where a repair puts what it finds nameless.
+    pub nameless: u64,
+    /// There, with other content than was written.
+    pub altered: u64,
+    /// The first of all three, one sentence each.
+    pub lost: Vec<String>,
+}
+
+/// A latency histogram at full resolution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buckets {
+    pub phase: String,
+    pub operation: String,
+    pub unit: String,
+    /// (highest value that the bucket stands for, how many), rising.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// The hash of a live tree, and how it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    pub at: At,
+    pub files: u64,
+    pub bytes: u64,
+    /// Bytes of the blocks that the filesystem says the files occupy.
+    pub stored: u64,
+    /// BLAKE3 over the sorted list of paths, sizes and checksums as they are on the filesystem.
+    pub hash: String,
+    /// The same over what the engine says must be there, where it says so.
+    pub expected: Option<String>,
+}
+
+/// One part of a workload, in raw whole numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    pub name: String,
+    pub ns: u64,
+    /// Operations and bytes by name: `created`, `read`, `bytes_written`, `fsyncs`.
+    pub counts: BTreeMap<String, u64>,
+}
+
+impl Phase {
+    pub fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
+}
