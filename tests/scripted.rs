@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use fsderby::agent::protocol::{At, Event, Purpose};
 use fsderby::analysis::verify::verify;
+use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::{Finish, INTERRUPTED, Runner, Watch};
@@ -365,122 +366,87 @@ fn an_interrupted_round_is_repeated_whole() {
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
-fn together() -> Plan {
-    Plan { trials_per_boot: 2, ..plan() }
-}
-
-fn place(record: &Record) -> (u32, u32) {
-    record.circumstances.launch.map(|l| (l.number, l.place)).unwrap()
+/// As many rounds as fit into this time, and two at least.
+fn within(budget: &str) -> Plan {
+    Plan { rounds: Rounds::AtLeast(2), budget: Some(budget.parse().unwrap()), ..plan() }
 }
 
 #[test]
-fn trials_that_share_a_launch_have_records_of_their_own_in_the_plans_order() {
-    let (alone, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut testbed = Scripted::well();
-    testbed.console = (0..5).map(|n| format!("line {n}")).collect();
-    let (_, before) = carry_out(alone.path(), &plan(), &testbed, None);
-    testbed.launches.lock().unwrap().clear();
-    let (finish, run) = carry_out(shared.path(), &together(), &testbed, None);
-    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    let launches = testbed.launches.lock().unwrap();
-    let of_round_1: Vec<String> = plan().round(1).map(|t| t.name()).collect();
-    let expected: Vec<&[String]> =
-        vec![&of_round_1[..2], &of_round_1[2..3], &of_round_1[3..5], &of_round_1[5..]];
-    assert_eq!(launches[4..8], expected, "three filesystems, by twos, never with another work");
-    let places: Vec<_> = run.records.iter().map(place).collect();
-    assert_eq!(places[..7], [(1, 1), (1, 2), (2, 1), (3, 1), (3, 2), (4, 1), (5, 1)]);
-    for (one, other) in before.records.iter().zip(&run.records) {
-        assert_eq!((&one.trial, one.outcome), (&other.trial, other.outcome));
-        assert_eq!((&one.steps, &one.probes, &one.metrics), (&other.steps, &other.probes, &other.metrics));
-        assert_eq!(one.validity, other.validity);
-        let lines = |run: &Run, r: &Record| {
-            std::fs::read_to_string(run.folder.join(&r.console.as_ref().unwrap().path)).unwrap()
-        };
-        assert_eq!(lines(&before, one), lines(&run, other), "each has its own part of the console");
-    }
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
-}
-
-#[test]
-fn a_lost_launch_loses_its_running_trial_and_the_rest_is_launched_again() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
-    let lost = names[1].clone();
-    let testbed = Scripted::altered(move |job, mut events| {
-        if job.trial == lost {
-            events.truncate(6);
-        }
-        events
-    });
+fn a_round_that_was_interrupted_is_completed_though_the_budget_is_used_up() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
-    let outcome = |name: &String| outcomes(&run, name);
-    assert_eq!(outcome(&names[0]), [Outcome::Done]);
-    assert_eq!(outcome(&names[1]), [Outcome::Failed]);
-    assert_eq!(outcome(&names[2]), [Outcome::Done]);
-    let places: Vec<_> = run.records.iter().filter(|r| r.round == 1).map(place).collect();
-    assert_eq!(places[..4], [(3, 1), (3, 2), (4, 1), (5, 1)]);
-    assert_eq!(run.current().len(), 18);
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
-}
-
-#[test]
-fn a_lost_event_voids_its_trial_and_what_comes_after_it_is_launched_again() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let first = plan.round(1).next().unwrap().name();
-    let lost = first.clone();
-    let testbed = Scripted::altered(move |job, mut events| {
-        if job.trial == lost && job.attempt == 1 {
-            events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
-        }
-        events
-    });
-    let folder = tempfile::tempdir().unwrap();
-    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
-    assert_eq!(outcomes(&run, &first), [Outcome::Void, Outcome::Done]);
-    let launches = testbed.launches.lock().unwrap();
-    assert_eq!(launches[2..5].iter().map(Vec::len).collect::<Vec<_>>(), [3, 2, 3]);
+    let third = plan().round(3).nth(1).unwrap().name();
+    let (finish, run) = carry_out(folder.path(), &within("1h"), &Scripted::well(), Some(&third));
+    assert_eq!(finish, Finish { rounds: 2, interrupted: true });
+    assert!(run.current().iter().any(|r| r.outcome == Outcome::Void));
+    let (finish, run) = carry_out(folder.path(), &within("0s"), &Scripted::well(), None);
+    assert_eq!(finish, Finish { rounds: 3, interrupted: false });
+    assert_eq!(run.current().len(), 6 + 3 * 6);
     assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
 }
 
 #[test]
-fn an_interrupted_launch_voids_only_its_running_trial() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
+fn a_budget_adds_rounds_to_a_run_that_has_its_least() {
     let folder = tempfile::tempdir().unwrap();
-    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), Some(&names[1]));
-    assert!(finish.interrupted);
-    let ends = |name| {
-        (outcomes(&run, name), run.records.iter().find(|r| r.trial == *name).map(|r| r.reason.clone()))
-    };
-    assert_eq!(ends(&names[0]), (vec![Outcome::Done], Some(None)));
-    assert_eq!(ends(&names[1]), (vec![Outcome::Void], Some(Some(INTERRUPTED.into()))));
-    assert_eq!(ends(&names[2]), (vec![], None), "it had not begun");
+    let (finish, _) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    assert_eq!(finish.rounds, 2);
+    let fourth = plan().round(4).next().unwrap().name();
+    let (finish, _) = carry_out(folder.path(), &within("1h"), &Scripted::well(), Some(&fourth));
+    assert_eq!(finish, Finish { rounds: 3, interrupted: true });
+}
+
+#[test]
+fn a_round_that_most_likely_does_not_fit_into_the_budget_is_not_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    let (finish, run) = carry_out(folder.path(), &within("0s"), &Scripted::well(), None);
+    assert_eq!((finish.rounds, run.current().len()), (2, 18));
+}
+
+#[test]
+fn only_an_unfinished_round_is_repeated_and_those_after_it_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan();
+    let lost = plan.round(1).next().unwrap().name();
+    let first = lost.clone();
+    let loses = Scripted::altered(move |job, mut events| {
+        if job.trial == first {
+            events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
+        }
+        events
+    });
+    let (_, run) = carry_out(folder.path(), &plan, &loses, None);
+    assert_eq!(outcomes(&run, &lost), [Outcome::Void; 3]);
     let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
-    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    assert_eq!(outcomes(&run, &names[0]), [Outcome::Done, Outcome::Done], "the round is repeated whole");
-    let first_again = run.records.iter().rfind(|r| r.trial == names[0]).map(place);
-    assert_eq!(first_again, Some((4, 1)), "launches are counted on");
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    assert_eq!((finish.rounds, outcomes(&run, &lost).last()), (2, Some(&Outcome::Done)));
+    let repeated = |round| plan.round(round).filter(|t| outcomes(&run, &t.name()).len() > 1).count();
+    assert_eq!((repeated(1), repeated(2)), (6, 0), "whole, since pairs must not straddle an interruption");
+}
+
+#[test]
+fn the_command_that_a_look_prints_leads_to_more_than_a_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    let next = |run: &Run| Report::of(run).summary.heading.next.map(|next| next.command);
+    let command = next(&run).unwrap();
+    let rounds = command.rsplit_once("--rounds ").unwrap().1.parse().unwrap();
+    let longer = Plan { rounds: Rounds::Exactly(rounds), ..plan() };
+    let (finish, run) = carry_out(folder.path(), &longer, &Scripted::well(), None);
+    assert_eq!((finish.rounds, next(&run)), (rounds, None));
 }
 
 #[test]
 fn what_cannot_be_launched_is_one_failed_trial_once_others_were_launched() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
-    let full = names[1].clone();
+    let plan = plan();
+    let full = plan.round(1).nth(1).unwrap().name();
     let mut testbed = Scripted::well();
-    // The folder of images is full while this trial is among those to be launched.
-    testbed.refuse =
-        Box::new(move |jobs| jobs.iter().any(|j| j.trial == full).then(|| "no space in /var/tmp".to_owned()));
+    let refused = full.clone();
+    testbed.refuse = Box::new(move |job| (job.trial == refused).then(|| "no space in /var/tmp".to_owned()));
     let folder = tempfile::tempdir().unwrap();
     let (finish, run) = carry_out(folder.path(), &plan, &testbed, None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    let record = |name: &String| run.records.iter().find(|r| r.trial == *name).unwrap();
-    assert_eq!(outcomes(&run, &names[1]), [Outcome::Failed]);
-    let reason = record(&names[1]).reason.as_deref().unwrap();
+    assert_eq!(outcomes(&run, &full), [Outcome::Failed]);
+    let reason = run.records.iter().find(|r| r.trial == full).unwrap().reason.as_deref().unwrap();
     assert_eq!(reason, "it could not be launched: no space in /var/tmp");
-    assert_eq!(record(&names[1]).circumstances.launch, None);
     assert_eq!(run.current().iter().filter(|r| r.outcome == Outcome::Done).count(), 17);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
@@ -495,26 +461,23 @@ fn a_run_that_can_launch_nothing_ends_with_the_reason() {
     assert!(run.records.is_empty());
 }
 
+/// The folder for latencies becomes a file while the trial runs that is to be stored in it.
 #[test]
-fn a_trial_whose_power_is_cut_is_alone_in_its_launch() {
-    let plan = Plan { power_cut: Some("50%".parse().unwrap()), ..together() };
-    let testbed = Scripted::well();
+fn after_a_trial_that_cannot_be_stored_no_other_is_begun() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
-    for launch in testbed.launches.lock().unwrap().iter() {
-        assert!(launch.len() == 1 || launch[0].starts_with("proof/"), "{launch:?}");
-    }
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
-}
-
-#[test]
-fn two_records_at_one_place_of_a_launch_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, mut run) = carry_out(folder.path(), &together(), &Scripted::well(), None);
-    run.records[1].circumstances.launch = run.records[0].circumstances.launch;
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("launch 1")), "{:?}", verify(&run).wrong);
-    run.plan.trials_per_boot = 1;
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("the plan allows 1")));
+    let plan = plan();
+    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
+    let (last, latencies) = (names[2].clone(), folder.path().join("run/histograms"));
+    let testbed = Scripted::altered(move |job, events| {
+        if job.trial == last {
+            std::fs::remove_dir_all(&latencies).unwrap();
+            std::fs::write(&latencies, "").unwrap();
+        }
+        events
+    });
+    let (finish, _) = tried(folder.path(), &plan, &testbed, None);
+    assert!(finish.is_err_and(|e| e.to_string().contains("could not store a trial")));
+    assert_eq!(testbed.launched.lock().unwrap().last(), Some(&names[2]));
 }
 
 #[test]

@@ -154,7 +154,6 @@ fn plan(rounds: u32) -> Plan {
         image: ImageState::Allocated,
         cold: true,
         power_cut: None,
-        trials_per_boot: 1,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -296,7 +295,6 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             load: 0.25,
             steal_ns: 0,
             clock_drift_ns: 0,
-            launch: None,
         },
         previous: String::new(),
     }

@@ -159,29 +159,17 @@ pub struct FileRef {
 pub struct Circumstances {
     /// RFC 3339, UTC.
     pub started: String,
-    /// Host nanoseconds of the launch; where several trials share it, from the end of the trial before.
+    /// Host nanoseconds of the launch.
     pub host_ns: u64,
-    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot. 0 where another trial had been first.
+    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot.
     #[serde(default)]
     pub launch_ns: u64,
     /// Load average over one minute when it started.
     pub load: f64,
     /// CPU time that a hypervisor took away, in nanoseconds.
     pub steal_ns: u64,
-    /// Guest minus host nanoseconds over the trial's part of the launch.
+    /// Guest minus host nanoseconds over the launch.
     pub clock_drift_ns: i64,
-    /// Which launch it was part of; absent in records of before that was told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub launch: Option<LaunchPlace>,
-}
-
-/// Where a trial stood among those that shared a launch, as trials of one boot do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaunchPlace {
-    /// Of the launch in its run, from 1.
-    pub number: u32,
-    /// Of the trial in the launch, from 1.
-    pub place: u32,
 }
 
 impl Record {

@@ -62,9 +62,8 @@ pub trait Testbed: Sync {
     }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
-    /// Starts an agent with these jobs, which it carries out in their order; each one's events are between its `trial` and
-    /// its `done`. A launch that is lost loses only its running trial.
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>>;
+    /// Starts an agent with this job.
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>>;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,16 +76,12 @@ pub struct TestbedTraits {
     pub limits_memory: bool,
     /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
     pub loses_power: bool,
-    /// How many jobs one launch may take at most.
-    pub trials_per_launch: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     pub size: Bytes,
     pub memory: Option<Bytes>,
-    /// How many such volumes at a time.
-    pub devices: u32,
 }
 
 /// What a trial's device may depend on, beside the testbed.
@@ -99,8 +94,6 @@ pub struct Moment {
     pub round: u32,
     /// The plan's.
     pub seed: u64,
-    /// The trial's in its launch, from 0.
-    pub place: u32,
 }
 
 /// Something that is not here, and what brings it.
@@ -118,10 +111,6 @@ pub trait Launched {
     /// BLAKE3 of what the agent's machine was started from, by name; empty where it is this machine.
     fn provenance(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
-    }
-    /// All that stands on the agent's console so far; empty where it can be read only after the end.
-    fn console(&mut self) -> Vec<String> {
-        Vec::new()
     }
     /// Asks the agent to stop what it does, clean up and end.
     fn stop(&mut self);

@@ -107,10 +107,6 @@ impl Launched for Guest {
         self.provenance.clone()
     }
 
-    fn console(&mut self) -> Vec<String> {
-        text(&mut self.console)
-    }
-
     fn stop(&mut self) {
         self.switch_off(Some("the guest was switched off".into()));
     }
