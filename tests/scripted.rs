@@ -10,7 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::agent::protocol::{At, Event, Purpose};
+use fsderby::analysis::metrics;
 use fsderby::analysis::verify::verify;
+use fsderby::declared;
 use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
@@ -70,7 +72,24 @@ fn tried(
     let finish =
         Runner { plan, testbed, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs: 1, stop: &stop }
             .run(&before);
-    (finish, store::read(&path).unwrap())
+    let run = store::read(&path).unwrap();
+    everything_is_declared(&run);
+    (finish, run)
+}
+
+/// No metric of any record, whatever was done to the testbed, is one that nobody can explain.
+fn everything_is_declared(run: &Run) {
+    for record in &run.records {
+        let declared = metrics::declared_of(&record.work.engine);
+        for metric in &record.metrics {
+            let found = declared::find(&declared, &metric.name);
+            let found = found.unwrap_or_else(|| panic!("{}: nobody declares {}", record.trial, metric.name));
+            assert_eq!(
+                (found.unit, found.of, found.better),
+                (metric.unit.as_str(), metric.of, metric.better)
+            );
+        }
+    }
 }
 
 /// The run, and its folder for as long as it is kept.

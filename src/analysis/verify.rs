@@ -58,10 +58,11 @@ fn metrics_hold(record: &Record) -> Option<String> {
             record.metrics_version
         ));
     }
+    // They are a set: a version that puts them into another order has the same ones.
     let again = metrics::all(record, &*work);
-    let differs = again.iter().zip(&record.metrics).find(|(a, b)| a != b).map(|(a, _)| a.name.clone());
+    let differs = record.metrics.iter().find(|stored| !again.contains(stored));
     match differs {
-        Some(name) => Some(format!("{name} is not what its raw values give")),
+        Some(stored) => Some(format!("{} is not what its raw values give", stored.name)),
         None if again.len() != record.metrics.len() => {
             Some("it has other metrics than its raw values give".into())
         }

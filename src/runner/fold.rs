@@ -100,7 +100,7 @@ impl<'a> Fold<'a> {
             }
             Event::Histogram(buckets) => self.histograms.push(buckets),
             Event::Probe { name, raw } => {
-                probes::add(self.record.probes.entry(name.clone()).or_default(), &raw);
+                probes::add(&name, self.record.probes.entry(name.clone()).or_default(), &raw);
                 self.part.probes.insert(name, raw);
             }
             Event::NotAvailable { name, reason } => {
