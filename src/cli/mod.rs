@@ -38,7 +38,7 @@ enum Command {
     },
     /// Recompute every number of a run from its raw records
     Verify(verify::Arguments),
-    /// List filesystems, workloads, testbeds, probes, experiments and modelled disks
+    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
     List(list::Arguments),
     /// Explain one of what `list` names: what it is, where it comes from, and what it does not measure
     Explain(explain::Arguments),
