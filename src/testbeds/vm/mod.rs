@@ -68,11 +68,11 @@ impl TestbedKind for VmKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A virtual machine for each trial, with a stock kernel that has every filesystem, a fresh image in FOLDER (/var/tmp) as its \
-                   disk, and our own program as its init. Needs no root and touches nothing else of the host.",
+            what: "A virtual machine for each trial: a stock kernel that has every filesystem, a fresh image file in FOLDER (default /var/tmp) \
+                   as its disk, and fsderby itself as its init. Needs no root and touches nothing else of the host.",
             origin: "QEMU's microvm with Debian's kernel of the 6.12 series, the last long-term one that has every filesystem (fsderby kernel fetch).",
-            limits: "Where the CPU is emulated, for want of KVM, no time says anything about a real machine: requests, bytes, flushes and capacity \
-                     can be compared. The image lies on the host's filesystem.",
+            limits: "Without KVM the CPU is emulated, and no time says anything about a real machine; requests, bytes, flushes and capacity \
+                     can still be compared. The image lies on the host's filesystem.",
         }
     }
 
