@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fsderby::{filesystems, probes, runner, testbeds, workloads};
+use support::imports::{self, Sources};
 use support::{project, skipped};
 
 const LONG: usize = 700;
@@ -152,6 +153,54 @@ fn every_file_with_an_implementation_has_a_row() {
         }
     }
     assert!(!filesystems::TABLE.is_empty() && !probes::TABLE.is_empty() && !testbeds::TABLE.is_empty());
+}
+
+/// Folders in which no file stands in a circle of imports, taken together. A folder that is free of circles belongs here.
+const WITHOUT_CIRCLES: &[&str] = &[
+    "crates/schema/",
+    "crates/stats/",
+    "crates/sys/",
+    "src/agent/",
+    "src/analysis/",
+    "src/cli/",
+    "src/dropins/",
+    "src/filesystems/",
+    "src/guest/",
+    "src/host/",
+    "src/probes/",
+    "src/report/",
+    "src/store/",
+    "src/testbeds/",
+];
+
+#[test]
+fn no_file_stands_in_a_circle_of_imports() {
+    let files = ["src", "crates"].iter().flat_map(|below| files(below, "rs"));
+    let covered = files.filter(|file| WITHOUT_CIRCLES.iter().any(|folder| file.starts_with(folder)));
+    let lines = |file: &str| program(file).into_iter().map(|(_, line)| line + "\n").collect::<String>();
+    let sources = Sources(covered.map(|file| (file.clone(), lines(&file))).collect());
+    assert_eq!(imports::circles(&sources), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn a_circle_of_imports_is_found_and_a_table_of_children_is_none() {
+    let circles = |files: &[(&str, &str)]| {
+        imports::circles(&Sources(files.iter().map(|(f, t)| ((*f).into(), (*t).into())).collect()))
+    };
+    let table = [
+        (
+            "src/a/mod.rs",
+            "mod b;\nmod c;\npub use b::{B, inner::{self as within}};\nstatic T: &[&dyn X] = &[&c::C];\n",
+        ),
+        ("src/a/b.rs", "use super::X;\n"),
+        ("src/a/c.rs", "use super::{\n    B,\n    X,\n};\nuse std::io;\n"),
+    ];
+    assert_eq!(circles(&table), Vec::<Vec<String>>::new());
+    let [b, c] = ["src/a/b.rs", "src/a/c.rs"];
+    let round = [table[0], (b, "use crate::a::c::C;\n"), (c, "use super::B;\n")];
+    assert_eq!(circles(&round), [vec![b.to_owned(), c.to_owned()]]);
+    let own = [table[0], (b, "pub(crate) use super::c::{self, C as D};\n"), (c, "use fsderby_b::B;\n")];
+    assert_eq!(circles(&own), Vec::<Vec<String>>::new());
 }
 
 /// Measuring code tells by events; only the agent's last words, and a worker's first, go to its own streams.
