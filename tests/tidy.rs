@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use fsderby::{filesystems, probes, runner, testbeds, workloads};
+use fsderby::{filesystems, papers, probes, runner, testbeds, workloads};
 use support::imports::{self, Sources};
 use support::{project, skipped};
 
@@ -110,8 +110,11 @@ fn no_part_but_filesystems_names_a_kind() {
 
 #[test]
 fn a_workload_knows_neither_filesystem_nor_testbed() {
+    let sets = files("src/workloads", "toml");
     let files = files("src/workloads", "rs");
     assert_eq!(mentions(&files, kinds()), Vec::<String>::new());
+    let in_sets = |file: &String| kinds().find(|kind| has_word(&text(file), kind));
+    assert!(!sets.is_empty() && sets.iter().all(|file| in_sets(file).is_none()), "a set names a kind");
     assert_eq!(
         mentions(
             &files,
@@ -167,6 +170,7 @@ const WITHOUT_CIRCLES: &[&str] = &[
     "src/filesystems/",
     "src/guest/",
     "src/host/",
+    "src/papers/",
     "src/probes/",
     "src/report/",
     "src/store/",
@@ -287,6 +291,19 @@ fn every_experiment_is_shipped_and_parses() {
         names.push(name);
     }
     assert_eq!(names.len(), runner::experiment::SHIPPED.len());
+}
+
+#[test]
+fn every_paper_is_shipped_and_parses() {
+    for file in files("papers", "toml") {
+        let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
+        let shipped = papers::TABLE.iter().find(|(n, _)| *n == name);
+        let (_, shipped) =
+            shipped.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/papers/mod.rs"));
+        assert_eq!(*shipped, text(&file));
+        assert!(papers::find(&name).is_some_and(|paper| !paper.story.trim().is_empty()), "{file}");
+    }
+    assert_eq!(files("papers", "toml").len(), papers::TABLE.len());
 }
 
 #[test]

@@ -7,13 +7,13 @@ use super::{model, timeless};
 use crate::agent::protocol::WorkSpec;
 use crate::analysis::ensemble::sampled;
 use crate::declared::{self, Declared};
+use crate::papers::{self, Paper, Table, factor};
 use crate::report::view::entry::Entry;
 use crate::report::view::number::{count, list};
 use crate::report::view::published::{Beside, Figure, Line};
 use crate::report::view::row::{Cell, Row};
 use crate::store::Run;
 use crate::units::Percent;
-use crate::workloads::published::{self, Published, factor};
 
 /// `None` where no paper has figures for these parameters, or none for any filesystem that took part.
 pub fn of(
@@ -24,15 +24,15 @@ pub fn of(
     declared: &[&'static Declared],
 ) -> Option<Beside> {
     // Work that is cut short is not the paper's.
-    let (set, published) =
-        published::find(&spec.engine, &spec.parameters).filter(|_| run.plan.power_cut.is_none())?;
-    let lines = lines(&published, rows, compared)?;
+    let (paper, table) =
+        papers::of_work(&spec.engine, &spec.parameters).filter(|_| run.plan.power_cut.is_none())?;
+    let lines = lines(&table, rows, compared)?;
     let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
     let title = |metric: &String| match declared::find(declared, metric) {
         Some(declared) => declared.heading().to_owned(),
         None => metric.clone(),
     };
-    let titles: Vec<String> = published.metrics.iter().map(title).collect();
+    let titles: Vec<String> = table.metrics.iter().map(title).collect();
     let mut sentences = Vec::new();
     if is_measured {
         sentences.extend(order(&titles, &lines, run.plan.margin));
@@ -40,19 +40,19 @@ pub fn of(
         let why = timeless::of(run).map(|why| why.brief.trim_end());
         sentences.push(format!("No figure of this run stands here. {}", why.unwrap_or("No trial counts.")));
     }
-    sentences.push(place(run, &published));
-    Some(Beside { set, published, titles, lines, is_measured, sentences })
+    sentences.push(place(run, &paper));
+    Some(Beside { paper, table, titles, lines, is_measured, sentences })
 }
 
-fn lines(published: &Published, rows: &[&Row], compared: &[Entry]) -> Option<Vec<Line>> {
-    let is_plain = |e: &&Entry| e.is_plain && published.figures.contains_key(&e.kind);
+fn lines(table: &Table, rows: &[&Row], compared: &[Entry]) -> Option<Vec<Line>> {
+    let is_plain = |e: &&Entry| e.is_plain && table.figures.contains_key(&e.kind);
     let here: Vec<&Entry> = compared.iter().filter(is_plain).collect();
-    let absent = published.figures.keys().filter(|kind| !here.iter().any(|e| e.kind == **kind));
+    let absent = table.figures.keys().filter(|kind| !here.iter().any(|e| e.kind == **kind));
     let both = here.iter().map(|e| (&e.label, &e.kind));
     let line = |(label, kind): (&String, &String)| {
-        let figures = published.metrics.iter().zip(&published.figures[kind]);
+        let figures = table.metrics.iter().zip(&table.figures[kind]);
         let cell = |metric: &str| cell(rows, metric, label);
-        let figures = figures.map(|(metric, figure)| beside(*figure, cell(metric), &published.unit));
+        let figures = figures.map(|(metric, figure)| beside(*figure, cell(metric), &table.unit));
         Line { filesystem: label.clone(), kind: kind.clone(), figures: figures.collect() }
     };
     (!here.is_empty()).then(|| both.chain(absent.map(|kind| (kind, kind))).map(line).collect())
@@ -122,14 +122,14 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
 }
 
 /// `There: a partition on a Disk; a processor. Here: testbed loop, disk sda. The disk here is another one.`
-fn place(run: &Run, published: &Published) -> String {
+fn place(run: &Run, paper: &Paper) -> String {
     let modelled = run.records.iter().find_map(sampled).map(|m| m.disk.as_str());
-    let is_model = modelled.is_some() && modelled == published.model.as_deref();
+    let is_model = modelled.is_some() && modelled == paper.model.as_deref();
     let other = if is_model { "is a model of the one there" } else { "is another one" };
     let machine = &run.machine.disk;
     let here = model::disk(run)
         .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());
-    let (disk, rest, testbed) = (&published.disk, &published.machine, &run.plan.testbed);
+    let (disk, rest, testbed) = (&paper.disk, &paper.machine, &run.plan.testbed);
     format!("There: {disk}; {rest}. Here: testbed {testbed}, {here}. The disk here {other}.")
 }
 
@@ -154,8 +154,7 @@ mod tests {
     fn a_kind_counts_under_any_label_and_by_conversion_but_not_with_options() {
         let beside = beside(&example::on_loop()).expect("it is the paper's work");
         let lines: Vec<&str> = beside.lines.iter().map(|l| l.filesystem.as_str()).collect();
-        let absent =
-            beside.published.figures.keys().find(|k| lines.contains(&k.as_str())).map(String::as_str);
+        let absent = beside.table.figures.keys().find(|k| lines.contains(&k.as_str())).map(String::as_str);
         assert_eq!(lines[..4], ["alderfs", "birchfs", "birchfs-journal", "cedarfs"]);
         assert_eq!((lines.len(), absent), (5, Some(lines[4])));
         assert!(beside.lines[4].figures.iter().all(|f| f.here.is_none()));

@@ -3,6 +3,7 @@
 
 use super::Example;
 use crate::agent::protocol::WorkSpec;
+use crate::papers::{self, Table};
 use crate::report::examples::model;
 use crate::workloads;
 
@@ -21,7 +22,9 @@ pub fn on_model() -> Example {
 fn published(mut example: Example) -> Example {
     let (engine, set) = workloads::find(SET).expect("the set is shipped");
     let file = set.file();
-    let kinds: Vec<String> = file.published.expect("it has a paper").figures.into_keys().collect();
+    let (_, Table { figures, .. }) =
+        papers::of_work(engine.name(), &file.parameters).expect("a paper did this work");
+    let kinds: Vec<String> = figures.into_keys().collect();
     let work = WorkSpec { engine: engine.name().into(), parameters: file.parameters };
     example.run.plan.workloads[0].work = work;
     for candidate in &mut example.run.plan.candidates {

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use super::number::Scale;
-use crate::workloads::published::Published;
+use crate::papers::{Paper, Table};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
-    /// The ready set whose parameters these are, whatever the workload's label.
-    pub set: &'static str,
-    pub published: Published,
+    pub paper: Paper,
+    /// Of the paper, the table for this very work.
+    pub table: Table,
     /// What the published metrics are called here.
     #[serde(skip)]
     pub titles: Vec<String>,
@@ -61,9 +61,9 @@ pub struct Column {
 impl Beside {
     pub const TITLE: &'static str = "Beside the published figures";
 
-    /// `A. Author, "Filesystems", tables 3 and 4; here the medians of 5 trials.`
+    /// `A. Author, "Filesystems", 2008, tables 3 and 4; here the medians of 5 trials.`
     pub fn caption(&self) -> String {
-        let Published { paper, place, .. } = &self.published;
+        let (Paper { title, year, .. }, Table { place, .. }) = (&self.paper, &self.table);
         let n = || self.lines.iter().flat_map(|l| &l.figures).map(|f| f.n).filter(|n| *n > 0);
         let here = match (n().min(), n().max()) {
             (Some(1), Some(1)) => "; here one trial each".to_owned(),
@@ -71,22 +71,22 @@ impl Beside {
             (Some(least), Some(most)) => format!("; here the medians of {least} to {most} trials each"),
             _ => String::new(),
         };
-        format!("{paper}, {place}{here}.")
+        format!("{title}, {year}, {place}{here}.")
     }
 
     /// What exactly is compared.
     pub fn note(&self) -> String {
-        self.published.note.split_whitespace().collect::<Vec<&str>>().join(" ")
+        self.table.note.split_whitespace().collect::<Vec<&str>>().join(" ")
     }
 
     /// One table of all metrics.
     pub fn shown(&self) -> Shown {
-        self.table(0..self.published.metrics.len())
+        self.table(0..self.table.metrics.len())
     }
 
     /// A table for each metric, where one of all would be too wide.
     pub fn apart(&self) -> Vec<Shown> {
-        (0..self.published.metrics.len()).map(|at| self.table(at..at + 1)).collect()
+        (0..self.table.metrics.len()).map(|at| self.table(at..at + 1)).collect()
     }
 
     fn table(&self, metrics: std::ops::Range<usize>) -> Shown {
@@ -103,7 +103,7 @@ impl Beside {
     }
 
     fn columns(&self, metric: usize) -> Vec<(Column, Vec<String>)> {
-        let unit = &self.published.unit;
+        let unit = &self.table.unit;
         let figures = || self.lines.iter().map(|l| &l.figures[metric]);
         let column =
             |what, under: &str| Column { metric: self.titles[metric].clone(), what, under: under.to_owned() };
