@@ -14,7 +14,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use fsderby::exit;
-use fsderby::store::{self, Folder, machine::Machine};
+use fsderby::schema::machine::Machine;
+use fsderby::store::{self, Folder};
 use support::desk::{Desk, Said, run};
 use support::{has_loop, is_root, skipped};
 

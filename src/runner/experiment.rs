@@ -7,13 +7,13 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
-use super::power_cut::PowerCut;
+use super::jobs;
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::schema::job::WorkSpec;
-use crate::schema::setup::ImageState;
-use crate::schema::setup::Variant;
+use crate::schema::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
+use crate::schema::power_cut::PowerCut;
+use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::{mistakes, names, workloads};
 
@@ -213,7 +213,7 @@ impl Experiment {
             workloads: self.planned_workloads()?,
         };
         for work in &plan.workloads {
-            plan.cut_after(work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
+            jobs::cut_after(&plan, work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
         }
         distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::record::{FileRef, Record};
 use super::sync_folder;
 use crate::schema::event::Buckets;
+use crate::schema::record::{FileRef, Record};
 
 /// What is stored beside a record.
 #[derive(Clone, Debug, Default)]

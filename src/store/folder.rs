@@ -8,13 +8,13 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
-use super::machine::Machine;
-use super::record::Record;
 use super::unready::Unready;
 use super::{Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
-use crate::runner::plan::Plan;
+use crate::schema::machine::Machine;
+use crate::schema::plan::Plan;
+use crate::schema::record::Record;
 
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
