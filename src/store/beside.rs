@@ -16,7 +16,7 @@ pub struct Attached {
     pub histograms: Vec<Buckets>,
     /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
     pub console: String,
-    /// What a modelled disk did; see [`crate::storage::disk::request`].
+    /// What a modelled disk did; see [`crate::schema::request`].
     pub requests: Vec<u8>,
 }
 

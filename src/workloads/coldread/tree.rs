@@ -6,13 +6,11 @@ use std::fmt::Write;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::parameters::Parameters;
+use super::parameters::{BLOCK, Parameters};
 use crate::schema::units::{KIB, MIB};
 
 /// What one call writes or reads at most.
 pub const CHUNK: usize = 128 * KIB as usize;
-/// What a random read reads.
-pub const BLOCK: usize = 4 * KIB as usize;
 /// So many bytes at the beginning of each chunk say of which file and which place they are.
 const STAMP: usize = 16;
 /// How many different beginnings a chunk's noise has.
