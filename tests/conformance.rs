@@ -35,7 +35,7 @@ fn every_filesystem_does_every_engines_work_on_loop() {
     filesystems.extend(VARIANTS.iter().flat_map(|spec| ["--filesystem", spec]));
     let run = carry_out(&desk, &desk.testbed(), &filesystems);
     for record in run.records.iter().filter(|r| r.outcome == Outcome::Skipped) {
-        skipped(&format!("{} × {}", record.filesystem, record.workload), record.reason.as_deref().unwrap());
+        skipped(&format!("{} × {}", record.filesystem, record.workload), &record.why());
     }
     let expected = (filesystems::TABLE.len() + VARIANTS.len()) * small_sets().count();
     let compared = run.records.iter().filter(|r| r.round == 1).count();

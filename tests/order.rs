@@ -31,7 +31,7 @@ fn plan_of(workload: &str, filesystems: &str) -> Plan {
 /// The integrity check's job and the first round's.
 fn jobs(plan: &Plan, testbed: &str, token: &str) -> [Job; 2] {
     let device =
-        testbeds::parse(testbed).unwrap().device(&Moment { image: ImageState::Sparse, ..plan.moment(1, 0) });
+        testbeds::parse(testbed).unwrap().device(&Moment { image: ImageState::Sparse, ..plan.moment(1) });
     let job = |trial| plan.job(&trial, 1, device.clone(), token);
     [job(plan.integrity_checks().next().unwrap()), job(plan.round(1).next().unwrap())]
 }

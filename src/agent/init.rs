@@ -1,10 +1,10 @@
-//! The agent as the init of a guest: brings the machine up, carries the jobs out, switches the machine off.
+//! The agent as the init of a guest: brings the machine up, carries the job out, switches the machine off.
 //!
 //! ```text
 //! /init          this program
 //! /modules/boot  names of the modules that bring the disk and the port, each a file /modules/NAME.ko
 //! /modules/job   names of those that the filesystems need
-//! /job.json      the jobs, one a line; without it the guest only says that it runs
+//! /job.json      the job; without it the guest only says that it runs
 //! ```
 //! Events go to a port of the machine and nothing else does; the console is left to the kernel.
 
@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use fsderby_sys::process::reap;
 use rustix::mount::MountFlags;
 use rustix::system::{RebootCommand, init_module, reboot};
 
@@ -48,13 +47,13 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     ensure!(rustix::process::getpid().is_init(), "only the first process of a guest can be its init");
     mount_own()?;
     load("boot")?;
-    let jobs = read_jobs();
-    let mut tell = Sender::new(way_out(jobs.as_ref(), mishap)?);
+    let job = read_job();
+    let mut tell = Sender::new(way_out(job.as_ref(), mishap)?);
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     let build = env!("CARGO_PKG_VERSION").to_owned();
     tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
-    match jobs {
-        Some(Ok(jobs)) => carry_out(&jobs, &mut tell)?,
+    match job {
+        Some(Ok(job)) => carry_out(&job, &mut tell)?,
         Some(Err(e)) => tell.send(&failed(&e))?,
         None => {}
     }
@@ -64,44 +63,16 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// One job after the other, as long as each finds the guest as the first did. Of a job that has not begun nothing is said: the
-/// host gives it to another guest.
-fn carry_out<W: Write>(jobs: &[Job], tell: &mut Sender<W>) -> io::Result<()> {
-    for (at, job) in jobs.iter().enumerate() {
-        let ready = if at == 0 { load("job") } else { tidy_up() };
-        let ready = match ready.and_then(|()| prepare(job)) {
-            Ok(ready) => ready,
-            Err(e) if at == 0 => return tell.send(&failed(&e)),
-            Err(e) => {
-                let _ = fs::write(
-                    "/dev/kmsg",
-                    format!("<3>fsderby: {} is for another guest: {e:#}\n", job.trial),
-                );
-                break;
-            }
-        };
-        if let Some(Floor { floor_ns, service_ns }) = ready.floor {
-            let raw = [("floor_ns".to_owned(), floor_ns), ("service_ns".to_owned(), service_ns)].into();
-            tell.send(&Event::Seen { check: "floor".into(), raw })?;
-        }
-        let is_done = trial::carry_out(job, true, tell)?;
-        drop(ready);
-        if !is_done {
-            // Whatever it has left behind must not meet the next.
-            break;
-        }
+fn carry_out<W: Write>(job: &Job, tell: &mut Sender<W>) -> io::Result<()> {
+    let ready = match load("job").and_then(|()| prepare(job)) {
+        Ok(ready) => ready,
+        Err(e) => return tell.send(&failed(&e)),
+    };
+    if let Some(Floor { floor_ns, service_ns }) = ready.floor {
+        let raw = [("floor_ns".to_owned(), floor_ns), ("service_ns".to_owned(), service_ns)].into();
+        tell.send(&Event::Seen { check: "floor".into(), raw })?;
     }
-    Ok(())
-}
-
-/// After a trial: nothing of it runs, and the kernel has given back what it kept for it.
-fn tidy_up() -> anyhow::Result<()> {
-    while reap(false)?.is_some() {}
-    ensure!(!trial::has_children(), "a process of the trial before is still there");
-    fs::write("/proc/sys/vm/drop_caches", "3").context("could not drop the caches")?;
-    // Its memory lies in pieces; not every kernel can join them.
-    let _ = fs::write("/proc/sys/vm/compact_memory", "1");
-    Ok(())
+    trial::carry_out(job, true, tell)
 }
 
 fn failed(error: &anyhow::Error) -> Event {
@@ -119,19 +90,15 @@ fn mount_own() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read_jobs() -> Option<anyhow::Result<Vec<Job>>> {
+fn read_job() -> Option<anyhow::Result<Job>> {
     let bytes = fs::read("/job.json").ok()?;
-    let jobs = serde_json::Deserializer::from_slice(&bytes).into_iter();
-    Some(jobs.collect::<Result<_, _>>().context("could not understand the job"))
+    Some(serde_json::from_slice(&bytes).context("could not understand the job"))
 }
 
 /// Where events go: into memory that the host looks at where its clock must not be felt, else through a port.
-fn way_out(
-    jobs: Option<&anyhow::Result<Vec<Job>>>,
-    mishap: Option<Mishap>,
-) -> anyhow::Result<Box<dyn Write>> {
-    match jobs.and_then(|jobs| jobs.as_ref().ok()?.first()) {
-        Some(Job { device: Dev::Model(_), size, .. }) => {
+fn way_out(job: Option<&anyhow::Result<Job>>, mishap: Option<Mishap>) -> anyhow::Result<Box<dyn Write>> {
+    match job {
+        Some(Ok(Job { device: Dev::Model(_), size, .. })) => {
             Ok(Box::new(WayOut { way: disk::events(*size)?, mishap }))
         }
         _ => Ok(Box::new(WayOut { way: open_port()?, mishap })),

@@ -20,11 +20,11 @@ use crate::workloads::{LiveFile, Until};
 /// How long a daemon may take to end after its filesystem was unmounted.
 const DAEMON_GRACE: Duration = Duration::from_secs(10);
 
-/// Carries out one job; false where its trial has failed.
+/// Carries out one job.
 ///
 /// # Errors
 /// Only when the events cannot be told; what fails in the trial is an event itself.
-pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> io::Result<bool> {
+pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> io::Result<()> {
     let trial = job.trial.clone();
     tell.send(&Event::Trial { trial: trial.clone(), attempt: job.attempt, clock_ns: monotonic_ns() })?;
     let mut hands = Hands {
@@ -51,13 +51,12 @@ pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> i
             Err(e) => {
                 let StepError { operation, path, errno, text } = e;
                 tell.send(&Event::Failed { step: step.name(), operation, path, errno, text })?;
-                return Ok(false);
+                return Ok(());
             }
         }
     }
     drop(hands);
-    tell.send(&Event::Done { trial, clock_ns: monotonic_ns() })?;
-    Ok(true)
+    tell.send(&Event::Done { trial, clock_ns: monotonic_ns() })
 }
 
 /// Tells that the power may go, in one event and before anything else, and does nothing any more.
@@ -309,7 +308,7 @@ impl Hands<'_> {
 }
 
 /// Whether this process has children left, ended ones included.
-pub fn has_children() -> bool {
+fn has_children() -> bool {
     std::fs::read_to_string("/proc/thread-self/children").is_ok_and(|c| !c.trim().is_empty())
 }
 

@@ -1,12 +1,18 @@
-//! From a record's raw values to its metrics. Pure and versioned: `fsderby verify` calls it again.
+//! From a record's raw values to its metrics: the workload's, those of the steps, of the probes and of the space, put together.
+//! Pure and versioned: `fsderby verify` calls it again.
 
-use crate::agent::protocol::{At, Purpose, Stepped};
-use crate::metric::Better::{Higher, Lower, Neither};
-use crate::metric::{Metric, Of};
+use std::collections::BTreeMap;
+
+use super::{capacity, steps};
+use crate::agent::protocol::Purpose;
+use crate::declared::Declared;
+use crate::metric::Metric;
+use crate::probes::{self, Probe, Raw};
+use crate::schema::event::{Phase, Stepped};
 use crate::store::record::{Outcome, Part, Record};
-use crate::workloads::Work;
+use crate::workloads::{self, Work};
 
-/// Counted up whenever a metric of this file gets another value from the same raw values.
+/// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
 pub const VERSION: u32 = 1;
 
 /// The version of all metrics of such a record: ours in the thousands, the workload's below.
@@ -21,59 +27,57 @@ pub fn all(record: &Record, work: &dyn Work) -> Vec<Metric> {
     }
     if record.survivors.is_some() {
         // The work was cut short: its rates are those of no other run.
-        return [steps(record), recovery(record), capacity(record)].concat();
+        return [steps::metrics(record), steps::recovery(record), capacity::metrics(record)].concat();
     }
-    let mut metrics =
-        if record.purpose == Purpose::Measure { work.metrics(&record.phases) } else { Vec::new() };
-    metrics.extend(steps(record));
-    metrics.extend(cpu(record));
-    metrics.extend(device(record));
-    metrics.extend(parts(record));
-    metrics.extend(capacity(record));
-    metrics
-}
-
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / 1e9
-}
-
-fn steps(record: &Record) -> Vec<Metric> {
-    const NAMES: [(&str, &str); 9] = [
-        ("mkfs.time", "make"),
-        ("mount.time", "mount"),
-        ("sync.time", "sync"),
-        ("empty.time", "empty"),
-        ("unmount.time", "unmount"),
-        ("check.time", "check-emptied"),
-        ("check-filled.time", "check-filled"),
-        ("check-recovered.time", "check-recovered"),
-        ("revert.time", "revert"),
-    ];
-    let metric = |(name, step): &(&str, &str)| {
-        Some(Metric::new(name, seconds(record.step_ns(step)?), "s", Of::Time, Lower))
+    let own = match record.purpose {
+        Purpose::Measure => work.metrics(&record.phases),
+        Purpose::Integrity => Vec::new(),
     };
-    NAMES.iter().filter_map(metric).collect()
+    [own, steps::metrics(record), probed(record), capacity::metrics(record)].concat()
 }
 
-/// From the disk as a power cut left it to the first new file: what an administrator runs, the mount, the file. The boot is
-/// the machine's and not counted.
-fn recovery(record: &Record) -> Vec<Metric> {
-    const PARTS: [(&str, &str); 3] = [
-        ("recovery.repair.time", "repair"),
-        ("recovery.mount.time", "mount-again"),
-        ("recovery.first_file.time", "first-file"),
+/// Every metric that there is, by the one that measures it.
+pub fn declared() -> Vec<(String, Vec<&'static Declared>)> {
+    let engines = workloads::TABLE.iter().map(|w| (format!("the workload {}", w.name()), w.declared()));
+    engines.chain(declared_by_all()).collect()
+}
+
+/// Those that records of this workload may have, the workload's first.
+pub fn declared_of(engine: &str) -> Vec<&'static Declared> {
+    let own = workloads::engine(engine).map(|w| w.declared()).unwrap_or_default();
+    own.into_iter().chain(declared_by_all().into_iter().flat_map(|(_, all)| all)).collect()
+}
+
+/// Those that a trial of any workload may have.
+fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
+    let probes = probes::TABLE.iter().map(|p| (format!("the probe {}", p.name()), p.declared()));
+    let own = [
+        ("the steps of the trial".to_owned(), steps::declared()),
+        ("the space on the volume".to_owned(), capacity::declared()),
     ];
-    let Some(seen) = &record.survivors else { return Vec::new() };
-    let took = |step: &str| record.step_ns(step);
-    let whole = PARTS.iter().filter_map(|(_, step)| took(step)).sum();
-    let mut metrics = vec![Metric::new("recovery.time", seconds(whole), "s", Of::Time, Lower).headline()];
-    let part =
-        |(name, step): &(&str, &str)| Some(Metric::new(name, seconds(took(step)?), "s", Of::Time, Lower));
-    metrics.extend(PARTS.iter().filter_map(part));
-    let files = |name: &str, n: u64, better| Metric::new(name, n as f64, "files", Of::Count, better);
-    metrics.push(files("recovery.synced", seen.files, Neither));
-    metrics.push(files("recovery.lost", seen.missing + seen.altered + seen.nameless, Lower));
-    metrics
+    own.into_iter().chain(probes).collect()
+}
+
+fn probed(record: &Record) -> Vec<Metric> {
+    let Some(step) = work(record) else { return Vec::new() };
+    let work = probes::Work { step: &step, phases: &record.phases };
+    let none = Raw::new();
+    let whole = probes::TABLE.iter().flat_map(|p| p.metrics(counted(&record.probes, *p, &none), &work));
+    // The first part makes what the others find.
+    let parts = record.parts.iter().skip(1).flat_map(|part| {
+        let phases = phases(record, part);
+        let of = |p: &&dyn Probe| p.metrics_of_part(counted(&part.probes, *p, &none), &phases);
+        probes::TABLE.iter().flat_map(of).collect::<Vec<Metric>>()
+    });
+    whole.chain(parts).collect()
+}
+
+fn counted<'r>(all: &'r BTreeMap<String, Raw>, probe: &dyn Probe, none: &'r Raw) -> &'r Raw {
+    all.get(probe.name()).unwrap_or(none)
+}
+
+fn phases<'r>(record: &'r Record, part: &Part) -> Vec<&'r Phase> {
+    part.phases.iter().filter_map(|name| record.phases.iter().find(|p| p.name == *name)).collect()
 }
 
 /// The work with all its parts.
@@ -88,73 +92,56 @@ fn work(record: &Record) -> Option<Stepped> {
     })
 }
 
-/// The workload's process and the filesystem's daemons, beside the whole machine.
-fn cpu(record: &Record) -> Vec<Metric> {
-    let Some(work) = work(record) else { return Vec::new() };
-    let own = work.user_ns + work.sys_ns + record.probe("cpu", "daemons_ns").unwrap_or(0);
-    let mut metrics = vec![
-        Metric::new("cpu.share", 100.0 * own as f64 / work.ns.max(1) as f64, "%", Of::Share, Neither),
-        Metric::new("cpu.time", seconds(own), "s", Of::Time, Lower),
-        Metric::new("faults.minor", work.minflt as f64, "faults", Of::Count, Lower),
-        Metric::new("faults.major", work.majflt as f64, "faults", Of::Count, Lower),
-    ];
-    let machine = record.probe("cpu", "machine_user_ns").zip(record.probe("cpu", "machine_sys_ns"));
-    metrics.extend(
-        machine.map(|(user, sys)| Metric::new("cpu.machine", seconds(user + sys), "s", Of::Time, Lower)),
-    );
-    let peak = record.probe("memory", "peak_bytes");
-    metrics.extend(peak.map(|bytes| Metric::new("memory.peak", bytes as f64, "bytes", Of::Bytes, Neither)));
-    metrics
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declared::{Over, PART};
+    use crate::metric::Of;
 
-fn device(record: &Record) -> Vec<Metric> {
-    const NAMES: [(&str, &str, Of); 5] = [
-        ("device.bytes_written", "bytes_written", Of::Bytes),
-        ("device.bytes_read", "bytes_read", Of::Bytes),
-        ("device.writes", "writes", Of::Count),
-        ("device.reads", "reads", Of::Count),
-        ("device.flushes", "flushes", Of::Count),
-    ];
-    let metric = |(name, counter, of): &(&str, &str, Of)| {
-        let value = record.probe("block_io", counter)? as f64;
-        let unit = if *of == Of::Bytes { "bytes" } else { "requests" };
-        Some(Metric::new(name, value, unit, *of, Lower))
-    };
-    let mut metrics: Vec<Metric> = NAMES.iter().filter_map(metric).collect();
-    let written: u64 = record.phases.iter().map(|p| p.count("bytes_written")).sum();
-    if let (Some(reached), 1..) = (record.probe("block_io", "bytes_written"), written) {
-        let ratio = reached as f64 / written as f64;
-        metrics.push(Metric::new("device.written_ratio", ratio, "of what was written", Of::Share, Neither));
+    fn everything() -> Vec<&'static Declared> {
+        declared().into_iter().flat_map(|(_, all)| all).collect()
     }
-    metrics
-}
 
-/// What the device had to read for each part of the work, where it has several.
-fn parts(record: &Record) -> Vec<Metric> {
-    let metrics = |part: &Part| {
-        let counter = |name: &str| part.probes.get("block_io")?.get(name).copied();
-        let name = part.phases.join("+");
-        let of = |what: &str| format!("device.{what}.{name}");
-        let reads =
-            counter("reads").map(|n| Metric::new(&of("reads"), n as f64, "requests", Of::Count, Lower));
-        let asked = record.count_of(part, "bytes_read");
-        let ratio = counter("bytes_read").filter(|_| asked > 0).map(|bytes| {
-            Metric::new(&of("read_ratio"), bytes as f64 / asked as f64, "of what was read", Of::Share, Lower)
-        });
-        [reads, ratio].into_iter().flatten().collect::<Vec<_>>()
-    };
-    record.parts.iter().skip(1).flat_map(metrics).collect()
-}
+    #[test]
+    fn no_metric_is_declared_twice() {
+        let mut names: Vec<&str> = everything().iter().map(|d| d.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    }
 
-/// As the papers gave it: what an ordinary user may fill, as a share of the volume given to mkfs.
-fn capacity(record: &Record) -> Vec<Metric> {
-    let share = |name: &str, at: At| {
-        let space = record.space.iter().find(|s| s.at == at)?;
-        let value = 100.0 * space.usable.0 as f64 / record.size.0.max(1) as f64;
-        Some(Metric::new(name, value, "%", Of::Share, Higher))
-    };
-    [share("capacity.initial", At::Fresh), share("capacity.residual", At::Emptied)]
-        .into_iter()
-        .flatten()
-        .collect()
+    #[test]
+    fn every_metric_has_a_title_and_is_explained_in_sentences() {
+        for declared in everything() {
+            let Declared { name, title, explained, .. } = declared;
+            assert!(!title.is_empty() && !name.is_empty(), "{name}");
+            assert!(
+                explained.ends_with('.') && explained.starts_with(char::is_uppercase),
+                "{name}: {explained}"
+            );
+            assert_eq!(declared.over == Over::Part, name.ends_with(PART), "{name}");
+        }
+    }
+
+    /// Two rates of one thing over two phases must be told apart by their titles.
+    #[test]
+    fn every_rate_of_a_workload_says_over_which_phase_it_is() {
+        for declared in workloads::TABLE.iter().flat_map(|w| w.declared()).filter(|d| d.of == Of::Time) {
+            let said = match declared.over {
+                Over::Phase(phase) => phase,
+                Over::Phases => "all phases",
+                _ => panic!("{}: a workload has phases", declared.name),
+            };
+            assert!(declared.title.contains(said), "{}: {}", declared.name, declared.title);
+        }
+    }
+
+    #[test]
+    fn titles_tell_metrics_of_one_workload_apart() {
+        for engine in workloads::TABLE {
+            let mut titles: Vec<String> =
+                declared_of(engine.name()).iter().map(|d| d.title_of(d.name)).collect();
+            titles.sort_unstable();
+            assert!(titles.windows(2).all(|pair| pair[0] != pair[1]), "{titles:?}");
+        }
+    }
 }

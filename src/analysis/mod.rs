@@ -1,7 +1,9 @@
 //! From records to what can be said of them: metrics, validity, comparisons, findings. Pure: nothing is measured, nothing is
 //! written for people.
 
+pub mod capacity;
 pub mod ensemble;
 pub mod metrics;
+pub mod steps;
 pub mod validity;
 pub mod verify;

@@ -6,8 +6,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
+use crate::analysis::metrics;
+use crate::declared;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem, Variant};
+use crate::metric::Better;
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
@@ -19,7 +22,7 @@ const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, testbed, probe, experiment or modelled disk
+    /// A filesystem, workload, testbed, probe, experiment, modelled disk or metric
     name: String,
     #[arg(long)]
     json: bool,
@@ -31,7 +34,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .or_else(|| workload(name))
         .or_else(|| rest(name))
         .or_else(|| experiment(name))
-        .or_else(|| disk(name));
+        .or_else(|| disk(name))
+        .or_else(|| metric(name));
     let Some((text, shown)) = explained else {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
     };
@@ -53,6 +57,7 @@ fn known() -> Vec<String> {
     let probes = probes::TABLE.iter().map(|p| p.name());
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
     let disks = disks::TABLE.iter().map(|(name, _)| *name);
+    let metrics = metrics::declared().into_iter().flat_map(|(_, all)| all).map(|declared| declared.name);
     filesystems
         .chain(engines)
         .chain(sets)
@@ -60,6 +65,7 @@ fn known() -> Vec<String> {
         .chain(probes)
         .chain(experiments)
         .chain(disks)
+        .chain(metrics)
         .map(str::to_owned)
         .collect()
 }
@@ -172,12 +178,35 @@ fn disk(name: &str) -> Explained {
     Some((shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text })))
 }
 
+/// A metric by the words of the one that measures it.
+fn metric(name: &str) -> Explained {
+    let mut all = metrics::declared().into_iter();
+    let (by, declared) = all.find_map(|(by, all)| Some((by, declared::find(&all, name)?)))?;
+    let unit = if declared.unit.is_empty() { "a plain number" } else { declared.unit };
+    let better = match declared.better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+        Better::Neither => "neither",
+    };
+    let text = [
+        format!("{name}: {}\n\n", declared.title_of(name)),
+        line("What", declared.explained),
+        line("Measured", &format!("over {}", declared.over.said())),
+        line("Unit", unit),
+        line("Better", better),
+        line("Declared by", &by),
+    ];
+    Some((text.concat(), json!({ "name": name, "declared_by": by, "metric": declared })))
+}
+
 fn told(title: &str, story: &Story) -> String {
     let Story { what, origin, limits } = story;
-    let line = |head: &str, text: &str| {
-        format!("{head:<12}{}\n", wrapped(text).replace('\n', &format!("\n{:12}", "")))
-    };
     format!("{title}\n\n{}{}{}", line("What", what), line("Origin", origin), line("Limits", limits))
+}
+
+/// A word and what it says, set in.
+fn line(head: &str, text: &str) -> String {
+    format!("{head:<12}{}\n", wrapped(text).replace('\n', &format!("\n{:12}", "")))
 }
 
 /// Words of a text, on lines of about [`WIDTH`] columns.

@@ -7,6 +7,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
+use crate::analysis::metrics;
 use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::testbeds::model::disks::{self, Spec};
@@ -30,6 +31,7 @@ enum What {
     Probes,
     Experiments,
     Disks,
+    Metrics,
 }
 
 /// A table with what stands in it, for people and for programs alike.
@@ -63,6 +65,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Probes => probes(),
         What::Experiments => experiments()?,
         What::Disks => modelled_disks()?,
+        What::Metrics => metrics(),
     })
 }
 
@@ -190,4 +193,17 @@ fn modelled_disks() -> anyhow::Result<Listed> {
         rows: specs.iter().map(row).collect(),
         json: json.collect(),
     })
+}
+
+fn metrics() -> Listed {
+    let all = metrics::declared();
+    let each = || all.iter().flat_map(|(by, all)| all.iter().map(move |declared| (by, *declared)));
+    Listed {
+        title: "metrics",
+        head: vec!["name", "what it is", "unit", "declared by"],
+        rows: each()
+            .map(|(by, d)| vec![d.name.into(), d.title_of(d.name), d.unit.into(), by.clone()])
+            .collect(),
+        json: each().map(|(by, d)| json!({ "declared_by": by, "metric": d })).collect(),
+    }
 }

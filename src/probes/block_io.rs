@@ -2,13 +2,117 @@
 
 use std::fs;
 
-use super::{NotAvailable, Probe, Raw, Running, Site};
+use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
+use crate::declared::{Declared, Over, Section};
+use crate::metric::{Better, Metric};
+use crate::schema::event::Phase;
 use crate::story::Story;
 
 /// The counters' sectors, whatever the device's own sectors are (`Documentation/block/stat.rst`).
 const SECTOR: u64 = 512;
 
 pub struct BlockIo;
+
+static COUNTERS: [Counter; 10] = [
+    Counter::difference("reads"),
+    Counter::difference("bytes_read"),
+    Counter::difference("writes"),
+    Counter::difference("bytes_written"),
+    Counter::difference("busy_ms"),
+    Counter::difference("waited_ms"),
+    Counter::difference("discards"),
+    Counter::difference("bytes_discarded"),
+    Counter::difference("flushes"),
+    Counter::level("volatile_cache"),
+];
+
+const BYTES: Declared = Declared { section: Section::Device, over: Over::WorkAndSync, ..Declared::BYTES };
+const REQUESTS: Declared =
+    Declared { section: Section::Device, over: Over::WorkAndSync, ..Declared::count("requests") };
+
+static RATIO: Declared = Declared {
+    name: "device.written_ratio",
+    title: "device ÷ written",
+    short: "device ÷\nwritten",
+    section: Section::Device,
+    over: Over::WorkAndSync,
+    explained: "Bytes that reached the device by the end of the sync ÷ bytes that the work wrote. Above 1 is metadata, journal and what is \
+                written twice; under 0.5 most of the work was deleted or overwritten in the page cache.",
+    key: true,
+    footnote: true,
+    ..Declared::ratio("of what was written")
+};
+
+/// What is counted for each.
+static DEVICE: [(&str, Declared); 5] = [
+    (
+        "bytes_written",
+        Declared {
+            name: "device.bytes_written",
+            title: "written to the device",
+            explained: "Bytes of all writes that reached the block device, metadata and journal included.",
+            ..BYTES
+        },
+    ),
+    (
+        "bytes_read",
+        Declared {
+            name: "device.bytes_read",
+            title: "read from the device",
+            explained: "Bytes of all reads that reached the block device, metadata and read-ahead included.",
+            drawn: false,
+            ..BYTES
+        },
+    ),
+    (
+        "writes",
+        Declared {
+            name: "device.writes",
+            title: "write requests",
+            explained: "Writes that reached the block device, merged as the kernel's queue merged them.",
+            drawn: false,
+            ..REQUESTS
+        },
+    ),
+    (
+        "reads",
+        Declared {
+            name: "device.reads",
+            title: "read requests",
+            explained: "Reads that reached the block device, merged as the kernel's queue merged them.",
+            drawn: false,
+            ..REQUESTS
+        },
+    ),
+    (
+        "flushes",
+        Declared {
+            name: "device.flushes",
+            title: "flushes",
+            explained: "Requests to write the device's own cache through, as fsync and journal commits make them.",
+            ..REQUESTS
+        },
+    ),
+];
+
+static PART_READS: Declared = Declared {
+    name: "device.reads.PHASE",
+    title: "read requests",
+    over: Over::Part,
+    explained: "Reads that reached the block device in one part of the work, which began with empty caches.",
+    drawn: false,
+    ..REQUESTS
+};
+
+static PART_RATIO: Declared = Declared {
+    name: "device.read_ratio.PHASE",
+    title: "device ÷ read",
+    better: Better::Lower,
+    section: Section::Device,
+    over: Over::Part,
+    explained: "Bytes read from the device in one part of the work ÷ bytes that the work asked for in it: above 1 is metadata and read-ahead.",
+    ..Declared::ratio("of what was read")
+};
 
 impl Probe for BlockIo {
     fn name(&self) -> &'static str {
@@ -22,6 +126,35 @@ impl Probe for BlockIo {
             limits: "Counted before the device: what the host's filesystem makes of a loop image is not seen. On the directory testbed \
                      everybody's requests to that device are counted.",
         }
+    }
+
+    fn counters(&self) -> &'static [Counter] {
+        &COUNTERS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        let device = DEVICE.iter().map(|(_, declared)| declared);
+        [&RATIO].into_iter().chain(device).chain([&PART_READS, &PART_RATIO]).collect()
+    }
+
+    fn metrics(&self, raw: &Raw, work: &Work<'_>) -> Vec<Metric> {
+        let metric =
+            |(counter, declared): &(&str, Declared)| Some(declared.metric(*raw.get(*counter)? as f64));
+        let mut metrics: Vec<Metric> = DEVICE.iter().filter_map(metric).collect();
+        let written: u64 = work.phases.iter().map(|p| p.count("bytes_written")).sum();
+        if let (Some(reached), 1..) = (raw.get("bytes_written"), written) {
+            metrics.push(RATIO.metric(*reached as f64 / written as f64));
+        }
+        metrics
+    }
+
+    fn metrics_of_part(&self, raw: &Raw, phases: &[&Phase]) -> Vec<Metric> {
+        let part = phases.iter().map(|p| p.name.as_str()).collect::<Vec<&str>>().join("+");
+        let asked: u64 = phases.iter().map(|p| p.count("bytes_read")).sum();
+        let reads = raw.get("reads").map(|n| PART_READS.metric_of_part(&part, *n as f64));
+        let ratio = raw.get("bytes_read").filter(|_| asked > 0);
+        let ratio = ratio.map(|bytes| PART_RATIO.metric_of_part(&part, *bytes as f64 / asked as f64));
+        reads.into_iter().chain(ratio).collect()
     }
 
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
@@ -47,19 +180,7 @@ impl Running for Open {
 
     fn stop(&mut self) -> Raw {
         let Some(now) = Counters::read(&self.device) else { return Raw::new() };
-        let used = now.since(&self.before);
-        let named = [
-            ("reads", used.0[0]),
-            ("bytes_read", used.bytes_read()),
-            ("writes", used.0[4]),
-            ("bytes_written", used.0[6] * SECTOR),
-            ("busy_ms", used.0[9]),
-            ("waited_ms", used.0[10]),
-            ("discards", used.0[11]),
-            ("bytes_discarded", used.0[13] * SECTOR),
-            ("flushes", used.0[15]),
-        ];
-        let mut raw: Raw = named.map(|(name, value)| (name.to_owned(), value)).into();
+        let mut raw = now.since(&self.before).raw();
         raw.extend(volatile_cache(&self.device).map(|cache| ("volatile_cache".to_owned(), u64::from(cache))));
         raw
     }
@@ -91,11 +212,41 @@ impl Counters {
         Counters(std::array::from_fn(|i| self.0[i].wrapping_sub(earlier.0[i])))
     }
 
+    fn raw(&self) -> Raw {
+        let named = [
+            ("reads", self.0[0]),
+            ("bytes_read", self.bytes_read()),
+            ("writes", self.0[4]),
+            ("bytes_written", self.0[6] * SECTOR),
+            ("busy_ms", self.0[9]),
+            ("waited_ms", self.0[10]),
+            ("discards", self.0[11]),
+            ("bytes_discarded", self.0[13] * SECTOR),
+            ("flushes", self.0[15]),
+        ];
+        named.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
     pub fn bytes_read(&self) -> u64 {
         self.0[2] * SECTOR
     }
 
     pub fn in_flight(&self) -> u64 {
         self.0[8]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_is_declared() {
+        let mut given: Vec<String> =
+            Counters([0; 17]).raw().into_keys().chain(["volatile_cache".into()]).collect();
+        let mut declared: Vec<&str> = COUNTERS.iter().map(|c| c.name).collect();
+        given.sort();
+        declared.sort_unstable();
+        assert_eq!(given, declared);
     }
 }

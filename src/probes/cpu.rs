@@ -2,10 +2,51 @@
 
 use std::fs;
 
-use super::{NotAvailable, Probe, Raw, Running, Site};
+use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
+use crate::declared::{Declared, Over, Section};
+use crate::metric::Metric;
 use crate::story::Story;
 
 pub struct Cpu;
+
+static COUNTERS: [Counter; 5] = [
+    Counter::difference("machine_user_ns"),
+    Counter::difference("machine_sys_ns"),
+    Counter::difference("machine_iowait_ns"),
+    Counter::difference("machine_steal_ns"),
+    Counter::difference("daemons_ns"),
+];
+
+static SHARE: Declared = Declared {
+    name: "cpu.share",
+    title: "CPU share (workload and daemons)",
+    short: "CPU",
+    section: Section::Processor,
+    over: Over::Work,
+    explained: "CPU time of the workload's process and of the filesystem's daemons ÷ the time of the work: 100 % is one CPU that never \
+                waits. It is neither good nor bad: a work that waits for the disk has a small share.",
+    key: true,
+    ..Declared::PERCENT
+};
+
+static TIME: Declared = Declared {
+    name: "cpu.time",
+    title: "CPU time (workload and daemons)",
+    section: Section::Processor,
+    over: Over::Work,
+    explained: "User and system time of the workload's process, by getrusage, and of the filesystem's daemons. Kernel threads, as those of \
+                writeback and journal, are not part of it.",
+    ..Declared::SECONDS
+};
+
+static MACHINE: Declared = Declared {
+    name: "cpu.machine",
+    title: "CPU time (whole machine)",
+    section: Section::Processor,
+    over: Over::WorkAndSync,
+    explained: "User and system time of the whole machine, kernel threads and everything else that ran included.",
+    ..Declared::SECONDS
+};
 
 impl Probe for Cpu {
     fn name(&self) -> &'static str {
@@ -19,6 +60,23 @@ impl Probe for Cpu {
             limits: "The machine's time holds everybody's; only so are the kernel's own threads (writeback, journal, compression) seen. \
                      The workload's own time comes from getrusage and stands in the work step.",
         }
+    }
+
+    fn counters(&self) -> &'static [Counter] {
+        &COUNTERS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        vec![&SHARE, &TIME, &MACHINE]
+    }
+
+    fn metrics(&self, raw: &Raw, work: &Work<'_>) -> Vec<Metric> {
+        let own = work.step.user_ns + work.step.sys_ns + raw.get("daemons_ns").unwrap_or(&0);
+        let share = 100.0 * own as f64 / work.step.ns.max(1) as f64;
+        let mut metrics = vec![SHARE.metric(share), TIME.metric(own as f64 / 1e9)];
+        let machine = raw.get("machine_user_ns").zip(raw.get("machine_sys_ns"));
+        metrics.extend(machine.map(|(user, sys)| MACHINE.metric((user + sys) as f64 / 1e9)));
+        metrics
     }
 
     fn open(&self, _site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {

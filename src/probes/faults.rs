@@ -2,10 +2,31 @@
 
 use std::fs;
 
-use super::{NotAvailable, Probe, Raw, Running, Site};
+use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
+use crate::declared::{Declared, Over, Section};
+use crate::metric::Metric;
 use crate::story::Story;
 
 pub struct Faults;
+
+static COUNTERS: [Counter; 2] = [Counter::difference("machine_minor"), Counter::difference("machine_major")];
+
+const FAULTS: Declared =
+    Declared { section: Section::Processor, over: Over::Work, drawn: false, ..Declared::count("faults") };
+
+static MINOR: Declared = Declared {
+    name: "faults.minor",
+    title: "page faults, minor",
+    explained: "Page faults of the workload's process that needed nothing from a device, by getrusage.",
+    ..FAULTS
+};
+
+static MAJOR: Declared = Declared {
+    name: "faults.major",
+    title: "page faults, major",
+    explained: "Page faults of the workload's process for which a device was read, by getrusage. Calls of read and write raise none.",
+    ..FAULTS
+};
 
 impl Probe for Faults {
     fn name(&self) -> &'static str {
@@ -19,6 +40,18 @@ impl Probe for Faults {
             limits: "Everybody's faults are counted; the workload's own stand in the work step. read and write raise no major faults, \
                      so they say little about file I/O.",
         }
+    }
+
+    fn counters(&self) -> &'static [Counter] {
+        &COUNTERS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        vec![&MINOR, &MAJOR]
+    }
+
+    fn metrics(&self, _raw: &Raw, work: &Work<'_>) -> Vec<Metric> {
+        vec![MINOR.metric(work.step.minflt as f64), MAJOR.metric(work.step.majflt as f64)]
     }
 
     fn open(&self, _site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {

@@ -4,12 +4,26 @@ use std::path::PathBuf;
 
 use procfs::Current;
 
-use super::{NotAvailable, Probe, Raw, Running, Site};
+use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
+use crate::declared::{Declared, Over, Section};
 use crate::host::memory_group;
+use crate::metric::{Better, Metric};
 use crate::story::Story;
 use crate::units::MIB;
 
 pub struct Memory;
+
+static COUNTERS: [Counter; 2] = [Counter::maximum("peak_bytes"), Counter::maximum("peak_bytes_at_most")];
+
+static PEAK: Declared = Declared {
+    name: "memory.peak",
+    title: "memory, most",
+    better: Better::Neither,
+    section: Section::Capacity,
+    over: Over::WorkAndSync,
+    explained: "The most memory that the workload and its page cache took together, as its memory group counts it.",
+    ..Declared::BYTES
+};
 
 impl Probe for Memory {
     fn name(&self) -> &'static str {
@@ -24,6 +38,18 @@ impl Probe for Memory {
                      but for 8 MiB of the kernel's own.",
             limits: "Not every filesystem's writeback is charged to the group that dirtied the pages; a small virtual machine is the equal limit.",
         }
+    }
+
+    fn counters(&self) -> &'static [Counter] {
+        &COUNTERS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        vec![&PEAK]
+    }
+
+    fn metrics(&self, raw: &Raw, _work: &Work<'_>) -> Vec<Metric> {
+        raw.get("peak_bytes").map(|bytes| PEAK.metric(*bytes as f64)).into_iter().collect()
     }
 
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {

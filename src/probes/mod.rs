@@ -1,6 +1,7 @@
 //! What is watched while the workload runs: one trait, one table.
 //!
-//! Probes run in the agent, from just before the work to just after the sync, and give differences of counters.
+//! Probes run in the agent, from just before the work to just after the sync. Each declares its counters and turns them into
+//! metrics of its own.
 
 pub mod block_io;
 mod cpu;
@@ -10,6 +11,9 @@ mod modelled_disk;
 
 use std::collections::BTreeMap;
 
+use crate::declared::Declared;
+use crate::metric::Metric;
+use crate::schema::event::{Phase, Stepped};
 use crate::story::Story;
 
 /// Every probe.
@@ -21,13 +25,66 @@ pub type Raw = BTreeMap<String, u64>;
 pub trait Probe: Sync {
     fn name(&self) -> &'static str;
     fn story(&self) -> Story;
+    /// Everything that it can give.
+    fn counters(&self) -> &'static [Counter];
+    /// Every metric that it can give; none where its counters only serve validity checks or pictures.
+    fn declared(&self) -> Vec<&'static Declared> {
+        Vec::new()
+    }
+    /// Pure: what was counted over the whole work to metrics. `raw` is empty where the probe could not be opened.
+    fn metrics(&self, _raw: &Raw, _work: &Work<'_>) -> Vec<Metric> {
+        Vec::new()
+    }
+    /// The same of one part of a work that has several, of which each but the first began cold.
+    fn metrics_of_part(&self, _raw: &Raw, _phases: &[&Phase]) -> Vec<Metric> {
+        Vec::new()
+    }
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable>;
+}
+
+/// The work that was watched.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// What its process took, as the kernel accounts for it.
+    pub step: &'a Stepped,
+    pub phases: &'a [Phase],
+}
+
+/// One value of a probe's, and what becomes of several readings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    pub name: &'static str,
+    pub semantics: Semantics,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Semantics {
+    /// Counted between start and stop; several readings add up.
+    Difference,
+    /// The most so far; of several readings the largest holds.
+    Maximum,
+    /// How it is at that moment; of several readings the last holds.
+    Level,
+}
+
+impl Counter {
+    pub const fn difference(name: &'static str) -> Counter {
+        Counter { name, semantics: Semantics::Difference }
+    }
+
+    pub const fn maximum(name: &'static str) -> Counter {
+        Counter { name, semantics: Semantics::Maximum }
+    }
+
+    pub const fn level(name: &'static str) -> Counter {
+        Counter { name, semantics: Semantics::Level }
+    }
 }
 
 /// An open probe. Neither call may do more than read counters.
 pub trait Running {
     fn start(&mut self);
-    /// Counter differences since `start`, in the units their names end with.
+    /// What the probe declares, in the units that the names end with.
     fn stop(&mut self) -> Raw;
 }
 
@@ -42,14 +99,21 @@ pub struct Site<'a> {
     pub whole_machine: bool,
 }
 
-/// These are states and no differences: the largest holds.
-const STATES: [&str; 4] = ["peak_bytes", "peak_bytes_at_most", "volatile_cache", "cached_bytes"];
+/// What the host counts of a guest's disk: no probe of the agent's, and stored beside theirs.
+static OF_HOST: &[(&str, &[Counter])] = &[("host_cache", &[Counter::maximum("cached_bytes")])];
 
-/// Adds what was counted later.
-pub fn add(sum: &mut Raw, later: &Raw) {
+/// Adds what was counted later. What nobody declares is taken for a difference.
+pub fn add(probe: &str, sum: &mut Raw, later: &Raw) {
+    let own = TABLE.iter().find(|p| p.name() == probe).map(|p| p.counters());
+    let counters = own.or_else(|| OF_HOST.iter().find(|(name, _)| *name == probe).map(|(_, all)| *all));
     for (name, value) in later {
+        let counter = counters.unwrap_or_default().iter().find(|c| c.name == name);
         let known = sum.entry(name.clone()).or_default();
-        *known = if STATES.contains(&name.as_str()) { (*known).max(*value) } else { *known + value };
+        *known = match counter.map_or(Semantics::Difference, |c| c.semantics) {
+            Semantics::Difference => *known + value,
+            Semantics::Maximum => (*known).max(*value),
+            Semantics::Level => *value,
+        };
     }
 }
 
@@ -57,3 +121,41 @@ pub fn add(sum: &mut Raw, later: &Raw) {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotAvailable(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_add_up_the_largest_maximum_holds_and_the_last_level() {
+        let raw = |values: [(&str, u64); 2]| values.map(|(name, value)| (name.to_owned(), value)).into();
+        let mut blocks: Raw = raw([("reads", 3), ("volatile_cache", 1)]);
+        add("block_io", &mut blocks, &raw([("reads", 4), ("volatile_cache", 0)]));
+        assert_eq!(blocks, raw([("reads", 7), ("volatile_cache", 0)]));
+        let mut memory: Raw = raw([("peak_bytes", 9), ("of another version", 1)]);
+        add("memory", &mut memory, &raw([("peak_bytes", 4), ("of another version", 1)]));
+        assert_eq!(memory, raw([("peak_bytes", 9), ("of another version", 2)]));
+    }
+
+    #[test]
+    fn no_probe_declares_a_counter_twice() {
+        for probe in TABLE {
+            let mut names: Vec<&str> = probe.counters().iter().map(|c| c.name).collect();
+            names.sort_unstable();
+            assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{}", probe.name());
+        }
+    }
+
+    /// What is opened where the tests run gives what it declares and nothing else.
+    #[test]
+    fn a_probe_gives_the_counters_that_it_declares() {
+        let site = Site { device: None, memory_group: None, whole_machine: true };
+        for probe in TABLE {
+            let Ok(mut running) = probe.open(&site) else { continue };
+            running.start();
+            let given = running.stop();
+            let declared = |name: &String| probe.counters().iter().any(|c| c.name == name);
+            assert!(!given.is_empty() && given.keys().all(declared), "{}: {given:?}", probe.name());
+        }
+    }
+}

@@ -2,11 +2,46 @@
 
 use serde_json::Value;
 
-use super::{NotAvailable, Probe, Raw, Running, Site};
+use super::{Counter, NotAvailable, Probe, Raw, Running, Site};
 use crate::storage::disk::{Totals, totals};
 use crate::story::Story;
 
 pub struct ModelledDisk;
+
+static COUNTERS: [Counter; 32] = [
+    Counter::difference("reads"),
+    Counter::difference("writes"),
+    Counter::difference("flushes"),
+    Counter::difference("discards"),
+    Counter::difference("sectors_read"),
+    Counter::difference("sectors_written"),
+    Counter::difference("read_hits"),
+    Counter::difference("stream_hits"),
+    Counter::difference("writes_cached"),
+    Counter::difference("seek_ns"),
+    Counter::difference("rotation_ns"),
+    Counter::difference("transfer_ns"),
+    Counter::difference("overhead_ns"),
+    Counter::difference("idle_ns"),
+    Counter::difference("media_reads"),
+    Counter::difference("media_writes"),
+    Counter::difference("media_sectors_read"),
+    Counter::difference("media_sectors_written"),
+    Counter::difference("sectors_read_ahead"),
+    Counter::difference("sectors_destaged"),
+    Counter::difference("member_reads"),
+    Counter::difference("member_writes"),
+    Counter::difference("stripes_whole"),
+    Counter::difference("stripes_patched"),
+    Counter::difference("bands_rewritten"),
+    Counter::difference("units_written"),
+    Counter::difference("units_programmed"),
+    Counter::difference("units_copied"),
+    Counter::difference("erases"),
+    Counter::difference("copy_ns"),
+    Counter::difference("late"),
+    Counter::difference("late_ns"),
+];
 
 impl Probe for ModelledDisk {
     fn name(&self) -> &'static str {
@@ -20,6 +55,10 @@ impl Probe for ModelledDisk {
             origin: "The counters of the model itself (crates/diskmodel).",
             limits: "Of a model, not of a disk. Times of a RAID are sums over its members, those of flash sums over its dies.",
         }
+    }
+
+    fn counters(&self) -> &'static [Counter] {
+        &COUNTERS
     }
 
     fn open(&self, _site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
@@ -48,4 +87,17 @@ impl Running for Open {
 fn flat(totals: &Totals) -> Raw {
     let Ok(Value::Object(counters)) = serde_json::to_value(totals) else { return Raw::new() };
     counters.into_iter().filter_map(|(name, value)| Some((name, value.as_u64()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_of_the_model_is_declared() {
+        let given = flat(&Totals::default());
+        let declared: Vec<&str> = COUNTERS.iter().map(|c| c.name).collect();
+        assert!(given.keys().all(|name| declared.contains(&name.as_str())), "{given:?}");
+        assert_eq!(given.len(), declared.len());
+    }
 }

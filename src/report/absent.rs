@@ -68,7 +68,7 @@ fn skips_of_each(run: &Run) -> Vec<Skips> {
 /// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`.
 pub fn reason(record: &Record) -> String {
     let mut out = String::new();
-    for line in record.reason.as_deref().unwrap_or_default().lines().map(str::trim) {
+    for line in record.why().lines().map(str::trim) {
         if !out.is_empty() {
             out += if line.starts_with("try:") { " — " } else { " " };
         }

@@ -68,7 +68,7 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
         record.size.0.to_string(),
         record.memory.map(|m| m.0.to_string()).unwrap_or_default(),
         record.outcome.name().to_owned(),
-        record.reason.clone().unwrap_or_default(),
+        record.why(),
     ]
 }
 

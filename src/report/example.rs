@@ -10,13 +10,14 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
 
-use super::Report;
+use super::{Known, Report, example_letters};
 use crate::agent::protocol::{At, Buckets, Dev, ImageState, Purpose, Space, Stepped, WorkSpec};
 use crate::filesystems::*;
 use crate::metric::{Better, Metric, Of};
 use crate::runner::plan::{Candidate, Plan, PlannedWork, Rounds};
 use crate::store::Run;
 use crate::store::machine::{Build, Disk, Machine, Tool};
+use crate::store::reason::Reason;
 use crate::store::record::*;
 use crate::story::Story;
 use crate::units::{Bytes, GIB, MIB, Percent};
@@ -35,7 +36,7 @@ impl Example {
     }
 
     pub fn report(&self) -> Report<'_> {
-        Report::with(&self.run, find)
+        Report::with(&self.run, Known { kind: find, metrics: example_letters::declared })
     }
 }
 
@@ -154,7 +155,6 @@ fn plan(rounds: u32) -> Plan {
         image: ImageState::Allocated,
         cold: true,
         power_cut: None,
-        trials_per_boot: 1,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -296,15 +296,14 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             load: 0.25,
             steal_ns: 0,
             clock_drift_ns: 0,
-            launch: None,
         },
         previous: String::new(),
     }
 }
 
 fn without_result(record: Record, outcome: Outcome, why: &str) -> Record {
-    let metrics = Vec::new();
-    Record { outcome, reason: Some(why.into()), metrics, histograms: Vec::new(), ..record }
+    let reason = Some(Reason::Skipped { text: why.into() });
+    Record { outcome, reason, metrics: Vec::new(), histograms: Vec::new(), ..record }
 }
 
 fn proof(plan: &Plan) -> Record {
@@ -380,6 +379,7 @@ fn metrics(record: &Record, speed: f64, noise: &mut Noise) -> Vec<Metric> {
         Metric::new("read.throughput", vary(47.0 * speed), "MiB/s", Of::Time, Better::Higher),
         Metric::new("write.throughput", vary(61.0 * speed), "MiB/s", Of::Time, Better::Higher),
         time("work.time", vary(27.0 / speed)),
+        time("seal.time", vary(3.0 / speed)),
         time("mkfs.time", vary(0.31)),
         time("mount.time", vary(0.012)),
         time("sync.time", vary(2.3 / speed)),

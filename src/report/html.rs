@@ -14,7 +14,7 @@ use super::ensemble::{self, PairShown, Standings};
 use super::heading::Standing;
 use super::number::{self, Scale};
 use super::published::Beside;
-use super::sections::{self, Drawing};
+use super::sections::Drawing;
 use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
 use super::validity::{self, ValidityChecks};
 use super::{BIAS, Report};
@@ -28,8 +28,6 @@ use crate::store::record::{Outcome, Record};
 const METRICS_ACROSS: usize = 8;
 /// What decides more pairs stands in the table alone.
 const PAIRS_DRAWN: usize = 12;
-/// More metrics that nobody knows are listed, not drawn.
-const UNKNOWN_DRAWN: usize = 12;
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -85,6 +83,8 @@ struct Part<'r> {
     numbers: Numbers,
     /// Behind most of the numbers; where there are fewer, the cell says so.
     trials: usize,
+    /// Each metric's title and what it means.
+    explained: Vec<(&'r str, &'static str)>,
 }
 
 struct Numbers {
@@ -94,16 +94,17 @@ struct Numbers {
     lines: Vec<(Title, Vec<Shown>)>,
 }
 
-/// Over a column or before a line; a filesystem has neither unit nor direction.
+/// Over a column or before a line; a filesystem has a text alone.
 struct Title {
     text: String,
     unit: String,
     direction: &'static str,
+    explained: &'static str,
 }
 
 impl Title {
     fn plain(text: &str) -> Self {
-        Title { text: text.to_owned(), unit: String::new(), direction: "" }
+        Title { text: text.to_owned(), unit: String::new(), direction: "", explained: "" }
     }
 }
 
@@ -245,8 +246,8 @@ fn findings<'r>(summary: &Summary, work: &'r WorkloadSummary) -> Vec<Findings<'r
 }
 
 fn part(section: &SectionSummary) -> Part<'_> {
-    let unknown = section.rows.iter().filter(|row| sections::find(&row.name).is_none()).count();
-    let drawn: Vec<&Row> = section.rows.iter().filter(|row| is_drawn(row, unknown)).collect();
+    // A headline has its chart at the top.
+    let drawn: Vec<&Row> = section.rows.iter().filter(|row| row.is_drawn && !row.headline).collect();
     let mut grouped = Vec::new();
     let mut panels = Vec::new();
     match section.drawing {
@@ -255,12 +256,9 @@ fn part(section: &SectionSummary) -> Part<'_> {
     }
     let trials = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
     let (title, note) = (section.title, section.note);
-    Part { title, note, grouped, panels, numbers: table(section), trials }
-}
-
-/// A headline has its chart at the top. Unknown metrics are drawn unless they are a whole sweep.
-fn is_drawn(row: &Row, unknown: usize) -> bool {
-    !row.headline && sections::find(&row.name).map_or(unknown <= UNKNOWN_DRAWN, |known| known.drawn)
+    let explained = section.rows.iter().filter(|row| !row.explained.is_empty());
+    let explained = explained.map(|row| (row.title.as_str(), row.explained)).collect();
+    Part { explained, title, note, grouped, panels, numbers: table(section), trials }
 }
 
 /// One chart for each unit and direction.
@@ -302,7 +300,12 @@ fn table(section: &SectionSummary) -> Numbers {
 }
 
 fn metric_title(row: &Row, scale: &Scale) -> Title {
-    Title { text: row.title.clone(), unit: scale.unit.clone(), direction: row.direction() }
+    Title {
+        text: row.title.clone(),
+        unit: scale.unit.clone(),
+        direction: row.direction(),
+        explained: row.explained,
+    }
 }
 
 fn shown(cell: &Cell, scale: &Scale) -> Shown {
@@ -324,7 +327,7 @@ fn latencies(summary: &Summary, latency: &super::latency::Latency) -> Latencies 
         (row.filesystem.clone(), look(summary, &row.filesystem), numbers)
     };
     Latencies {
-        title: format!("{} ({})", latency.operation, latency.phase),
+        title: latency.title(),
         unit: if ns { "µs" } else { "" },
         rows: latency.rows.iter().map(row).collect(),
     }
@@ -397,7 +400,7 @@ fn trial(record: &Record, values: Vec<String>) -> TrialLine {
         load: format!("{:.2}", record.circumstances.load),
         seed: record.workload_seed,
         values,
-        reason: record.reason.clone().unwrap_or_default(),
+        reason: record.why(),
     }
 }
 
@@ -407,6 +410,7 @@ mod tests {
 
     use super::super::example;
     use super::*;
+    use crate::store::reason::Reason;
 
     fn page_of(example: &example::Example) -> String {
         page(&example.report()).expect("the page renders")
@@ -499,7 +503,7 @@ mod tests {
         example.run.plan.candidates[0].label = hostile.into();
         for record in example.run.records.iter_mut().filter(|r| r.filesystem == "alderfs") {
             record.filesystem = hostile.into();
-            record.reason = Some(hostile.into());
+            record.reason = Some(Reason::Skipped { text: hostile.into() });
         }
         let page = page_of(&example);
         assert!(!page.contains("<script"));

@@ -17,6 +17,13 @@ pub struct Latency {
     pub rows: Vec<Row>,
 }
 
+impl Latency {
+    /// `create (phase transactions)`
+    pub fn title(&self) -> String {
+        format!("{} (phase {})", self.operation, self.phase)
+    }
+}
+
 /// Percentiles over all rounds together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {

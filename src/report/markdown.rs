@@ -5,7 +5,6 @@ use super::absent::{Absent, Skips};
 use super::ensemble;
 use super::heading::Standing;
 use super::published::Beside;
-use super::sections;
 use super::summary::{Entry, Row, WorkloadSummary};
 use crate::units::Percent;
 
@@ -87,12 +86,8 @@ fn published(beside: &Beside) -> String {
 /// Headline and key figures: a line for each filesystem.
 fn numbers(work: &WorkloadSummary) -> String {
     let headlines = work.headlines();
-    let key = work.rows().filter(|r| sections::find(&r.name).is_some_and(|known| known.key));
-    let rows: Vec<&Row> = headlines
-        .iter()
-        .copied()
-        .chain(key.filter(|r| !headlines.iter().any(|h| h.name == r.name)))
-        .collect();
+    let key = work.rows().filter(|row| row.is_key());
+    let rows: Vec<&Row> = headlines.into_iter().chain(key).collect();
     let Some(first) = rows.first() else { return "No trial counts.".to_owned() };
     let mut titles = vec!["filesystem".to_owned()];
     titles.extend(rows.iter().map(|row| title(row)));
@@ -106,15 +101,12 @@ fn numbers(work: &WorkloadSummary) -> String {
 
 /// What the numbers are, and what a heading alone does not say.
 fn explained(work: &WorkloadSummary) -> String {
-    let known = work.rows().filter_map(|row| sections::find(&row.name));
-    let key = known.filter(|known| known.key && !known.explained.is_empty());
-    let texts: Vec<String> = key.map(|known| format!(" {}.", known.explained)).collect();
+    let texts: Vec<String> = work.rows().filter_map(Row::footnote).map(|text| format!(" {text}")).collect();
     format!("Medians; in brackets the range and the number of trials.{}", texts.join(""))
 }
 
 fn title(row: &Row) -> String {
-    let key = sections::find(&row.name).filter(|known| known.key);
-    let title = key.map_or_else(|| row.title.clone(), |known| known.short.replace('\n', " "));
+    let title = if row.is_key() { row.short().replace('\n', " ") } else { row.title.clone() };
     let mut title = escaped(&row.scale().heading(&title));
     if !row.direction().is_empty() {
         title += &format!(" ({})", row.direction());

@@ -31,16 +31,25 @@ mod validity;
 #[cfg(test)]
 mod example;
 #[cfg(test)]
+mod example_letters;
+#[cfg(test)]
 mod example_model;
 #[cfg(test)]
 mod example_published;
 
+use crate::analysis::metrics;
+use crate::declared::Declared;
 use crate::filesystems::{self, Filesystem};
 use crate::store::Run;
 use summary::Summary;
 
-/// Finds a kind by its name; tests bring their own kinds.
-type Kinds = fn(&str) -> Option<&'static dyn Filesystem>;
+/// What a report looks up by a name that stands in a record; tests bring their own.
+#[derive(Clone, Copy)]
+struct Known {
+    kind: fn(&str) -> Option<&'static dyn Filesystem>,
+    /// What a workload's records may hold.
+    metrics: fn(engine: &str) -> Vec<&'static Declared>,
+}
 
 /// A run with its summary: what every format is made from.
 pub struct Report<'r> {
@@ -50,11 +59,11 @@ pub struct Report<'r> {
 
 impl<'r> Report<'r> {
     pub fn of(run: &'r Run) -> Self {
-        Report::with(run, filesystems::find)
+        Report::with(run, Known { kind: filesystems::find, metrics: metrics::declared_of })
     }
 
-    fn with(run: &'r Run, kinds: Kinds) -> Self {
-        Report { run, summary: Summary::of(run, kinds) }
+    fn with(run: &'r Run, known: Known) -> Self {
+        Report { run, summary: Summary::of(run, known) }
     }
 }
 

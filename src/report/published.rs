@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::ensemble;
 use super::heading;
 use super::number::{Scale, count, list};
-use super::sections;
 use super::summary::{Cell, Entry, Row};
 use crate::agent::protocol::WorkSpec;
 use crate::analysis::ensemble::sampled;
+use crate::declared::{self, Declared};
 use crate::store::Run;
 use crate::units::Percent;
 use crate::workloads::published::{self, Published, factor};
@@ -21,6 +21,9 @@ pub struct Beside {
     /// The ready set whose parameters these are, whatever the workload's label.
     pub set: &'static str,
     pub published: Published,
+    /// What the published metrics are called here.
+    #[serde(skip)]
+    titles: Vec<String>,
     /// The compared ones that the paper has too, in the order of the plan; then what only the paper has.
     pub lines: Vec<Line>,
     /// Whether anything stands here beside the paper's figures.
@@ -67,21 +70,32 @@ pub struct Column {
 }
 
 /// `None` where no paper has figures for these parameters, or none for any filesystem that took part.
-pub fn of(run: &Run, spec: &WorkSpec, rows: &[&Row], compared: &[Entry]) -> Option<Beside> {
+pub fn of(
+    run: &Run,
+    spec: &WorkSpec,
+    rows: &[&Row],
+    compared: &[Entry],
+    declared: &[&'static Declared],
+) -> Option<Beside> {
     // Work that is cut short is not the paper's.
     let (set, published) =
         published::find(&spec.engine, &spec.parameters).filter(|_| run.plan.power_cut.is_none())?;
     let lines = lines(&published, rows, compared)?;
     let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
+    let title = |metric: &String| match declared::find(declared, metric) {
+        Some(declared) => declared.heading().to_owned(),
+        None => metric.clone(),
+    };
+    let titles: Vec<String> = published.metrics.iter().map(title).collect();
     let mut sentences = Vec::new();
     if is_measured {
-        sentences.extend(order(&published, &lines, run.plan.margin));
+        sentences.extend(order(&titles, &lines, run.plan.margin));
     } else {
         let why = heading::timeless(run).map(|why| why.brief.trim_end());
         sentences.push(format!("No figure of this run stands here. {}", why.unwrap_or("No trial counts.")));
     }
     sentences.push(place(run, &published));
-    Some(Beside { set, published, lines, is_measured, sentences })
+    Some(Beside { set, published, titles, lines, is_measured, sentences })
 }
 
 fn lines(published: &Published, rows: &[&Row], compared: &[Entry]) -> Option<Vec<Line>> {
@@ -109,14 +123,13 @@ fn beside(published: f64, cell: Option<(&str, &Cell)>, unit: &str) -> Figure {
 }
 
 /// For each metric, and once where all metrics say the same.
-fn order(published: &Published, lines: &[Line], margin: Percent) -> Vec<String> {
-    let metrics = published.metrics.iter().enumerate();
-    let orders: Vec<(&str, String)> =
-        metrics.map(|(at, m)| (title(m), order_of(lines, at, margin))).collect();
+fn order(titles: &[String], lines: &[Line], margin: Percent) -> Vec<String> {
+    let metrics = titles.iter().enumerate();
+    let orders: Vec<(&String, String)> =
+        metrics.map(|(at, title)| (title, order_of(lines, at, margin))).collect();
     let Some((_, first)) = orders.first() else { return Vec::new() };
-    let metrics: Vec<String> = orders.iter().map(|(metric, _)| (*metric).to_owned()).collect();
     if orders.iter().all(|(_, order)| order == first) {
-        return vec![sentence(&list(&metrics), first)];
+        return vec![sentence(&list(titles), first)];
     }
     orders.iter().map(|(metric, order)| sentence(metric, order)).collect()
 }
@@ -174,10 +187,6 @@ fn place(run: &Run, published: &Published) -> String {
     format!("There: {disk}; {rest}. Here: testbed {testbed}, {here}. The disk here {other}.")
 }
 
-fn title(metric: &str) -> &str {
-    sections::find(metric).map_or(metric, |known| known.title)
-}
-
 impl Beside {
     pub const TITLE: &'static str = "Beside the published figures";
 
@@ -225,11 +234,8 @@ impl Beside {
     fn columns(&self, metric: usize) -> Vec<(Column, Vec<String>)> {
         let unit = &self.published.unit;
         let figures = || self.lines.iter().map(|l| &l.figures[metric]);
-        let column = |what, under: &str| Column {
-            metric: title(&self.published.metrics[metric]).to_owned(),
-            what,
-            under: under.to_owned(),
-        };
+        let column =
+            |what, under: &str| Column { metric: self.titles[metric].clone(), what, under: under.to_owned() };
         // As printed, with no digit less or more.
         let published = figures().map(|f| f.published.to_string()).collect();
         let mut columns = vec![(column("published", unit), published)];

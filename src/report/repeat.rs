@@ -57,9 +57,6 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
         words.push("--cold".to_owned());
     }
     words.extend(plan.power_cut.map(|cut| format!("--power-cut {cut}")));
-    if plan.trials_per_boot > 1 {
-        words.push(format!("--trials-per-boot {}", plan.trials_per_boot));
-    }
     words.push(match plan.rounds {
         Rounds::Exactly(n) => format!("--rounds {n}"),
         Rounds::AtLeast(n) => format!("--rounds auto --at-least {n}"),

@@ -9,16 +9,20 @@ use super::ensemble;
 use super::heading::{self, Heading};
 use super::latency::{Latency, Merge};
 use super::published::{self, Beside};
-use super::sections::{self, Drawing, SECTIONS};
+use super::sections::{self, Drawing, Shown};
 use super::validity;
-use super::{Kinds, number};
+use super::{Known, number};
 use crate::agent::protocol::Purpose;
 use crate::analysis::ensemble::Pair;
+use crate::declared::{self, Declared};
 use crate::metric::{Better, Metric, Of};
 use crate::store::Run;
 use crate::store::record::{Held, Outcome, Record};
 use crate::units::{Bytes, Percent};
 use crate::workloads::{self, Amount};
+
+/// Of a metric with more dimensions than this, such as a sweep over sizes, none is drawn.
+const ALIKE_DRAWN: usize = 12;
 
 /// The shape of the JSON report.
 pub const SCHEMA: u32 = 1;
@@ -108,12 +112,19 @@ pub struct Row {
     /// `file_bytes=4096, phase=write`; empty where the name says all.
     pub dimensions: String,
     pub title: String,
+    /// What it means; empty where nobody declares it.
+    pub explained: &'static str,
     pub unit: String,
     pub of: Of,
     pub better: Better,
     pub headline: bool,
     /// Measured once, in the integrity check, and not in the rounds.
     pub once: bool,
+    #[serde(skip)]
+    declared: Option<&'static Declared>,
+    /// Whether it is drawn as well as listed.
+    #[serde(skip)]
+    pub is_drawn: bool,
     pub cells: Vec<Cell>,
 }
 
@@ -144,6 +155,22 @@ impl Row {
     /// How these values are written.
     pub fn scale(&self) -> number::Scale {
         number::Scale::of(&self.unit, self.values())
+    }
+
+    /// Heads a narrow column.
+    pub fn short(&self) -> &str {
+        self.declared.map_or(self.title.as_str(), |d| d.heading())
+    }
+
+    /// Whether it stands beside the headline in narrow tables.
+    pub fn is_key(&self) -> bool {
+        !self.headline && self.declared.is_some_and(|d| d.key)
+    }
+
+    /// What must stand under a narrow table, because the heading does not say it.
+    pub fn footnote(&self) -> Option<String> {
+        let declared = self.declared.filter(|d| d.footnote)?;
+        Some(format!("{}: {}", declared.heading().replace('\n', " "), declared.explained))
     }
 
     /// `higher is better`; empty for neither.
@@ -206,18 +233,18 @@ impl WorkloadSummary {
 }
 
 impl Summary {
-    pub(super) fn of(run: &Run, kinds: Kinds) -> Self {
+    pub(super) fn of(run: &Run, known: Known) -> Self {
         let planned = filesystem_labels(run);
         let labels: Vec<String> = planned.iter().filter(|label| compared(run, label)).cloned().collect();
         let mut damage = run.damage.clone();
         let workloads: Vec<WorkloadSummary> =
-            workload_labels(run).iter().map(|w| workload(run, w, &labels, &mut damage)).collect();
+            workload_labels(run).iter().map(|w| workload(run, w, &labels, known, &mut damage)).collect();
         let absent = absent::of(run, &planned, &workloads);
         Summary {
             heading: heading::of(run, &planned, &workloads),
             margin: run.plan.margin,
             filesystems: entries(run, &labels),
-            kinds: kinds_of(run, &labels, kinds),
+            kinds: kinds_of(run, &labels, known),
             skips: absent::skips(run, workloads.len()),
             workloads,
             absent,
@@ -266,9 +293,9 @@ pub fn counted(run: &Run) -> Vec<&Record> {
         .collect()
 }
 
-fn kinds_of(run: &Run, labels: &[String], find: Kinds) -> Vec<Kind> {
+fn kinds_of(run: &Run, labels: &[String], known: Known) -> Vec<Kind> {
     let names = each_once(run.plan.candidates.iter().filter(|e| labels.contains(&e.label)).map(|e| &e.kind));
-    names.iter().filter_map(|name| find(name)).map(capabilities::of).collect()
+    names.iter().filter_map(|name| (known.kind)(name)).map(capabilities::of).collect()
 }
 
 fn entries(run: &Run, labels: &[String]) -> Vec<Entry> {
@@ -298,20 +325,28 @@ fn entry(run: &Run, label: &str) -> Entry {
     Entry { label: label.to_owned(), kind, options, mounted, is_plain }
 }
 
-fn workload(run: &Run, label: &str, filesystems: &[String], damage: &mut Vec<String>) -> WorkloadSummary {
+fn workload(
+    run: &Run,
+    label: &str,
+    filesystems: &[String],
+    known: Known,
+    damage: &mut Vec<String>,
+) -> WorkloadSummary {
     let mine: Vec<&Record> = run.records.iter().filter(|r| r.workload == label).collect();
     let counted: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == label).collect();
     let spec = run.plan.workloads.iter().find(|w| w.label == label).map(|w| &w.work);
     let spec = spec.or(mine.first().map(|r| &r.work));
     let amount = mine.iter().map(|r| r.amount).max_by_key(|v| v.bytes_peak).unwrap_or_default();
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
-    let sections = sections_of(run, &counted, label, filesystems);
+    let declared = spec.map(|s| (known.metrics)(&s.engine)).unwrap_or_default();
+    let sections = sections_of(rows_of(run, &counted, label, filesystems, &declared), &declared);
     let mut labels = control_labels(run, label, filesystems);
     labels.extend(device_cells(&sections).iter().filter_map(device_label));
     let page_cache = everything_in_memory(amount, memory, &counted, device_cells(&sections));
     let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
     let ensemble = ensemble::pairs(&rows, &counted, label, run.plan.margin);
-    let published = spec.and_then(|spec| published::of(run, spec, &rows, &entries(run, filesystems)));
+    let published =
+        spec.and_then(|spec| published::of(run, spec, &rows, &entries(run, filesystems), &declared));
     WorkloadSummary {
         label: label.to_owned(),
         engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
@@ -390,41 +425,57 @@ fn control_labels(run: &Run, workload: &str, filesystems: &[String]) -> Vec<Labe
     filesystems.iter().flat_map(of).collect()
 }
 
-fn sections_of(
+/// Every metric of the rounds, then those that only the integrity check has.
+fn rows_of(
     run: &Run,
     counted: &[&Record],
     workload: &str,
     filesystems: &[String],
-) -> Vec<SectionSummary> {
+    declared: &[&'static Declared],
+) -> Vec<Row> {
     let is_integrity =
         |r: &&Record| r.purpose == Purpose::Integrity && r.outcome == Outcome::Done && r.workload == workload;
     let checked: Vec<&Record> = run.current().into_iter().filter(is_integrity).collect();
-    let mut rows = rows(counted, filesystems, false);
-    for row in self::rows(&checked, filesystems, true) {
+    let mut rows = rows(counted, filesystems, declared, false);
+    for row in self::rows(&checked, filesystems, declared, true) {
         if !rows.iter().any(|r| r.name == row.name && r.dimensions == row.dimensions) {
             rows.push(row);
         }
     }
-    rows.sort_by_key(|row| sections::place(&row.name));
-    let mut out = Vec::new();
-    for (at, section) in SECTIONS.iter().enumerate() {
-        let rows: Vec<Row> = rows.iter().filter(|r| sections::place(&r.name).0 == at).cloned().collect();
-        if !rows.is_empty() {
-            let (title, note, drawing) = (section.title, section.note, section.drawing);
-            out.push(SectionSummary { title, note, drawing, rows });
+    rows
+}
+
+/// Each row in its section, in the order in which they are declared.
+fn sections_of(mut rows: Vec<Row>, declared: &[&'static Declared]) -> Vec<SectionSummary> {
+    rows.sort_by_key(|row| {
+        let own = declared.iter().position(|d| row.declared == Some(*d));
+        (sections::place(row.declared.map(|d| d.section)), own)
+    });
+    let mut out: Vec<SectionSummary> = Vec::new();
+    for row in rows {
+        let Shown { title, note, drawing } = sections::shown(row.declared.map(|d| d.section));
+        match out.iter_mut().find(|s| s.title == title) {
+            Some(section) => section.rows.push(row),
+            None => out.push(SectionSummary { title, note, drawing, rows: vec![row] }),
         }
     }
     out
 }
 
 /// One row for each name and set of dimensions, in the order in which they first appear.
-fn rows(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Row> {
+fn rows(records: &[&Record], filesystems: &[String], declared: &[&'static Declared], once: bool) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for metric in records.iter().flat_map(|r| r.metrics.iter().filter(|m| r.says(m))) {
         let dimensions = dimensions(metric);
         if !rows.iter().any(|r| r.name == metric.name && r.dimensions == dimensions) {
-            rows.push(row(metric, dimensions, records, filesystems, once));
+            let cells = filesystems.iter().map(|label| cell(metric, records, label)).collect();
+            rows.push(row(metric, dimensions, declared::find(declared, &metric.name), once, cells));
         }
+    }
+    let names: Vec<String> = rows.iter().map(|r| r.name.clone()).collect();
+    for row in &mut rows {
+        let alike = names.iter().filter(|name| **name == row.name).count();
+        row.is_drawn = alike <= ALIKE_DRAWN && row.declared.is_none_or(|d| d.drawn);
     }
     rows
 }
@@ -435,20 +486,28 @@ pub fn dimensions(metric: &Metric) -> String {
     pairs.join(", ")
 }
 
-fn row(metric: &Metric, dimensions: String, records: &[&Record], filesystems: &[String], once: bool) -> Row {
-    let title = sections::find(&metric.name).map_or(metric.name.as_str(), |known| known.title);
-    let title = if dimensions.is_empty() { title.to_owned() } else { format!("{title} ({dimensions})") };
-    let title = if once { format!("{title}: once, from the proof") } else { title };
-    let cells = filesystems.iter().map(|label| cell(metric, records, label)).collect();
+fn row(
+    metric: &Metric,
+    dimensions: String,
+    declared: Option<&'static Declared>,
+    once: bool,
+    cells: Vec<Cell>,
+) -> Row {
+    let title = declared.map_or_else(|| metric.name.clone(), |d| d.title_of(&metric.name));
+    let title = if dimensions.is_empty() { title } else { format!("{title} ({dimensions})") };
+    let title = if once { format!("{title}, once, in the integrity check") } else { title };
     Row {
         name: metric.name.clone(),
         dimensions,
         title,
+        explained: declared.map_or("", |d| d.explained),
         unit: metric.unit.clone(),
         of: metric.of,
         better: metric.better,
         headline: metric.headline,
         once,
+        declared,
+        is_drawn: true,
         cells,
     }
 }
@@ -499,6 +558,9 @@ fn latencies(
 #[cfg(test)]
 mod tests {
     use super::super::example;
+    use super::super::example_letters::SEALING;
+    use super::super::terminal::{self, Detail};
+    use super::super::{html, markdown};
     use super::*;
 
     #[test]
@@ -567,6 +629,26 @@ mod tests {
         let summary = example.report().summary;
         assert!(summary.workloads[1].page_cache.contains("210 MiB"));
         assert!(summary.heading.sentences.iter().any(|s| s.contains("page cache and CPU")));
+    }
+
+    #[test]
+    fn a_new_workloads_metrics_stand_in_their_sections_with_their_words() {
+        let example = example::example();
+        let report = example.report();
+        let titles: Vec<&str> = report.summary.workloads[0].sections.iter().map(|s| s.title).collect();
+        assert_eq!(titles[..4], ["Headline", SEALING, "Files", "Throughput"]);
+        let own = &report.summary.workloads[0].sections[1];
+        assert_eq!(
+            (own.note, own.rows[0].title.as_str()),
+            ("Every letter is sealed.", "sealing (phase seal)")
+        );
+        let page = html::page(&report).expect("the page renders");
+        assert!(page.contains("title=\"Time to seal all letters.\""));
+        for text in [terminal::text(&report, 200, Detail::Glance), markdown::text(&report)] {
+            assert!(text.contains("seal") && text.contains("seal: Time to seal all letters."), "{text}");
+        }
+        let in_other = |w: &WorkloadSummary| w.rows().filter(|r| r.explained.is_empty()).count();
+        assert_eq!(in_other(&report.summary.workloads[0]), 10, "letters explains but one of its own");
     }
 
     #[test]

@@ -12,7 +12,6 @@ use super::ensemble;
 use super::heading::Standing;
 use super::number::Scale;
 use super::published::{Beside, Shown};
-use super::sections;
 use super::summary::{Row, Summary, WorkloadSummary};
 use crate::units::Percent;
 
@@ -98,7 +97,7 @@ impl Page {
         let Some((first, more)) = headlines.split_first() else {
             return self.paragraph(Style::new(), "No trial counts.");
         };
-        let key: Vec<&Row> = work.rows().filter(|row| is_key(row)).collect();
+        let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let wide = self.headline_table(work, first, &key);
         if key.is_empty() || fits(&wide, self.width) {
             self.table(wide);
@@ -109,8 +108,8 @@ impl Page {
         for row in more {
             self.table(self.headline_table(work, row, &[]));
         }
-        for text in key.iter().filter_map(|row| explained(row)) {
-            self.paragraph(QUIET, text);
+        for text in key.iter().filter_map(|row| row.footnote()) {
+            self.paragraph(QUIET, &text);
         }
     }
 
@@ -231,7 +230,7 @@ impl Page {
     fn latency_table(&self, latency: &super::latency::Latency) -> Table {
         let mut table = new_table();
         let ns = latency.unit == "ns";
-        let title = format!("{}, {}", latency.operation, if ns { "µs" } else { &latency.unit });
+        let title = format!("{}, {}", latency.title(), if ns { "µs" } else { &latency.unit });
         table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "slowest"]);
         for row in &latency.rows {
             let values = [row.p50, row.p90, row.p99, row.p999, row.max];
@@ -405,18 +404,9 @@ fn direction(row: &Row) -> String {
     row.direction().to_owned()
 }
 
-fn is_key(row: &Row) -> bool {
-    !row.headline && sections::find(&row.name).is_some_and(|known| known.key)
-}
-
-fn explained(row: &Row) -> Option<&'static str> {
-    sections::find(&row.name).map(|known| known.explained).filter(|text| !text.is_empty())
-}
-
 /// `sync s`
 fn short(row: &Row) -> String {
-    let title = sections::find(&row.name).map_or(row.title.as_str(), |known| known.short);
-    let mut text = title.to_owned();
+    let mut text = row.short().to_owned();
     let unit = row.scale().unit;
     if !unit.is_empty() {
         write!(text, "\n{unit}").unwrap_or_default();

@@ -9,10 +9,11 @@ use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::probes::{self, Raw};
 use crate::store::Attached;
+use crate::store::reason::{Loss, Reason};
 use crate::store::record::{
     Circumstances, ClockKind, Fidelity, Held, Outcome, Part, Record, SCHEMA, ValidityCheck,
 };
-use crate::testbeds::{Ended, Stamped, TestbedTraits};
+use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
 use crate::workloads;
 
 /// A trial whose events are still coming.
@@ -35,8 +36,9 @@ pub struct Fold<'a> {
     /// Of machines that ran before this one, in the same launch.
     drift_before_ns: i64,
     done: bool,
-    void: Option<String>,
-    failed: Option<String>,
+    /// Why the trial is void, and why it has failed, as far as that is known before its end.
+    void: Option<Reason>,
+    failed: Option<Reason>,
 }
 
 /// A finished trial: its record, without the line before it, and what is stored beside it.
@@ -100,7 +102,7 @@ impl<'a> Fold<'a> {
             }
             Event::Histogram(buckets) => self.histograms.push(buckets),
             Event::Probe { name, raw } => {
-                probes::add(self.record.probes.entry(name.clone()).or_default(), &raw);
+                probes::add(&name, self.record.probes.entry(name.clone()).or_default(), &raw);
                 self.part.probes.insert(name, raw);
             }
             Event::NotAvailable { name, reason } => {
@@ -118,8 +120,8 @@ impl<'a> Fold<'a> {
                 self.record.phases = phases;
             }
             Event::Survivors(survivors) => self.record.survivors = Some(survivors),
-            Event::Failed { step, operation, path, text, .. } => {
-                self.failed = Some(format!("{step}: {operation} of {path} failed: {text}"));
+            Event::Failed { step, operation, path, errno, text } => {
+                self.is(Reason::Failed { step, operation, path, errno, text });
             }
             Event::Done { clock_ns, .. } => {
                 self.clock(clock_ns, host_ns);
@@ -134,19 +136,12 @@ impl<'a> Fold<'a> {
         self.record.provenance = provenance;
     }
 
-    /// The figures say nothing, for this reason.
-    pub fn void(&mut self, reason: impl Into<String>) {
-        self.void.get_or_insert(reason.into());
-    }
-
-    /// The trial has failed, for this reason.
-    pub fn fail(&mut self, reason: String) {
-        self.failed.get_or_insert(reason);
-    }
-
-    /// Whether the agent has carried out all of it.
-    pub fn is_done(&self) -> bool {
-        self.done
+    /// The trial is not done, for this reason. The first of its kind counts.
+    pub fn is(&mut self, reason: Reason) {
+        match reason.outcome() {
+            Outcome::Failed => self.failed.get_or_insert(reason),
+            _ => self.void.get_or_insert(reason),
+        };
     }
 
     /// Whether nothing more of it can come.
@@ -156,9 +151,8 @@ impl<'a> Fold<'a> {
 
     /// The agent said nothing for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
-        let during = self.step.as_deref().unwrap_or("the start");
-        self.failed
-            .get_or_insert(format!("{during}: nothing was heard from the agent for {} s", silence.as_secs()));
+        let how = format!("nothing was heard from it for {} s", silence.as_secs());
+        self.is(Reason::Hung(Loss { during: self.step.clone(), how, console: Vec::new() }));
     }
 
     pub fn finish(mut self, ended: Ended, circumstances: Circumstances) -> Folded {
@@ -181,7 +175,8 @@ impl<'a> Fold<'a> {
         if self.record.validity.iter().any(|c| c.name == validity::FLOOR && c.held == Held::Label) {
             self.record.fidelity = Fidelity::FloorBound;
         }
-        (self.record.outcome, self.record.reason) = self.outcome(&ended);
+        self.record.reason = self.reason(&ended);
+        self.record.outcome = self.record.reason.as_ref().map_or(Outcome::Done, Reason::outcome);
         if let Some(engine) = workloads::engine(&self.job.work.engine)
             && let Ok(work) = engine.parse(&self.job.work.parameters)
         {
@@ -214,32 +209,34 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn outcome(&self, ended: &Ended) -> (Outcome, Option<String>) {
-        let broken = self.record.validity.iter().find(|c| c.held == Held::No);
-        match (&self.void, &self.failed, broken) {
-            (Some(reason), _, _) => (Outcome::Void, Some(reason.clone())),
-            (None, Some(reason), _) => (Outcome::Failed, Some(reason.clone())),
-            (None, None, _) if !self.done => (Outcome::Failed, Some(self.lost(ended))),
-            (None, None, Some(check)) => (broken_outcome(check), Some(sentence(check))),
-            (None, None, None) => (Outcome::Done, None),
-        }
+    /// What voids the trial comes first: then nothing that was seen of it can be relied on.
+    fn reason(&self, ended: &Ended) -> Option<Reason> {
+        let broken = || self.record.validity.iter().find(|check| check.held == Held::No).cloned();
+        let told = self.void.clone().or_else(|| self.failed.clone());
+        told.or_else(|| (!self.done).then(|| self.lost(ended))).or_else(|| broken().map(not_held))
     }
 
-    fn lost(&self, ended: &Ended) -> String {
-        let during = self.step.as_deref().map_or(String::new(), |s| format!(" during {s}"));
-        let how = if ended.fault.is_empty() { "without a word" } else { &ended.fault };
-        let console = ended.last_lines().join(" | ");
-        format!("the agent ended{during}: {how}{}{console}", if console.is_empty() { "" } else { ": " })
+    /// The agent has ended, and not told how the trial did.
+    fn lost(&self, ended: &Ended) -> Reason {
+        let loss = |how: &str| Loss {
+            during: self.step.clone(),
+            how: how.to_owned(),
+            console: ended.last_lines().to_vec(),
+        };
+        match &ended.fault {
+            None => Reason::LostAgent(loss("without a word")),
+            Some(Fault::Lost(how)) => Reason::LostAgent(loss(how)),
+            Some(Fault::Hung(how)) => Reason::Hung(loss(how)),
+            Some(Fault::Panic(how)) => Reason::Panic(loss(how)),
+            Some(Fault::Launch(why)) => Reason::Launch { why: why.clone() },
+        }
     }
 }
 
 /// Data that is not what was written is the filesystem's failure; any other broken validity check says nothing about it.
-fn broken_outcome(check: &ValidityCheck) -> Outcome {
-    if validity::INTEGRITY.contains(&check.name.as_str()) { Outcome::Failed } else { Outcome::Void }
-}
-
-fn sentence(check: &ValidityCheck) -> String {
-    format!("validity check {}: asked {}; seen {}", check.name, check.asked, check.seen)
+fn not_held(check: ValidityCheck) -> Reason {
+    let is_integrity = validity::INTEGRITY.contains(&check.name.as_str());
+    if is_integrity { Reason::Integrity(check) } else { Reason::Validity(check) }
 }
 
 /// How far the agent's clock ran ahead of the host's over the launch. An event may arrive late and never early, so the

@@ -50,19 +50,19 @@ impl Plan {
         })
     }
 
-    /// one integrity check for each cell.
+    /// One integrity check for each cell.
     pub fn integrity_checks(&self) -> impl Iterator<Item = Trial<'_>> {
         self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
     }
 
-    /// What the device of a round may depend on; 0 is that of the integrity checks. `place` is the trial's in its launch, from 0.
-    pub fn moment(&self, round: u32, place: u32) -> Moment {
-        Moment { image: self.image, size: self.size, round, seed: self.plan_seed, place }
+    /// What the device of a round may depend on; 0 is that of the integrity checks.
+    pub fn moment(&self, round: u32) -> Moment {
+        Moment { image: self.image, size: self.size, round, seed: self.plan_seed }
     }
 
     /// What the testbed must have for it.
     pub fn need(&self) -> Need {
-        Need { size: self.size, memory: self.memory, devices: self.trials_per_boot }
+        Need { size: self.size, memory: self.memory }
     }
 
     /// The job of a trial. `token` names what the agent makes on the host.

@@ -36,9 +36,6 @@ pub struct Plan {
     /// In each measured trial the power is cut then, and the recovery time measured in place of the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cut: Option<PowerCut>,
-    /// How many trials with the same work may share a boot of a testbed's machine, at most.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub trials_per_boot: u32,
     pub rounds: Rounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
@@ -85,14 +82,6 @@ impl Rounds {
             Rounds::Exactly(n) | Rounds::AtLeast(n) => n,
         }
     }
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(n: &u32) -> bool {
-    *n == 1
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -14,6 +14,7 @@
 
 mod folder;
 pub mod lines;
+pub mod reason;
 pub mod record;
 
 pub use crate::schema::machine;

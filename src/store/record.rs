@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::reason::Reason;
 use crate::agent::protocol::{Dev, Purpose, Space, Stepped, Survivors, Tree, WorkSpec};
 use crate::filesystems::{Mounted, Variant};
 use crate::metric::{Metric, Of};
@@ -12,7 +13,7 @@ use crate::units::Bytes;
 use crate::workloads::{Amount, Phase};
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
 ///
@@ -23,7 +24,7 @@ pub struct Record {
     pub schema: u32,
     /// `r03/postmark-quick/no atime`: round, workload, label.
     pub trial: String,
-    /// 1, 2 or 3; with `trial` the key of a record.
+    /// From 1; with `trial` the key of a record.
     pub attempt: u32,
     pub purpose: Purpose,
     /// 0 for an integrity check, else from 1.
@@ -54,9 +55,9 @@ pub struct Record {
     /// How far a figure may be believed on this testbed.
     pub fidelity: Fidelity,
     pub outcome: Outcome,
-    /// Why it is not `done`; one sentence or two, with what to try.
+    /// Why it is not `done`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounted: Option<Mounted>,
     /// In the order in which they ended.
@@ -98,11 +99,11 @@ pub struct Record {
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Done,
-    /// The filesystem, a tool or the workload failed. Not repeated.
+    /// The filesystem, its kernel, a tool or the workload failed. Not repeated.
     Failed,
     /// Absent on this machine, or unable to do this work.
     Skipped,
-    /// A validity check failed or the trial was interrupted: the figures say nothing. Repeated, twice at most.
+    /// The conditions did not hold, or agent or machine were lost: nothing is said about the filesystem. Repeated, twice at most.
     Void,
 }
 
@@ -159,32 +160,25 @@ pub struct FileRef {
 pub struct Circumstances {
     /// RFC 3339, UTC.
     pub started: String,
-    /// Host nanoseconds of the launch; where several trials share it, from the end of the trial before.
+    /// Host nanoseconds of the launch.
     pub host_ns: u64,
-    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot. 0 where another trial had been first.
+    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot.
     #[serde(default)]
     pub launch_ns: u64,
     /// Load average over one minute when it started.
     pub load: f64,
     /// CPU time that a hypervisor took away, in nanoseconds.
     pub steal_ns: u64,
-    /// Guest minus host nanoseconds over the trial's part of the launch.
+    /// Guest minus host nanoseconds over the launch.
     pub clock_drift_ns: i64,
-    /// Which launch it was part of; absent in records of before that was told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub launch: Option<LaunchPlace>,
-}
-
-/// Where a trial stood among those that shared a launch, as trials of one boot do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaunchPlace {
-    /// Of the launch in its run, from 1.
-    pub number: u32,
-    /// Of the trial in the launch, from 1.
-    pub place: u32,
 }
 
 impl Record {
+    /// Why it is not `done`: one sentence or two, with what to try; empty where it is.
+    pub fn why(&self) -> String {
+        self.reason.as_ref().map_or(String::new(), Reason::to_string)
+    }
+
     /// A hash of all that decides the figures, in virtual time, where nothing else does.
     pub fn fingerprint(&self) -> Option<String> {
         if self.clock != ClockKind::Virtual || self.provenance.is_empty() {

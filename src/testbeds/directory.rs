@@ -52,7 +52,6 @@ impl Testbed for Directory {
             makes_filesystem: false,
             limits_memory: rustix::process::geteuid().is_root() && memory_group::version() > 0,
             loses_power: false,
-            trials_per_launch: 1,
         }
     }
 
@@ -93,8 +92,7 @@ impl Testbed for Directory {
         &self.path
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        anyhow::ensure!(jobs.len() == 1, "a launch on a directory takes one job");
-        local::launch(&jobs[0])
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        local::launch(job)
     }
 }

@@ -11,7 +11,7 @@ use anyhow::Context;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::stream::Events;
-use super::{Ended, Launched, Missing, Next};
+use super::{Ended, Fault, Launched, Missing, Next};
 use crate::agent::protocol::Job;
 use crate::agent::{STUCK, clean_up};
 use crate::filesystems::KernelNeed;
@@ -60,9 +60,9 @@ impl Launched for LocalAgent {
             clean_up(&self.job);
         }
         let fault = match ended {
-            Ok(status) if status.success() => String::new(),
-            Ok(status) => how(status),
-            Err(e) => e.to_string(),
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(how(status)),
+            Err(e) => Some(Fault::Lost(e.to_string())),
         };
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
@@ -72,13 +72,15 @@ impl Launched for LocalAgent {
 }
 
 /// A supervisor ends as its agent did; of a signal's number it makes an exit code as shells do.
-fn how(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (None, Some(code)) if code == i32::from(STUCK) => "killed, without effect".into(),
+fn how(status: ExitStatus) -> Fault {
+    Fault::Lost(match (status.signal(), status.code()) {
+        (None, Some(code)) if code == i32::from(STUCK) => {
+            return Fault::Hung("killed, without effect".into());
+        }
         (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
         (None, Some(code)) => format!("exit code {code}"),
         (signal, _) => format!("its supervisor was killed by signal {}", signal.unwrap_or(0)),
-    }
+    })
 }
 
 /// Whether the running kernel has one of these types, or a module that it would load by itself on a mount.

@@ -65,9 +65,8 @@ pub trait Testbed: Sync {
     }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
-    /// Starts an agent with these jobs, which it carries out in their order; each one's events are between its `trial` and
-    /// its `done`. A launch that is lost loses only its running trial.
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>>;
+    /// Starts an agent with this job.
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>>;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,16 +79,12 @@ pub struct TestbedTraits {
     pub limits_memory: bool,
     /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
     pub loses_power: bool,
-    /// How many jobs one launch may take at most.
-    pub trials_per_launch: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     pub size: Bytes,
     pub memory: Option<Bytes>,
-    /// How many such volumes at a time.
-    pub devices: u32,
 }
 
 /// What a trial's device may depend on, beside the testbed.
@@ -102,8 +97,6 @@ pub struct Moment {
     pub round: u32,
     /// The plan's.
     pub seed: u64,
-    /// The trial's in its launch, from 0.
-    pub place: u32,
 }
 
 /// Something that is not here, and what brings it.
@@ -121,10 +114,6 @@ pub trait Launched {
     /// BLAKE3 of what the agent's machine was started from, by name; empty where it is this machine.
     fn provenance(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
-    }
-    /// All that stands on the agent's console so far; empty where it can be read only after the end.
-    fn console(&mut self) -> Vec<String> {
-        Vec::new()
     }
     /// Asks the agent to stop what it does, clean up and end.
     fn stop(&mut self);
@@ -152,12 +141,24 @@ pub struct Stamped {
 /// How an agent ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// `exit code 3`, `signal 9`; empty for a good end.
-    pub fault: String,
+    pub fault: Option<Fault>,
     /// All lines that it wrote to its standard error or console.
     pub console: Vec<String>,
     /// What a modelled disk did, request after request; see [`crate::storage::disk::request`].
     pub requests: Vec<u8>,
+}
+
+/// What was wrong with an agent's end, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// `exit code 3`, `killed by signal 9`.
+    Lost(String),
+    /// It or its machine said or did nothing for too long.
+    Hung(String),
+    /// Its machine's kernel could not go on.
+    Panic(String),
+    /// Its machine could not be started.
+    Launch(String),
 }
 
 impl Ended {

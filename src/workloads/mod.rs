@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Table;
 
+use crate::declared::Declared;
 use crate::metric::Metric;
 use crate::story::Story;
 use crate::units::{Bytes, Scale};
@@ -16,6 +17,7 @@ use crate::units::{Bytes, Scale};
 pub mod coldread;
 pub mod postmark;
 pub mod published;
+mod rate;
 
 pub use fsderby_sys::shared::Progress;
 
@@ -38,6 +40,8 @@ pub trait Workload: Sync {
     fn story(&self) -> Story;
     /// Ready parameters, by name. Names are unique over all engines.
     fn sets(&self) -> &'static [ParamSet];
+    /// Every metric that any parameters can give.
+    fn declared(&self) -> Vec<&'static Declared>;
     /// Parameters to work. The error names the key, the nearest right one, or the limit that was passed.
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
     /// The same work, smaller or larger.

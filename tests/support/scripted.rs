@@ -11,24 +11,30 @@ use fsderby::agent::protocol::{
 };
 use fsderby::filesystems::{KernelNeed, Mounted};
 use fsderby::store::record::{ClockKind, Fidelity};
-use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
+use fsderby::testbeds::{
+    Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits,
+};
 use fsderby::units::Bytes;
 use fsderby::workloads::{Phase, Until};
 
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
 
-/// Says why something cannot be launched, where it cannot.
-pub type Refuse = dyn Fn(&[Job]) -> Option<String> + Sync;
+/// Says why a job cannot be launched, where it cannot.
+pub type Refuse = dyn Fn(&Job) -> Option<String> + Sync;
+
+/// Says how a job's agent ends, where it does not end well.
+pub type Fails = dyn Fn(&Job) -> Option<Fault> + Sync;
 
 pub struct Scripted {
     pub alter: Box<Alter>,
     /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
-    /// Why these jobs cannot be launched.
+    /// Why a job cannot be launched.
     pub refuse: Box<Refuse>,
-    /// The trials of each launch, by name.
-    pub launches: Mutex<Vec<Vec<String>>>,
+    pub fault: Box<Fails>,
+    /// The trials that were launched, by name.
+    pub launched: Mutex<Vec<String>>,
     /// What is set when this trial begins, as Ctrl-C would.
     pub interrupt: Mutex<Option<(String, Arc<AtomicBool>)>>,
 }
@@ -44,7 +50,8 @@ impl Scripted {
             alter: Box::new(alter),
             console: Vec::new(),
             refuse: Box::new(|_| None),
-            launches: Mutex::default(),
+            fault: Box::new(|_| None),
+            launched: Mutex::default(),
             interrupt: Mutex::default(),
         }
     }
@@ -74,7 +81,6 @@ impl Testbed for Scripted {
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
-            trials_per_launch: 3,
         }
     }
 
@@ -98,58 +104,33 @@ impl Testbed for Scripted {
         Path::new("/")
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        if let Some(why) = (self.refuse)(jobs) {
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        if let Some(why) = (self.refuse)(job) {
             anyhow::bail!(why);
         }
-        self.launches.lock().unwrap().push(jobs.iter().map(|job| job.trial.clone()).collect());
-        let mut events = VecDeque::new();
-        for (at, job) in jobs.iter().enumerate() {
-            let mut said = script(job);
-            if at > 0 {
-                said.remove(0);
-            }
-            if at + 1 < jobs.len() {
-                said.pop();
-            }
-            let said = (self.alter)(job, said);
-            let goes_on = said.iter().any(|next| matches!(event_of(next), Some(Event::Done { .. })));
-            events.extend(said);
-            if !goes_on {
-                break;
-            }
-        }
+        self.launched.lock().unwrap().push(job.trial.clone());
+        let events = (self.alter)(job, script(job)).into();
         let (console, interrupt) = (self.console.clone(), self.interrupt.lock().unwrap().clone());
-        Ok(Box::new(Playing { events, begun: 0, console, interrupt }))
+        Ok(Box::new(Playing { events, console, interrupt, fault: (self.fault)(job) }))
     }
-}
-
-fn event_of(next: &Next) -> Option<&Event> {
-    if let Next::Event(stamped) = next { Some(&stamped.event) } else { None }
 }
 
 struct Playing {
     events: VecDeque<Next>,
-    begun: usize,
     console: Vec<String>,
     interrupt: Option<(String, Arc<AtomicBool>)>,
+    fault: Option<Fault>,
 }
 
 impl Launched for Playing {
     fn next(&mut self, _wait: Duration) -> Next {
         let next = self.events.pop_front().unwrap_or(Next::Ended);
-        if let Some(Event::Trial { trial, .. }) = event_of(&next) {
-            self.begun += 1;
-            if let Some((_, stop)) = self.interrupt.as_ref().filter(|(at, _)| at == trial) {
-                stop.store(true, Ordering::Relaxed);
-            }
+        if let Next::Event(Stamped { event: Event::Trial { trial, .. }, .. }) = &next
+            && let Some((_, stop)) = self.interrupt.as_ref().filter(|(at, _)| at == trial)
+        {
+            stop.store(true, Ordering::Relaxed);
         }
         next
-    }
-
-    /// When a trial begins only those before it have said something.
-    fn console(&mut self) -> Vec<String> {
-        (1..self.begun).flat_map(|_| self.console.clone()).collect()
     }
 
     fn stop(&mut self) {
@@ -157,8 +138,7 @@ impl Launched for Playing {
     }
 
     fn end(self: Box<Self>) -> Ended {
-        let console = (0..self.begun.max(1)).flat_map(|_| self.console.clone()).collect();
-        Ended { console, ..Ended::default() }
+        Ended { fault: self.fault, console: self.console, ..Ended::default() }
     }
 }
 

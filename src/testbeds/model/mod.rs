@@ -226,7 +226,6 @@ impl Testbed for Model {
             fidelity: Fidelity::Model,
             makes_filesystem: true,
             limits_memory: true,
-            trials_per_launch: 1,
             loses_power: false,
         }
     }
@@ -281,15 +280,13 @@ impl Testbed for Model {
         Path::new("/")
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        let [job] = jobs else { anyhow::bail!("a launch of a model takes one job") };
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
         let Dev::Model(modelled) = &job.device else { anyhow::bail!("the job is none for a model") };
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         // Nothing may reach the guest that is not the same in every run.
         let job = Job { token: "model".into(), attempt: 1, ..job.clone() };
-        let jobs = std::slice::from_ref(&job);
-        let base = self.bases.base(&found.kernel, &self.agent, jobs)?;
-        let own = initramfs::jobs(jobs, &[(crate::storage::disk::SPEC, self.text.as_bytes())])?;
+        let base = self.bases.base(&found.kernel, &self.agent, &job)?;
+        let own = initramfs::job(&job, &[(crate::storage::disk::SPEC, self.text.as_bytes())])?;
         let layout = Layout::new(job.size);
         let machine = Machine {
             qemu: &found.qemu,
@@ -328,42 +325,34 @@ mod tests {
 
     const VOLUME: Bytes = Bytes(512 * MIB);
 
-    fn modelled(testbed: &str, size: Bytes, round: u32, place: u32) -> Modelled {
+    fn modelled(testbed: &str, size: Bytes, round: u32) -> Modelled {
         let testbed: Model = testbed.parse().expect("a testbed");
-        match testbed.device(&Moment { image: ImageState::Sparse, size, round, seed: 7, place }) {
+        match testbed.device(&Moment { image: ImageState::Sparse, size, round, seed: 7 }) {
             Dev::Model(modelled) => modelled,
             other => panic!("{other:?}"),
         }
     }
 
     fn offsets(testbed: &str, size: Bytes) -> Vec<u64> {
-        (1..=48).map(|round| modelled(testbed, size, round, 0).offset.0).collect()
+        (1..=48).map(|round| modelled(testbed, size, round).offset.0).collect()
     }
 
     #[test]
     fn proofs_and_the_first_round_are_as_the_file_says() {
         for round in [0, 1] {
-            let first = modelled("diamondmax-plus-8,offset=36g", VOLUME, round, 0);
+            let first = modelled("diamondmax-plus-8,offset=36g", VOLUME, round);
             assert_eq!((first.offset, first.mips), (Bytes(36 * GIB), MIPS));
             assert_eq!(first.sample, Sample { seed: 7, ..Sample::NOMINAL });
         }
-        let fixed = modelled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5, 0);
+        let fixed = modelled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5);
         assert_eq!(fixed.offset, Bytes(36 * GIB));
-    }
-
-    #[test]
-    fn a_round_has_one_sample_whatever_the_trial() {
-        for round in 1..=12 {
-            let first = modelled("hdd-16tb", VOLUME, round, 0);
-            assert_eq!(first, modelled("hdd-16tb", VOLUME, round, 9));
-        }
     }
 
     #[test]
     fn the_cpu_of_a_dozen_rounds_is_halved_and_doubled_in_turn() {
         let speeds = |mips: u32| {
             let testbed = format!("diamondmax-plus-8,mips={mips}");
-            let all: Vec<u32> = (1..=12).map(|round| modelled(&testbed, VOLUME, round, 0).mips).collect();
+            let all: Vec<u32> = (1..=12).map(|round| modelled(&testbed, VOLUME, round).mips).collect();
             assert!(all.iter().all(|mips| machine::shift(*mips).is_ok()), "{all:?}");
             let n = |mips: u32| all.iter().filter(|m| **m == mips).count();
             [n(mips), n(mips / 2), all.len() - n(mips) - n(mips / 2)]

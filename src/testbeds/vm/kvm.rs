@@ -53,7 +53,7 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         initramfs: vec![&archive],
         memory: Bytes(256 * MIB),
         cpu: Cpu::Kvm,
-        disks: Vec::new(),
+        disk: None,
         monitor: None,
         mishap: None,
     };

@@ -17,19 +17,10 @@ use crate::units::{Bytes, MIB};
 
 /// The program, of Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";
-/// So many disks a machine can have beside its port, and as many as there are kinds of filesystem.
-pub const DISKS: u32 = 16;
-
-/// The guest's disk at this place, from 0, as its kernel names it.
-pub fn disk(place: u32) -> String {
-    let letters = 'a'..='z';
-    format!("/dev/vd{}", letters.into_iter().nth(place as usize).unwrap_or('?'))
-}
-
+/// The guest's disk as its kernel names it.
+pub const DISK: &str = "/dev/vda";
 /// The same as QEMU names it.
-pub fn drive(place: usize) -> String {
-    format!("disk{place}")
-}
+pub const DRIVE: &str = "disk0";
 
 /// Who executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +38,7 @@ pub struct Machine<'a> {
     pub initramfs: Vec<&'a [u8]>,
     pub memory: Bytes,
     pub cpu: Cpu,
-    pub disks: Vec<&'a File>,
+    pub disk: Option<&'a File>,
     /// QEMU's end of its monitor, where somebody will ask.
     pub monitor: Option<&'a UnixStream>,
     pub mishap: Option<Mishap>,
@@ -106,14 +97,17 @@ impl Machine<'_> {
             command.arg("-chardev").arg(format!("socket,id=monitor,fd={descriptor}"));
             command.args(["-mon", "chardev=monitor,mode=control"]);
         }
-        for (place, disk) in self.disks.iter().enumerate() {
-            let id = drive(place);
+        if let Some(disk) = self.disk {
             let cache = if is_direct(disk) { "none" } else { "writeback" };
             let settings = format!(
-                "id={id},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
+                "id={DRIVE},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
                 inherited.path(disk)?
             );
-            command.arg("-drive").arg(settings).arg("-device").arg(format!("virtio-blk-device,drive={id}"));
+            command
+                .arg("-drive")
+                .arg(settings)
+                .arg("-device")
+                .arg(format!("virtio-blk-device,drive={DRIVE}"));
         }
         Ok(())
     }
@@ -168,7 +162,7 @@ mod tests {
             initramfs: Vec::new(),
             memory: Bytes(MIB),
             cpu: Cpu::Kvm,
-            disks: vec![disk],
+            disk: Some(disk),
             monitor: Some(&monitor),
             mishap: None,
         };

@@ -3,7 +3,7 @@
 //! ```text
 //! kernel ──┐                                   console ──▶ kept for the record
 //! tools ───┼─▶ initramfs ─▶ QEMU ─ guest: fsderby as init ─ port ──▶ events
-//! jobs ────┘                  └─ disks: unnamed images of ours, one a job
+//! job ─────┘                  └─ disk: an unnamed image of ours
 //! ```
 //! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use self::guest::Guest;
-use self::machine::{Cpu, DISKS, Machine, QEMU};
+use self::machine::{Cpu, Machine, QEMU};
 use self::power::PowerCut;
 use self::witness::Witness;
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
@@ -174,24 +174,13 @@ impl Testbed for Vm {
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
-            trials_per_launch: DISKS,
         }
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
-        let several = |missing: Missing| match need.devices {
-            0 | 1 => missing,
-            n => Missing { what: format!("{n} disks in one boot: {}", missing.what), ..missing },
-        };
-        local::has_room(
-            &self.images,
-            Bytes(need.size.0 * u64::from(need.devices)),
-            SLACK,
-            "--on vm:images=FOLDER",
-        )
-        .map_err(several)
+        local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
@@ -207,7 +196,7 @@ impl Testbed for Vm {
         let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
             .is_ok_and(|image| machine::make_direct(&image));
         Dev::Block {
-            path: machine::disk(moment.place),
+            path: machine::DISK.into(),
             folder: self.images.display().to_string(),
             state: moment.image,
             direct,
@@ -232,21 +221,20 @@ impl Testbed for Vm {
         &self.images
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         let parts = Parts {
             found: found.clone(),
-            base: self.bases.base(&found.kernel, &self.agent, jobs)?,
-            images: jobs.iter().map(image).collect::<anyhow::Result<_>>()?,
+            base: self.bases.base(&found.kernel, &self.agent, job)?,
+            image: image(job)?,
             mishap: self.mishap,
             silence: self.silence,
         };
-        let [job] = jobs else { return Ok(Box::new(parts.start(jobs)?)) };
         let (before, after) = job.lives();
-        let guest = parts.start(&[before])?;
+        let guest = parts.start(&before)?;
         Ok(match after {
             None => Box::new(guest),
-            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&[after])))),
+            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&after)))),
         })
     }
 }
@@ -270,23 +258,23 @@ fn image(job: &Job) -> anyhow::Result<File> {
 struct Parts {
     found: Found,
     base: Arc<Base>,
-    /// The disks, one a job, which have no other name.
-    images: Vec<File>,
+    /// The disk, which has no other name.
+    image: File,
     mishap: Option<Mishap>,
     silence: Duration,
 }
 
 impl Parts {
-    fn start(&self, jobs: &[Job]) -> anyhow::Result<Guest> {
-        let job_archive = initramfs::jobs(jobs, &[])?;
+    fn start(&self, job: &Job) -> anyhow::Result<Guest> {
+        let job_archive = initramfs::job(job, &[])?;
         let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
-            memory: self.memory(jobs),
+            memory: memory(job.memory),
             cpu: self.found.cpu,
-            disks: self.images.iter().collect(),
+            disk: Some(&self.image),
             monitor: Some(&qemus),
             mishap: self.mishap,
         };
@@ -295,24 +283,11 @@ impl Parts {
         let provenance = provenance.map(|(name, hash)| (name.to_owned(), hash)).collect();
         let guest = Guest::new(machine.start()?, self.silence)?.made_of(provenance);
         // After a power cut it is no whole trial that could be watched.
-        let is_whole =
-            jobs.iter().all(|job| job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut));
+        let is_whole = job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut);
         Ok(match is_whole {
-            true => {
-                let images = self.images.iter().map(File::try_clone).collect::<Result<_, _>>()?;
-                guest.watched_by(Witness::new(images, ours)?)
-            }
+            true => guest.watched_by(Witness::new(self.image.try_clone()?, ours)?),
             false => guest,
         })
-    }
-}
-
-impl Parts {
-    /// Of the machine. The tools of several filesystems lie in its memory all the time, and take nothing from any trial.
-    fn memory(&self, jobs: &[Job]) -> Bytes {
-        let alone = memory(jobs.first().and_then(|job| job.memory));
-        let tools = if jobs.len() > 1 { self.base.length() } else { 0 };
-        Bytes(alone.0 + tools)
     }
 }
 

@@ -1,39 +1,142 @@
 //! From phases to metrics: each count by the time of its own phase.
 
-use crate::metric::{Better, Metric, Of};
-use crate::units::MIB;
+use crate::declared::{Declared, Over, Section};
+use crate::metric::Metric;
 use crate::workloads::Phase;
+use crate::workloads::rate::Rate;
 
 pub const VERSION: u32 = 1;
 
-const NS_PER_SECOND: f64 = 1e9;
-/// Where a filesystem's layout shows: one long way over the disk, and many short ones.
-const HEADLINES: [&str; 2] = ["read-ordered.throughput", "read-random.rate"];
+const COLD: Section = Section::Own {
+    title: "Reading after a cold start",
+    note: "Before each phase the filesystem is unmounted and mounted again, so that everything comes from the device.",
+};
+const CREATE: Over = Over::Phase("create");
+const ORDERED: Over = Over::Phase("read-ordered");
+const RANDOM: Over = Over::Phase("read-random");
+
+// The headlines are where a filesystem's layout shows: one long way over the disk, and many short ones.
+static RATES: [Rate; 9] = [
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "create.rate",
+            title: "create (phase create)",
+            section: Section::Files,
+            over: CREATE,
+            explained: "Files created and written in a second of the phase create, folder by folder.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_written",
+        declared: Declared {
+            name: "create.throughput",
+            title: "write (phase create)",
+            short: "write",
+            section: Section::Throughput,
+            over: CREATE,
+            explained: "Bytes written in a second of the phase create; the sync after it is not part of it.",
+            key: true,
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "entries",
+        declared: Declared {
+            name: "walk.rate",
+            title: "stat (phase walk)",
+            short: "stat",
+            section: COLD,
+            over: Over::Phase("walk"),
+            explained: "Entries listed and asked for their status in a second of the phase walk, as find or a backup does.",
+            key: true,
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_read",
+        declared: Declared {
+            name: "read-ordered.throughput",
+            title: "read in folder order (phase read-ordered)",
+            section: Section::Headline,
+            over: ORDERED,
+            explained: "Bytes read in a second while every file is read whole in the order in which its folder lists it, as a full backup \
+                        does.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "read-ordered.rate",
+            title: "files in folder order (phase read-ordered)",
+            section: COLD,
+            over: ORDERED,
+            explained: "Files read whole in a second, in the order in which their folders list them.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "read-random.rate",
+            title: "files in random order (phase read-random)",
+            section: Section::Headline,
+            over: RANDOM,
+            explained: "Files read whole in a second, in random order and without the large ones, as in the first hour of a restarted server.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_read",
+        declared: Declared {
+            name: "read-random.throughput",
+            title: "read in random order (phase read-random)",
+            section: COLD,
+            over: RANDOM,
+            explained: "Bytes read in a second while files are read whole in random order.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "reads",
+        declared: Declared {
+            name: "pread-random.rate",
+            title: "4 KiB at random (phase pread-random)",
+            short: "4 KiB",
+            section: COLD,
+            over: Over::Phase("pread-random"),
+            explained: "Blocks of 4 KiB read in a second at random places of the large files, one at a time, as a database does.",
+            key: true,
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "delete.rate",
+            title: "delete (phase delete)",
+            section: Section::Files,
+            over: Over::Phase("delete"),
+            explained: "Files deleted in a second of the phase delete, in the order in which their folders list them.",
+            ..Declared::PER_SECOND
+        },
+    },
+];
+
+pub fn declared() -> Vec<&'static Declared> {
+    RATES.iter().map(|rate| &rate.declared).collect()
+}
 
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
-    let rates = [
-        ("create.rate", "files", 1, "1/s"),
-        ("create.throughput", "bytes_written", MIB, "MiB/s"),
-        ("walk.rate", "entries", 1, "1/s"),
-        ("read-ordered.throughput", "bytes_read", MIB, "MiB/s"),
-        ("read-ordered.rate", "files", 1, "1/s"),
-        ("read-random.rate", "files", 1, "1/s"),
-        ("read-random.throughput", "bytes_read", MIB, "MiB/s"),
-        ("pread-random.rate", "reads", 1, "1/s"),
-        ("delete.rate", "files", 1, "1/s"),
-    ];
-    let rate = |(name, count, of, unit): (&str, &str, u64, &str)| {
-        let phase = phases.iter().find(|p| name.strip_prefix(&p.name).is_some_and(|n| n.starts_with('.')))?;
-        let value = phase.count(count) as f64 / of as f64 * NS_PER_SECOND / phase.ns.max(1) as f64;
-        let metric = Metric::new(name, value, unit, Of::Time, Better::Higher);
-        Some(if HEADLINES.contains(&name) { metric.headline() } else { metric })
-    };
-    rates.into_iter().filter_map(rate).collect()
+    RATES.iter().filter_map(|rate| rate.metric(phases)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::MIB;
 
     #[test]
     fn each_rate_is_a_count_by_the_time_of_its_own_phase() {
@@ -58,6 +161,6 @@ mod tests {
         ];
         assert_eq!(values, expected);
         let headlines: Vec<&str> = seen.iter().filter(|m| m.headline).map(|m| m.name.as_str()).collect();
-        assert_eq!(headlines, HEADLINES);
+        assert_eq!(headlines, ["read-ordered.throughput", "read-random.rate"]);
     }
 }

@@ -19,6 +19,7 @@
 use toml::Table;
 
 use super::{ParamSet, Work, Workload};
+use crate::declared::Declared;
 use crate::story::Story;
 use crate::units::Scale;
 
@@ -56,6 +57,10 @@ impl Workload for ColdRead {
 
     fn sets(&self) -> &'static [ParamSet] {
         SETS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        metrics::declared()
     }
 
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {

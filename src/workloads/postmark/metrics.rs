@@ -4,13 +4,137 @@
 //! of all three. PostMark's clock has whole seconds; ours has nanoseconds.
 
 use super::dry::Totals;
-use crate::metric::{Better, Metric, Of};
-use crate::units::MIB;
+use crate::declared::{Declared, Over, Section};
+use crate::metric::Metric;
 use crate::workloads::Phase;
+use crate::workloads::rate::Rate;
 
 pub const VERSION: u32 = 1;
 
-const NS_PER_SECOND: f64 = 1e9;
+const CREATE: Over = Over::Phase("create");
+const TRANSACTIONS: Over = Over::Phase("transactions");
+const DELETE: Over = Over::Phase("delete");
+
+const FILES: Declared = Declared { section: Section::Files, ..Declared::PER_SECOND };
+const BYTES: Declared =
+    Declared { section: Section::Throughput, over: Over::Phases, key: true, ..Declared::MIB_PER_SECOND };
+
+static RATES: [Rate; 10] = [
+    Rate {
+        count: "transactions",
+        declared: Declared {
+            name: "transactions.rate",
+            title: "transactions",
+            section: Section::Headline,
+            over: TRANSACTIONS,
+            explained: "Transactions in a second of the phase transactions. A transaction reads a file or appends to one, and then \
+                        creates or deletes one.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "created",
+        declared: Declared {
+            name: "create.alone.rate",
+            title: "create (phase create)",
+            over: CREATE,
+            explained: "Files created and written in a second of the phase create, in which nothing else is done.",
+            ..FILES
+        },
+    },
+    Rate {
+        count: "created",
+        declared: Declared {
+            name: "create.mixed.rate",
+            title: "create (phase transactions)",
+            over: TRANSACTIONS,
+            explained: "Files created and written in a second of the phase transactions, between reads, appends and deletions.",
+            ..FILES
+        },
+    },
+    Rate {
+        count: "read",
+        declared: Declared {
+            name: "read.rate",
+            title: "read (phase transactions)",
+            over: TRANSACTIONS,
+            explained: "Files read whole in a second of the phase transactions.",
+            ..FILES
+        },
+    },
+    Rate {
+        count: "appended",
+        declared: Declared {
+            name: "append.rate",
+            title: "append (phase transactions)",
+            over: TRANSACTIONS,
+            explained: "Files appended to in a second of the phase transactions.",
+            ..FILES
+        },
+    },
+    Rate {
+        count: "deleted",
+        declared: Declared {
+            name: "delete.alone.rate",
+            title: "delete (phase delete)",
+            over: DELETE,
+            explained: "Files deleted in a second of the phase delete, in which nothing else is done.",
+            ..FILES
+        },
+    },
+    Rate {
+        count: "deleted",
+        declared: Declared {
+            name: "delete.mixed.rate",
+            title: "delete (phase transactions)",
+            over: TRANSACTIONS,
+            explained: "Files deleted in a second of the phase transactions, between reads, appends and creations.",
+            ..FILES
+        },
+    },
+    Rate {
+        count: "fsyncs",
+        declared: Declared {
+            name: "fsync.rate",
+            title: "fsync (all phases)",
+            over: Over::Phases,
+            explained: "Calls of fsync in a second of all phases together; only work with fsync = true has any.",
+            ..FILES
+        },
+    },
+    Rate {
+        count: "bytes_read",
+        declared: Declared {
+            name: "read.throughput",
+            title: "read (all phases)",
+            short: "read",
+            explained: "Bytes read ÷ the time of all three phases, as PostMark reports it; the sync after the work is not part of it.",
+            ..BYTES
+        },
+    },
+    Rate {
+        count: "bytes_written",
+        declared: Declared {
+            name: "write.throughput",
+            title: "write (all phases)",
+            short: "write",
+            explained: "Bytes written ÷ the time of all three phases, as PostMark reports it; the sync after the work is not part of it.",
+            ..BYTES
+        },
+    },
+];
+
+static TIME: Declared = Declared {
+    name: "work.time",
+    title: "the work (all phases)",
+    over: Over::Phases,
+    explained: "Time of the phases create, transactions and delete together, without the sync after them.",
+    ..Declared::SECONDS
+};
+
+pub fn declared() -> Vec<&'static Declared> {
+    RATES.iter().map(|rate| &rate.declared).chain([&TIME]).collect()
+}
 
 pub fn phase(name: &str, ns: u64, totals: &Totals, fsyncs: u64, transactions: u64) -> Phase {
     let counts = [
@@ -27,43 +151,18 @@ pub fn phase(name: &str, ns: u64, totals: &Totals, fsyncs: u64, transactions: u6
     Phase { name: name.to_owned(), ns, counts }
 }
 
-/// A rate of nothing is left out: there is no time to divide by.
+/// A rate of nothing is left out.
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
-    let of = |phase: &str, count: &str| {
-        let phase = phases.iter().find(|p| p.name == phase)?;
-        rate(phase.count(count), phase.ns)
-    };
-    let total_ns = phases.iter().map(|p| p.ns).sum();
-    let total = |count: &str| rate(phases.iter().map(|p| p.count(count)).sum(), total_ns);
-    let mib = |count: &str| total(count).map(|bytes| bytes / MIB as f64);
-    let per_second = [
-        ("transactions.rate", of("transactions", "transactions"), "1/s"),
-        ("create.alone.rate", of("create", "created"), "1/s"),
-        ("create.mixed.rate", of("transactions", "created"), "1/s"),
-        ("read.rate", of("transactions", "read"), "1/s"),
-        ("append.rate", of("transactions", "appended"), "1/s"),
-        ("delete.alone.rate", of("delete", "deleted"), "1/s"),
-        ("delete.mixed.rate", of("transactions", "deleted"), "1/s"),
-        ("fsync.rate", total("fsyncs"), "1/s"),
-        ("read.throughput", mib("bytes_read"), "MiB/s"),
-        ("write.throughput", mib("bytes_written"), "MiB/s"),
-    ];
-    let rates = per_second.into_iter().filter_map(|(name, value, unit)| {
-        let metric = Metric::new(name, value?, unit, Of::Time, Better::Higher);
-        Some(if name == "transactions.rate" { metric.headline() } else { metric })
-    });
-    let time = (total_ns > 0)
-        .then(|| Metric::new("work.time", total_ns as f64 / NS_PER_SECOND, "s", Of::Time, Better::Lower));
+    let total_ns: u64 = phases.iter().map(|p| p.ns).sum();
+    let rates = RATES.iter().filter_map(|rate| rate.metric(phases)).filter(|m| m.value > 0.0);
+    let time = (total_ns > 0).then(|| TIME.metric(total_ns as f64 / 1e9));
     rates.chain(time).collect()
-}
-
-fn rate(count: u64, ns: u64) -> Option<f64> {
-    (count > 0 && ns > 0).then(|| count as f64 * NS_PER_SECOND / ns as f64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::MIB;
 
     fn half_a_second(name: &str, totals: Totals, transactions: u64) -> Phase {
         phase(name, 500_000_000, &totals, 0, transactions)

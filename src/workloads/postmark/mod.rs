@@ -36,6 +36,7 @@
 use toml::Table;
 
 use super::{ParamSet, Work, Workload};
+use crate::declared::Declared;
 use crate::story::Story;
 use crate::units::Scale;
 
@@ -109,6 +110,10 @@ impl Workload for PostMark {
 
     fn sets(&self) -> &'static [ParamSet] {
         SETS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        metrics::declared()
     }
 
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {

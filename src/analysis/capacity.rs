@@ -1,0 +1,35 @@
+//! How much of its volume a filesystem lets be filled.
+
+use crate::declared::{Declared, Over, Section};
+use crate::metric::{Better, Metric};
+use crate::schema::job::At;
+use crate::store::record::Record;
+
+const CAPACITY: Declared =
+    Declared { better: Better::Higher, section: Section::Capacity, over: Over::Moment, ..Declared::PERCENT };
+
+static INITIAL: Declared = Declared {
+    name: "capacity.initial",
+    title: "usable after mkfs",
+    explained: "What an ordinary user may fill of the new filesystem, as a share of the volume given to mkfs.",
+    ..CAPACITY
+};
+
+static RESIDUAL: Declared = Declared {
+    name: "capacity.residual",
+    title: "usable after everything was deleted",
+    explained: "What an ordinary user may fill after the work and the deletion of all its files, as a share of the volume given to mkfs.",
+    ..CAPACITY
+};
+
+pub fn declared() -> Vec<&'static Declared> {
+    vec![&INITIAL, &RESIDUAL]
+}
+
+pub fn metrics(record: &Record) -> Vec<Metric> {
+    let share = |declared: &Declared, at: At| {
+        let space = record.space.iter().find(|s| s.at == at)?;
+        Some(declared.metric(100.0 * space.usable.0 as f64 / record.size.0.max(1) as f64))
+    };
+    [share(&INITIAL, At::Fresh), share(&RESIDUAL, At::Emptied)].into_iter().flatten().collect()
+}

@@ -1,0 +1,143 @@
+//! The steps of a trial around its work, and what an administrator does after a power cut: how long each took.
+
+use crate::declared::{Declared, Over, Section};
+use crate::metric::{Better, Metric};
+use crate::store::record::Record;
+
+const fn step(name: &'static str, over: &'static [&'static str]) -> Declared {
+    Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
+}
+
+static STEPS: [Declared; 9] = [
+    Declared {
+        title: "mkfs",
+        explained: "Making the filesystem on the volume; where a kind comes about by conversion, all commands of it.",
+        key: true,
+        ..step("mkfs.time", &["make"])
+    },
+    Declared { title: "mount", explained: "Mounting the new filesystem.", ..step("mount.time", &["mount"]) },
+    Declared {
+        title: "sync after the work",
+        short: "sync",
+        explained: "Writing out what the work left in the page cache, timed apart from the work.",
+        key: true,
+        ..step("sync.time", &["sync"])
+    },
+    Declared {
+        title: "deleting what the work left",
+        explained: "Deleting every file and folder that the work left, before the space is looked at again.",
+        ..step("empty.time", &["empty"])
+    },
+    Declared {
+        title: "unmount",
+        explained: "Unmounting, with everything that is written then.",
+        ..step("unmount.time", &["unmount"])
+    },
+    Declared {
+        title: "fsck (emptied)",
+        short: "fsck",
+        explained: "The filesystem's own full check, read-only, after all files were deleted.",
+        key: true,
+        ..step("check.time", &["check-emptied"])
+    },
+    Declared {
+        title: "fsck (filled)",
+        explained: "The filesystem's own full check, read-only, while all files of the work were there.",
+        ..step("check-filled.time", &["check-filled"])
+    },
+    Declared {
+        title: "fsck (recovered)",
+        explained: "The filesystem's own full check, read-only, after the recovery from the power cut.",
+        section: Section::Recovery,
+        ..step("check-recovered.time", &["check-recovered"])
+    },
+    Declared {
+        title: "reverting the conversion",
+        explained: "Turning the filesystem back into the kind that it was converted from.",
+        ..step("revert.time", &["revert"])
+    },
+];
+
+static RECOVERY: Declared = Declared {
+    title: "recovery time",
+    section: Section::Headline,
+    explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: repair, mount and file \
+                together. The machine's own boot is not counted.",
+    ..step("recovery.time", &["repair", "mount-again", "first-file"])
+};
+
+static RECOVERIES: [Declared; 3] = [
+    Declared {
+        title: "repair",
+        explained: "What an administrator must run before the mount, where the kind asks for it.",
+        section: Section::Recovery,
+        key: true,
+        ..step("recovery.repair.time", &["repair"])
+    },
+    Declared {
+        title: "mount with replay",
+        short: "mount",
+        explained: "The mount, in which a journal or log is replayed.",
+        section: Section::Recovery,
+        key: true,
+        ..step("recovery.mount.time", &["mount-again"])
+    },
+    Declared {
+        title: "first new file",
+        explained: "Creating one file and syncing it.",
+        section: Section::Recovery,
+        ..step("recovery.first_file.time", &["first-file"])
+    },
+];
+
+const FILES: Declared = Declared {
+    section: Section::Recovery,
+    over: Over::Moment,
+    key: true,
+    drawn: false,
+    ..Declared::count("files")
+};
+
+static SYNCED: Declared = Declared {
+    name: "recovery.synced",
+    title: "files that had been synced",
+    short: "synced",
+    better: Better::Neither,
+    explained: "Files that the work had synced and not deleted before the power was cut.",
+    ..FILES
+};
+
+static LOST: Declared = Declared {
+    name: "recovery.lost",
+    title: "synced files that were lost",
+    short: "lost",
+    explained: "Of the synced files those that are missing, altered or without their name.",
+    ..FILES
+};
+
+pub fn declared() -> Vec<&'static Declared> {
+    STEPS.iter().chain([&RECOVERY]).chain(&RECOVERIES).chain([&SYNCED, &LOST]).collect()
+}
+
+/// Of the steps that this trial had.
+pub fn metrics(record: &Record) -> Vec<Metric> {
+    STEPS.iter().filter_map(|declared| time(record, declared)).collect()
+}
+
+/// Only after a power cut.
+pub fn recovery(record: &Record) -> Vec<Metric> {
+    let Some(seen) = &record.survivors else { return Vec::new() };
+    let whole = time(record, &RECOVERY).unwrap_or_else(|| RECOVERY.metric(0.0));
+    let mut metrics = vec![whole];
+    metrics.extend(RECOVERIES.iter().filter_map(|declared| time(record, declared)));
+    metrics.push(SYNCED.metric(seen.files as f64));
+    metrics.push(LOST.metric((seen.missing + seen.altered + seen.nameless) as f64));
+    metrics
+}
+
+/// Of all the declared steps together; `None` where the trial had none of them.
+fn time(record: &Record, declared: &Declared) -> Option<Metric> {
+    let Over::Steps(steps) = declared.over else { return None };
+    let ns = steps.iter().filter_map(|step| record.step_ns(step)).reduce(|all, one| all + one)?;
+    Some(declared.metric(ns as f64 / 1e9))
+}

@@ -1,0 +1,195 @@
+//! What a metric is, declared by the one that measures it: a workload, a probe, a step of the trial.
+//!
+//! Reports, `fsderby explain` and `fsderby list metrics` say of a metric what stands here and know none by its name.
+
+use serde::Serialize;
+
+use crate::metric::{Better, Metric, Of};
+
+/// One metric, or where its name ends with [`PART`] one for each part of a work that has several.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Declared {
+    /// Dotted, from the general to the particular: `transactions.rate`, `mkfs.time`.
+    pub name: &'static str,
+    /// Over its chart. A rate says over which phase it is.
+    pub title: &'static str,
+    /// Heads a narrow column, over its unit.
+    pub short: &'static str,
+    pub unit: &'static str,
+    pub of: Of,
+    pub better: Better,
+    pub section: Section,
+    pub over: Over,
+    /// What it means: a sentence or two.
+    pub explained: &'static str,
+    /// Whether it stands beside the headline in narrow tables.
+    pub key: bool,
+    /// Whether it is explained under such a table, because a short heading does not say it.
+    pub footnote: bool,
+    /// Whether it is drawn as well as listed.
+    pub drawn: bool,
+}
+
+/// Stands at the end of a name for the phases of one part of the work, as in `device.reads.walk`.
+pub const PART: &str = "PHASE";
+
+/// What a metric is a measure of. Reports show the sections in their own order and draw each in its own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Section {
+    /// The one or two figures of a workload, or of a recovery, that a verdict may be about.
+    Headline,
+    /// What only one workload has.
+    Own {
+        title: &'static str,
+        note: &'static str,
+    },
+    /// Operations on whole files in a second.
+    Files,
+    Throughput,
+    /// Steps of the trial before and after the work.
+    Steps,
+    Recovery,
+    Processor,
+    Device,
+    Capacity,
+}
+
+/// The time that a metric is a measure of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// One phase of the work, by its name.
+    Phase(&'static str),
+    /// All phases of the work, what lies between them left out.
+    Phases,
+    /// The work with everything between its phases, without the sync.
+    Work,
+    /// From the start of the work to the end of the sync.
+    WorkAndSync,
+    /// The same of one part of the work: see [`PART`].
+    Part,
+    /// Steps of the trial, by their names.
+    Steps(&'static [&'static str]),
+    /// One moment.
+    Moment,
+}
+
+impl Declared {
+    const fn base(unit: &'static str, of: Of, better: Better) -> Declared {
+        Declared {
+            name: "",
+            title: "",
+            short: "",
+            unit,
+            of,
+            better,
+            section: Section::Steps,
+            over: Over::Phases,
+            explained: "",
+            key: false,
+            footnote: false,
+            drawn: true,
+        }
+    }
+
+    /// What most declarations begin with, as in `Declared { name: "walk.rate", …, ..Declared::PER_SECOND }`.
+    pub const PER_SECOND: Declared = Declared::base("1/s", Of::Time, Better::Higher);
+    pub const MIB_PER_SECOND: Declared = Declared::base("MiB/s", Of::Time, Better::Higher);
+    pub const SECONDS: Declared = Declared::base("s", Of::Time, Better::Lower);
+    pub const PERCENT: Declared = Declared::base("%", Of::Share, Better::Neither);
+    pub const BYTES: Declared = Declared::base("bytes", Of::Bytes, Better::Lower);
+
+    pub const fn count(unit: &'static str) -> Declared {
+        Declared::base(unit, Of::Count, Better::Lower)
+    }
+
+    /// One quantity divided by another; `unit` says what is divided by what.
+    pub const fn ratio(unit: &'static str) -> Declared {
+        Declared::base(unit, Of::Share, Better::Neither)
+    }
+
+    pub fn metric(&self, value: f64) -> Metric {
+        let metric = Metric::new(self.name, value, self.unit, self.of, self.better);
+        if self.section == Section::Headline { metric.headline() } else { metric }
+    }
+
+    /// That of one part of the work.
+    pub fn metric_of_part(&self, part: &str, value: f64) -> Metric {
+        let name = self.name.strip_suffix(PART).unwrap_or(self.name);
+        Metric { name: format!("{name}{part}"), ..self.metric(value) }
+    }
+
+    /// Whether this declares the metric of that name.
+    pub fn declares(&self, metric: &str) -> bool {
+        self.name == metric || self.part(metric).is_some()
+    }
+
+    /// The phases in the name of a part's metric.
+    fn part<'m>(&self, metric: &'m str) -> Option<&'m str> {
+        metric.strip_prefix(self.name.strip_suffix(PART)?).filter(|part| !part.is_empty())
+    }
+
+    /// The title of the metric of that name: a part's says which.
+    pub fn title_of(&self, metric: &str) -> String {
+        match self.part(metric) {
+            Some(part) => format!("{} (phase {})", self.title, part.replace('+', " and ")),
+            None => self.title.to_owned(),
+        }
+    }
+
+    pub fn heading(&self) -> &'static str {
+        if self.short.is_empty() { self.title } else { self.short }
+    }
+}
+
+impl Over {
+    pub fn said(self) -> String {
+        match self {
+            Over::Phase(phase) => format!("the phase {phase}"),
+            Over::Phases => "all phases of the work".into(),
+            Over::Work => "the work, without the sync".into(),
+            Over::WorkAndSync => "the work and the sync after it".into(),
+            Over::Part => "one part of the work and the sync after it".into(),
+            Over::Steps(&[step]) => format!("the step {step}"),
+            Over::Steps(steps) => format!("the steps {}", steps.join(", ")),
+            Over::Moment => "one moment".into(),
+        }
+    }
+}
+
+/// The declaration of a metric of that name; one that says the whole name comes before one of parts.
+pub fn find<'d>(among: &[&'d Declared], metric: &str) -> Option<&'d Declared> {
+    let exact = among.iter().find(|d| d.name == metric);
+    exact.or_else(|| among.iter().find(|d| d.declares(metric))).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READS: Declared = Declared { name: "reads.PHASE", title: "reads", ..Declared::PER_SECOND };
+    const ALL: Declared = Declared { name: "reads.all", title: "all reads", ..Declared::PER_SECOND };
+
+    #[test]
+    fn a_part_has_a_metric_of_its_own_under_one_declaration() {
+        let metric = READS.metric_of_part("walk+delete", 1.0);
+        assert_eq!(metric.name, "reads.walk+delete");
+        assert_eq!(READS.title_of(&metric.name), "reads (phase walk and delete)");
+        assert!(READS.declares("reads.PHASE") && !READS.declares("reads.") && !READS.declares("writes.walk"));
+    }
+
+    #[test]
+    fn the_whole_name_comes_before_a_part() {
+        let among = [&READS, &ALL];
+        assert_eq!(find(&among, "reads.all").map(|d| d.title), Some("all reads"));
+        assert_eq!(find(&among, "reads.walk").map(|d| d.title), Some("reads"));
+        assert_eq!(find(&among, "seeks"), None);
+    }
+
+    #[test]
+    fn what_stands_in_the_headline_is_one() {
+        let headline = Declared { section: Section::Headline, ..ALL };
+        assert!(headline.metric(1.0).headline && !ALL.metric(1.0).headline);
+    }
+}

@@ -1,0 +1,35 @@
+//! Rates: what a work counted, by the time of the phases in which it did.
+
+use super::Phase;
+use crate::declared::{Declared, Over};
+use crate::metric::Metric;
+use crate::units::MIB;
+
+const NS_PER_SECOND: f64 = 1e9;
+
+/// A declared rate and what is counted for it.
+pub struct Rate {
+    pub count: &'static str,
+    pub declared: Declared,
+}
+
+impl Rate {
+    /// How much in a second of the declared phases; `None` where the work had none of them.
+    pub fn per_second(&self, phases: &[Phase]) -> Option<f64> {
+        let over = |p: &&Phase| match self.declared.over {
+            Over::Phase(name) => p.name == name,
+            _ => true,
+        };
+        let (counted, ns) = phases
+            .iter()
+            .filter(over)
+            .map(|p| (p.count(self.count), p.ns))
+            .reduce(|all, one| (all.0 + one.0, all.1 + one.1))?;
+        let of = if self.declared.unit == Declared::MIB_PER_SECOND.unit { MIB } else { 1 };
+        (ns > 0).then(|| counted as f64 * NS_PER_SECOND / ns as f64 / of as f64)
+    }
+
+    pub fn metric(&self, phases: &[Phase]) -> Option<Metric> {
+        Some(self.declared.metric(self.per_second(phases)?))
+    }
+}
