@@ -8,9 +8,10 @@ mod support;
 use std::path::Path;
 
 use fsderby::filesystems;
+use fsderby::schema::event::Phase;
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Run};
-use fsderby::workloads::{self, Phase};
+use fsderby::workloads;
 use support::desk::Desk;
 use support::{has_loop, skipped};
 

@@ -8,6 +8,7 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use fsderby::schema::job::StepName;
 use fsderby::store::reason::Reason;
 use fsderby::store::{self, Run, record::Outcome};
 use rustix::process::{Pid, Signal, kill_process};
@@ -199,6 +200,6 @@ fn a_trial_whose_agent_or_supervisor_is_killed_says_nothing_and_is_repeated() {
         assert_eq!((checks, lost), (&[Outcome::Done; 2][..], &Outcome::Void), "{reason}");
         assert_eq!((other, again), (&Outcome::Done, &Outcome::Done), "the run went on, and came back to it");
         let Reason::LostAgent(loss) = &reason else { panic!("{reason}") };
-        assert_eq!((loss.during.as_deref(), loss.how.as_str()), (Some("work"), words));
+        assert_eq!((loss.during, loss.how.as_str()), (Some(StepName::Work), words));
     }
 }

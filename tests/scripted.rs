@@ -9,15 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fsderby::agent::protocol::{At, Event, Purpose};
 use fsderby::analysis::metrics;
 use fsderby::analysis::verify::verify;
 use fsderby::declared;
+use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
-use fsderby::store::machine::Machine;
+use fsderby::schema::event::{Event, Seen};
+use fsderby::schema::job::{At, Purpose, StepName};
+use fsderby::schema::machine::Machine;
 use fsderby::store::reason::{Loss, Reason};
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder, Run};
@@ -193,8 +195,8 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
 fn caches_that_were_not_dropped_void_a_cold_trial() {
     let folder = tempfile::tempdir().unwrap();
     let warm = Scripted::event(|_, event| {
-        if let Event::Seen { raw, .. } = event {
-            raw.insert("device_bytes_read".into(), 0);
+        if let Event::Seen(Seen::Cold { device_bytes_read, .. }) = event {
+            *device_bytes_read = Some(0);
         }
     });
     let plan = Plan { cold: true, ..plan() };
@@ -287,7 +289,7 @@ fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
             tree.hash = "bb".repeat(32);
         }
     }));
-    assert_eq!(outcomes(&run, "proof/postmark-quick/xfs"), [Outcome::Failed], "not repeated");
+    assert_eq!(outcomes(&run, "integrity/postmark-quick/xfs"), [Outcome::Failed], "not repeated");
     assert!(
         outcomes(&run, "r01/postmark-quick/xfs").is_empty(),
         "what failed its integrity check is not measured"
@@ -323,7 +325,11 @@ fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem()
     assert_eq!((held("ext4"), held("ext2"), held("xfs")), (Held::Yes, Held::Label, Held::No));
     assert_eq!(outcomes(&run, "r01/maildir-quick/xfs"), [Outcome::Failed], "not repeated");
     assert!(of("xfs").why().contains("2 are missing"));
-    assert_eq!(outcomes(&run, "proof/maildir-quick/xfs"), [Outcome::Done], "an integrity check is not cut");
+    assert_eq!(
+        outcomes(&run, "integrity/maildir-quick/xfs"),
+        [Outcome::Done],
+        "an integrity check is not cut"
+    );
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
@@ -332,7 +338,7 @@ fn a_failed_step_is_one_failed_trial() {
     let (_kept, run) = compared(Scripted::altered(|job, mut events| {
         if job.trial == "r01/postmark-quick/ext2" {
             let failed = Event::Failed {
-                step: "work".into(),
+                step: StepName::Work,
                 operation: "write".into(),
                 path: "s0/17".into(),
                 errno: 28,
@@ -353,7 +359,7 @@ fn a_failed_step_is_one_failed_trial() {
 fn losing(trial: &'static str, fault: Option<Fault>, times: u32) -> Scripted {
     let mut testbed = Scripted::altered(move |job, mut events| {
         if job.trial == trial && job.attempt <= times {
-            events.truncate(6);
+            events.truncate(5);
         }
         events
     });
@@ -374,7 +380,7 @@ fn a_lost_or_hung_agent_says_nothing_of_its_filesystem_and_is_repeated() {
         ),
         (
             Some(hung),
-            |reason| matches!(reason, Reason::Hung(Loss { during: Some(step), .. }) if step == "make"),
+            |reason| matches!(reason, Reason::Hung(Loss { during: Some(step), .. }) if *step == StepName::Make),
         ),
     ] {
         let (_kept, run) = compared(losing(trial, fault.clone(), 1));
@@ -401,7 +407,7 @@ fn a_panic_of_the_kernel_that_serves_it_is_a_failure_of_the_filesystem() {
 
 #[test]
 fn an_integrity_check_that_lost_its_agent_drops_nobody() {
-    let trial = "proof/postmark-quick/ext4";
+    let trial = "integrity/postmark-quick/ext4";
     let (_kept, run) = compared(losing(trial, None, 9));
     assert_eq!(outcomes(&run, trial), [Outcome::Void; 3]);
     assert_eq!(outcomes(&run, "r01/postmark-quick/ext4"), [Outcome::Done]);

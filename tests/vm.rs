@@ -12,14 +12,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fsderby::agent::Mishap;
-use fsderby::agent::protocol::{At, Dev, Event, Job, Purpose};
 use fsderby::filesystems::KernelNeed;
 use fsderby::guest::kernel;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::skips;
-use fsderby::store::machine::Machine;
+use fsderby::schema::event::Event;
+use fsderby::schema::job::StepName;
+use fsderby::schema::job::{At, Job, Purpose};
+use fsderby::schema::machine::Machine;
+use fsderby::schema::setup::{Named, Volume};
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::vm::Vm;
@@ -135,8 +138,10 @@ fn after_a_power_cut_what_was_synced_is_there_and_the_filesystem_serves_again() 
         let done: u64 = record.phases.iter().map(|p| p.count("transactions")).sum();
         let created = record.phases.iter().find(|p| p.name == "create").map(|p| p.count("created"));
         assert_eq!((created, done), (Some(14), 0), "{name}: 80 % of 14 files and 3 transactions");
-        assert_eq!(record.step_ns("repair").is_some(), name != "ext4");
-        assert!(record.step_ns("mount-again").is_some() && record.step_ns("first-file").is_some());
+        assert_eq!(record.step_ns(StepName::Repair).is_some(), name != "ext4");
+        assert!(
+            record.step_ns(StepName::MountAgain).is_some() && record.step_ns(StepName::FirstFile).is_some()
+        );
         assert!(record.metric("recovery.time").is_some_and(|m| m.value > 0.0), "{name}");
         let drift_ms = record.circumstances.clock_drift_ns.abs() / 1_000_000;
         assert!(drift_ms < 1000, "two machines are not one clock: {drift_ms} ms");
@@ -179,8 +184,8 @@ impl Testbed for Perilous {
     fn tool(&self, program: &str) -> Result<(), Missing> {
         self.well.tool(program)
     }
-    fn device(&self, moment: &Moment) -> Dev {
-        self.well.device(moment)
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        self.well.storage(moment)
     }
     fn folder(&self) -> &Path {
         self.well.folder()
@@ -199,7 +204,7 @@ impl Launched for Killed {
     fn next(&mut self, wait: Duration) -> Next {
         let next = self.0.next(wait);
         if let Next::Event(Stamped { event: Event::Step { step, .. }, .. }) = &next
-            && step == "work"
+            && *step == StepName::Work
         {
             let qemu = qemu_of(std::process::id()).expect("a QEMU of ours");
             let pid = rustix::process::Pid::from_raw(qemu.cast_signed()).unwrap();

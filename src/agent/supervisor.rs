@@ -2,7 +2,6 @@
 
 use std::io::{self, BufRead, Read};
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -10,10 +9,12 @@ use fsderby_sys::process::{End, Fork, die_with_parent, exit_now, fork, isolate, 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use super::channel::Sender;
-use super::protocol::{Dev, Event, Job, PROTOCOL};
-use super::{monotonic_ns, site, trial};
+use super::channel::Teller;
+use super::{monotonic_ns, trial};
 use crate::host::memory_group;
+use crate::schema::event::Event;
+use crate::schema::job::{Job, PROTOCOL};
+use crate::storage;
 
 /// How long an agent may take to end after its lifeline was cut, and again after it was killed.
 const GRACE: Duration = Duration::from_secs(10);
@@ -35,7 +36,7 @@ pub fn main() -> anyhow::Result<u8> {
         "the job speaks protocol {}, this agent {PROTOCOL}",
         job.protocol
     );
-    anyhow::ensure!(!job.device.is_guests(), "a job for a guest's disk is no job for this machine");
+    anyhow::ensure!(!job.guest, "a job for a guest is no job for this machine");
     // A session of its own: the terminal's Ctrl-C is the host's to answer.
     let _ = rustix::process::setsid();
     let root = rustix::process::geteuid().is_root();
@@ -43,21 +44,21 @@ pub fn main() -> anyhow::Result<u8> {
         isolate().context("could not make namespaces for the agent")?;
     }
     match fork().context("could not start the agent")? {
-        Fork::Child => exit_now(i32::from(agent(&job, root))),
+        Fork::Child => exit_now(i32::from(agent(&job))),
         Fork::Parent(pid) => keep(pid, &job),
     }
 }
 
 /// The agent proper; in namespaces of its own it is their init.
-fn agent(job: &Job, isolated: bool) -> u8 {
+fn agent(job: &Job) -> u8 {
     let spoken = die_with_parent().and_then(|()| {
         std::thread::Builder::new().name("lifeline".into()).spawn(hold_lifeline)?;
-        let mut sender = Sender::new(io::stdout());
+        let tell = Teller::new(io::stdout());
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
         let build = env!("CARGO_PKG_VERSION").to_owned();
-        sender.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
-        trial::carry_out(job, isolated, &mut sender)?;
-        sender.send(&Event::Bye { events: sender.sent(), clock_ns: monotonic_ns() })
+        tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
+        trial::carry_out(job, &tell)?;
+        tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })
     });
     match spoken {
         Ok(()) => 0,
@@ -91,8 +92,8 @@ fn keep(pid: i32, job: &Job) -> anyhow::Result<u8> {
 /// supervisor was killed.
 pub fn clean_up(job: &Job) {
     memory_group::remove(&job.token);
-    if let Dev::Folder { path } = &job.device {
-        let _ = std::fs::remove_dir_all(site::folder(Path::new(path), &job.token));
+    if let Ok(storage) = storage::find(&job.storage) {
+        storage.clean_up(job);
     }
 }
 

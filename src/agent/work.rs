@@ -15,9 +15,9 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::worker::{GO, Orders, READY, Told};
 use super::{StepError, tools};
-use crate::agent::protocol::WorkSpec;
 use crate::host::memory_group;
-use crate::workloads::Until;
+use crate::schema::job::Until;
+use crate::schema::job::WorkSpec;
 
 /// A worker that is ready and waits for its signal.
 pub struct Worker {

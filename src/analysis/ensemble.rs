@@ -10,10 +10,10 @@ use fsderby_diskmodel::{CachePolicy, Sample};
 use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, share_by_line};
 use serde::Serialize;
 
-use crate::agent::protocol::{Dev, Modelled};
-use crate::metric::Better;
+use crate::schema::metric::Better;
+use crate::schema::setup::Sampled;
+use crate::schema::units::{Bytes, Percent};
 use crate::store::record::Record;
-use crate::units::{Bytes, Percent};
 
 /// Fewer samples are a look at the model: each of the three cache policies and each of the three speeds of the CPU four times.
 pub const SAMPLES_NEEDED: usize = 12;
@@ -103,18 +103,15 @@ impl Parameter {
 }
 
 /// What a record's disk was sampled as; `None` where no disk was modelled.
-pub fn sampled(record: &Record) -> Option<&Modelled> {
-    match &record.device {
-        Dev::Model(modelled) => Some(modelled),
-        _ => None,
-    }
+pub fn sampled(record: &Record) -> Option<Sampled> {
+    record.sampled()
 }
 
 /// How many different disks, places and CPUs these records were made on. With the samples off it is one, however many rounds
 /// there are.
 pub fn samples(records: &[&Record]) -> usize {
     let mut seen = Vec::new();
-    for own in records.iter().filter_map(|r| sampled(r)).map(varied) {
+    for own in records.iter().filter_map(|r| sampled(r)).map(|sampled| varied(&sampled)) {
         if !seen.contains(&own) {
             seen.push(own);
         }
@@ -123,7 +120,7 @@ pub fn samples(records: &[&Record]) -> usize {
 }
 
 /// What makes a sample another one.
-fn varied(modelled: &Modelled) -> (Sample, Bytes, u32) {
+fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
     (modelled.sample, modelled.offset, modelled.mips)
 }
 
@@ -139,7 +136,7 @@ pub fn pairs(
     if better == Better::Neither {
         return Vec::new();
     }
-    let by_round = |label: &String| -> BTreeMap<u32, (&Modelled, f64)> {
+    let by_round = |label: &String| -> BTreeMap<u32, (Sampled, f64)> {
         let mine = counted.iter().filter(|r| r.filesystem == *label);
         let value = |r: &&Record| values(r).filter(|v| v.is_finite() && *v > 0.0);
         mine.filter_map(|r| Some((r.round, (sampled(r)?, value(r)?)))).collect()
@@ -156,16 +153,16 @@ pub fn pairs(
 }
 
 /// Where both met the same sample: it, and the logarithm of how many times better the first is.
-fn common<'r>(
-    a: &BTreeMap<u32, (&'r Modelled, f64)>,
-    b: &BTreeMap<u32, (&'r Modelled, f64)>,
+fn common(
+    a: &BTreeMap<u32, (Sampled, f64)>,
+    b: &BTreeMap<u32, (Sampled, f64)>,
     better: Better,
-) -> Vec<(&'r Modelled, f64)> {
+) -> Vec<(Sampled, f64)> {
     let sign = if better == Better::Lower { -1.0 } else { 1.0 };
     let both = a.iter().filter_map(|(round, ours)| Some((ours, b.get(round)?)));
     let same = both.filter(|((a, _), (b, _))| varied(a) == varied(b));
-    let mut samples: Vec<(&Modelled, f64)> =
-        same.map(|((modelled, a), (_, b))| (*modelled, sign * (a / b).ln())).collect();
+    let mut samples: Vec<(Sampled, f64)> =
+        same.map(|((modelled, a), (_, b))| (modelled.clone(), sign * (a / b).ln())).collect();
     // Rounds without a sample of their own are one.
     let mut seen = Vec::new();
     samples.retain(|(m, _)| {
@@ -179,7 +176,7 @@ fn common<'r>(
 fn judge(
     (workload, metric): (&str, &str),
     (a, b): (&str, &str),
-    samples: &[(&Modelled, f64)],
+    samples: &[(Sampled, f64)],
     margin: Percent,
 ) -> Option<Pair> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
@@ -213,8 +210,8 @@ fn judge(
     })
 }
 
-fn decider(parameter: Parameter, samples: &[(&Modelled, f64)], logs: &[f64]) -> Option<Decider> {
-    let amount = |of: fn(&Modelled) -> f64| samples.iter().map(|(m, _)| of(m)).collect::<Vec<f64>>();
+fn decider(parameter: Parameter, samples: &[(Sampled, f64)], logs: &[f64]) -> Option<Decider> {
+    let amount = |of: fn(&Sampled) -> f64| samples.iter().map(|(m, _)| of(m)).collect::<Vec<f64>>();
     let (share, levels) = match parameter {
         Parameter::SeekTime => {
             let x = amount(|m| f64::from(m.sample.seek_permille));
@@ -265,27 +262,24 @@ fn levels(groups: &[usize], logs: &[f64], name: impl Fn(usize) -> String) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{GIB, MIB};
+    use crate::schema::units::{GIB, MIB};
 
-    fn modelled(n: u32) -> Modelled {
+    fn nth(n: u32) -> Sampled {
         let sample = Sample::nth(1, n);
-        Modelled {
+        let away = i64::from(sample.position_permille) * 40 * MIB.cast_signed();
+        Sampled {
             disk: "d".into(),
-            blake3: String::new(),
-            offset: Bytes(
-                (40 * GIB)
-                    .saturating_add_signed(i64::from(sample.position_permille) * 40 * MIB.cast_signed()),
-            ),
+            offset: Bytes((40 * GIB).saturating_add_signed(away)),
             mips: [500, 250, 1000][sample.cpu as usize],
             sample,
-            guest_seed: 1,
+            ensemble: true,
         }
     }
 
     /// A pair over so many samples, with this ratio in each.
-    fn pair(samples: u32, ratio: impl Fn(&Modelled) -> f64) -> Pair {
-        let all: Vec<Modelled> = (0..samples).map(modelled).collect();
-        let samples: Vec<(&Modelled, f64)> = all.iter().map(|m| (m, ratio(m).ln())).collect();
+    fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Pair {
+        let samples: Vec<(Sampled, f64)> =
+            (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect();
         judge(("w", "m"), ("a", "b"), &samples, Percent(3.0)).expect("there are samples")
     }
 
@@ -294,14 +288,14 @@ mod tests {
         assert_eq!(pair(12, |_| 1.04).finding, Finding::ABetter);
         assert_eq!(pair(12, |_| 0.9).finding, Finding::BBetter);
         assert_eq!(pair(12, |_| 1.02).finding, Finding::Equivalent);
-        let nominal = |m: &Modelled| if m.sample.seek_permille == 0 { 0.8 } else { 1.2 };
+        let nominal = |m: &Sampled| if m.sample.seek_permille == 0 { 0.8 } else { 1.2 };
         assert_eq!(pair(12, nominal).finding, Finding::DependsOnModel);
         assert_eq!(pair(20, nominal).finding, Finding::ABetter);
     }
 
     #[test]
     fn the_same_sign_is_not_enough() {
-        let barely = |m: &Modelled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
+        let barely = |m: &Sampled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
         assert_eq!(pair(12, barely).finding, Finding::DependsOnModel);
     }
 
@@ -312,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_decides_stands_first_with_its_levels() {
-        let through = |m: &Modelled| match m.sample.cache {
+        let through = |m: &Sampled| match m.sample.cache {
             CachePolicy::WriteThrough => 0.5,
             _ => 1.5 + f64::from(m.sample.seek_permille) * 1e-5,
         };
@@ -327,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_goes_with_the_position_is_found() {
-        let inner = |m: &Modelled| (f64::from(m.sample.position_permille) / 50.0).exp();
+        let inner = |m: &Sampled| (f64::from(m.sample.position_permille) / 50.0).exp();
         let pair = pair(12, inner);
         let first = &pair.deciders[0];
         assert_eq!(first.parameter, Parameter::Position);
@@ -338,10 +332,10 @@ mod tests {
 
     #[test]
     fn another_position_is_another_draw() {
-        let here = modelled(0);
-        let there = Modelled { offset: Bytes(0), ..here.clone() };
+        let here = nth(0);
+        let there = Sampled { offset: Bytes(0), ..here.clone() };
         assert!(varied(&here) != varied(&there));
-        let (ours, theirs) = (BTreeMap::from([(1, (&here, 2.0))]), BTreeMap::from([(1, (&there, 1.0))]));
+        let (ours, theirs) = (BTreeMap::from([(1, (here, 2.0))]), BTreeMap::from([(1, (there, 1.0))]));
         assert!(common(&ours, &theirs, Better::Higher).is_empty());
     }
 

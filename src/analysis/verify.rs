@@ -1,8 +1,8 @@
 //! Recomputes everything of a run from its raw records.
 
 use super::metrics;
-use crate::agent::protocol::Purpose;
 use crate::runner::plan::Plan;
+use crate::schema::job::Purpose;
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
 use crate::workloads;

@@ -6,14 +6,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
-use crate::agent::protocol::{Job, Step};
-use crate::filesystems::Mount;
 use crate::runner::jobs::Trial;
 use crate::runner::plan::{Plan, Rounds};
 use crate::runner::skips::Skip;
+use crate::schema::job::Until;
+use crate::schema::job::{Job, Step};
+use crate::schema::setup::Mount;
+use crate::schema::units::{Bytes, MIB};
+use crate::schema::work::Amount;
 use crate::testbeds::Testbed;
-use crate::units::{Bytes, MIB};
-use crate::workloads::{self, Amount, Until};
+use crate::workloads;
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
@@ -23,7 +25,7 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     let is_skipped =
         |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.candidate.label && s.workload == t.work.label);
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
-    let job = |trial: Trial<'_>| plan.job(&trial, 1, testbed.device(&plan.moment(trial.round)), "dry-run");
+    let job = |trial: Trial<'_>| plan.job(&trial, 1, testbed, "dry-run");
     let jobs: Vec<Job> = trials.map(job).collect();
     if as_json {
         print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;

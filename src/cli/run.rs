@@ -12,7 +12,6 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
-use crate::agent::protocol::{Dev, ImageState};
 use crate::analysis::validity::INTEGRITY;
 use crate::exit::{self, Failure};
 use crate::filesystems;
@@ -23,10 +22,12 @@ use crate::runner::plan::{Plan, Rounds};
 use crate::runner::power_cut::PowerCut;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
-use crate::store::record::{ClockKind, Held, Outcome};
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::ImageState;
+use crate::schema::units::{Bytes, Percent, Scale, Span};
+use crate::store::record::{Held, Outcome};
 use crate::store::{self, Folder, Run};
 use crate::testbeds::{self, Testbed};
-use crate::units::{Bytes, Percent, Scale, Span};
 
 /// Where runs go unless `--output` says otherwise.
 const RESULTS: &str = "results";
@@ -270,13 +271,6 @@ fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
         return Err(Failure::usage(text).into());
     }
     testbed.ready(&plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
-    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, testbed.device(&plan.moment(1))) {
-        let text = format!(
-            "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them\n  \
-             try: --on vm:images=FOLDER on another one, or without --cold"
-        );
-        return Err(Failure::missing(text).into());
-    }
     let on_host = testbed.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());

@@ -11,9 +11,9 @@ use super::closure::{Closure, is_static};
 use super::cpio::Archive;
 use super::kernel::Kernel;
 use super::slim;
-use crate::agent::protocol::{Job, Step};
-use crate::filesystems::Mount;
 use crate::host::programs;
+use crate::schema::job::{Job, Step};
+use crate::schema::setup::Mount;
 
 /// What tools read, where it is there.
 const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];

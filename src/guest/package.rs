@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use super::ar::Archive;
-use crate::units::MIB;
+use crate::schema::units::MIB;
 
 /// Larger than any file that is wanted from a kernel package.
 const LARGEST: u64 = 256 * MIB;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::summary::WorkloadSummary;
-use crate::agent::protocol::Purpose;
+use crate::schema::job::Purpose;
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
 
@@ -109,7 +109,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> V
 
 fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: String, superseded: bool) {
     let mut trial = match record.purpose {
-        Purpose::Integrity => "proof".to_owned(),
+        Purpose::Integrity => "integrity check".to_owned(),
         Purpose::Measure => format!("round {}", record.round),
     };
     if superseded {

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::filesystems::{Depth, Fact, Filesystem, Journal, Linux, Resize};
-use crate::units::Bytes;
+use crate::filesystems::{Fact, Filesystem, Journal, Linux, Resize};
+use crate::schema::setup::Depth;
+use crate::schema::units::Bytes;
 
 /// A kind that took part, as it describes itself.
 #[derive(Clone, Debug, Serialize)]

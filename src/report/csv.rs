@@ -6,8 +6,8 @@ use std::io::Write;
 use anyhow::Context;
 
 use super::summary::{counted, dimensions};
-use crate::agent::protocol::Purpose;
-use crate::metric::{Better, Metric, Of};
+use crate::schema::job::Purpose;
+use crate::schema::metric::{Better, Metric, Of};
 use crate::store::Run;
 use crate::store::record::Record;
 
@@ -65,7 +65,7 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
         record.filesystem.clone(),
         record.kind.clone(),
         record.testbed.clone(),
-        record.size.0.to_string(),
+        record.volume.size.0.to_string(),
         record.memory.map(|m| m.0.to_string()).unwrap_or_default(),
         record.outcome.name().to_owned(),
         record.why(),
@@ -86,7 +86,7 @@ fn metric(metric: &Metric) -> [String; 6] {
 fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Measure => "measure",
-        Purpose::Integrity => "proof",
+        Purpose::Integrity => "integrity",
     }
 }
 

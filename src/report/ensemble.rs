@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::chart::percent;
 use super::number::{count, list};
 use super::summary::{Row, WorkloadSummary, dimensions};
-use crate::agent::protocol::Modelled;
 use crate::analysis::ensemble::{self, AGREEMENT, Decider, Finding, Pair, SAMPLES_NEEDED, sampled};
+use crate::schema::setup::Sampled;
+use crate::schema::units::{Bytes, Percent};
 use crate::store::Run;
 use crate::store::record::Record;
-use crate::units::{Bytes, Percent};
 
 /// One filesystem and one headline metric of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub fn pairs(rows: &[&Row], counted: &[&Record], workload: &str, margin: Percent
         return Vec::new();
     }
     let of = |row: &&&Row| {
-        let same = |m: &&crate::metric::Metric| m.name == row.name && dimensions(m) == row.dimensions;
+        let same = |m: &&crate::schema::metric::Metric| m.name == row.name && dimensions(m) == row.dimensions;
         let value = |record: &Record| Some(record.metrics.iter().find(same)?.value);
         let filesystems: Vec<String> = row.cells.iter().map(|c| c.filesystem.clone()).collect();
         ensemble::pairs((workload, &row.title), row.better, &filesystems, counted, margin, value)
@@ -265,7 +265,7 @@ pub fn disk(run: &Run) -> Option<String> {
         0 => "its beginning".to_owned(),
         _ => modelled.offset.to_string(),
     };
-    let away = |m: &Modelled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
+    let away = |m: Sampled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
     let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
         Some(most) => format!(", moved by up to {most} over the samples"),
@@ -288,7 +288,7 @@ pub fn cpu(run: &Run) -> Option<String> {
     ))
 }
 
-fn nominal(run: &Run) -> Option<&Modelled> {
+fn nominal(run: &Run) -> Option<Sampled> {
     let records = || run.records.iter().filter_map(|r| Some((r.round, sampled(r)?)));
     records().min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
 }
@@ -302,8 +302,7 @@ mod tests {
     use super::super::example_model;
     use super::super::heading::Standing;
     use super::*;
-    use crate::agent::protocol::Dev;
-    use crate::store::record::Fidelity;
+    use crate::schema::setup::Fidelity;
 
     #[test]
     fn twelve_draws_give_a_verdict_in_three_sentences() {
@@ -334,8 +333,7 @@ mod tests {
         let mut example = example_model::samples(12);
         assert!(!cpu(&example.run).is_some_and(|said| said.contains("faster")));
         for record in &mut example.run.records {
-            let Dev::Model(modelled) = &mut record.device else { panic!("a disk is modelled") };
-            modelled.mips = [1000, 500, 1000][modelled.sample.cpu as usize];
+            example_model::change(record, |m| m.mips = [1000, 500, 1000][m.sample.cpu as usize]);
         }
         let said = cpu(&example.run).expect("a CPU");
         assert!(said.contains("1000 million") && said.contains("none faster"), "{said}");
@@ -353,14 +351,16 @@ mod tests {
     #[test]
     fn rounds_without_draws_never_make_a_verdict() {
         let mut example = example_model::samples(12);
-        let first = example.run.records[0].device.clone();
-        example.run.records.iter_mut().for_each(|r| r.device = first.clone());
+        let first = example.run.records[0].clone();
+        for record in &mut example.run.records {
+            (record.storage, record.volume) = (first.storage.clone(), first.volume);
+        }
         let heading = example.report().summary.heading;
         assert_eq!((heading.standing, heading.next), (Standing::Look, None));
         assert!(heading.sentences.last().is_some_and(|s| s.contains("samples=off")));
         let mut example = example_model::samples(1);
         assert!(example.report().summary.heading.next.is_some());
-        example.run.plan.testbed += ",samples=off";
+        example.run.records.iter_mut().for_each(|r| example_model::change(r, |m| m.ensemble = false));
         assert_eq!(example.report().summary.heading.next, None, "after the first round, too");
     }
 
@@ -371,7 +371,7 @@ mod tests {
         let summary = example.report().summary;
         assert!(summary.heading.sentences[0].starts_with("This disk is floor-bound"));
         assert!(summary.workloads[0].ensemble.is_empty());
-        assert!(summary.workloads[0].rows().all(|row| row.of != crate::metric::Of::Time));
+        assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
     }
 
     #[test]

@@ -11,17 +11,22 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
 
 use super::{Known, Report, example_letters};
-use crate::agent::protocol::{At, Buckets, Dev, ImageState, Purpose, Space, Stepped, WorkSpec};
 use crate::filesystems::*;
-use crate::metric::{Better, Metric, Of};
 use crate::runner::plan::{Candidate, Plan, PlannedWork, Rounds};
+use crate::schema::event::Phase;
+use crate::schema::event::{Buckets, Space, Stepped};
+use crate::schema::job::StepName;
+use crate::schema::job::{At, Purpose, WorkSpec};
+use crate::schema::machine::{Build, Disk, Machine, Tool};
+use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::setup::ImageState;
+use crate::schema::setup::{Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, GIB, MIB, Percent};
+use crate::schema::work::Amount;
 use crate::store::Run;
-use crate::store::machine::{Build, Disk, Machine, Tool};
 use crate::store::reason::Reason;
 use crate::store::record::*;
-use crate::story::Story;
-use crate::units::{Bytes, GIB, MIB, Percent};
-use crate::workloads::{Amount, Phase};
 
 /// A run and the folder that holds its histograms.
 pub struct Example {
@@ -68,7 +73,7 @@ pub fn rounds(rounds: u32) -> Example {
         skipped(&plan, &[("birchfs-journal", 1)], "this kernel has no birchfs-journal\n  try: --on vm");
     let why = "letters needs hard links, which rowanfs cannot make";
     records.extend(skipped(&plan, &[("rowanfs", 1)], why));
-    records.push(proof(&plan));
+    records.push(integrity_check(&plan));
     for round in 1..=rounds {
         for (work, name) in WORKS.iter().enumerate() {
             for (place, who) in plan.order(round, name).into_iter().enumerate() {
@@ -253,8 +258,8 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             bytes_peak: if work == 0 { 980 * MIB } else { 210 * MIB },
         },
         testbed: plan.testbed.clone(),
-        device: Dev::Image { folder: "/var/tmp".into(), state: plan.image },
-        size: plan.size,
+        storage: Named { name: "image".into(), ..Named::default() },
+        volume: Volume { size: plan.size, offset: Bytes(0) },
         memory: plan.memory,
         workload_seed: plan.workload_seed(round),
         clock: ClockKind::Host,
@@ -280,6 +285,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         probes: BTreeMap::new(),
         parts: Vec::new(),
         not_available: BTreeMap::new(),
+        seen: Vec::new(),
         validity: Vec::new(),
         trees: Vec::new(),
         survivors: None,
@@ -306,9 +312,9 @@ fn without_result(record: Record, outcome: Outcome, why: &str) -> Record {
     Record { outcome, reason, metrics: Vec::new(), histograms: Vec::new(), ..record }
 }
 
-fn proof(plan: &Plan) -> Record {
+fn integrity_check(plan: &Plan) -> Record {
     let mut record = record(plan, 0, 0, 1, 0);
-    record.trial = format!("proof/{}/{}", WORKS[0], record.filesystem);
+    record.trial = format!("integrity/{}/{}", WORKS[0], record.filesystem);
     record.purpose = Purpose::Integrity;
     record.metrics =
         vec![time("check-filled.time", 2.7), Metric::new("mkfs.time", 9.9, "s", Of::Time, Better::Lower)];
@@ -320,10 +326,14 @@ fn measured(folder: &Path, record: Record, work: usize, who: usize) -> Record {
     let speed = ENTRANTS[who].2 * if work == 0 { 1.0 } else { 14.0 };
     let seconds = 27.0 / speed;
     let metrics = metrics(&record, speed, &mut noise);
-    let step = |step: &str, ns: u64| Stepped { step: step.into(), ns, ..Stepped::default() };
+    let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
     let phase = Phase { name: "work".into(), ns: (seconds * 1e9) as u64, counts: BTreeMap::new() };
     Record {
-        steps: vec![step("make", 310_000_000), step("mount", 12_000_000), step("work", phase.ns)],
+        steps: vec![
+            step(StepName::Make, 310_000_000),
+            step(StepName::Mount, 12_000_000),
+            step(StepName::Work, phase.ns),
+        ],
         phases: vec![phase],
         validity: validity(&record),
         histograms: vec![histograms(folder, &record, speed, &mut noise)],

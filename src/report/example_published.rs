@@ -3,7 +3,7 @@
 
 use super::example::{self, Example};
 use super::example_model;
-use crate::agent::protocol::WorkSpec;
+use crate::schema::job::WorkSpec;
 use crate::workloads;
 
 /// Its paper counts in smaller units than its metrics do.

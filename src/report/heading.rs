@@ -8,11 +8,12 @@ use super::ensemble;
 use super::number::{count, list};
 use super::repeat::{self, Repeat};
 use super::summary::{WorkloadSummary, counted};
-use crate::agent::protocol::{Dev, ImageState, Purpose};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::schema::job::Purpose;
+use crate::schema::setup::Fidelity;
+use crate::schema::setup::ImageState;
 use crate::store::Run;
-use crate::store::record::{Fidelity, Outcome, Record};
-use crate::testbeds;
+use crate::store::record::{Outcome, Record};
 
 const MEDIANS: &str =
     "Medians and ranges are given, with every single trial; findings come with the verdict.";
@@ -68,7 +69,8 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
         needed: if samples.is_some() { SAMPLES_NEEDED } else { ROUNDS_NEEDED },
         is_modelled: samples.is_some(),
         // Rounds that bring no new sample.
-        is_fixed: samples == Some(1) && (rounds > 1 || testbeds::model::has_one_sample(&run.plan.testbed)),
+        is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
+            || samples == Some(1) && rounds > 1,
     };
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
@@ -211,7 +213,7 @@ fn machine(run: &Run) -> String {
 }
 
 fn makes_filesystem(run: &Run) -> bool {
-    !run.records.iter().any(|r| matches!(r.device, Dev::Folder { .. }))
+    !run.records.iter().any(|r| r.fidelity == Fidelity::Directory)
 }
 
 /// Why no time is shown, at length and in a few words.

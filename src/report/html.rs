@@ -18,10 +18,10 @@ use super::sections::Drawing;
 use super::summary::{self, Cell, Row, SectionSummary, Summary, WorkloadSummary};
 use super::validity::{self, ValidityChecks};
 use super::{BIAS, Report};
-use crate::agent::protocol::Purpose;
-use crate::metric::Metric;
+use crate::schema::job::Purpose;
+use crate::schema::machine::{Disk, Machine, Tool};
+use crate::schema::metric::Metric;
 use crate::store::Run;
-use crate::store::machine::{Disk, Machine, Tool};
 use crate::store::record::{Outcome, Record};
 
 /// More metrics than this stand below one another.
@@ -387,7 +387,7 @@ fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
 
 fn trial(record: &Record, values: Vec<String>) -> TrialLine {
     let round = match record.purpose {
-        Purpose::Integrity => "proof".to_owned(),
+        Purpose::Integrity => "integrity check".to_owned(),
         Purpose::Measure => record.round.to_string(),
     };
     TrialLine {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Report;
 use super::summary::{SCHEMA, Summary};
 use crate::runner::plan::Plan;
-use crate::store::machine::Machine;
+use crate::schema::machine::Machine;
 use crate::store::record::Record;
 
 #[derive(Serialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fsderby_stats::quantile_of_counts;
 use serde::Serialize;
 
-use crate::agent::protocol::Buckets;
+use crate::schema::event::Buckets;
 
 /// One operation of one phase, over all filesystems.
 #[derive(Clone, Debug, Serialize)]

@@ -6,7 +6,7 @@ use super::ensemble;
 use super::heading::Standing;
 use super::published::Beside;
 use super::summary::{Entry, Row, WorkloadSummary};
-use crate::units::Percent;
+use crate::schema::units::Percent;
 
 pub fn text(report: &Report<'_>) -> String {
     let heading = &report.summary.heading;

@@ -9,11 +9,11 @@ use super::ensemble;
 use super::heading;
 use super::number::{Scale, count, list};
 use super::summary::{Cell, Entry, Row};
-use crate::agent::protocol::WorkSpec;
 use crate::analysis::ensemble::sampled;
 use crate::declared::{self, Declared};
+use crate::schema::job::WorkSpec;
+use crate::schema::units::Percent;
 use crate::store::Run;
-use crate::units::Percent;
 use crate::workloads::published::{self, Published, factor};
 
 #[derive(Clone, Debug, Serialize)]
@@ -177,8 +177,8 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
 
 /// `There: a partition on a Disk; a processor. Here: testbed loop, disk sda. The disk here is another one.`
 fn place(run: &Run, published: &Published) -> String {
-    let modelled = run.records.iter().find_map(sampled).map(|m| m.disk.as_str());
-    let is_model = modelled.is_some() && modelled == published.model.as_deref();
+    let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
+    let is_model = modelled.is_some() && modelled == published.model;
     let other = if is_model { "is a model of the one there" } else { "is another one" };
     let machine = &run.machine.disk;
     let here = ensemble::disk(run)
@@ -276,7 +276,7 @@ mod tests {
     use super::super::{example, json, markdown};
     use super::*;
     use crate::runner::power_cut::PowerCut;
-    use crate::store::record::Fidelity;
+    use crate::schema::setup::Fidelity;
 
     fn beside(example: &Example) -> Option<Beside> {
         example.report().summary.workloads[0].published.clone()

@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 
-use crate::agent::protocol::ImageState;
-use crate::filesystems::{self, Variant};
+use crate::filesystems;
 use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
 use crate::runner::plan::{Candidate, Plan, Rounds};
-use crate::units::Bytes;
+use crate::schema::setup::ImageState;
+use crate::schema::setup::Variant;
+use crate::schema::units::Bytes;
 use crate::workloads;
 
 /// How to run a plan again.

@@ -12,14 +12,15 @@ use super::published::{self, Beside};
 use super::sections::{self, Drawing, Shown};
 use super::validity;
 use super::{Known, number};
-use crate::agent::protocol::Purpose;
 use crate::analysis::ensemble::Pair;
 use crate::declared::{self, Declared};
-use crate::metric::{Better, Metric, Of};
+use crate::schema::job::Purpose;
+use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::units::{Bytes, Percent};
+use crate::schema::work::Amount;
 use crate::store::Run;
 use crate::store::record::{Held, Outcome, Record};
-use crate::units::{Bytes, Percent};
-use crate::workloads::{self, Amount};
+use crate::workloads;
 
 /// Of a metric with more dimensions than this, such as a sweep over sizes, none is drawn.
 const ALIKE_DRAWN: usize = 12;
@@ -573,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_gives_only_what_no_round_gives() {
+    fn an_integrity_check_gives_only_what_no_round_gives() {
         let example = example::example();
         let summary = example.report().summary;
         let steps: Vec<&Row> = summary.workloads[0].rows().filter(|r| r.name.ends_with(".time")).collect();

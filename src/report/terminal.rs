@@ -13,7 +13,7 @@ use super::heading::Standing;
 use super::number::Scale;
 use super::published::{Beside, Shown};
 use super::summary::{Row, Summary, WorkloadSummary};
-use crate::units::Percent;
+use crate::schema::units::Percent;
 
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();

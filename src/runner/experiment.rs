@@ -9,10 +9,12 @@ use toml::{Table, Value};
 
 use super::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
 use super::power_cut::PowerCut;
-use crate::agent::protocol::{ImageState, WorkSpec};
 use crate::exit::Failure;
-use crate::filesystems::{self, Variant};
-use crate::units::{Bytes, GIB, MIB, Percent, Scale, Span};
+use crate::filesystems;
+use crate::schema::job::WorkSpec;
+use crate::schema::setup::ImageState;
+use crate::schema::setup::Variant;
+use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::{mistakes, names, workloads};
 
 /// An experiment is a page of text; what is longer is something else.

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::jobs::Trial;
-use crate::agent::protocol::{Buckets, COLD_START, Event, Job, Purpose, Step, Stepped};
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
-use crate::probes::{self, Raw};
+use crate::probes;
+use crate::schema::event::{Buckets, Event, Stepped};
+use crate::schema::job::{Job, Purpose, Step, StepName};
+use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
 use crate::store::reason::{Loss, Reason};
-use crate::store::record::{
-    Circumstances, ClockKind, Fidelity, Held, Outcome, Part, Record, SCHEMA, ValidityCheck,
-};
+use crate::store::record::{Circumstances, Held, Outcome, Part, Record, SCHEMA, ValidityCheck};
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
 use crate::workloads;
 
@@ -21,15 +21,11 @@ pub struct Fold<'a> {
     job: &'a Job,
     record: Record,
     histograms: Vec<Buckets>,
-    cold: Option<Raw>,
-    /// What a request costs where the disk is modelled.
-    floor: Option<Raw>,
-    cold_start: Option<Raw>,
     /// The part of the work that is not over.
     part: Part,
     direct: Option<bool>,
     /// The step that has begun and not ended.
-    step: Option<String>,
+    step: Option<StepName>,
     work_began_ns: Option<u64>,
     /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
     offsets_ns: Vec<i64>,
@@ -60,9 +56,6 @@ impl<'a> Fold<'a> {
             job,
             record,
             histograms: Vec::new(),
-            cold: None,
-            floor: None,
-            cold_start: None,
             part: Part::default(),
             direct: None,
             step: None,
@@ -78,17 +71,17 @@ impl<'a> Fold<'a> {
     pub fn event(&mut self, stamped: Stamped) {
         let Stamped { host_ns, event } = stamped;
         match event {
-            Event::Hello { clock_ns, .. } | Event::Trial { clock_ns, .. } | Event::Tick { clock_ns, .. } => {
+            Event::Hello { clock_ns, .. } | Event::Alive { clock_ns, .. } => {
                 self.clock(clock_ns, host_ns);
             }
             Event::Step { step, clock_ns } => {
                 self.clock(clock_ns, host_ns);
-                self.window(&step, clock_ns);
+                self.window(step, clock_ns);
                 self.step = Some(step);
             }
             Event::Stepped(stepped) => {
                 self.step = None;
-                if stepped.step == Step::ProbesOff.name() {
+                if stepped.step == StepName::ProbesOff {
                     self.record.parts.push(std::mem::take(&mut self.part));
                 }
                 self.record.steps.push(stepped);
@@ -108,15 +101,13 @@ impl<'a> Fold<'a> {
             Event::NotAvailable { name, reason } => {
                 self.record.not_available.insert(name, reason);
             }
-            Event::Seen { check, raw } if check == "floor" => self.floor = Some(raw),
-            Event::Seen { check, raw } if check == COLD_START => self.cold_start = Some(raw),
-            Event::Seen { raw, .. } => self.cold = Some(raw),
+            Event::Seen(seen) => self.record.seen.push(seen),
             Event::Tree(tree) => self.record.trees.push(tree),
             Event::PowerCut { work, phases, clock_ns } => {
                 self.clock(clock_ns, host_ns);
                 self.clock_ends();
                 self.step = None;
-                self.record.steps.push(Stepped { step: "work".into(), ..work });
+                self.record.steps.push(Stepped { step: StepName::Work, ..work });
                 self.record.phases = phases;
             }
             Event::Survivors(survivors) => self.record.survivors = Some(survivors),
@@ -152,7 +143,7 @@ impl<'a> Fold<'a> {
     /// The agent said nothing for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
         let how = format!("nothing was heard from it for {} s", silence.as_secs());
-        self.is(Reason::Hung(Loss { during: self.step.clone(), how, console: Vec::new() }));
+        self.is(Reason::Hung(Loss { during: self.step, how, console: Vec::new() }));
     }
 
     pub fn finish(mut self, ended: Ended, circumstances: Circumstances) -> Folded {
@@ -169,8 +160,7 @@ impl<'a> Fold<'a> {
         if self.record.parts.len() < 2 {
             self.record.parts.clear();
         }
-        let (cold, cold_start, floor) = (self.cold.as_ref(), self.cold_start.as_ref(), self.floor.as_ref());
-        let witness = Witness { asked, cold, cold_start, floor, direct: self.direct };
+        let witness = Witness { asked, direct: self.direct };
         self.record.validity = validity::judge(&self.record, self.job, witness);
         if self.record.validity.iter().any(|c| c.name == validity::FLOOR && c.held == Held::Label) {
             self.record.fidelity = Fidelity::FloorBound;
@@ -189,10 +179,12 @@ impl<'a> Fold<'a> {
     }
 
     /// The work begins with its step and ends, sync included, where the probes stop.
-    fn window(&mut self, step: &str, clock_ns: u64) {
+    fn window(&mut self, step: StepName, clock_ns: u64) {
         match step {
-            "work" => self.work_began_ns = Some(clock_ns),
-            "probes-off" => self.record.work_window_ns = self.work_began_ns.map(|began| [began, clock_ns]),
+            StepName::Work => self.work_began_ns = Some(clock_ns),
+            StepName::ProbesOff => {
+                self.record.work_window_ns = self.work_began_ns.map(|began| [began, clock_ns])
+            }
             _ => {}
         }
     }
@@ -218,11 +210,8 @@ impl<'a> Fold<'a> {
 
     /// The agent has ended, and not told how the trial did.
     fn lost(&self, ended: &Ended) -> Reason {
-        let loss = |how: &str| Loss {
-            during: self.step.clone(),
-            how: how.to_owned(),
-            console: ended.last_lines().to_vec(),
-        };
+        let loss =
+            |how: &str| Loss { during: self.step, how: how.to_owned(), console: ended.last_lines().to_vec() };
         match &ended.fault {
             None => Reason::LostAgent(loss("without a word")),
             Some(Fault::Lost(how)) => Reason::LostAgent(loss(how)),
@@ -265,8 +254,8 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         params_hash: job.work.hash(),
         amount: workloads::Amount::default(),
         testbed,
-        device: job.device.clone(),
-        size: job.size,
+        storage: job.storage.clone(),
+        volume: job.volume,
         memory: job.memory,
         workload_seed: job.workload_seed,
         provenance: BTreeMap::new(),
@@ -282,6 +271,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         probes: BTreeMap::new(),
         parts: Vec::new(),
         not_available: BTreeMap::new(),
+        seen: Vec::new(),
         validity: Vec::new(),
         trees: Vec::new(),
         survivors: None,

@@ -5,15 +5,17 @@ use std::time::{Duration, Instant};
 use super::fold::{Fold, Folded};
 use super::jobs::Trial;
 use super::plan::Plan;
-use crate::agent::protocol::{Event, Job};
+use crate::schema::event::Event;
+use crate::schema::job::Job;
+use crate::schema::setup::ClockKind;
 use crate::store::reason::Reason;
-use crate::store::record::{Circumstances, ClockKind};
+use crate::store::record::Circumstances;
 use crate::testbeds::{Ended, Launched, Next, Testbed};
 
 /// How often the world is looked at while an agent is silent.
 const LOOK: Duration = Duration::from_millis(200);
-/// An agent that says nothing for so long, progress reports included, has hung.
-const SILENCE: Duration = Duration::from_secs(600);
+/// An agent says every few seconds that it lives. One that says nothing for so long, its boot included, has hung.
+const SILENCE: Duration = Duration::from_secs(120);
 
 /// What every launch of a run has in common.
 #[derive(Clone, Copy)]
@@ -54,7 +56,7 @@ impl Launcher<'_> {
         watch: &mut Stopwatch,
         tick: &mut dyn FnMut(u64, u64),
     ) {
-        // There a guest says nothing while it works, and its testbed knows better whether it lives.
+        // There a guest says nothing between its steps; whether it lives is seen by the CPU time that it takes.
         let in_virtual_time = self.testbed.traits().clock == ClockKind::Virtual;
         let mut heard = Instant::now();
         loop {
@@ -69,7 +71,7 @@ impl Launcher<'_> {
                     heard = Instant::now();
                     match &stamped.event {
                         Event::Hello { .. } => watch.is_launched(),
-                        Event::Tick { done, total, .. } => tick(*done, *total),
+                        Event::Alive { done, total, .. } => tick(*done, *total),
                         _ => {}
                     }
                     fold.event(stamped);
@@ -95,8 +97,7 @@ impl Launcher<'_> {
 
     fn job(&self, Attempt { trial, number }: &Attempt<'_>) -> Job {
         let token = format!("{}-{}-{number}", std::process::id(), token(&trial.name()));
-        let device = self.testbed.device(&self.plan.moment(trial.round));
-        self.plan.job(trial, *number, device, &token)
+        self.plan.job(trial, *number, self.testbed, &token)
     }
 }
 

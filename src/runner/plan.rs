@@ -8,9 +8,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::power_cut::PowerCut;
-use crate::agent::protocol::{ImageState, WorkSpec};
-use crate::filesystems::Variant;
-use crate::units::{Bytes, Percent, Span};
+use crate::schema::job::WorkSpec;
+use crate::schema::setup::ImageState;
+use crate::schema::setup::Variant;
+use crate::schema::units::{Bytes, Percent, Span};
 use crate::workloads;
 
 /// The shape of `plan.toml`.

@@ -7,7 +7,7 @@ use super::jobs::Trial;
 use super::launch::{Attempt, Launcher};
 use super::plan::Plan;
 use super::side_by_side::{Hear, side_by_side};
-use crate::agent::protocol::Purpose;
+use crate::schema::job::Purpose;
 use crate::store::record::{Circumstances, FileRef, Outcome, Record};
 use crate::store::{Attached, Run};
 use crate::testbeds::Testbed;

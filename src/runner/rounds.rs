@@ -10,7 +10,7 @@ use super::launch::{Attempt, Launcher};
 use super::plan::{Plan, Rounds};
 use super::side_by_side::{Hear, side_by_side};
 use super::skips::Skip;
-use crate::agent::protocol::Purpose;
+use crate::schema::job::Purpose;
 use crate::store::reason::Reason;
 use crate::store::record::{Outcome, Record};
 use crate::store::{Attached, Folder, Run};
@@ -176,7 +176,7 @@ impl<'a> Runner<'a> {
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let job = self.plan.job(trial, attempt, self.testbed.device(&self.plan.moment(trial.round)), "");
+        let job = self.plan.job(trial, attempt, self.testbed, "");
         blank(trial, &job, self.testbed.name(), self.testbed.traits())
     }
 }

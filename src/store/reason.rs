@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::record::{Outcome, ValidityCheck};
+use crate::schema::job::StepName;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -24,7 +25,7 @@ pub enum Reason {
     /// The kernel that serves the filesystem could not go on.
     Panic(Loss),
     /// A step could not be carried out.
-    Failed { step: String, operation: String, path: String, errno: i32, text: String },
+    Failed { step: StepName, operation: String, path: String, errno: i32, text: String },
     /// Data is not what was written.
     Integrity(ValidityCheck),
     /// What is absent on this machine, or cannot be; with what to try.
@@ -35,7 +36,7 @@ pub enum Reason {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
     /// The step that had begun and not ended.
-    pub during: Option<String>,
+    pub during: Option<StepName>,
     pub how: String,
     /// The last lines of its console.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::reason::Reason;
-use crate::agent::protocol::{Dev, Purpose, Space, Stepped, Survivors, Tree, WorkSpec};
-use crate::filesystems::{Mounted, Variant};
-use crate::metric::{Metric, Of};
+use crate::schema::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
+use crate::schema::job::{Purpose, StepName, WorkSpec};
+use crate::schema::metric::{Metric, Of};
 pub use crate::schema::setup::{ClockKind, Fidelity};
-use crate::units::Bytes;
-use crate::workloads::{Amount, Phase};
+use crate::schema::setup::{Modelled, Mounted, Named, Sampled, Variant, Volume};
+use crate::schema::units::Bytes;
+use crate::schema::work::Amount;
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
 pub const SCHEMA: u32 = 2;
@@ -43,8 +44,8 @@ pub struct Record {
     /// What the parameters say about the work's size.
     pub amount: Amount,
     pub testbed: String,
-    pub device: Dev,
-    pub size: Bytes,
+    pub storage: Named,
+    pub volume: Volume,
     pub memory: Option<Bytes>,
     pub workload_seed: u64,
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
@@ -75,6 +76,9 @@ pub struct Record {
     /// Probes that could not be opened, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
+    /// What the agent saw of validity checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Seen>,
     pub validity: Vec<ValidityCheck>,
     pub trees: Vec<Tree>,
     /// What was left of the synced files, where the power was cut.
@@ -188,8 +192,14 @@ impl Record {
         Some(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
+    /// The modelled disk that it was made on; `None` where no disk was modelled.
+    pub fn sampled(&self) -> Option<Sampled> {
+        let Modelled { disk, mips, sample, ensemble, .. } = self.storage.settings().ok()?;
+        Some(Sampled { disk, mips, sample, ensemble, offset: self.volume.offset })
+    }
+
     /// The nanoseconds of a step, over all commands of that name.
-    pub fn step_ns(&self, step: &str) -> Option<u64> {
+    pub fn step_ns(&self, step: StepName) -> Option<u64> {
         let mut all = self.steps.iter().filter(|s| s.step == step).map(|s| s.ns).peekable();
         all.peek()?;
         Some(all.sum())

@@ -12,11 +12,11 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::stream::Events;
 use super::{Ended, Fault, Launched, Missing, Next};
-use crate::agent::protocol::Job;
 use crate::agent::{STUCK, clean_up};
 use crate::filesystems::KernelNeed;
 use crate::host::programs;
-use crate::units::Bytes;
+use crate::schema::job::Job;
+use crate::schema::units::Bytes;
 
 /// Starts our own binary as supervisor and agent, with this job.
 pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {

@@ -1,6 +1,6 @@
 //! Where the work is done: one trait, one table.
 //!
-//! A testbed supplies a device in the agent's world, a way to launch the agent, and its death. Nothing else.
+//! A testbed supplies a storage in the agent's world, a way to launch the agent, and its death. Nothing else.
 
 mod auto;
 mod directory;
@@ -16,11 +16,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::agent::protocol::{Dev, Event, ImageState, Job};
 use crate::filesystems::KernelNeed;
-use crate::store::record::{ClockKind, Fidelity};
-use crate::story::Story;
-use crate::units::Bytes;
+use crate::schema::event::Event;
+use crate::schema::job::Job;
+use crate::schema::setup::{ClockKind, Fidelity};
+use crate::schema::setup::{ImageState, Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::Bytes;
 
 /// Every kind of testbed.
 pub static TABLE: &[&dyn TestbedKind] =
@@ -46,7 +48,8 @@ pub trait Testbed: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
-    fn device(&self, moment: &Moment) -> Dev;
+    /// The storage that a trial gets, and the part of it that mkfs is given. Pure: nothing is made yet.
+    fn storage(&self, moment: &Moment) -> (Named, Volume);
     /// Release and build of the kernel where it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {
         None
@@ -73,6 +76,8 @@ pub trait Testbed: Sync {
 pub struct TestbedTraits {
     pub clock: ClockKind,
     pub fidelity: Fidelity,
+    /// Whether its agent runs on a machine of its own.
+    pub guest: bool,
     /// Whether a filesystem is made here, or one is taken as it is.
     pub makes_filesystem: bool,
     /// Whether the experiment's memory limit can be kept.
@@ -85,9 +90,11 @@ pub struct TestbedTraits {
 pub struct Need {
     pub size: Bytes,
     pub memory: Option<Bytes>,
+    /// Whether every trial is to begin with empty caches.
+    pub cold: bool,
 }
 
-/// What a trial's device may depend on, beside the testbed.
+/// What a trial's storage may depend on, beside the testbed.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub image: ImageState,
@@ -97,6 +104,13 @@ pub struct Moment {
     pub round: u32,
     /// The plan's.
     pub seed: u64,
+}
+
+impl Moment {
+    /// The whole of a storage that is made for it.
+    pub fn volume(&self) -> Volume {
+        Volume { size: self.size, offset: Bytes(0) }
+    }
 }
 
 /// Something that is not here, and what brings it.
@@ -144,7 +158,7 @@ pub struct Ended {
     pub fault: Option<Fault>,
     /// All lines that it wrote to its standard error or console.
     pub console: Vec<String>,
-    /// What a modelled disk did, request after request; see [`crate::storage::disk::request`].
+    /// What a modelled disk did, request after request; see [`crate::schema::request`].
     pub requests: Vec<u8>,
 }
 

@@ -71,7 +71,7 @@ pub fn factor(from: &str, to: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::filesystems;
-    use crate::units::Scale;
+    use crate::schema::units::Scale;
     use crate::workloads;
 
     fn all() -> impl Iterator<Item = (&'static str, Published)> {

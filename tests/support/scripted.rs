@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fsderby::agent::protocol::{
-    At, Buckets, Dev, Event, Job, PROTOCOL, Purpose, Space, Step, Stepped, Survivors, Tree,
-};
-use fsderby::filesystems::{KernelNeed, Mounted};
-use fsderby::store::record::{ClockKind, Fidelity};
+use fsderby::filesystems::KernelNeed;
+use fsderby::schema::event::{Buckets, Event, Phase, Seen, Space, Stepped, Survivors, Tree};
+use fsderby::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, Until};
+use fsderby::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
+use fsderby::schema::units::Bytes;
+use fsderby::storage::image;
 use fsderby::testbeds::{
     Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits,
 };
-use fsderby::units::Bytes;
-use fsderby::workloads::{Phase, Until};
 
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
@@ -78,6 +77,7 @@ impl Testbed for Scripted {
         TestbedTraits {
             clock: ClockKind::Host,
             fidelity: Fidelity::Loop,
+            guest: false,
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
@@ -96,8 +96,9 @@ impl Testbed for Scripted {
         Ok(())
     }
 
-    fn device(&self, moment: &Moment) -> Dev {
-        Dev::Image { folder: "/scripted".into(), state: moment.image }
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let settings = image::Settings { folder: "/scripted".into(), state: moment.image, disk: None };
+        (settings.named(), moment.volume())
     }
 
     fn folder(&self) -> &Path {
@@ -110,7 +111,8 @@ impl Testbed for Scripted {
         }
         self.launched.lock().unwrap().push(job.trial.clone());
         let events = (self.alter)(job, script(job)).into();
-        let (console, interrupt) = (self.console.clone(), self.interrupt.lock().unwrap().clone());
+        let interrupt = self.interrupt.lock().unwrap().clone().filter(|(at, _)| *at == job.trial);
+        let (console, interrupt) = (self.console.clone(), interrupt.map(|(_, stop)| stop));
         Ok(Box::new(Playing { events, console, interrupt, fault: (self.fault)(job) }))
     }
 }
@@ -118,15 +120,15 @@ impl Testbed for Scripted {
 struct Playing {
     events: VecDeque<Next>,
     console: Vec<String>,
-    interrupt: Option<(String, Arc<AtomicBool>)>,
+    interrupt: Option<Arc<AtomicBool>>,
     fault: Option<Fault>,
 }
 
 impl Launched for Playing {
     fn next(&mut self, _wait: Duration) -> Next {
         let next = self.events.pop_front().unwrap_or(Next::Ended);
-        if let Next::Event(Stamped { event: Event::Trial { trial, .. }, .. }) = &next
-            && let Some((_, stop)) = self.interrupt.as_ref().filter(|(at, _)| at == trial)
+        if let (Next::Event(Stamped { event: Event::Hello { .. }, .. }), Some(stop)) =
+            (&next, &self.interrupt)
         {
             stop.store(true, Ordering::Relaxed);
         }
@@ -143,15 +145,15 @@ impl Launched for Playing {
 }
 
 /// How long a step takes, in milliseconds: declared, and different for each filesystem, round and attempt.
-pub fn declared_ms(job: &Job, step: &str) -> u64 {
+pub fn declared_ms(job: &Job, step: StepName) -> u64 {
     let of = |text: &str| text.bytes().map(u64::from).sum::<u64>();
     let base = match step {
-        "work" => 1000,
-        "make" => 80,
-        "sync" => 60,
+        StepName::Work => 1000,
+        StepName::Make => 80,
+        StepName::Sync => 60,
         _ => 10,
     };
-    base + (of(&job.trial) * 7 + of(step)) % (base / 2)
+    base + (of(&job.trial) * 7 + of(&step.to_string())) % (base / 2)
 }
 
 /// What an agent says of this job when all goes well.
@@ -159,19 +161,18 @@ fn script(job: &Job) -> Vec<Next> {
     let mut script = Script { events: Vec::new(), clock_ns: 1_000_000_000 };
     let clock_ns = script.clock_ns;
     script.say(Event::Hello { protocol: PROTOCOL, build: "scripted".into(), kernel: "6.0".into(), clock_ns });
-    script.say(Event::Trial { trial: job.trial.clone(), attempt: job.attempt, clock_ns });
     for step in &job.steps {
         let name = step.name();
         let clock_ns = script.clock_ns;
-        script.say(Event::Step { step: name.clone(), clock_ns });
-        let ns = declared_ms(job, &name) * 1_000_000;
+        script.say(Event::Step { step: name, clock_ns });
+        let ns = declared_ms(job, name) * 1_000_000;
         script.clock_ns += ns;
         if let Step::Work { until: Until::Operation(_) } | Step::PowerCut = step {
             script.cut(step, ns);
             continue;
         }
         script.step(job, step, ns);
-        let used = if name == "work" { ns / 2 } else { 0 };
+        let used = if name == StepName::Work { ns / 2 } else { 0 };
         script.say(Event::Stepped(Stepped {
             step: name,
             ns,
@@ -182,7 +183,7 @@ fn script(job: &Job) -> Vec<Next> {
         }));
     }
     let clock_ns = script.clock_ns;
-    script.say(Event::Done { trial: job.trial.clone(), clock_ns });
+    script.say(Event::Done { clock_ns });
     script.say(Event::Bye { events: script.events.len() as u64, clock_ns });
     script.events
 }
@@ -209,7 +210,7 @@ impl Script {
     fn step(&mut self, job: &Job, step: &Step, ns: u64) {
         match step {
             Step::Reset => {
-                self.say(Event::Device { path: "/dev/loop0".into(), bytes: job.size, direct: true })
+                self.say(Event::Device { path: "/dev/loop0".into(), bytes: job.volume.size, direct: true })
             }
             Step::Mount { mount } => {
                 let fstype = mount.fstype().to_owned();
@@ -222,19 +223,17 @@ impl Script {
                 }));
             }
             Step::Space { at } => {
-                let usable = Bytes(job.size.0 * 9 / 10);
+                let usable = Bytes(job.volume.size.0 * 9 / 10);
                 self.say(Event::Space(Space {
                     at: *at,
-                    total: job.size,
+                    total: job.volume.size,
                     free: usable,
                     usable,
                     inodes: 65536,
                 }));
             }
             Step::Settle { cold: true } => {
-                let raw =
-                    [("asked_bytes".to_owned(), 1 << 20), ("device_bytes_read".to_owned(), 1 << 20)].into();
-                self.say(Event::Seen { check: "cold".into(), raw });
+                self.say(Event::Seen(Seen::Cold { asked_bytes: 1 << 20, device_bytes_read: Some(1 << 20) }));
             }
             Step::Work { until: Until::Part(part) } => {
                 let counts = [("bytes_read".to_owned(), 40_000_000)].into();
@@ -254,7 +253,7 @@ impl Script {
 
     fn work(&mut self, job: &Job, ns: u64) {
         let clock_ns = self.clock_ns;
-        self.say(Event::Tick { done: 500, total: 1000, clock_ns });
+        self.say(Event::Alive { done: 500, total: 1000, clock_ns });
         let fsyncs = if job.work.parameters.get("fsync").and_then(toml::Value::as_bool) == Some(true) {
             600
         } else {
@@ -301,7 +300,7 @@ impl Script {
         let raw = |list: &[(&str, u64)]| {
             list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>()
         };
-        let written = 110_000_000 + declared_ms(job, "device") * 1_000_000;
+        let written = 110_000_000 + declared_ms(job, StepName::Reset) * 1_000_000;
         let block = [
             ("bytes_written", written),
             ("bytes_read", 4096),

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use super::server::Server;
 use super::{Attached, attach};
 use crate::agent::monotonic_ns;
-use crate::units::{Bytes, MIB};
+use crate::schema::units::{Bytes, MIB};
 
 /// A device of its own, beside that of the trial.
 const NUMBER: u32 = 1;

@@ -14,9 +14,9 @@ use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
 use super::outbox::Outbox;
-use super::request::Served;
 use super::{LARGEST, LATE_NS, SECTOR, Totals, complain, publish};
 use crate::agent::monotonic_ns;
+use crate::schema::request::Served;
 
 pub struct Server {
     pub drive: Drive,

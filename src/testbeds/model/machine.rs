@@ -11,8 +11,8 @@ use fsderby_sys::process::tied_command;
 
 use super::super::vm::machine::{in_memory, mishap};
 use crate::agent::Mishap;
+use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk::layout::Layout;
-use crate::units::{Bytes, MIB};
 
 /// One instruction takes 2^shift nanoseconds.
 pub const FASTEST: u32 = 1000;

@@ -11,7 +11,7 @@ use anyhow::Context;
 use super::machine::Running;
 use super::witness::Witness;
 use crate::agent::monotonic_ns;
-use crate::agent::protocol::Event;
+use crate::schema::event::Event;
 use crate::testbeds::stream::Events;
 use crate::testbeds::{Ended, Fault, Launched, Next, Stamped};
 

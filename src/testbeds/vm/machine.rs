@@ -13,7 +13,7 @@ use fsderby_sys::process::tied_command;
 use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 
 use crate::agent::{Mishap, PORT};
-use crate::units::{Bytes, MIB};
+use crate::schema::units::{Bytes, MIB};
 
 /// The program, of Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";

@@ -28,15 +28,17 @@ use self::power::PowerCut;
 use self::witness::Witness;
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
 use crate::agent::Mishap;
-use crate::agent::protocol::{Dev, ImageState, Job, Step};
 use crate::filesystems::KernelNeed;
 use crate::guest::Closure;
 use crate::guest::initramfs::{self, Base, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
-use crate::store::record::ClockKind;
-use crate::story::Story;
-use crate::units::{Bytes, MIB};
+use crate::schema::job::{Job, Step};
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::{ImageState, Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, MIB};
+use crate::storage::image;
 
 /// What brings the disk and the port for events.
 pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
@@ -89,6 +91,7 @@ pub struct Vm {
     pub silence: Duration,
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
+    direct: OnceLock<bool>,
     /// What was found of programs that guests are to run, by their names.
     tools: Mutex<HashMap<String, Result<(), Missing>>>,
     bases: Bases,
@@ -111,6 +114,7 @@ impl Default for Vm {
             silence: SILENCE,
             mishap: None,
             found: OnceLock::new(),
+            direct: OnceLock::new(),
             tools: Mutex::default(),
             bases: Bases::new(&BOOT),
         }
@@ -146,6 +150,14 @@ impl Vm {
         self.found.get_or_init(look).as_ref()
     }
 
+    /// Whether images go past this machine's page cache: a question to the folder's filesystem, asked once.
+    fn is_direct(&self) -> bool {
+        *self.direct.get_or_init(|| {
+            let image = image::make(&self.images, ImageState::Sparse, Bytes(MIB));
+            image.is_ok_and(|image| machine::make_direct(&image))
+        })
+    }
+
     /// Whose CPU guests run on, in words, the kernel's release, and whether times count; `None` before both are there.
     pub fn shown(&self) -> Option<(&'static str, &str, bool)> {
         let found = self.found()?;
@@ -171,6 +183,7 @@ impl Testbed for Vm {
         TestbedTraits {
             clock: ClockKind::Guest,
             fidelity: if kvm { Fidelity::VmKvm } else { Fidelity::VmEmulated },
+            guest: true,
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
@@ -180,6 +193,16 @@ impl Testbed for Vm {
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
+        if need.cold && !self.is_direct() {
+            let folder = self.images.display();
+            let what = format!(
+                "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them"
+            );
+            return Err(Missing {
+                what,
+                try_this: "--on vm:images=FOLDER on another one, or without --cold".into(),
+            });
+        }
         local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")
     }
 
@@ -192,15 +215,10 @@ impl Testbed for Vm {
         tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
     }
 
-    fn device(&self, moment: &Moment) -> Dev {
-        let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
-            .is_ok_and(|image| machine::make_direct(&image));
-        Dev::Block {
-            path: machine::DISK.into(),
-            folder: self.images.display().to_string(),
-            state: moment.image,
-            direct,
-        }
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let disk = Some(image::Disk { path: machine::DISK.into(), direct: self.is_direct() });
+        let folder = self.images.display().to_string();
+        (image::Settings { folder, state: moment.image, disk }.named(), moment.volume())
     }
 
     fn kernel(&self) -> Option<(String, String)> {
@@ -226,7 +244,7 @@ impl Testbed for Vm {
         let parts = Parts {
             found: found.clone(),
             base: self.bases.base(&found.kernel, &self.agent, job)?,
-            image: image(job)?,
+            image: make_image(job)?,
             mishap: self.mishap,
             silence: self.silence,
         };
@@ -240,15 +258,13 @@ impl Testbed for Vm {
 }
 
 /// A job's disk: a fresh image, of which the host's page cache holds nothing.
-fn image(job: &Job) -> anyhow::Result<File> {
-    let Dev::Block { folder, state, direct, .. } = &job.device else {
-        anyhow::bail!("the job is none for a vm")
-    };
-    let image = crate::agent::image(Path::new(folder), *state, job.size)
+fn make_image(job: &Job) -> anyhow::Result<File> {
+    let image::Settings { folder, state, disk } = job.storage.settings().map_err(anyhow::Error::msg)?;
+    let image = image::make(Path::new(&folder), state, job.volume.size)
         .with_context(|| format!("could not make an image in {folder}"))?;
     // What was written into it above must not be read out of memory below.
     let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
-    if *direct {
+    if disk.is_some_and(|disk| disk.direct) {
         machine::make_direct(&image);
     }
     Ok(image)
@@ -266,7 +282,7 @@ struct Parts {
 
 impl Parts {
     fn start(&self, job: &Job) -> anyhow::Result<Guest> {
-        let job_archive = initramfs::job(job, &[])?;
+        let job_archive = initramfs::job(&job.for_guest(), &[])?;
         let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,

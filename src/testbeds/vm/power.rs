@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::guest::Guest;
-use crate::agent::protocol::Event;
+use crate::schema::event::Event;
 use crate::testbeds::{Ended, Fault, Launched, Next};
 
 /// Starts the machine that goes on.

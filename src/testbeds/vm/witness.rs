@@ -13,7 +13,8 @@ use fsderby_sys::page_cache::cached_bytes;
 use serde_json::Value;
 
 use super::machine::DRIVE;
-use crate::agent::protocol::Event;
+use crate::schema::event::Event;
+use crate::schema::job::StepName;
 
 /// QEMU answers within a millisecond, and never keeps a trial waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -41,7 +42,9 @@ impl Witness {
     /// What this event of the guest's makes worth a look: the cache when the work is about to begin, the counters at the end.
     pub fn hears(&mut self, event: &Event) -> Option<Event> {
         match event {
-            Event::Stepped(stepped) if stepped.step == "settle" => Some(seen("host_cache", self.cached())),
+            Event::Stepped(stepped) if stepped.step == StepName::Settle => {
+                Some(seen("host_cache", self.cached()))
+            }
             Event::Done { .. } => Some(seen("host_block_io", self.counters())),
             _ => None,
         }
@@ -115,7 +118,7 @@ mod tests {
         )
         .unwrap();
         let mut witness = Witness::new(tempfile::tempfile().unwrap(), ours).unwrap();
-        let done = Event::Done { trial: "r01/a/b".into(), clock_ns: 1 };
+        let done = Event::Done { clock_ns: 1 };
         let Some(Event::Probe { name, raw }) = witness.hears(&done) else { panic!("no counters") };
         assert_eq!((name.as_str(), raw["bytes_written"], raw["flushes"]), ("host_block_io", 4, 5));
         drop(qemu);
