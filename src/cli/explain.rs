@@ -25,6 +25,7 @@ const WIDTH: usize = 100;
 pub struct Arguments {
     /// A filesystem, workload, testbed, probe, experiment, modelled disk or metric
     name: String,
+    /// The same as JSON
     #[arg(long)]
     json: bool,
 }
@@ -86,14 +87,14 @@ fn filesystem(name: &str) -> Explained {
     if let Some(check) = kind.check() {
         text.push_str(&format!("Check       {}\n", check.argv.join(" ")));
     }
-    text.push_str("\nWhat it can do, and who says so:\n");
+    text.push_str("\nWhat it can do, with the source of each fact:\n");
     for (what, value, source) in capabilities(kind) {
         text.push_str(&format!("  {what:<20} {value:<22} {source}\n"));
     }
     Some((text, json!({ "name": name, "story": kind.story(), "can": kind.can(), "package": kind.package() })))
 }
 
-/// Each capability as words: what, which, by whose word.
+/// Each capability as words: what, whether, and the source.
 pub fn capabilities(kind: &dyn Filesystem) -> Vec<(String, String, String)> {
     let Ok(Value::Object(facts)) = serde_json::to_value(kind.can()) else { return Vec::new() };
     let fact = |(name, fact): (String, Value)| {
@@ -167,7 +168,7 @@ fn experiment(name: &str) -> Explained {
     Some((shown, json!({ "name": name, "analysis": experiment.analysis.trim(), "toml": text })))
 }
 
-/// A modelled disk: each value, and who says so.
+/// A modelled disk: each value with its source.
 fn disk(name: &str) -> Explained {
     let (_, text) = disks::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
     let spec = Spec::parse(text).ok()?;

@@ -152,7 +152,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
                 return dry_run::print(&plan, &*testbed, &skips, arguments.json);
             }
             let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-            let machine = machine::look(&*testbed, kinds);
+            let machine = machine::look(&*testbed, kinds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = store::read(&path)?;

@@ -48,7 +48,8 @@ pub trait Testbed: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
-    /// The storage that a trial gets, and the part of it that mkfs is given. Pure: nothing is made yet.
+    /// The storage that a trial gets, and the part of it that mkfs is given. Pure: what must be looked at for it was when the
+    /// testbed was asked whether it is [`Testbed::ready`].
     fn storage(&self, moment: &Moment) -> (Named, Volume);
     /// Release and build of the kernel where it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {

@@ -2,9 +2,9 @@
 //! kernel does not know of.
 //!
 //! ```text
-//! filesystem ── elevator ── kernel's ublk ── server ─┬─ Drive   when each request is done
-//!                                                      ├─ store   what the sectors hold
-//!                                                      └─ requests, for the host
+//! filesystem ── I/O scheduler ── kernel's ublk ── server ─┬─ Drive   when each request is done
+//!                                                         ├─ store   what the sectors hold
+//!                                                         └─ requests, for the host
 //! ```
 //! Nothing of it is timed by the host, so that with an instruction counter for a clock every run is the same.
 
