@@ -14,6 +14,7 @@ pub mod host;
 pub mod mistakes;
 pub mod names;
 pub mod probes;
+pub mod random;
 pub mod report;
 pub mod runner;
 pub mod storage;

@@ -3,11 +3,11 @@
 //! The plan is a function, not a list: the order within a round is computed from a seed, open-ended, so that a budget, a
 //! resumed run or a further round need no rewriting.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::power_cut::PowerCut;
+use crate::random::{seeded, shuffle};
 use crate::schema::job::WorkSpec;
 use crate::schema::setup::ImageState;
 use crate::schema::setup::Variant;
@@ -95,9 +95,7 @@ impl Plan {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
         let mut random =
             seeded(&[b"order", &self.plan_seed.to_le_bytes(), &round.to_le_bytes(), workload.as_bytes()]);
-        for last in (1..order.len()).rev() {
-            order.swap(last, below(&mut random, last as u64 + 1) as usize);
-        }
+        shuffle(&mut order, &mut random);
         order
     }
 
@@ -122,23 +120,21 @@ impl Plan {
     }
 }
 
-/// Xoshiro256++ from the BLAKE3 of the parts, so that no part can run into the next.
-fn seeded(parts: &[&[u8]]) -> Xoshiro256PlusPlus {
-    let mut hash = blake3::Hasher::new();
-    for part in parts {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    Xoshiro256PlusPlus::from_seed(*hash.finalize().as_bytes())
-}
+#[cfg(test)]
+mod tests {
+    use crate::runner::experiment::Experiment;
 
-/// A whole number below `n`, each equally likely: draws from the incomplete last span are thrown away.
-fn below(random: &mut impl Rng, n: u64) -> u64 {
-    let whole = u64::MAX - u64::MAX % n;
-    loop {
-        let draw = random.next_u64();
-        if draw < whole {
-            return draw % n;
-        }
+    /// A run that was interrupted goes on in the order that its plan had, with another version of the program too.
+    #[test]
+    fn a_seed_gives_the_order_and_the_workloads_seed_that_it_always_gave() {
+        let text = "name = 'known'\nfilesystems = ['ext2', 'ext4', 'xfs', 'btrfs', 'jfs', 'f2fs']\n\
+                    workloads = ['maildir-quick']\nseed = 7\nrounds = 2\n";
+        let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 1).unwrap();
+        assert_eq!(plan.order(1, "maildir-quick"), [1, 0, 2, 4, 3, 5]);
+        assert_eq!(plan.order(2, "maildir-quick"), [2, 5, 0, 3, 1, 4]);
+        assert_eq!(
+            [1, 2].map(|round| plan.workload_seed(round)),
+            [2_006_328_255_003_015_773, 5_354_197_875_136_551_726]
+        );
     }
 }
