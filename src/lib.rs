@@ -13,6 +13,7 @@ pub mod guest;
 pub mod host;
 pub mod mistakes;
 pub mod names;
+pub mod papers;
 pub mod probes;
 pub mod random;
 pub mod report;

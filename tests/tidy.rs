@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use fsderby::{filesystems, probes, runner, testbeds, workloads};
+use fsderby::{filesystems, papers, probes, runner, testbeds, workloads};
+use support::imports::{self, Sources};
 use support::{project, skipped};
 
 const LONG: usize = 700;
@@ -109,8 +110,11 @@ fn no_part_but_filesystems_names_a_kind() {
 
 #[test]
 fn a_workload_knows_neither_filesystem_nor_testbed() {
+    let sets = files("src/workloads", "toml");
     let files = files("src/workloads", "rs");
     assert_eq!(mentions(&files, kinds()), Vec::<String>::new());
+    let in_sets = |file: &String| kinds().find(|kind| has_word(&text(file), kind));
+    assert!(!sets.is_empty() && sets.iter().all(|file| in_sets(file).is_none()), "a set names a kind");
     assert_eq!(
         mentions(
             &files,
@@ -152,6 +156,55 @@ fn every_file_with_an_implementation_has_a_row() {
         }
     }
     assert!(!filesystems::TABLE.is_empty() && !probes::TABLE.is_empty() && !testbeds::TABLE.is_empty());
+}
+
+/// Folders in which no file stands in a circle of imports, taken together. A folder that is free of circles belongs here.
+const WITHOUT_CIRCLES: &[&str] = &[
+    "crates/schema/",
+    "crates/stats/",
+    "crates/sys/",
+    "src/agent/",
+    "src/analysis/",
+    "src/cli/",
+    "src/dropins/",
+    "src/filesystems/",
+    "src/guest/",
+    "src/host/",
+    "src/papers/",
+    "src/probes/",
+    "src/report/",
+    "src/store/",
+    "src/testbeds/",
+];
+
+#[test]
+fn no_file_stands_in_a_circle_of_imports() {
+    let files = ["src", "crates"].iter().flat_map(|below| files(below, "rs"));
+    let covered = files.filter(|file| WITHOUT_CIRCLES.iter().any(|folder| file.starts_with(folder)));
+    let lines = |file: &str| program(file).into_iter().map(|(_, line)| line + "\n").collect::<String>();
+    let sources = Sources(covered.map(|file| (file.clone(), lines(&file))).collect());
+    assert_eq!(imports::circles(&sources), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn a_circle_of_imports_is_found_and_a_table_of_children_is_none() {
+    let circles = |files: &[(&str, &str)]| {
+        imports::circles(&Sources(files.iter().map(|(f, t)| ((*f).into(), (*t).into())).collect()))
+    };
+    let table = [
+        (
+            "src/a/mod.rs",
+            "mod b;\nmod c;\npub use b::{B, inner::{self as within}};\nstatic T: &[&dyn X] = &[&c::C];\n",
+        ),
+        ("src/a/b.rs", "use super::X;\n"),
+        ("src/a/c.rs", "use super::{\n    B,\n    X,\n};\nuse std::io;\n"),
+    ];
+    assert_eq!(circles(&table), Vec::<Vec<String>>::new());
+    let [b, c] = ["src/a/b.rs", "src/a/c.rs"];
+    let round = [table[0], (b, "use crate::a::c::C;\n"), (c, "use super::B;\n")];
+    assert_eq!(circles(&round), [vec![b.to_owned(), c.to_owned()]]);
+    let own = [table[0], (b, "pub(crate) use super::c::{self, C as D};\n"), (c, "use fsderby_b::B;\n")];
+    assert_eq!(circles(&own), Vec::<Vec<String>>::new());
 }
 
 /// Measuring code tells by events; only the agent's last words, and a worker's first, go to its own streams.
@@ -239,6 +292,19 @@ fn every_experiment_is_shipped_and_parses() {
         names.push(name);
     }
     assert_eq!(names.len(), runner::experiment::SHIPPED.len());
+}
+
+#[test]
+fn every_paper_is_shipped_and_parses() {
+    for file in files("papers", "toml") {
+        let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
+        let shipped = papers::TABLE.iter().find(|(n, _)| *n == name);
+        let (_, shipped) =
+            shipped.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/papers/mod.rs"));
+        assert_eq!(*shipped, text(&file));
+        assert!(papers::find(&name).is_some_and(|paper| !paper.story.trim().is_empty()), "{file}");
+    }
+    assert_eq!(files("papers", "toml").len(), papers::TABLE.len());
 }
 
 #[test]

@@ -10,6 +10,8 @@ use fsderby_diskmodel::{CachePolicy, Sample};
 use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, share_by_line};
 use serde::Serialize;
 
+use super::dataset::{Cell, Series, Work};
+
 use crate::schema::metric::Better;
 use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
@@ -24,7 +26,10 @@ pub const AGREEMENT: f64 = 0.95;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     pub workload: String,
+    /// The metric's name and what else tells it from others of that name.
     pub metric: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub dimensions: String,
     pub a: String,
     pub b: String,
     pub finding: Finding,
@@ -124,32 +129,39 @@ fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
     (modelled.sample, modelled.offset, modelled.mips)
 }
 
-/// The findings on one metric of one workload: all pairs of these filesystems, in their order. `values` gives a record's value.
-pub fn pairs(
-    about: (&str, &str),
-    better: Better,
-    filesystems: &[String],
-    counted: &[&Record],
-    margin: Percent,
-    values: impl Fn(&Record) -> Option<f64>,
-) -> Vec<Pair> {
-    if better == Better::Neither {
-        return Vec::new();
-    }
-    let by_round = |label: &String| -> BTreeMap<u32, (Sampled, f64)> {
-        let mine = counted.iter().filter(|r| r.filesystem == *label);
-        let value = |r: &&Record| values(r).filter(|v| v.is_finite() && *v > 0.0);
-        mine.filter_map(|r| Some((r.round, (sampled(r)?, value(r)?)))).collect()
-    };
-    let all: Vec<_> = filesystems.iter().map(by_round).collect();
+/// All findings on one workload's headline metrics; none where no disk was modelled.
+pub fn findings(work: &Work<'_>, margin: Percent) -> Vec<Pair> {
+    let headlines = work.series.iter().filter(|s| s.headline && s.better != Better::Neither);
+    headlines.flat_map(|series| pairs(work, series, margin)).collect()
+}
+
+/// All pairs of filesystems, in their order.
+fn pairs(work: &Work<'_>, series: &Series, margin: Percent) -> Vec<Pair> {
+    let all: Vec<_> = series.cells.iter().map(|cell| by_round(work, cell)).collect();
     let mut pairs = Vec::new();
-    for (at, a) in filesystems.iter().enumerate() {
-        for (b, theirs) in filesystems.iter().zip(&all).skip(at + 1) {
-            let samples = common(&all[at], theirs, better);
-            pairs.extend(judge(about, (a, b), &samples, margin));
+    for (at, a) in series.cells.iter().enumerate() {
+        for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
+            let samples = common(&all[at], theirs, series.better);
+            let judged = judge((&a.filesystem, &b.filesystem), &samples, margin);
+            pairs.extend(judged.map(|pair| Pair {
+                workload: work.label.clone(),
+                metric: series.name.clone(),
+                dimensions: series.dimensions.clone(),
+                ..pair
+            }));
         }
     }
     pairs
+}
+
+/// One filesystem's values with the disks that they were measured on.
+fn by_round<'r>(work: &Work<'r>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
+    let disk = |round: u32| {
+        let mut mine = work.counted.iter().filter(|r| r.filesystem == cell.filesystem && r.round == round);
+        mine.find_map(|r| sampled(r))
+    };
+    let positive = cell.values.iter().filter(|v| v.value > 0.0);
+    positive.filter_map(|v| Some((v.round, (disk(v.round)?, v.value)))).collect()
 }
 
 /// Where both met the same sample: it, and the logarithm of how many times better the first is.
@@ -173,12 +185,8 @@ fn common(
     samples
 }
 
-fn judge(
-    (workload, metric): (&str, &str),
-    (a, b): (&str, &str),
-    samples: &[(Sampled, f64)],
-    margin: Percent,
-) -> Option<Pair> {
+/// What the samples say of `a` and `b`; of which metric they are, the caller knows.
+fn judge((a, b): (&str, &str), samples: &[(Sampled, f64)], margin: Percent) -> Option<Pair> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
     let division = divide(&logs, (margin.0 / 100.0).ln_1p());
@@ -194,8 +202,9 @@ fn judge(
         Parameter::ALL.into_iter().filter_map(|parameter| decider(parameter, samples, &logs)).collect();
     deciders.sort_by(|a, b| b.share.total_cmp(&a.share));
     Some(Pair {
-        workload: workload.to_owned(),
-        metric: metric.to_owned(),
+        workload: String::new(),
+        metric: String::new(),
+        dimensions: String::new(),
         a: a.to_owned(),
         b: b.to_owned(),
         finding,
@@ -280,7 +289,7 @@ mod tests {
     fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Pair {
         let samples: Vec<(Sampled, f64)> =
             (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect();
-        judge(("w", "m"), ("a", "b"), &samples, Percent(3.0)).expect("there are samples")
+        judge(("a", "b"), &samples, Percent(3.0)).expect("there are samples")
     }
 
     #[test]

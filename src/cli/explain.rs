@@ -10,20 +10,20 @@ use crate::analysis::metrics;
 use crate::declared;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
+use crate::papers::Paper;
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
 use crate::schema::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
-use crate::workloads::published::Published;
-use crate::{names, probes, testbeds, workloads};
+use crate::{names, papers, probes, testbeds, workloads};
 
 /// Columns of running text.
 const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, testbed, probe, experiment, modelled disk or metric
+    /// A filesystem, workload, testbed, probe, experiment, modelled disk, paper or metric
     name: String,
     /// The same as JSON
     #[arg(long)]
@@ -37,6 +37,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .or_else(|| rest(name))
         .or_else(|| experiment(name))
         .or_else(|| disk(name))
+        .or_else(|| paper(name))
         .or_else(|| metric(name));
     let Some((text, shown)) = explained else {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
@@ -59,6 +60,7 @@ fn known() -> Vec<String> {
     let probes = probes::TABLE.iter().map(|p| p.name());
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
     let disks = disks::TABLE.iter().map(|(name, _)| *name);
+    let papers = papers::TABLE.iter().map(|(name, _)| *name);
     let metrics = metrics::declared().into_iter().flat_map(|(_, all)| all).map(|declared| declared.name);
     filesystems
         .chain(engines)
@@ -67,6 +69,7 @@ fn known() -> Vec<String> {
         .chain(probes)
         .chain(experiments)
         .chain(disks)
+        .chain(papers)
         .chain(metrics)
         .map(str::to_owned)
         .collect()
@@ -135,23 +138,42 @@ fn workload(name: &str) -> Explained {
         engine.name(),
         wrapped(&file.story),
         wrapped(&file.source),
-    ) + &file.published.as_ref().map(published).unwrap_or_default();
-    let mut shown = json!({ "name": name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters });
-    if let Some(published) = &file.published {
-        shown["published"] = json!(published);
-    }
+    ) + &printed_by(name);
+    let shown = json!({ "name": name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters });
     Some((text, shown))
 }
 
-/// What a paper printed for these parameters, a line for each kind.
-fn published(published: &Published) -> String {
-    let Published { paper, place, unit, metrics, figures, .. } = published;
-    let said = format!("Published: {paper}, {place}; {} in {unit}.", metrics.join(" and "));
+/// The papers that have figures for this set.
+fn printed_by(set: &str) -> String {
+    let has = |(name, _): &(&'static str, &str)| {
+        let tables = papers::find(name).map(|paper| paper.tables).unwrap_or_default();
+        tables.iter().any(|table| table.workload == set).then_some(*name)
+    };
+    let names: Vec<&str> = papers::TABLE.iter().filter_map(has).collect();
+    if names.is_empty() { String::new() } else { format!("\nPapers: {}\n", names.join(", ")) }
+}
+
+/// A paper: what it compared, on what, and every figure.
+fn paper(name: &str) -> Explained {
+    let paper = papers::find(name)?;
+    let Paper { title, year, story, disk, machine, tables, .. } = &paper;
+    let mut text = format!("{title}, {year}\n\n");
+    for (head, said) in [("What", story), ("Disk", disk), ("Machine", machine)] {
+        text.push_str(&line(head, said));
+    }
+    tables.iter().for_each(|table| text.push_str(&figures(table)));
+    Some((text, json!({ "name": name, "paper": paper })))
+}
+
+/// A line for each kind.
+fn figures(table: &papers::Table) -> String {
+    let papers::Table { workload, place, unit, note, metrics, figures } = table;
+    let head = format!("{workload} ({place}): {} in {unit}. {note}", metrics.join(" and "));
     let line = |(kind, figures): (&String, &Vec<f64>)| {
         let figures: String = figures.iter().map(|f| format!("{f:>10}")).collect();
         format!("  {kind:<20}{figures}\n")
     };
-    format!("\n{}\n{}", wrapped(&said), figures.iter().map(line).collect::<String>())
+    format!("\n{}\n{}", wrapped(&head), figures.iter().map(line).collect::<String>())
 }
 
 fn rest(name: &str) -> Explained {

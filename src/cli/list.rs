@@ -12,7 +12,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
-use crate::{probes, testbeds, workloads};
+use crate::{papers, probes, testbeds, workloads};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -32,6 +32,7 @@ enum What {
     Probes,
     Experiments,
     Disks,
+    Papers,
     Metrics,
 }
 
@@ -66,6 +67,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Probes => probes(),
         What::Experiments => experiments()?,
         What::Disks => modelled_disks()?,
+        What::Papers => papers(),
         What::Metrics => metrics(),
     })
 }
@@ -214,5 +216,20 @@ fn metrics() -> Listed {
             .map(|(by, d)| vec![d.name.into(), d.title_of(d.name), d.unit.into(), by.clone()])
             .collect(),
         json: each().map(|(by, d)| json!({ "declared_by": by, "metric": d })).collect(),
+    }
+}
+
+fn papers() -> Listed {
+    let all = || papers::TABLE.iter().filter_map(|(name, _)| Some((*name, papers::find(name)?)));
+    let works = |paper: &papers::Paper| {
+        paper.tables.iter().map(|table| table.workload.as_str()).collect::<Vec<&str>>().join(", ")
+    };
+    Listed {
+        title: "papers",
+        head: vec!["name", "what it is", "workloads"],
+        rows: all()
+            .map(|(name, p)| vec![name.into(), format!("{}, {}", p.title, p.year), works(&p)])
+            .collect(),
+        json: all().map(|(name, p)| json!({ "name": name, "paper": p })).collect(),
     }
 }

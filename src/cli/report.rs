@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Args;
+use clap::parser::ArgMatches;
+use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
 use super::output::{print, say};
 use crate::exit::{self, Failure};
-use crate::report::terminal::{self, Detail};
-use crate::report::{Report, csv, html, json, markdown};
+use crate::report::Report;
+use crate::report::formats::terminal::{self, Detail};
+use crate::report::formats::{self, Format, Goes};
 use crate::store::{self, Run};
 
 /// The width where standard output is no terminal.
@@ -21,34 +23,63 @@ const WIDTH: u16 = 80;
 pub struct Options {
     /// The run's folder
     run: PathBuf,
-    /// Write one HTML file that opens from disk, without network or scripts
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Write Markdown, to paste into an issue
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write one line for each trial and metric
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
-    /// Print the summary and all records as JSON instead of the table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    asked: Asked,
     /// Print every metric and the latencies
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     all: bool,
+}
+
+/// The formats that were asked for; the options are those of the table.
+struct Asked {
+    files: Vec<(&'static dyn Format, PathBuf)>,
+    output: Option<&'static dyn Format>,
+}
+
+impl Args for Asked {
+    fn augment_args(command: Command) -> Command {
+        formats::TABLE.iter().fold(command, |command, format| {
+            let arg = Arg::new(format.name()).long(format.name()).help(format.help());
+            command.arg(match format.goes() {
+                Goes::IntoFile => arg.value_name("FILE").value_parser(clap::value_parser!(PathBuf)),
+                Goes::ToOutput => arg.action(ArgAction::SetTrue).conflicts_with("all"),
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Asked::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Asked {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let file = |format: &&'static dyn Format| {
+            Some((*format, matches.get_one::<PathBuf>(format.name())?.clone()))
+        };
+        let goes = |goes| formats::TABLE.iter().filter(move |f| f.goes() == goes);
+        let output = goes(Goes::ToOutput).find(|f| matches.get_flag(f.name())).copied();
+        Ok(Asked { files: goes(Goes::IntoFile).filter_map(file).collect(), output })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Asked::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let run = store::read(&options.run)?;
     let report = Report::of(&run);
-    let wrote = write_files(options, &report, &run)?;
-    if options.json {
-        let mut text = Vec::new();
-        json::write(&report, &mut text)?;
-        print(&String::from_utf8(text)?)?;
-    } else if options.all || !wrote {
-        let detail = if options.all { Detail::Everything } else { Detail::Glance };
-        print(&terminal::text(&report, terminal_width(), detail))?;
+    let Asked { files, output } = &options.asked;
+    for (format, path) in files {
+        write_file(path, |to| format.write(&report, to))?;
+    }
+    let detail = if options.all { Detail::Everything } else { Detail::Glance };
+    match output {
+        Some(format) => print_format(*format, &report)?,
+        None if options.all || files.is_empty() => print(&terminal::text(&report, terminal_width(), detail))?,
+        None => {}
     }
     Ok(ExitCode::from(if run.damage.is_empty() { exit::OK } else { exit::DAMAGED }))
 }
@@ -57,34 +88,25 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
 pub fn after_run(run: &Run, as_json: bool) -> anyhow::Result<PathBuf> {
     let report = Report::of(run);
     let path = run.folder.join("report.html");
-    let page = html::page(&report)?;
+    let mut page = Vec::new();
+    formats::html::Html.write(&report, &mut page)?;
     std::fs::write(&path, page).map_err(|e| {
         let (path, folder) = (path.display(), run.folder.display());
         let try_this = format!("make room, then fsderby report {folder} --html FILE");
         Failure::missing(format!("could not write {path}: {e}\n  try: {try_this}"))
     })?;
-    let mut text = Vec::new();
     if as_json {
-        json::write(&report, &mut text)?;
+        print_format(&formats::json::Json, &report)?;
     } else {
-        text.extend(terminal::text(&report, terminal_width(), Detail::Glance).bytes());
+        print(&terminal::text(&report, terminal_width(), Detail::Glance))?;
     }
-    print(&String::from_utf8(text)?)?;
     Ok(path)
 }
 
-/// Whether any file was asked for.
-fn write_files(options: &Options, report: &Report<'_>, run: &Run) -> anyhow::Result<bool> {
-    if let Some(path) = &options.html {
-        write_file(path, |to| Ok(to.write_all(html::page(report)?.as_bytes())?))?;
-    }
-    if let Some(path) = &options.markdown {
-        write_file(path, |to| Ok(to.write_all(markdown::text(report).as_bytes())?))?;
-    }
-    if let Some(path) = &options.csv {
-        write_file(path, |to| csv::write(run, to))?;
-    }
-    Ok(options.html.is_some() || options.markdown.is_some() || options.csv.is_some())
+fn print_format(format: &dyn Format, report: &Report<'_>) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    format.write(report, &mut text)?;
+    print(&String::from_utf8(text)?)
 }
 
 fn write_file(

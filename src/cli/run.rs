@@ -375,7 +375,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::report::repeat;
+    use crate::report::build::repeat;
     use crate::runner::plan::Candidate;
 
     #[derive(Parser)]

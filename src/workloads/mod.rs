@@ -16,7 +16,6 @@ use crate::schema::units::{Bytes, Scale};
 
 pub mod coldread;
 pub mod postmark;
-pub mod published;
 mod rate;
 
 pub use fsderby_sys::shared::Progress;
@@ -48,8 +47,7 @@ pub trait Workload: Sync {
     fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String>;
 }
 
-/// A ready set of parameters: a TOML file with `story`, `source`, a `parameters` table and, where a paper printed figures for
-/// it, a `published` table.
+/// A ready set of parameters: a TOML file with `story`, `source` and a `parameters` table.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSet {
     pub name: &'static str,
@@ -151,9 +149,6 @@ pub struct SetFile {
     /// Where the parameters come from.
     pub source: String,
     pub parameters: Table,
-    /// What a paper printed for exactly these parameters.
-    #[serde(default)]
-    pub published: Option<published::Published>,
 }
 
 impl ParamSet {

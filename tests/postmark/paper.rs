@@ -7,12 +7,12 @@
 use std::convert::Infallible;
 
 use fsderby::dropins::postmark::report::{Counters, Report, Seconds};
+use fsderby::papers::{self, Table};
 use fsderby::workloads;
 use fsderby::workloads::postmark::drive::{self, Ended, Extent, Files};
 use fsderby::workloads::postmark::generator::{File, Generator};
 use fsderby::workloads::postmark::parameters::Parameters;
 use fsderby::workloads::postmark::rules::Rules;
-use fsderby::workloads::published::Published;
 
 /// In the order of the figures.
 const METRICS: [&str; 2] = ["read.throughput", "write.throughput"];
@@ -90,9 +90,9 @@ fn rules(set: &str) -> Rules {
     Parameters::parse(&set.file().parameters).expect("it parses").rules_for(0)
 }
 
-fn published(set: &str) -> Published {
-    let (_, set) = workloads::find(set).expect("the set is shipped");
-    set.file().published.expect("it has the paper's figures")
+fn published(set: &str) -> Table {
+    let tables = papers::find("djordjevic-2008").expect("the paper is shipped").tables;
+    tables.into_iter().find(|table| table.workload == set).expect("it has figures for this set")
 }
 
 fn count(rules: &Rules) -> Counters {

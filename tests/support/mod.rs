@@ -3,6 +3,7 @@
 
 pub mod desk;
 pub mod documents;
+pub mod imports;
 pub mod quiet;
 pub mod remains;
 pub mod scripted;

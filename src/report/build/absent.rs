@@ -1,0 +1,134 @@
+//! What does not count, and why: nothing is left out silently.
+
+use crate::report::view::absent::{Absent, Skips};
+use crate::report::view::workload::WorkloadSummary;
+use crate::schema::job::Purpose;
+use crate::store::Run;
+use crate::store::record::{Outcome, Record};
+
+/// What was skipped: once for each filesystem and reason, and those with the same reason together.
+pub fn skips(run: &Run, workloads: usize) -> Vec<Skips> {
+    let mut out: Vec<Skips> = Vec::new();
+    for mut one in skips_of_each(run) {
+        if one.workloads.len() == workloads {
+            one.workloads.clear();
+        }
+        match out.iter_mut().find(|s| s.reason == one.reason && s.workloads == one.workloads) {
+            Some(skips) => skips.filesystems.extend(one.filesystems),
+            None => out.push(one),
+        }
+    }
+    out
+}
+
+fn skips_of_each(run: &Run) -> Vec<Skips> {
+    let mut each: Vec<Skips> = Vec::new();
+    for record in run.current().into_iter().filter(|r| r.outcome == Outcome::Skipped) {
+        let (filesystem, workload) = (record.filesystem.clone(), record.workload.clone());
+        let reason = reason(record);
+        match each.iter_mut().find(|s| s.filesystems[0] == filesystem && s.reason == reason) {
+            Some(skips) if skips.workloads.contains(&workload) => {}
+            Some(skips) => skips.workloads.push(workload),
+            None => each.push(Skips { filesystems: vec![filesystem], workloads: vec![workload], reason }),
+        }
+    }
+    each
+}
+
+/// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`.
+pub fn reason(record: &Record) -> String {
+    let mut out = String::new();
+    for line in record.why().lines().map(str::trim) {
+        if !out.is_empty() {
+            out += if line.starts_with("try:") { " — " } else { " " };
+        }
+        out += line;
+    }
+    out
+}
+
+/// All trials that do not count, in the order of the records, and the filesystems that never had their turn.
+pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Vec<Absent> {
+    let current = run.current();
+    let mut out: Vec<Absent> = Vec::new();
+    for record in &run.records {
+        let superseded = !current.iter().any(|c| c.trial == record.trial && c.attempt == record.attempt);
+        let what = match record.outcome {
+            Outcome::Done if !superseded => continue,
+            Outcome::Skipped => continue,
+            Outcome::Done => "superseded",
+            other => other.name(),
+        };
+        let reason = match record.reason {
+            Some(_) => reason(record),
+            None => "a later attempt counts".to_owned(),
+        };
+        add(&mut out, record, what, reason, superseded);
+    }
+    for workload in workloads.iter().map(|w| &w.label) {
+        let untried =
+            |label: &&String| !run.records.iter().any(|r| r.workload == *workload && r.filesystem == **label);
+        for filesystem in filesystems.iter().filter(untried) {
+            let reason = "the run ended before its turn".to_owned();
+            let (workload, filesystem) = (workload.clone(), filesystem.clone());
+            out.push(Absent { workload, filesystem, what: "not run", reason, trials: Vec::new() });
+        }
+    }
+    out
+}
+
+fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: String, superseded: bool) {
+    let mut trial = match record.purpose {
+        Purpose::Integrity => "integrity check".to_owned(),
+        Purpose::Measure => format!("round {}", record.round),
+    };
+    if superseded {
+        trial += &format!(", attempt {}: repeated", record.attempt);
+    }
+    let same = |a: &&mut Absent| {
+        a.workload == record.workload
+            && a.filesystem == record.filesystem
+            && a.what == what
+            && a.reason == reason
+    };
+    match out.iter_mut().find(same) {
+        Some(absent) => absent.trials.push(trial),
+        None => out.push(Absent {
+            workload: record.workload.clone(),
+            filesystem: record.filesystem.clone(),
+            what,
+            reason,
+            trials: vec![trial],
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples;
+
+    fn said(run: &Run) -> Vec<String> {
+        skips(run, 2).iter().map(|s| format!("{}: {}", s.who(), s.reason)).collect()
+    }
+
+    #[test]
+    fn equal_reasons_stand_together_and_a_workload_is_named_only_where_others_were_done() {
+        let mut run = examples::example().run;
+        let why = "this kernel has no vfat\n  try: a kernel with the module vfat";
+        let skipped = examples::skipped(
+            &run.plan,
+            &[("alderfs", 0), ("alderfs", 1), ("birchfs", 0), ("birchfs", 1)],
+            why,
+        );
+        run.records.extend(skipped);
+        assert_eq!(
+            said(&run),
+            [
+                "birchfs-journal on letters-in-memory: this kernel has no birchfs-journal — try: --on vm",
+                "rowanfs on letters-in-memory: letters needs hard links, which rowanfs cannot make",
+                "alderfs, birchfs: this kernel has no vfat — try: a kernel with the module vfat",
+            ]
+        );
+    }
+}

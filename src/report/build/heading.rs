@@ -1,0 +1,321 @@
+//! What a report says first: what was compared, where, how often, and what may be concluded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{model, repeat, timeless, verdict};
+use crate::analysis::dataset::counted;
+use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::report::view::heading::{Heading, Next, Standing};
+use crate::report::view::number::{count, list};
+use crate::report::view::workload::WorkloadSummary;
+use crate::schema::job::Purpose;
+use crate::schema::setup::{Fidelity, ImageState};
+use crate::store::Run;
+use crate::store::record::{Outcome, Record};
+
+const MEDIANS: &str =
+    "Medians and ranges are given, with every single trial; findings come with the verdict.";
+const MEDIANS_BRIEF: &str = "Medians and ranges; findings come with the verdict.";
+
+/// Fewer complete rounds than this are a look, not a verdict.
+pub const ROUNDS_NEEDED: usize = 5;
+
+pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Heading {
+    let samples = verdict::samples(run);
+    let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
+    let progress = Progress {
+        complete: rounds.min(samples.unwrap_or(rounds)),
+        needed: if samples.is_some() { SAMPLES_NEEDED } else { ROUNDS_NEEDED },
+        is_modelled: samples.is_some(),
+        // Rounds that bring no new sample.
+        is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
+            || samples == Some(1) && rounds > 1,
+    };
+    let standing = match progress {
+        _ if counted(run).is_empty() => Standing::Nothing,
+        p if p.complete < p.needed => Standing::Look,
+        _ if verdict::is_verdict(workloads) => Standing::Verdict,
+        _ => Standing::Medians,
+    };
+    let next = (standing == Standing::Look && !progress.is_fixed).then(|| next(run, progress));
+    let findings = match standing {
+        Standing::Verdict => verdict::sentences(workloads, run.plan.margin),
+        _ => Vec::new(),
+    };
+    let mut sentences = findings.clone();
+    sentences.extend(timeless::of(run).map(|why| why.said));
+    sentences.extend([compared(run, filesystems, workloads), place(run), trials(run)]);
+    if progress.is_modelled {
+        sentences.push(model::LIMITS.to_owned());
+    }
+    sentences.extend(page_cache(workloads));
+    let conclusion = conclusion(standing, progress, next.as_ref());
+    let brief = match (standing, timeless::of(run)) {
+        (Standing::Verdict, _) => [findings, vec![terms(run)]].concat(),
+        (_, Some(why)) => {
+            vec![why.brief.to_owned() + &turns(run, filesystems), terms(run), briefly(standing, &conclusion)]
+        }
+        (Standing::Nothing, _) => vec![sentences[0].clone(), terms(run), conclusion.clone()],
+        _ => vec![turns(run, filesystems), terms(run), briefly(standing, &conclusion)],
+    };
+    if standing != Standing::Verdict {
+        sentences.push(conclusion);
+    }
+    Heading {
+        name: run.plan.name.clone(),
+        question: run.plan.analysis.trim().to_owned(),
+        standing,
+        title: title(standing, progress.is_modelled),
+        sentences,
+        brief,
+        next,
+        repeat: repeat::of(&run.plan, makes_filesystem(run)),
+    }
+}
+
+/// How far the run is from a verdict.
+#[derive(Clone, Copy)]
+struct Progress {
+    /// Rounds, or samples of a modelled disk.
+    complete: usize,
+    needed: usize,
+    is_modelled: bool,
+    is_fixed: bool,
+}
+
+fn briefly(standing: Standing, conclusion: &str) -> String {
+    if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.to_owned() }
+}
+
+fn title(standing: Standing, is_modelled: bool) -> &'static str {
+    match standing {
+        Standing::Nothing => "Nothing was measured",
+        Standing::Look if is_modelled => "A look at the model, not a verdict",
+        Standing::Look => "A look, not a verdict",
+        Standing::Verdict => "A verdict over samples of the disk model",
+        Standing::Medians => "Medians and ranges",
+    }
+}
+
+fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> String {
+    let did: BTreeSet<&str> = counted(run).iter().map(|r| r.filesystem.as_str()).collect();
+    let rounds = counted(run).iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
+    let works: Vec<String> = workloads.iter().map(|w| w.label.clone()).collect();
+    let of =
+        if did.len() == filesystems.len() { String::new() } else { format!(" of {}", filesystems.len()) };
+    if did.is_empty() {
+        let all = count(filesystems.len(), "filesystem");
+        return format!("{all} were to be given the same work ({}), and none could do it.", list(&works));
+    }
+    let verb = if did.len() == 1 { "filesystem was given" } else { "filesystems were given" };
+    format!(
+        "{}{of} {verb} the same work ({}) in {}; in each round they took their turns in a random order.",
+        did.len(),
+        list(&works),
+        count(rounds, "round"),
+    )
+}
+
+/// `8 of 16 filesystems, 6 rounds in random order; 96 trials count, 1 failed.`
+fn turns(run: &Run, filesystems: &[String]) -> String {
+    let counted = counted(run);
+    let did = counted.iter().map(|r| r.filesystem.as_str()).collect::<BTreeSet<&str>>().len();
+    let rounds = counted.iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
+    let of = if did == filesystems.len() { String::new() } else { format!("{did} of ") };
+    let all = count(filesystems.len(), "filesystem");
+    let verb = if counted.len() == 1 { "counts" } else { "count" };
+    let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
+    let trials = count(counted.len(), "trial");
+    format!("{of}{all}, {} in random order; {trials} {verb}{rest}.", count(rounds, "round"))
+}
+
+fn place(run: &Run) -> String {
+    let plan = &run.plan;
+    let memory = match plan.memory {
+        Some(memory) => format!("{memory} of memory for page cache and workload"),
+        None => format!("all of the machine's {} of memory", run.machine.memory),
+    };
+    let cold = if plan.cold { ", with empty caches at the start" } else { "" };
+    format!("{}, {memory}{cold}; {}.", site(run), machine(run))
+}
+
+/// `Testbed loop, 1 GiB (image: allocated), 64 MiB of memory; Linux 6.12 on Example 3000 (4 CPUs).`
+fn terms(run: &Run) -> String {
+    let plan = &run.plan;
+    let window = match (model::disk(run), makes_filesystem(run)) {
+        (Some(disk), _) => format!(", {disk}"),
+        (None, true) => format!(", {} (image: {})", plan.size, plan.image.name()),
+        (None, false) => String::new(),
+    };
+    let memory = plan.memory.unwrap_or(run.machine.memory);
+    let cold = if plan.cold { ", cold" } else { "" };
+    format!("Testbed {}{window}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
+}
+
+fn machine(run: &Run) -> String {
+    let machine = &run.machine;
+    if let Some(cpu) = model::cpu(run) {
+        return format!("Linux {} in virtual time on {cpu}", machine.kernel);
+    }
+    let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu };
+    format!("Linux {} on {cpu} ({})", machine.kernel, count(machine.cpus as usize, "CPU"))
+}
+
+fn makes_filesystem(run: &Run) -> bool {
+    !run.records.iter().any(|r| r.fidelity == Fidelity::Directory)
+}
+
+/// What each trial finds.
+fn site(run: &Run) -> String {
+    let plan = &run.plan;
+    if !makes_filesystem(run) {
+        return format!(
+            "Each trial gets a new folder on testbed {}, on the filesystem that is there",
+            plan.testbed
+        );
+    }
+    if let Some(disk) = model::disk(run) {
+        return format!("Each trial gets a filesystem freshly made on {disk}, testbed {}", plan.testbed);
+    }
+    let image = match plan.image {
+        ImageState::Sparse => "sparse",
+        ImageState::Allocated => "allocated",
+        ImageState::Written => "written once",
+    };
+    let (size, testbed) = (plan.size, &plan.testbed);
+    format!(
+        "Each trial gets a filesystem freshly made in a volume of {size} on testbed {testbed} (image: {image})"
+    )
+}
+
+fn trials(run: &Run) -> String {
+    let n = counted(run).len();
+    let verb = if n == 1 { "counts" } else { "count" };
+    match uncounted(run).as_slice() {
+        [] => format!("{} {verb}; none failed, none was void.", count(n, "trial")),
+        rest => format!(
+            "{} {verb}; not counted and listed with their reasons: {}.",
+            count(n, "trial"),
+            list(rest)
+        ),
+    }
+}
+
+/// `1 failed`, `2 repeated`; integrity checks and what was skipped are no trials of a round.
+fn uncounted(run: &Run) -> Vec<String> {
+    let current: Vec<&Record> = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure).collect();
+    let with = |outcome: Outcome| current.iter().filter(|r| r.outcome == outcome).count();
+    let mut rest = Vec::new();
+    for outcome in [Outcome::Failed, Outcome::Void] {
+        if with(outcome) > 0 {
+            rest.push(format!("{} {}", with(outcome), outcome.name()));
+        }
+    }
+    let measured = run.records.iter().filter(|r| r.purpose == Purpose::Measure).count();
+    let repeated = measured - current.len();
+    if repeated > 0 {
+        rest.push(format!("{repeated} repeated"));
+    }
+    rest
+}
+
+fn page_cache(workloads: &[WorkloadSummary]) -> Vec<String> {
+    let marked = workloads.iter().filter(|w| !w.page_cache.is_empty());
+    marked.map(|w| format!("{} is about page cache and CPU: {}.", w.label, w.page_cache)).collect()
+}
+
+fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> String {
+    match (standing, next) {
+        (Standing::Nothing, _) => {
+            "No trial counts, so nothing can be said; the reasons are listed.".to_owned()
+        }
+        (Standing::Look, Some(next)) => {
+            let time = next.minutes.map(|m| format!(" in about {}", count(m as usize, "minute")));
+            format!("{} The missing ones come{} with this command:", look(progress), time.unwrap_or_default())
+        }
+        (Standing::Look, None) => look(progress),
+        _ => MEDIANS.to_owned(),
+    }
+}
+
+fn look(progress: Progress) -> String {
+    let complete = progress.complete;
+    if progress.is_modelled {
+        return verdict::look(complete, progress.is_fixed);
+    }
+    format!(
+        "This is a look, not a verdict: {} of the {ROUNDS_NEEDED} that a verdict needs {} complete.",
+        count(complete, "round"),
+        if complete == 1 { "is" } else { "are" },
+    )
+}
+
+fn next(run: &Run, progress: Progress) -> Next {
+    let folder = repeat::quoted(&run.folder.to_string_lossy());
+    let missing = progress.needed - progress.complete;
+    // A round in which a trial failed is over and stays incomplete.
+    let rounds = progress.needed + rounds_over(run).saturating_sub(progress.complete);
+    let command = format!("fsderby run --resume {folder} --rounds {rounds}");
+    Next { command, minutes: minutes_for(run, missing) }
+}
+
+/// Rounds with as many trials as any other has, whatever came of them: an interrupted one is not over.
+fn rounds_over(run: &Run) -> usize {
+    let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
+    let current = run.current().into_iter().filter(|r| r.purpose == Purpose::Measure);
+    current.for_each(|r| *trials.entry(r.round).or_default() += 1);
+    let most = trials.values().max().copied().unwrap_or(0);
+    trials.values().filter(|n| **n == most).count()
+}
+
+/// From the host's time of the rounds so far, over all workloads; rounded up.
+fn minutes_for(run: &Run, rounds: usize) -> Option<u64> {
+    let measured =
+        || run.records.iter().filter(|r| r.purpose == Purpose::Measure && r.outcome != Outcome::Skipped);
+    let so_far = measured().map(|r| r.round).collect::<BTreeSet<u32>>().len() as u64;
+    let host_ns: u64 = measured().map(|r| r.circumstances.host_ns).sum();
+    if so_far == 0 || host_ns == 0 {
+        return None;
+    }
+    Some((host_ns / so_far * rounds as u64).div_ceil(60_000_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::dataset::Dataset;
+    use crate::report::examples;
+
+    fn complete(run: &Run, work: &str) -> Option<usize> {
+        let dataset = Dataset::of(run);
+        dataset.workloads.iter().find(|w| w.label == work).map(|w| w.complete_rounds())
+    }
+
+    #[test]
+    fn a_failed_trial_leaves_its_round_incomplete_and_a_repeated_one_does_not() {
+        let example = examples::example();
+        assert_eq!(complete(&example.run, examples::WORKS[0]), Some(5));
+    }
+
+    #[test]
+    fn a_filesystem_that_never_did_the_work_leaves_no_round_incomplete() {
+        let example = examples::example();
+        assert_eq!(complete(&example.run, examples::WORKS[1]), Some(6));
+    }
+
+    #[test]
+    fn a_round_that_stays_incomplete_is_made_up_for_by_another() {
+        let rounds = |n| examples::rounds(n).report().summary.heading.next.map(|next| next.command);
+        // A trial of the third round fails.
+        assert!(rounds(4).is_some_and(|command| command.ends_with("--rounds 6")));
+        assert!(rounds(2).is_some_and(|command| command.ends_with("--rounds 5")));
+    }
+
+    #[test]
+    fn the_missing_rounds_are_priced_by_those_that_were_made() {
+        let example = examples::rounds(2);
+        // 14 trials a round, 31 s each, and three rounds missing: 1302 s.
+        assert_eq!(minutes_for(&example.run, 3), Some(22));
+        assert_eq!(minutes_for(&examples::all_skipped().run, 5), None);
+    }
+}

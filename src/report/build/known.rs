@@ -1,0 +1,11 @@
+//! What the view looks up by a name that stands in a record; tests bring their own.
+
+use crate::declared::Declared;
+use crate::filesystems::Filesystem;
+
+#[derive(Clone, Copy)]
+pub struct Known {
+    pub kind: fn(&str) -> Option<&'static dyn Filesystem>,
+    /// What a workload's records may hold.
+    pub metrics: fn(engine: &str) -> Vec<&'static Declared>,
+}

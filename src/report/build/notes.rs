@@ -1,0 +1,82 @@
+//! What must be said beside a workload's figures: validity checks that hold only in part, and what was measured of the page cache.
+
+use super::validity;
+use crate::analysis::dataset::{Cell, Work};
+use crate::report::view::entry::Entry;
+use crate::report::view::validity::ValidityLine;
+use crate::report::view::workload::Label;
+use crate::schema::units::Bytes;
+use crate::schema::work::Amount;
+use crate::store::Run;
+use crate::store::record::{Held, Outcome, Record};
+
+pub struct Notes {
+    /// Why all of it is about the page cache and the CPU; empty where it is about the disk.
+    pub page_cache: String,
+    pub labels: Vec<Label>,
+}
+
+pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, memory: Bytes) -> Notes {
+    let device = device_cells(work);
+    let mut labels = check_labels(run, &work.label, filesystems);
+    labels.extend(device.iter().filter_map(device_label));
+    Notes { page_cache: everything_in_memory(amount, memory, &work.counted, device), labels }
+}
+
+/// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
+/// the device after a cold start.
+fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
+    let is_cold = |r: &&Record| r.validity.iter().any(|c| c.name == "cold start" && c.held == Held::Yes);
+    if counted.iter().all(is_cold) {
+        return String::new();
+    }
+    let little =
+        |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
+    if amount.bytes_peak > 0 && amount.bytes_peak <= memory.0 {
+        let peak = Bytes(amount.bytes_peak);
+        let fits = format!("at most {peak} of files live at one time and fit into {memory} of memory");
+        let all_written = counted.iter().all(|r| !little(r));
+        let but = if all_written { "; what was written reached the device all the same" } else { "" };
+        return fits + but;
+    }
+    if counted.iter().all(little) {
+        return "less than half of the written bytes reached the device on every filesystem".to_owned();
+    }
+    String::new()
+}
+
+/// What reached the device of what was written.
+fn device_cells<'w>(work: &'w Work<'_>) -> &'w [Cell] {
+    let ratio = work.series.iter().find(|s| s.name == "device.written_ratio");
+    ratio.map(|s| s.cells.as_slice()).unwrap_or_default()
+}
+
+/// In some trial under half of what the work wrote reached the device by the end of the sync.
+fn device_label(cell: &Cell) -> Option<Label> {
+    let little = cell.values.iter().filter(|v| v.value < 0.5).count();
+    let median = cell.median.filter(|_| little > 0)? * 100.0;
+    let text = match cell.n {
+        n if n == little => format!("{median:.0} %"),
+        n => format!("{median:.0} %, under half in {little} of {n} trials"),
+    };
+    Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
+}
+
+/// Validity checks that do not void a trial but must be said with its figures, integrity checks included. What the check `device`
+/// has to say, the ratio says better.
+fn check_labels(run: &Run, workload: &str, filesystems: &[Entry]) -> Vec<Label> {
+    let mine = |r: &&Record| r.workload == workload && r.outcome == Outcome::Done;
+    let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();
+    let lines = validity::lines(&records);
+    let of = |Entry { label: filesystem, .. }: &Entry| {
+        let notable = lines.iter().filter(|l| l.is_label() && l.name != "device");
+        let mine = notable.filter(|l| l.filesystems.contains(filesystem));
+        let label = |line| Label {
+            filesystem: filesystem.clone(),
+            text: ValidityLine::said(line),
+            page_cache: false,
+        };
+        mine.map(label).collect::<Vec<Label>>()
+    };
+    filesystems.iter().flat_map(of).collect()
+}

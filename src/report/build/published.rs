@@ -1,0 +1,219 @@
+//! A paper's figures beside the run's own, where a workload has exactly the parameters that the paper's figures belong to.
+//!
+//! What is set beside each other is the paper's figure and the median here, by kind; a filesystem with mkfs or mount options of
+//! its own is another than the paper's. Absolute speeds differ with the disk, so the order of the filesystems is told too.
+
+use super::{model, timeless};
+use crate::analysis::ensemble::sampled;
+use crate::declared::{self, Declared};
+use crate::papers::{self, Paper, Table, factor};
+use crate::report::view::entry::Entry;
+use crate::report::view::number::{count, list};
+use crate::report::view::published::{Beside, Figure, Line};
+use crate::report::view::row::{Cell, Row};
+use crate::schema::job::WorkSpec;
+use crate::schema::units::Percent;
+use crate::store::Run;
+
+/// `None` where no paper has figures for these parameters, or none for any filesystem that took part.
+pub fn of(
+    run: &Run,
+    spec: &WorkSpec,
+    rows: &[&Row],
+    compared: &[Entry],
+    declared: &[&'static Declared],
+) -> Option<Beside> {
+    // Work that is cut short is not the paper's.
+    let (paper, table) =
+        papers::of_work(&spec.engine, &spec.parameters).filter(|_| run.plan.power_cut.is_none())?;
+    let lines = lines(&table, rows, compared)?;
+    let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
+    let title = |metric: &String| match declared::find(declared, metric) {
+        Some(declared) => declared.heading().to_owned(),
+        None => metric.clone(),
+    };
+    let titles: Vec<String> = table.metrics.iter().map(title).collect();
+    let mut sentences = Vec::new();
+    if is_measured {
+        sentences.extend(order(&titles, &lines, run.plan.margin));
+    } else {
+        let why = timeless::of(run).map(|why| why.brief.trim_end());
+        sentences.push(format!("No figure of this run stands here. {}", why.unwrap_or("No trial counts.")));
+    }
+    sentences.push(place(run, &paper));
+    Some(Beside { paper, table, titles, lines, is_measured, sentences })
+}
+
+fn lines(table: &Table, rows: &[&Row], compared: &[Entry]) -> Option<Vec<Line>> {
+    let is_plain = |e: &&Entry| e.is_plain && table.figures.contains_key(&e.kind);
+    let here: Vec<&Entry> = compared.iter().filter(is_plain).collect();
+    let absent = table.figures.keys().filter(|kind| !here.iter().any(|e| e.kind == **kind));
+    let both = here.iter().map(|e| (&e.label, &e.kind));
+    let line = |(label, kind): (&String, &String)| {
+        let figures = table.metrics.iter().zip(&table.figures[kind]);
+        let cell = |metric: &str| cell(rows, metric, label);
+        let figures = figures.map(|(metric, figure)| beside(*figure, cell(metric), &table.unit));
+        Line { filesystem: label.clone(), kind: kind.clone(), figures: figures.collect() }
+    };
+    (!here.is_empty()).then(|| both.chain(absent.map(|kind| (kind, kind))).map(line).collect())
+}
+
+fn cell<'r>(rows: &[&'r Row], metric: &str, label: &str) -> Option<(&'r str, &'r Cell)> {
+    let row = rows.iter().find(|r| r.name == metric && r.dimensions.is_empty() && !r.once)?;
+    Some((&row.unit, row.cells.iter().find(|c| c.filesystem == label)?))
+}
+
+fn beside(published: f64, cell: Option<(&str, &Cell)>, unit: &str) -> Figure {
+    let here = cell.and_then(|(from, cell)| Some(cell.median? * factor(from, unit)?));
+    Figure { published, here, ratio: here.map(|h| h / published), n: cell.map_or(0, |(_, c)| c.n) }
+}
+
+/// For each metric, and once where all metrics say the same.
+fn order(titles: &[String], lines: &[Line], margin: Percent) -> Vec<String> {
+    let metrics = titles.iter().enumerate();
+    let orders: Vec<(&String, String)> =
+        metrics.map(|(at, title)| (title, order_of(lines, at, margin))).collect();
+    let Some((_, first)) = orders.first() else { return Vec::new() };
+    if orders.iter().all(|(_, order)| order == first) {
+        return vec![sentence(&list(titles), first)];
+    }
+    orders.iter().map(|(metric, order)| sentence(metric, order)).collect()
+}
+
+/// `Read and write: the order …`
+fn sentence(metrics: &str, order: &str) -> String {
+    let (first, rest) = metrics.split_at(metrics.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}: {order}", first.to_uppercase())
+}
+
+fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
+    let figures = lines.iter().filter_map(|l| {
+        let Figure { published, here, .. } = l.figures[metric];
+        Some((l.filesystem.as_str(), published, here?))
+    });
+    let figures: Vec<(&str, f64, f64)> = figures.collect();
+    let ahead = |(at, a): (usize, _)| figures[at + 1..].iter().map(move |b| (a, b));
+    // Two labels of one kind have no order in the paper.
+    let pairs: Vec<_> = figures.iter().enumerate().flat_map(ahead).filter(|(a, b)| a.1 != b.1).collect();
+    let is_small = |x: f64, y: f64| x.max(y) / x.min(y) <= 1.0 + margin.0 / 100.0;
+    let changed = pairs.iter().filter(|(a, b)| (a.1 - b.1) * (a.2 - b.2) < 0.0);
+    let said = |(a, b): &(&(&str, f64, f64), &(&str, f64, f64))| {
+        let near = match (is_small(a.1, b.1), is_small(a.2, b.2)) {
+            (true, true) => format!(" (within {margin} in both)"),
+            (true, false) => format!(" (within {margin} there)"),
+            (false, true) => format!(" (within {margin} here)"),
+            (false, false) => String::new(),
+        };
+        let [above, below] = if a.1 > b.1 { [a.0, b.0] } else { [b.0, a.0] };
+        format!("{above} is above {below}{near}")
+    };
+    let changed: Vec<String> = changed.map(said).collect();
+    match (pairs.len(), changed.len()) {
+        (0, _) => "there are no two filesystems to put into an order.".to_owned(),
+        (n, 0) => format!("the order is that of the paper ({}).", count(n, "pair")),
+        (n, m) => {
+            let changed = changed.join("; ");
+            format!(
+                "the order is not the paper's; {m} of {} changed places. In the paper {changed}.",
+                count(n, "pair")
+            )
+        }
+    }
+}
+
+/// `There: a partition on a Disk; a processor. Here: testbed loop, disk sda. The disk here is another one.`
+fn place(run: &Run, paper: &Paper) -> String {
+    let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
+    let is_model = modelled.is_some() && modelled == paper.model;
+    let other = if is_model { "is a model of the one there" } else { "is another one" };
+    let machine = &run.machine.disk;
+    let here = model::disk(run)
+        .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());
+    let (disk, rest, testbed) = (&paper.disk, &paper.machine, &run.plan.testbed);
+    format!("There: {disk}; {rest}. Here: testbed {testbed}, {here}. The disk here {other}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::{self, Example, published as example};
+    use crate::runner::power_cut::PowerCut;
+    use crate::schema::setup::Fidelity;
+
+    fn beside(example: &Example) -> Option<Beside> {
+        example.report().summary.workloads[0].published.clone()
+    }
+
+    fn line(label: &str, figures: [f64; 2]) -> Line {
+        let [published, here] = figures;
+        let figures = vec![Figure { published, here: Some(here), ratio: Some(here / published), n: 5 }];
+        Line { filesystem: label.into(), kind: label.into(), figures }
+    }
+
+    #[test]
+    fn a_kind_counts_under_any_label_and_by_conversion_but_not_with_options() {
+        let beside = beside(&example::on_loop()).expect("it is the paper's work");
+        let lines: Vec<&str> = beside.lines.iter().map(|l| l.filesystem.as_str()).collect();
+        let absent = beside.table.figures.keys().find(|k| lines.contains(&k.as_str())).map(String::as_str);
+        assert_eq!(lines[..4], ["alderfs", "birchfs", "birchfs-journal", "cedarfs"]);
+        assert_eq!((lines.len(), absent), (5, Some(lines[4])));
+        assert!(beside.lines[4].figures.iter().all(|f| f.here.is_none()));
+    }
+
+    #[test]
+    fn ours_is_the_median_in_the_papers_unit() {
+        let example = example::on_loop();
+        let summary = example.report().summary;
+        let row = summary.workloads[0].rows().find(|r| r.name == "read.throughput").expect("it was measured");
+        let figure = &beside(&example).expect("it is the paper's work").lines[0].figures[0];
+        let median = row.cells[0].median.expect("it was measured");
+        assert_eq!((figure.here, figure.n), (Some(median * 1024.0), 6));
+        assert_eq!(figure.ratio, Some(median * 1024.0 / figure.published));
+    }
+
+    #[test]
+    fn the_order_is_told_and_what_the_margin_makes_of_it() {
+        let lines = [line("a", [3.0, 30.0]), line("b", [3.05, 20.0]), line("c", [9.0, 40.0])];
+        let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
+        assert_eq!(
+            order(&lines),
+            "the order is not the paper's; 1 of 3 pairs changed places. In the paper b is above a (within 3% there)."
+        );
+        assert_eq!(order(&lines[1..]), "the order is that of the paper (1 pair).");
+        let twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
+        assert_eq!(order(&twice), "there are no two filesystems to put into an order.");
+    }
+
+    #[test]
+    fn other_parameters_and_work_cut_short_are_not_the_papers() {
+        let mut changed = example::on_loop();
+        changed.run.plan.workloads[0].work.parameters.insert("number".into(), 17.into());
+        assert!(beside(&changed).is_none());
+        let mut cut = example::on_loop();
+        cut.run.plan.power_cut = Some(PowerCut::Operation(700));
+        assert!(beside(&cut).is_none());
+        assert!(beside(&examples::example()).is_none());
+    }
+
+    #[test]
+    fn a_model_of_the_papers_disk_is_told_from_another_disk() {
+        let said = |example: &Example| beside(example).expect("it is the paper's work").sentences.join(" ");
+        let model = said(&example::on_model());
+        assert!(model.ends_with("The disk here is a model of the one there."), "{model}");
+        let other = said(&example::on_loop());
+        assert!(other.ends_with("testbed loop, disk sda Example Disk 7200. The disk here is another one."));
+    }
+
+    #[test]
+    fn where_times_do_not_count_no_figure_of_ours_is_shown_and_the_reason_is() {
+        let mut example = example::on_model();
+        example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
+        let beside = beside(&example).expect("it is the paper's work");
+        assert!(
+            beside.sentences[0]
+                .starts_with("No figure of this run stands here. The modelled disk is floor-bound")
+        );
+        assert!(beside.shown().columns.iter().all(|c| c.what == "published"));
+        assert!(!beside.caption().contains("here"));
+    }
+}

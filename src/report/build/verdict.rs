@@ -1,0 +1,195 @@
+//! What the verdict over an ensemble of modelled disks says in sentences.
+
+use crate::analysis::dataset::counted;
+use crate::analysis::ensemble::{self, AGREEMENT, Finding, Pair, SAMPLES_NEEDED, sampled};
+use crate::report::view::number::{count, list};
+use crate::report::view::row::Row;
+use crate::report::view::standings::{judged, standings};
+use crate::report::view::workload::WorkloadSummary;
+use crate::schema::units::Percent;
+use crate::store::Run;
+
+/// How many samples the workload that has the fewest complete ones was done in; `None` where no disk was modelled.
+pub fn samples(run: &Run) -> Option<usize> {
+    run.records.iter().find_map(sampled)?;
+    Some(ensemble::samples(&counted(run)))
+}
+
+/// Whether the findings are findings, and not a look at a few samples.
+pub fn is_verdict(workloads: &[WorkloadSummary]) -> bool {
+    let mut pairs = workloads.iter().flat_map(|w| &w.ensemble).peekable();
+    pairs.peek().is_some() && pairs.all(|pair| pair.finding != Finding::Look)
+}
+
+/// The verdict in three sentences.
+pub fn sentences(workloads: &[WorkloadSummary], margin: Percent) -> Vec<String> {
+    let pairs: Vec<&Pair> = workloads.iter().flat_map(|w| &w.ensemble).collect();
+    let n = |finding: &[Finding]| pairs.iter().filter(|p| finding.contains(&p.finding)).count();
+    let robust = n(&[Finding::ABetter, Finding::BBetter]);
+    let (alike, open) = (n(&[Finding::Equivalent]), n(&[Finding::DependsOnModel]));
+    let samples = pairs.iter().map(|p| p.samples).min().unwrap_or(0);
+    let second = format!(
+        "Of {}, {robust} {} by more than {margin} to the same side in at least {:.0} % of {samples} samples of disk, position and CPU, {alike} {} \
+         equivalent, and of {open} one cannot tell: {} on the model.",
+        count(pairs.len(), "comparison"),
+        if robust == 1 { "differs" } else { "differ" },
+        AGREEMENT * 100.0,
+        if alike == 1 { "is" } else { "are" },
+        if open == 1 { "it depends" } else { "they depend" },
+    );
+    vec![best(workloads), second, decides(&pairs)]
+}
+
+/// Who is better than all others, at which work.
+fn best(workloads: &[WorkloadSummary]) -> String {
+    let mut winners = Vec::new();
+    let mut none = Vec::new();
+    let of = |work| judged(work).into_iter().map(move |row: &Row| (work, row));
+    for (work, row) in workloads.iter().flat_map(of) {
+        let standings = standings(work, row);
+        let about = format!("{} ({})", work.label, row.title);
+        match standings.iter().find(|s| s.better_than.len() + 1 == standings.len()) {
+            Some(winner) => winners.push(format!("{} at {about}", winner.filesystem)),
+            None => none.push(about),
+        }
+    }
+    let won = format!("Better than all others, robust to the disk model: {}", list(&winners));
+    let lost = format!("no filesystem is better than all others at {}", list(&none));
+    match (winners.is_empty(), none.is_empty()) {
+        (false, true) => format!("{won}."),
+        (false, false) => format!("{won}; {lost}."),
+        _ => format!("Robust to the disk model, {lost}."),
+    }
+}
+
+/// What the undecided pairs go with.
+fn decides(pairs: &[&Pair]) -> String {
+    let open: Vec<&&Pair> = pairs.iter().filter(|p| p.finding == Finding::DependsOnModel).collect();
+    let mut first: Vec<(&'static str, usize)> = Vec::new();
+    for title in open.iter().filter_map(|p| p.deciders.first()).map(|d| d.parameter.title()) {
+        match first.iter_mut().find(|(t, _)| *t == title) {
+            Some((_, n)) => *n += 1,
+            None => first.push((title, 1)),
+        }
+    }
+    first.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    match first.as_slice() {
+        [] if open.is_empty() => "No pair depends on what is not known about the disk.".to_owned(),
+        [] => "What decides them is none of the parameters that were varied.".to_owned(),
+        [(title, 1)] if open.len() == 1 => format!("Its ratio goes most with {title}."),
+        parts => {
+            let parts: Vec<String> =
+                parts.iter().map(|(title, n)| format!("{title} ({n} of {})", open.len())).collect();
+            format!("Their ratios go most with {}.", list(&parts))
+        }
+    }
+}
+
+/// Why so many samples are none, and what would give them.
+pub fn look(complete: usize, is_fixed: bool) -> String {
+    let them = format!(
+        "This is a look at the model, not a verdict: {} of the {SAMPLES_NEEDED} that a verdict needs {} complete.",
+        count(complete, "sample"),
+        if complete == 1 { "is" } else { "are" },
+    );
+    if is_fixed {
+        let why = "The samples are off, so every round has the same disk and no number of rounds makes a verdict; a run without samples=off does.";
+        return format!("{them} {why}");
+    }
+    them
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::cpu;
+    use super::*;
+    use crate::report::examples::model;
+    use crate::report::view::heading::Standing;
+    use crate::report::view::standings::{Standings, shown};
+    use crate::schema::setup::Fidelity;
+
+    #[test]
+    fn twelve_draws_give_a_verdict_in_three_sentences() {
+        let example = model::samples(12);
+        let summary = example.report().summary;
+        assert_eq!(summary.heading.standing, Standing::Verdict);
+        let said = &summary.heading.sentences;
+        assert_eq!(
+            said[0],
+            "Better than all others, robust to the disk model: cedarfs at letters-quick (transactions)."
+        );
+        assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
+        assert_eq!(said[2], "Its ratio goes most with the write cache.");
+        assert!(summary.heading.brief.len() == 4 && summary.heading.next.is_none());
+        let all = said.join(" ");
+        assert!(
+            all.contains("in virtual time on one modelled CPU of 500 million")
+                && all.contains("without caches or latency")
+        );
+        assert!(
+            !all.contains("image:") && !all.contains("Example 3000") && !all.contains("significant"),
+            "{all}"
+        );
+    }
+
+    #[test]
+    fn a_cpu_that_no_draw_could_double_is_said_to_be_one() {
+        let mut example = model::samples(12);
+        assert!(!cpu(&example.run).is_some_and(|said| said.contains("faster")));
+        for record in &mut example.run.records {
+            model::change(record, |m| m.mips = [1000, 500, 1000][m.sample.cpu as usize]);
+        }
+        let said = cpu(&example.run).expect("a CPU");
+        assert!(said.contains("1000 million") && said.contains("none faster"), "{said}");
+    }
+
+    #[test]
+    fn eleven_draws_are_a_look_with_the_command_that_brings_the_twelfth() {
+        let example = model::samples(11);
+        let heading = example.report().summary.heading;
+        assert_eq!(heading.title, "A look at the model, not a verdict");
+        let next = heading.next.expect("a command");
+        assert!(next.command.ends_with("--rounds 12"), "{}", next.command);
+    }
+
+    #[test]
+    fn rounds_without_draws_never_make_a_verdict() {
+        let mut example = model::samples(12);
+        let first = example.run.records[0].clone();
+        for record in &mut example.run.records {
+            (record.storage, record.volume) = (first.storage.clone(), first.volume);
+        }
+        let heading = example.report().summary.heading;
+        assert_eq!((heading.standing, heading.next), (Standing::Look, None));
+        assert!(heading.sentences.last().is_some_and(|s| s.contains("samples=off")));
+        let mut example = model::samples(1);
+        assert!(example.report().summary.heading.next.is_some());
+        example.run.records.iter_mut().for_each(|r| model::change(r, |m| m.ensemble = false));
+        assert_eq!(example.report().summary.heading.next, None, "after the first round, too");
+    }
+
+    #[test]
+    fn a_floor_bound_disk_ranks_nobody_by_time_and_says_why() {
+        let mut example = model::samples(12);
+        example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
+        let summary = example.report().summary;
+        assert!(summary.heading.sentences[0].starts_with("This disk is floor-bound"));
+        assert!(summary.workloads[0].ensemble.is_empty());
+        assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
+    }
+
+    #[test]
+    fn each_sees_the_pair_from_its_side() {
+        let example = model::samples(12);
+        let summary = example.report().summary;
+        let row = judged(&summary.workloads[0])[0];
+        let standings = standings(&summary.workloads[0], row);
+        let of = |label: &str| standings.iter().find(|s| s.filesystem == label).map(Standings::cells);
+        assert_eq!(of("rowanfs"), Some(["–", "–", "–"].map(str::to_owned)));
+        assert_eq!(of("birchfs"), Some(["rowanfs", "–", "alderfs"].map(str::to_owned)));
+        let shown = shown(&summary.workloads[0], row);
+        assert!(shown[0].is_open() && !shown[1].is_open());
+        assert_eq!(shown[0].deciders[0].title, "the write cache");
+        assert!(shown[0].deciders[0].levels.contains("write-through 1.2"), "{}", shown[0].deciders[0].levels);
+    }
+}

@@ -1,0 +1,114 @@
+//! The made-up run of [`super::example`] on a disk that is modelled: four filesystems, whose ratios depend on the sample or do
+//! not, with the requests of the first round beside their records.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use fsderby_diskmodel::{CachePolicy, Op, Sample};
+
+use super::Example;
+use crate::schema::event::Stepped;
+use crate::schema::job::StepName;
+use crate::schema::request::Served;
+use crate::schema::setup::Modelled;
+use crate::schema::setup::Named;
+use crate::schema::setup::{ClockKind, Fidelity};
+use crate::schema::units::{Bytes, GIB, MIB};
+use crate::store::record::{FileRef, Record};
+
+/// The run has them under these labels: one that is always better, one that is always worse, one that the first is like, and one
+/// that is better than some but for a write-through cache.
+const LABELS: [&str; 4] = ["cedarfs", "rowanfs", "alderfs", "birchfs"];
+
+/// So many samples, all on the first workload.
+pub fn samples(n: u32) -> Example {
+    let mut example = super::rounds(n);
+    let run = &mut example.run;
+    run.plan.testbed = "model:diamondmax-plus-8,offset=30g".into();
+    run.plan.candidates.retain(|e| LABELS.contains(&e.label.as_str()));
+    run.plan.workloads.truncate(1);
+    run.records
+        .retain(|r| LABELS.contains(&r.filesystem.as_str()) && r.workload == super::WORKS[0] && r.round > 0);
+    run.records.retain(|r| r.metrics.iter().any(|m| m.headline));
+    let folder = example.folder();
+    for record in &mut example.run.records {
+        on_model(record);
+        if record.round == 1 {
+            record.requests = Some(requests(&folder, record));
+        }
+    }
+    example
+}
+
+fn on_model(record: &mut Record) {
+    let sample = Sample::nth(7, record.round - 1);
+    record.testbed = "model:diamondmax-plus-8".into();
+    let (disk, mips) = ("diamondmax-plus-8".into(), [500, 250, 1000][sample.cpu as usize]);
+    let modelled = Modelled { disk, blake3: String::new(), mips, sample, ensemble: true, guest_seed: 7 };
+    record.storage = Named::new("disk", &modelled);
+    let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();
+    record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away));
+    (record.clock, record.fidelity) = (ClockKind::Virtual, Fidelity::Model);
+    record.work_window_ns = Some([10_000_000_000, 12_000_000_000]);
+    let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
+    record.steps.retain(|s| s.step != StepName::Work);
+    record.steps.extend([step(StepName::Work, 1_900_000_000), step(StepName::Sync, 100_000_000)]);
+    let counters = [
+        ("seek_ns", 700_000_000),
+        ("rotation_ns", 500_000_000),
+        ("transfer_ns", 200_000_000),
+        ("idle_ns", 600_000_000),
+        ("overhead_ns", 90_000_000),
+    ];
+    record.probes.insert("disk".into(), counters.map(|(name, ns)| (name.to_owned(), ns)).into());
+    let cpu = [("machine_user_ns", 200_000_000), ("machine_sys_ns", 300_000_000)];
+    record.probes.insert("cpu".into(), BTreeMap::from(cpu.map(|(name, ns)| (name.to_owned(), ns))));
+    let value = 100.0 * speed(record, sample);
+    record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = value);
+}
+
+/// Another disk, place or CPU than the record has.
+pub fn change(record: &mut Record, change: impl FnOnce(&mut Modelled)) {
+    let mut modelled = record.storage.settings().expect("a disk is modelled");
+    change(&mut modelled);
+    record.storage = Named::new("disk", &modelled);
+}
+
+fn speed(record: &Record, sample: Sample) -> f64 {
+    match (record.filesystem.as_str(), sample.cache) {
+        ("cedarfs", _) => 2.0,
+        ("rowanfs", _) => 0.5,
+        ("birchfs", CachePolicy::WriteThrough) => 0.8,
+        ("birchfs", _) => 1.3 + f64::from(sample.seek_permille) * 1e-4,
+        _ => 1.0 + f64::from(sample.seek_permille) * 1e-5,
+    }
+}
+
+/// A write every millisecond, a read each tenth, a flush each hundredth.
+fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
+    let first = 30 * GIB / 512;
+    let volume = record.volume.size.0 / 512;
+    let one = |n: u64| Served {
+        arrived_ns: 10_000_000_000 + n * 1_000_000,
+        done_ns: 10_000_500_000 + n * 1_000_000,
+        sector: first + (n * 65_537 * 8 + n / 2 * 8) % (volume - MIB),
+        sectors: 8,
+        op: match n {
+            n if n % 100 == 99 => Op::Flush,
+            n if n % 10 == 9 => Op::Read,
+            _ => Op::Write,
+        },
+        fua: false,
+        from_cache: true,
+        depth: (n % 5) as u8 + 1,
+        seek_ns: 0,
+        rotation_ns: 0,
+        transfer_ns: 0,
+        overhead_ns: 90_000,
+    };
+    let bytes: Vec<u8> = (0..2000).flat_map(|n| one(n).to_bytes()).collect();
+    let path = folder.join(format!("{}.bin", record.filesystem));
+    fs::write(&path, &bytes).expect("the folder takes files");
+    let blake3 = blake3::hash(&bytes).to_hex().to_string();
+    FileRef { path: path.to_string_lossy().into_owned(), blake3, what: "requests".into() }
+}

@@ -1,0 +1,42 @@
+//! The made-up run of [`super::example`] doing the work of a paper: four of its filesystems pass for kinds that the paper has, one
+//! more for such a kind with an option of its own.
+
+use super::Example;
+use crate::papers::{self, Table};
+use crate::report::examples::model;
+use crate::schema::job::WorkSpec;
+use crate::workloads;
+
+/// Its paper counts in smaller units than its metrics do.
+pub const SET: &str = "mail-2008-2";
+
+pub fn on_loop() -> Example {
+    published(super::example())
+}
+
+pub fn on_model() -> Example {
+    published(model::samples(12))
+}
+
+/// The first workload keeps its label, and the filesystems theirs.
+fn published(mut example: Example) -> Example {
+    let (engine, set) = workloads::find(SET).expect("the set is shipped");
+    let file = set.file();
+    let (_, Table { figures, .. }) =
+        papers::of_work(engine.name(), &file.parameters).expect("a paper did this work");
+    let kinds: Vec<String> = figures.into_keys().collect();
+    let work = WorkSpec { engine: engine.name().into(), parameters: file.parameters };
+    example.run.plan.workloads[0].work = work;
+    for candidate in &mut example.run.plan.candidates {
+        let place = match candidate.label.as_str() {
+            "alderfs" | "alderfs, no atime" => 0,
+            "birchfs" => 1,
+            "birchfs-journal" => 2,
+            "cedarfs" => 3,
+            _ => continue,
+        };
+        candidate.kind = kinds[place].clone();
+        candidate.variant.conversion = place == 3;
+    }
+    example
+}

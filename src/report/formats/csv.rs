@@ -1,0 +1,166 @@
+//! CSV for programs: one line per trial and metric, in long form, every attempt included.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use anyhow::Context;
+
+use super::{Format, Goes};
+use crate::analysis::dataset::{counted, dimensions};
+use crate::report::Report;
+use crate::schema::job::Purpose;
+use crate::schema::metric::{Better, Metric, Of};
+use crate::store::Run;
+use crate::store::record::Record;
+
+const COLUMNS: [&str; 21] = [
+    "run",
+    "trial",
+    "attempt",
+    "counts",
+    "purpose",
+    "round",
+    "order",
+    "workload",
+    "filesystem",
+    "kind",
+    "testbed",
+    "size_bytes",
+    "memory_bytes",
+    "outcome",
+    "reason",
+    "metric",
+    "dimensions",
+    "value",
+    "unit",
+    "of",
+    "better",
+];
+
+pub struct Csv;
+
+impl Format for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn help(&self) -> &'static str {
+        "Write one line for each trial and metric"
+    }
+
+    fn goes(&self) -> Goes {
+        Goes::IntoFile
+    }
+
+    fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
+        write(report.run, to)
+    }
+}
+
+/// `counts` is `yes` where the trial is in the statistics. A trial without metrics has one line with empty ones.
+fn write(run: &Run, to: impl Write) -> anyhow::Result<()> {
+    let counting: HashSet<(&str, u32)> = counted(run).iter().map(|r| (r.trial.as_str(), r.attempt)).collect();
+    let mut csv = ::csv::Writer::from_writer(to);
+    csv.write_record(COLUMNS).context("write the CSV")?;
+    for record in &run.records {
+        let counts = counting.contains(&(record.trial.as_str(), record.attempt));
+        let trial = trial(run, record, counts);
+        let metrics = record.metrics.iter().map(metric);
+        let none = record.metrics.is_empty().then(Default::default);
+        for metric in metrics.chain(none) {
+            csv.write_record(trial.iter().chain(&metric)).context("write the CSV")?;
+        }
+    }
+    csv.flush().context("write the CSV")
+}
+
+fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
+    [
+        run.plan.name.clone(),
+        record.trial.clone(),
+        record.attempt.to_string(),
+        if counts { "yes" } else { "no" }.to_owned(),
+        purpose(record.purpose).to_owned(),
+        record.round.to_string(),
+        record.order.to_string(),
+        record.workload.clone(),
+        record.filesystem.clone(),
+        record.kind.clone(),
+        record.testbed.clone(),
+        record.volume.size.0.to_string(),
+        record.memory.map(|m| m.0.to_string()).unwrap_or_default(),
+        record.outcome.name().to_owned(),
+        record.why(),
+    ]
+}
+
+fn metric(metric: &Metric) -> [String; 6] {
+    [
+        metric.name.clone(),
+        dimensions(metric),
+        metric.value.to_string(),
+        metric.unit.clone(),
+        of(metric.of).to_owned(),
+        better(metric.better).to_owned(),
+    ]
+}
+
+fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Measure => "measure",
+        Purpose::Integrity => "integrity",
+    }
+}
+
+fn of(of: Of) -> &'static str {
+    match of {
+        Of::Time => "time",
+        Of::Count => "count",
+        Of::Bytes => "bytes",
+        Of::Share => "share",
+    }
+}
+
+fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+        Better::Neither => "neither",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples;
+
+    fn text(run: &Run) -> String {
+        let mut to = Vec::new();
+        write(run, &mut to).expect("a buffer takes everything");
+        String::from_utf8(to).expect("CSV is text")
+    }
+
+    #[test]
+    fn every_trial_has_a_line_for_each_metric() {
+        let example = examples::example();
+        let text = text(&example.run);
+        let lines: usize = example.run.records.iter().map(|r| r.metrics.len().max(1)).sum();
+        assert_eq!(::csv::Reader::from_reader(text.as_bytes()).records().count(), lines);
+        let first_two: Vec<&str> = text.lines().filter(|l| l.contains("transactions.rate")).take(2).collect();
+        let without_result: Vec<&str> = text.lines().filter(|l| l.contains(",no,")).collect();
+        insta::assert_snapshot!(
+            [vec![text.lines().next().unwrap()], first_two, without_result].concat().join("\n")
+        );
+    }
+
+    #[test]
+    fn labels_with_commas_and_quotes_stay_one_field() {
+        let mut example = examples::example();
+        example.run.records[0].filesystem = "a, \"b\"\nc".into();
+        let text = text(&example.run);
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let first = reader.records().next().unwrap().unwrap();
+        assert_eq!(&first[8], "a, \"b\"\nc");
+        assert_eq!(first.len(), COLUMNS.len());
+    }
+}

@@ -1,0 +1,279 @@
+//! What a modelled disk did in one round: where its time went, and each filesystem's requests over time and place.
+
+mod picture;
+mod requests;
+mod time;
+
+use fsderby_diskmodel::{SHIPPED, Spec};
+
+use self::picture::Picture;
+use self::time::Spent;
+use super::chart::{self, Tick};
+use crate::analysis::dataset::counted;
+use crate::analysis::ensemble::sampled;
+use crate::report::view::number::{Scale, count, list, percent};
+use crate::report::view::workload::WorkloadSummary;
+use crate::store::Run;
+use crate::store::record::Record;
+
+/// Up to so many pictures are unfolded: two rows of them.
+const UNFOLDED: usize = 4;
+/// Less lateness than this share of the time explains nothing.
+const LATE: f64 = 0.02;
+
+/// The classes of the bars' parts, and what they are.
+pub const LEGEND: [(&str, &str); 8] = [
+    ("seek", "seeking"),
+    ("rotation", "waiting for the platter"),
+    ("transfer", "transferring"),
+    ("copy", "copying and erasing"),
+    ("idle", "mechanism idle"),
+    ("held", "a request in the disk"),
+    ("overhead", "commands"),
+    ("cpu", "CPU"),
+];
+
+/// The same of the pictures.
+pub const REQUESTS: [(&str, &str); 3] = [("write", "writes"), ("read", "reads"), ("flush", "flushes")];
+
+/// A workload's pictures, all of one round, so that all filesystems had the same disk.
+pub struct DiskUse {
+    /// `round 1, the disk as its file says`
+    pub round: String,
+    pub spent: Times,
+    pub pictures: Vec<Figure>,
+    pub unfolded: bool,
+}
+
+/// One stacked bar for each filesystem.
+pub struct Times {
+    pub unit: String,
+    pub ticks: Vec<Tick>,
+    pub rows: Vec<TimeRow>,
+    /// What the parts mean on this disk.
+    pub notes: Vec<String>,
+}
+
+pub struct TimeRow {
+    pub label: String,
+    /// Of the mechanism: look, left, width, words.
+    pub parts: Vec<Part>,
+    /// What went on beside it, a thin bar each.
+    pub beside: Vec<Part>,
+    pub value: String,
+    pub words: String,
+}
+
+pub struct Part {
+    pub class: &'static str,
+    pub left: String,
+    pub width: String,
+    pub words: String,
+}
+
+pub struct Figure {
+    pub label: String,
+    pub look: usize,
+    /// Or why there is none.
+    pub picture: Result<Picture, String>,
+}
+
+/// `None` where no disk was modelled. `looks` gives each filesystem its colour.
+pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> Option<DiskUse> {
+    let records = nominal(run, &work.label);
+    let modelled = sampled(records.first()?)?;
+    let round = records[0].round;
+    let sample = match round {
+        1 => "the disk as its file says",
+        _ => "another sample of the disk, as no earlier round has as many trials that count",
+    };
+    let figure = |record: &&Record| Figure {
+        label: record.filesystem.clone(),
+        look: looks(&record.filesystem),
+        picture: picture::of(run, record, modelled.offset),
+    };
+    let pictures: Vec<Figure> = records.iter().map(figure).collect();
+    let members = members(&modelled.disk);
+    let spent = records.iter().zip(&pictures).filter_map(|(record, figure)| {
+        let held_ns = figure.picture.as_ref().ok().and_then(|p| p.held_ns);
+        Some(Trial { record, spent: time::spent(record, members)?, held_ns: held_ns.map(|ns| ns as f64) })
+    });
+    Some(DiskUse {
+        round: format!("round {round}, {sample}"),
+        spent: times(&spent.collect::<Vec<Trial<'_>>>())?,
+        pictures,
+        unfolded: records.len() <= UNFOLDED,
+    })
+}
+
+/// The first round of those with the most trials that count; its trials in the order of the plan.
+fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
+    let all: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == workload).collect();
+    let n = |round: u32| all.iter().filter(|r| r.round == round).count();
+    let best = all.iter().map(|r| r.round).max_by_key(|round| (n(*round), std::cmp::Reverse(*round)));
+    let mut records: Vec<&Record> = all.into_iter().filter(|r| Some(r.round) == best).collect();
+    let place = |r: &&Record| run.plan.candidates.iter().position(|e| e.label == r.filesystem);
+    records.sort_by_key(place);
+    records
+}
+
+/// A trial's time by the disk's counters, and how long the disk held a request.
+struct Trial<'r> {
+    record: &'r Record,
+    spent: Spent,
+    held_ns: Option<f64>,
+}
+
+/// How many members or dies a shipped disk has; of any other kind, one.
+fn members(disk: &str) -> Option<u64> {
+    let (_, text) = SHIPPED.iter().find(|(name, _)| *name == disk)?;
+    let spec = Spec::parse(text).ok()?;
+    let value = spec.values().iter().find(|v| v.key == "members" || v.key == "dies");
+    Some(value.and_then(|v| v.value.parse().ok()).unwrap_or(1))
+}
+
+fn times(trials: &[Trial<'_>]) -> Option<Times> {
+    // Where no time is the disk's own, lengths must not rank: each bar is as long as the others.
+    let ranks = trials.iter().all(|t| t.record.fidelity.times_count());
+    let longest = trials.iter().map(|t| t.spent.wall_ns).fold(0.0, f64::max);
+    let (top, unit) = if ranks { (longest * 1.04 / 1e9, "s") } else { (100.0, "%") };
+    let scale = Scale::of(unit, [top]);
+    let row = |trial: &Trial<'_>| row(trial, if ranks { longest * 1.04 } else { trial.spent.wall_ns }, ranks);
+    (longest > 0.0).then(|| Times {
+        ticks: chart::ticks(top, &scale, 4),
+        rows: trials.iter().map(row).collect(),
+        notes: notes(trials, ranks),
+        unit: if ranks { scale.unit.clone() } else { "% of each one's own time".to_owned() },
+    })
+}
+
+fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
+    let Trial { record, spent, held_ns } = trial;
+    let label = &record.filesystem;
+    let seconds = |ns: f64| Scale::of("s", [spent.wall_ns / 1e9]).with_unit(ns / 1e9);
+    let say = |ns: f64| match ranks {
+        true => format!("{} ({:.0} %)", seconds(ns), 100.0 * ns / spent.wall_ns),
+        false => format!("{:.0} %", 100.0 * ns / spent.wall_ns),
+    };
+    let mut left_ns = 0.0;
+    let mut part = |class: &'static str, name: &str, ns: f64| {
+        let left = percent(left_ns / full_ns * 100.0);
+        left_ns += ns;
+        let width = percent(ns / full_ns * 100.0);
+        Part { class, left, width, words: format!("{label}: {name} {}", say(ns)) }
+    };
+    let parts = vec![
+        part("seek", "seeking", spent.seek_ns),
+        part("rotation", "waiting for the platter", spent.rotation_ns),
+        part("transfer", "transferring", spent.transfer_ns),
+        part("copy", "copying and erasing", spent.copy_ns),
+        part("idle", "the mechanism idle", spent.idle_ns),
+    ];
+    let beside = |class: &'static str, name: &str, ns: f64| Part {
+        class,
+        left: percent(0.0),
+        width: percent(ns.min(spent.wall_ns) / full_ns * 100.0),
+        words: format!("{label}: {name} {}", say(ns)),
+    };
+    let words: Vec<String> = parts.iter().map(|p| p.words.clone()).collect();
+    TimeRow {
+        label: label.to_owned(),
+        beside: [
+            held_ns.map(|ns| beside("held", "a request in the disk", ns)),
+            Some(beside("overhead", "commands", spent.overhead_ns)),
+            spent.cpu_ns.map(|ns| beside("cpu", "CPU", ns)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        value: if ranks { seconds(spent.wall_ns) } else { String::new() },
+        words: words.join("; "),
+        parts,
+    }
+}
+
+/// What must be known to read the bars, and on this disk only.
+fn notes(trials: &[Trial<'_>], ranks: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
+    if most > 1 {
+        notes.push(format!(
+            "This disk has {} that work at once, members or dies. Its counters add them up; here the sums are divided by {most}, so that the \
+             mechanism is what one of them did on average: while one is waited for, the others may be idle.",
+            count(most as usize, "part")
+        ));
+    }
+    if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
+        notes.push(
+            "It has no arm and no platter: transferring is reading and programming what was asked for, copying and erasing what the disk does to \
+             make room for it."
+                .to_owned(),
+        );
+    }
+    let late = |t: &Trial<'_>| {
+        let share = t.spent.late_ns / t.spent.wall_ns;
+        (share > LATE).then(|| format!("{} by {:.0} %", t.record.filesystem, 100.0 * share))
+    };
+    let late: Vec<String> = trials.iter().filter_map(late).collect();
+    if !late.is_empty() {
+        notes.push(format!(
+            "Answers reached the guest later than the model says, in all and of each one's time: {}. What nobody spent on the disk or the CPU              may be that.",
+            list(&late)
+        ));
+    }
+    if !ranks {
+        notes.push(
+            "No time is this disk's own here, so all bars are of one length and rank nobody.".to_owned(),
+        );
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::model;
+
+    fn used(run: &Run) -> DiskUse {
+        let summary = crate::report::Report::of(run).summary;
+        of(run, &summary.workloads[0], |_| 0).expect("the disk was modelled")
+    }
+
+    #[test]
+    fn every_filesystem_of_the_nominal_round_has_a_bar_and_a_picture() {
+        let example = model::samples(2);
+        let used = used(&example.run);
+        assert_eq!((used.round.as_str(), used.unfolded), ("round 1, the disk as its file says", true));
+        assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
+        let picture = used.pictures[0].picture.as_ref().expect("the requests are there");
+        assert_eq!(picture.counts, "1,800 writes, 180 reads, 20 flushes");
+        // 35 % of the longest, which ends 4 % before the chart does.
+        assert_eq!(used.spent.rows[0].parts[0].width, "33.65%");
+    }
+
+    #[test]
+    fn a_list_that_is_missing_or_altered_gives_a_sentence() {
+        let mut example = model::samples(1);
+        let files: Vec<String> =
+            example.run.records.iter().filter_map(|r| Some(r.requests.as_ref()?.path.clone())).collect();
+        std::fs::remove_file(&files[0]).unwrap();
+        std::fs::write(&files[1], "others").unwrap();
+        example.run.records[2].requests = None;
+        let said: Vec<String> =
+            used(&example.run).pictures.into_iter().filter_map(|p| p.picture.err()).collect();
+        let said = said.join(" ");
+        for why in ["No such file", "is not what was stored", "was not kept"] {
+            assert!(said.contains(why), "{said}");
+        }
+    }
+
+    #[test]
+    fn where_times_do_not_count_all_bars_are_of_one_length() {
+        let mut example = model::samples(1);
+        for record in &mut example.run.records {
+            record.fidelity = crate::store::record::Fidelity::FloorBound;
+        }
+        let used = used(&example.run);
+        assert!(used.spent.rows.iter().all(|row| row.value.is_empty() && row.parts[0].width == "35.00%"));
+    }
+}

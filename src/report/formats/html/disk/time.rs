@@ -1,0 +1,142 @@
+//! Where the time of the work and its sync went, by the disk's own counters.
+
+use crate::schema::job::StepName;
+use crate::store::record::Record;
+
+/// One trial's time in nanoseconds. The mechanism's four parts and its idleness fill the wall time; the controller and the CPU
+/// work beside it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spent {
+    /// Work and sync.
+    pub wall_ns: f64,
+    /// Members of an array, or dies: the counters are sums over them, and the parts are those sums divided by it.
+    pub at_once: u64,
+    pub seek_ns: f64,
+    pub rotation_ns: f64,
+    /// What was asked for: reading and writing.
+    pub transfer_ns: f64,
+    /// What nobody asked for: flash that copies and erases.
+    pub copy_ns: f64,
+    pub idle_ns: f64,
+    pub overhead_ns: f64,
+    /// Of the whole machine, the server of the modelled disk included.
+    pub cpu_ns: Option<f64>,
+    /// By how much answers came later than the model says, in all.
+    pub late_ns: f64,
+}
+
+/// `members` is how many work at once in this disk, where its file is known; else it is guessed from the counters. `None` where
+/// no disk was modelled, or the work did not end.
+pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
+    let counter = |name: &str| Some(record.probe("disk", name)? as f64);
+    let step = |step: StepName| record.step_ns(step).unwrap_or(0) as f64;
+    let wall_ns = record.step_ns(StepName::Work)? as f64 + step(StepName::Sync);
+    // Records of before it was counted have none.
+    let copy_ns = counter("copy_ns").unwrap_or(0.0);
+    let parts = [counter("seek_ns")?, counter("rotation_ns")?, counter("transfer_ns")? - copy_ns, copy_ns];
+    let busy: f64 = parts.iter().sum();
+    // The counters also run while the probes are opened and closed.
+    let watched = wall_ns + step(StepName::ProbesOn) + step(StepName::ProbesOff);
+    let guessed = ((busy + counter("idle_ns")?) / watched.max(1.0)).round().max(1.0);
+    let at_once = members.map_or(guessed, |n| n as f64);
+    // What was still going on before the work began may make a little more than there is.
+    let fits = (wall_ns / (busy / at_once).max(1.0)).min(1.0);
+    let [seek_ns, rotation_ns, transfer_ns, copy_ns] = parts.map(|part| part / at_once * fits);
+    let cpu = record.probe("cpu", "machine_user_ns").zip(record.probe("cpu", "machine_sys_ns"));
+    Some(Spent {
+        wall_ns,
+        at_once: at_once as u64,
+        seek_ns,
+        rotation_ns,
+        transfer_ns,
+        copy_ns,
+        idle_ns: (wall_ns - seek_ns - rotation_ns - transfer_ns - copy_ns).max(0.0),
+        overhead_ns: counter("overhead_ns")?,
+        late_ns: counter("late_ns").unwrap_or(0.0),
+        cpu_ns: cpu.map(|(user, sys)| (user + sys) as f64),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::report::examples;
+    use crate::schema::event::Stepped;
+
+    fn record(counters: &[(&str, u64)]) -> Record {
+        let mut record = examples::rounds(1).run.records.pop().expect("an example has records");
+        let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
+        record.steps =
+            vec![step(StepName::ProbesOn, 50), step(StepName::Work, 900), step(StepName::Sync, 100)];
+        let raw: BTreeMap<String, u64> =
+            counters.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect();
+        record.probes = BTreeMap::from([("disk".to_owned(), raw)]);
+        record
+    }
+
+    #[test]
+    fn a_single_mechanism_fills_the_wall_time() {
+        let one = [
+            ("seek_ns", 300),
+            ("rotation_ns", 200),
+            ("transfer_ns", 100),
+            ("idle_ns", 450),
+            ("overhead_ns", 70),
+        ];
+        let spent = spent(&record(&one), None).unwrap();
+        assert_eq!((spent.wall_ns, spent.at_once, spent.idle_ns), (1000.0, 1, 400.0));
+        assert_eq!((spent.seek_ns, spent.overhead_ns, spent.cpu_ns), (300.0, 70.0, None));
+    }
+
+    #[test]
+    fn copying_is_taken_out_of_the_transfer() {
+        let flash = [
+            ("seek_ns", 0),
+            ("rotation_ns", 0),
+            ("transfer_ns", 900),
+            ("copy_ns", 700),
+            ("idle_ns", 150),
+            ("overhead_ns", 0),
+        ];
+        let spent = spent(&record(&flash), Some(1)).unwrap();
+        assert_eq!((spent.transfer_ns, spent.copy_ns, spent.idle_ns), (200.0, 700.0, 100.0));
+    }
+
+    #[test]
+    fn sums_over_members_are_divided_by_them() {
+        // Four members watched for 1050: 4200 in all.
+        let four = [
+            ("seek_ns", 400),
+            ("rotation_ns", 0),
+            ("transfer_ns", 800),
+            ("idle_ns", 3000),
+            ("overhead_ns", 0),
+        ];
+        let spent = spent(&record(&four), None).unwrap();
+        assert_eq!(
+            (spent.at_once, spent.seek_ns, spent.transfer_ns, spent.idle_ns),
+            (4, 100.0, 200.0, 700.0)
+        );
+    }
+
+    #[test]
+    fn parts_never_exceed_the_whole() {
+        let more = [
+            ("seek_ns", 1050),
+            ("rotation_ns", 0),
+            ("transfer_ns", 0),
+            ("idle_ns", 0),
+            ("overhead_ns", 2000),
+        ];
+        let spent = spent(&record(&more), Some(1)).unwrap();
+        assert_eq!((spent.seek_ns, spent.idle_ns), (1000.0, 0.0));
+    }
+
+    #[test]
+    fn a_disk_that_is_not_modelled_says_nothing() {
+        let example = examples::rounds(1);
+        assert!(example.run.records.iter().all(|r| spent(r, None).is_none()));
+    }
+}

@@ -1,0 +1,468 @@
+//! The HTML report: one file that needs no network, no script and no program but a browser.
+//!
+//! The template is checked when fsderby is built, and it escapes every text. What is here turns the summary into the
+//! words and lengths that the template writes.
+
+mod bias;
+mod chart;
+mod disk;
+mod part;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::Context;
+use askama::Template;
+
+use self::chart::Bars;
+use self::disk::DiskUse;
+use self::part::Part;
+use super::{Format, Goes};
+use crate::analysis::dataset::dimensions;
+use crate::report::Report;
+use crate::report::build::{model, validity};
+use crate::report::view::Summary;
+use crate::report::view::heading::Standing;
+use crate::report::view::latency;
+use crate::report::view::number::{self, Scale};
+use crate::report::view::published::Beside;
+use crate::report::view::row::Row;
+use crate::report::view::standings::{self, PairShown, Standings};
+use crate::report::view::validity::ValidityChecks;
+use crate::report::view::workload::WorkloadSummary;
+use crate::schema::job::Purpose;
+use crate::schema::machine::{Disk, Machine, Tool};
+use crate::schema::metric::Metric;
+use crate::store::Run;
+use crate::store::record::{Outcome, Record};
+
+/// What decides more pairs stands in the table alone.
+const PAIRS_DRAWN: usize = 12;
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'r> {
+    run: &'r Run,
+    summary: &'r Summary,
+    processor: String,
+    disk: String,
+    /// Of the kinds that took part.
+    tools: Vec<&'r Tool>,
+    works: Vec<Work<'r>>,
+    abilities: Abilities,
+    validity: ValidityChecks,
+    trials: Vec<Trials>,
+    bias: &'static [&'static str],
+}
+
+/// A workload's part of the page.
+struct Work<'r> {
+    summary: &'r WorkloadSummary,
+    /// Where the contents lead: `work-1`.
+    anchor: String,
+    notes: Vec<String>,
+    headlines: Vec<Bars>,
+    parts: Vec<Part<'r>>,
+    latencies: Vec<Latencies>,
+    disk: Option<DiskUse>,
+    /// By metric; empty without a verdict over an ensemble.
+    findings: Vec<Findings<'r>>,
+    order: Vec<Round>,
+}
+
+/// What holds of one metric over an ensemble of modelled disks.
+struct Findings<'r> {
+    caption: String,
+    standings: Vec<Standings>,
+    pairs: Vec<PairShown<'r>>,
+}
+
+impl Findings<'_> {
+    /// What decides them is drawn.
+    fn open(&self) -> impl Iterator<Item = &PairShown<'_>> {
+        self.pairs.iter().filter(|p| p.is_open()).take(PAIRS_DRAWN)
+    }
+}
+
+struct Latencies {
+    title: String,
+    unit: &'static str,
+    /// Filesystem and its look, then how many, p50, p90, p99, p99.9 and the slowest.
+    rows: Vec<(String, usize, Vec<String>)>,
+}
+
+/// One round: who took which turn.
+struct Round {
+    round: u32,
+    turns: Vec<Turn>,
+}
+
+struct Turn {
+    label: String,
+    look: usize,
+    outcome: &'static str,
+}
+
+/// What the kinds can do: a line for each ability, a column for each kind.
+struct Abilities {
+    kinds: Vec<String>,
+    lines: Vec<(&'static str, Vec<Answer>)>,
+    sources: Vec<&'static str>,
+}
+
+struct Answer {
+    text: String,
+    source: &'static str,
+    footnote: usize,
+}
+
+/// Every trial of one workload, in the order in which they were made.
+struct Trials {
+    workload: String,
+    columns: Vec<String>,
+    lines: Vec<TrialLine>,
+}
+
+struct TrialLine {
+    round: String,
+    place: u32,
+    filesystem: String,
+    attempt: u32,
+    outcome: &'static str,
+    started: String,
+    load: String,
+    seed: u64,
+    values: Vec<String>,
+    reason: String,
+}
+
+pub struct Html;
+
+impl Format for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn help(&self) -> &'static str {
+        "Write one HTML file that opens from disk, without network or scripts"
+    }
+
+    fn goes(&self) -> Goes {
+        Goes::IntoFile
+    }
+
+    fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(to.write_all(page(report)?.as_bytes())?)
+    }
+}
+
+/// The whole page.
+pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
+    let Report { run, summary } = report;
+    let page = Page {
+        run,
+        summary,
+        disk: model::disk(run).unwrap_or_else(|| disk_in_words(&run.machine.disk)),
+        processor: model::cpu(run).unwrap_or_else(|| processor(&run.machine)),
+        tools: run
+            .machine
+            .tools
+            .iter()
+            .filter(|t| summary.filesystems.iter().any(|f| f.kind == t.kind))
+            .collect(),
+        works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
+        abilities: abilities(summary),
+        validity: validity::of(run, summary),
+        trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
+        bias: bias::BIAS,
+    };
+    page.render().context("render the page")
+}
+
+/// `sda Example Disk, 500 GiB, rotating, scheduler mq-deadline; images on cedarfs (rw,relatime)`
+fn disk_in_words(disk: &Disk) -> String {
+    let named = format!("{} {}", disk.name, disk.model);
+    let turns = if disk.rotational { "rotating" } else { "not rotating" };
+    // The kernel lists all that it has, with the one that is used in brackets.
+    let scheduler = disk.scheduler.split(['[', ']']).nth(1).unwrap_or(&disk.scheduler);
+    let images = format!("images on {} ({})", disk.fstype, disk.options.join(","));
+    format!("{}, {}, {turns}, scheduler {scheduler}; {images}", named.trim(), disk.size)
+}
+
+fn processor(machine: &Machine) -> String {
+    let under = match machine.hypervisor.as_str() {
+        "" => String::new(),
+        hypervisor => format!("; hypervisor: {hypervisor}"),
+    };
+    format!("{}, {} CPUs{under}", machine.cpu, machine.cpus)
+}
+
+impl Page<'_> {
+    fn look(&self, filesystem: &str) -> usize {
+        look(self.summary, filesystem)
+    }
+}
+
+fn look(summary: &Summary, filesystem: &str) -> usize {
+    summary.filesystems.iter().position(|f| f.label == filesystem).unwrap_or(0) % chart::LOOKS
+}
+
+fn work<'r>(run: &'r Run, summary: &'r Summary, work: &'r WorkloadSummary, at: usize) -> Work<'r> {
+    Work {
+        summary: work,
+        anchor: format!("work-{}", at + 1),
+        notes: work.notes(),
+        headlines: work.headlines().into_iter().filter_map(chart::bars).collect(),
+        parts: work.sections.iter().map(part::of).collect(),
+        latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
+        findings: findings(summary, work),
+        disk: disk::of(run, work, |label| look(summary, label)),
+        order: order(run, summary, work),
+    }
+}
+
+fn findings<'r>(summary: &Summary, work: &'r WorkloadSummary) -> Vec<Findings<'r>> {
+    if summary.heading.standing != Standing::Verdict {
+        return Vec::new();
+    }
+    let of = |row: &Row| Findings {
+        caption: standings::caption(row, summary.margin),
+        standings: standings::standings(work, row),
+        pairs: standings::shown(work, row),
+    };
+    standings::judged(work).into_iter().map(of).collect()
+}
+
+fn latencies(summary: &Summary, latency: &latency::Latency) -> Latencies {
+    let ns = latency.unit == "ns";
+    let divisor = if ns { 1000.0 } else { 1.0 };
+    let values = |row: &latency::Row| {
+        [row.p50, row.p90, row.p99, row.p999, row.max].map(|value| value as f64 / divisor)
+    };
+    let column = |at: usize| Scale::of("", latency.rows.iter().map(|row| values(row)[at]));
+    let scales: Vec<Scale> = (0..5).map(column).collect();
+    let row = |row: &latency::Row| {
+        let percentiles = values(row).into_iter().zip(&scales).map(|(value, scale)| scale.number(value));
+        let numbers = std::iter::once(number::grouped(&row.n.to_string())).chain(percentiles).collect();
+        (row.filesystem.clone(), look(summary, &row.filesystem), numbers)
+    };
+    Latencies {
+        title: latency.title(),
+        unit: if ns { "µs" } else { "" },
+        rows: latency.rows.iter().map(row).collect(),
+    }
+}
+
+fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> Vec<Round> {
+    let mut rounds: BTreeMap<u32, Vec<(u32, Turn)>> = BTreeMap::new();
+    for record in
+        run.current().into_iter().filter(|r| r.workload == work.label && r.purpose == Purpose::Measure)
+    {
+        let look = look(summary, &record.filesystem);
+        let turn = Turn { label: record.filesystem.clone(), look, outcome: record.outcome.name() };
+        rounds.entry(record.round).or_default().push((record.order, turn));
+    }
+    let round = |(round, mut turns): (u32, Vec<(u32, Turn)>)| {
+        turns.sort_by_key(|(place, _)| *place);
+        Round { round, turns: turns.into_iter().map(|(_, turn)| turn).collect() }
+    };
+    rounds.into_iter().map(round).collect()
+}
+
+fn abilities(summary: &Summary) -> Abilities {
+    let mut sources: Vec<&'static str> = Vec::new();
+    let mut footnote = |source: &'static str| {
+        let at = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+            sources.push(source);
+            sources.len() - 1
+        });
+        at + 1
+    };
+    let mut lines = Vec::new();
+    for (at, fact) in summary.kinds.first().map(|k| k.facts.as_slice()).unwrap_or_default().iter().enumerate()
+    {
+        let answers = summary.kinds.iter().map(|kind| {
+            let fact = &kind.facts[at];
+            Answer { text: fact.value.clone(), source: fact.source, footnote: footnote(fact.source) }
+        });
+        lines.push((fact.title, answers.collect()));
+    }
+    Abilities { kinds: summary.kinds.iter().map(|k| k.name.clone()).collect(), lines, sources }
+}
+
+fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
+    let rows: Vec<&Row> = work.headlines();
+    let scales: Vec<Scale> = rows.iter().map(|row| row.scale()).collect();
+    let columns = rows.iter().zip(&scales).map(|(row, scale)| scale.heading(&row.title)).collect();
+    let line = |record: &Record| {
+        let value = |(row, scale): (&&Row, &Scale)| {
+            let same = |m: &&Metric| m.name == row.name && dimensions(m) == row.dimensions;
+            record.metrics.iter().find(same).map_or_else(String::new, |m| scale.number(m.value))
+        };
+        trial(record, rows.iter().zip(&scales).map(value).collect())
+    };
+    let mine = run.records.iter().filter(|r| r.workload == work.label && r.outcome != Outcome::Skipped);
+    Trials { workload: work.label.clone(), columns, lines: mine.map(line).collect() }
+}
+
+fn trial(record: &Record, values: Vec<String>) -> TrialLine {
+    let round = match record.purpose {
+        Purpose::Integrity => "integrity check".to_owned(),
+        Purpose::Measure => record.round.to_string(),
+    };
+    TrialLine {
+        round,
+        place: record.order,
+        filesystem: record.filesystem.clone(),
+        attempt: record.attempt,
+        outcome: record.outcome.name(),
+        started: record.circumstances.started.replace('T', " ").trim_end_matches('Z').to_owned(),
+        load: format!("{:.2}", record.circumstances.load),
+        seed: record.workload_seed,
+        values,
+        reason: record.why(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::reason::Reason;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::analysis::dataset::counted;
+    use crate::report::examples::{self, model, published};
+
+    fn page_of(example: &examples::Example) -> String {
+        page(&example.report()).expect("the page renders")
+    }
+
+    /// Beside the test programs, so that a change can be looked at in a browser.
+    fn leave(name: &str, page: &str) {
+        let folder: PathBuf = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        std::fs::write(folder.join(name), page).unwrap();
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let page = page_of(&examples::example());
+        leave("report-example.html", &page);
+        for loading in ["http:", "https:", "src=", "@import", "<script", "<link rel=\"stylesheet", "url(//"] {
+            assert!(!page.contains(loading), "{loading}");
+        }
+    }
+
+    #[test]
+    fn it_follows_the_light_or_dark_setting() {
+        let page = page_of(&examples::example());
+        assert!(page.contains("prefers-color-scheme: dark"));
+        assert!(page.contains(r#"name="color-scheme" content="light dark""#));
+        assert!(!page.contains("fill=\"#"), "colours belong into the style sheet");
+    }
+
+    #[test]
+    fn every_counted_trial_of_the_headline_is_a_point() {
+        let example = examples::example();
+        let page = page_of(&example);
+        for record in counted(&example.run) {
+            let point = format!("<title>{}, round {}:", record.filesystem, record.round);
+            assert!(page.contains(&point), "{}", record.trial);
+        }
+    }
+
+    #[test]
+    fn it_says_what_may_be_concluded() {
+        let six = page_of(&examples::example());
+        assert!(six.contains("findings come with the verdict"));
+        let two = page_of(&examples::rounds(2));
+        leave("report-look.html", &two);
+        assert!(two.contains("A look, not a verdict"));
+        assert!(two.contains("--resume"));
+        for words in ["higher is better", "lower is better", "page cache and CPU", "What each kind can do"] {
+            assert!(six.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_modelled_disk_has_its_pictures_and_its_findings() {
+        let page = page_of(&model::samples(12));
+        leave("report-model.html", &page);
+        for words in [
+            "Where the time went",
+            "Which parameter decides",
+            "cannot tell: depends on the model",
+            "modelled CPU",
+        ] {
+            assert!(page.contains(words), "{words}");
+        }
+        assert!(!page.contains("significant") && !page.contains("Example Disk"));
+        assert!(!page_of(&examples::example()).contains("Where the time went"));
+    }
+
+    #[test]
+    fn a_paper_stands_beside_the_run() {
+        let page = page_of(&published::on_loop());
+        leave("report-published.html", &page);
+        leave("report-published-model.html", &page_of(&published::on_model()));
+        assert!(page.contains("read, here ÷<small>published</small>") && page.contains(Beside::TITLE));
+        assert!(!page_of(&examples::example()).contains(Beside::TITLE));
+    }
+
+    #[test]
+    fn trials_that_do_not_count_are_listed_with_their_reasons() {
+        let page = page_of(&examples::example());
+        for words in ["Input/output error", "did not hold", "this kernel has no", "cannot make"] {
+            assert!(page.contains(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_label_cannot_become_markup() {
+        let mut example = examples::example();
+        let hostile = "<script>alert(1)</script>\"'&";
+        example.run.plan.name = hostile.into();
+        example.run.plan.candidates[0].label = hostile.into();
+        for record in example.run.records.iter_mut().filter(|r| r.filesystem == "alderfs") {
+            record.filesystem = hostile.into();
+            record.reason = Some(Reason::Skipped { text: hostile.into() });
+        }
+        let page = page_of(&example);
+        assert!(!page.contains("<script"));
+        assert!(page.contains("&#60;script&#62;"));
+    }
+
+    #[test]
+    fn a_sweep_of_many_metrics_is_one_long_table() {
+        let mut example = examples::example();
+        for record in example.run.records.iter_mut().filter(|r| !r.metrics.is_empty()) {
+            let like = record.metrics[0].clone();
+            record.metrics.extend((0..40).map(|n| {
+                let dimensions = BTreeMap::from([("record_bytes".to_owned(), (n * 4096).to_string())]);
+                Metric { name: "sweep.throughput".into(), dimensions, headline: false, ..like.clone() }
+            }));
+        }
+        let page = page_of(&example);
+        leave("report-sweep.html", &page);
+        assert!(page.contains(">Metric</th>"));
+        assert!(page.contains("sweep.throughput (record_bytes=159744)<small>per second</small>"));
+        assert!(!page.contains("<b>sweep.throughput"), "a sweep is not drawn");
+    }
+
+    #[test]
+    fn sixteen_filesystems_have_sixteen_looks() {
+        let page = page_of(&examples::sixteen());
+        leave("report-sixteen.html", &page);
+        for look in 0..chart::LOOKS {
+            assert!(page.contains(&format!("bar c{look}\"")), "{look}");
+        }
+        assert!(page.contains("class=\"stripes\""));
+    }
+
+    #[test]
+    fn a_run_without_any_result_still_gives_a_page() {
+        let page = page_of(&examples::all_skipped());
+        leave("report-nothing.html", &page);
+        assert!(page.contains("Nothing was measured"));
+        assert!(page.contains("try: --on vm"));
+    }
+}

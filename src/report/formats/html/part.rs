@@ -1,0 +1,119 @@
+//! A section of the page: its charts, its table and what its metrics mean.
+
+use super::chart::{self, Bars, Grouped};
+use crate::report::view::number::Scale;
+use crate::report::view::row::{Cell, Row, range};
+use crate::report::view::workload::{Drawing, SectionSummary};
+
+/// More metrics than this stand below one another.
+const METRICS_ACROSS: usize = 8;
+
+/// A section: its charts and its table.
+pub struct Part<'r> {
+    pub title: &'r str,
+    pub note: &'r str,
+    pub grouped: Vec<Grouped>,
+    pub panels: Vec<Bars>,
+    pub numbers: Numbers,
+    /// Behind most of the numbers; where there are fewer, the cell says so.
+    pub trials: usize,
+    /// Each metric's title and what it means.
+    pub explained: Vec<(&'r str, &'static str)>,
+}
+
+pub struct Numbers {
+    /// What the lines are.
+    pub corner: &'static str,
+    pub columns: Vec<Title>,
+    pub lines: Vec<(Title, Vec<Shown>)>,
+}
+
+/// Over a column or before a line; a filesystem has a text alone.
+pub struct Title {
+    pub text: String,
+    pub unit: String,
+    pub direction: &'static str,
+    pub explained: &'static str,
+}
+
+impl Title {
+    fn plain(text: &str) -> Self {
+        Title { text: text.to_owned(), unit: String::new(), direction: "", explained: "" }
+    }
+}
+
+/// A cell of a table: median, range, number of trials.
+#[derive(Clone)]
+pub struct Shown {
+    pub median: String,
+    pub range: String,
+    pub n: usize,
+}
+
+pub fn of(section: &SectionSummary) -> Part<'_> {
+    // A headline has its chart at the top.
+    let drawn: Vec<&Row> = section.rows.iter().filter(|row| row.is_drawn && !row.headline).collect();
+    let mut grouped = Vec::new();
+    let mut panels = Vec::new();
+    match section.drawing {
+        Drawing::Grouped => grouped = groups(section.title, &drawn),
+        Drawing::Panels => panels = drawn.into_iter().filter_map(chart::bars).collect(),
+    }
+    let trials = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
+    let (title, note) = (section.title, section.note);
+    let explained = section.rows.iter().filter(|row| !row.explained.is_empty());
+    let explained = explained.map(|row| (row.title.as_str(), row.explained)).collect();
+    Part { explained, title, note, grouped, panels, numbers: table(section), trials }
+}
+
+/// One chart for each unit and direction.
+fn groups(title: &str, rows: &[&Row]) -> Vec<Grouped> {
+    let mut by_unit: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        let same = |group: &&mut Vec<&Row>| group[0].unit == row.unit && group[0].better == row.better;
+        match by_unit.iter_mut().find(same) {
+            Some(group) => group.push(row),
+            None => by_unit.push(vec![row]),
+        }
+    }
+    by_unit
+        .into_iter()
+        .flat_map(|rows| chart::by_size(rows))
+        .filter_map(|rows| chart::grouped(title, &rows))
+        .collect()
+}
+
+/// Few metrics: a line for each filesystem. Many: a line for each metric, or the table would have no end to the right.
+fn table(section: &SectionSummary) -> Numbers {
+    let rows = &section.rows;
+    let scales: Vec<Scale> = rows.iter().map(Row::scale).collect();
+    let metrics: Vec<Title> = rows.iter().zip(&scales).map(|(row, scale)| metric_title(row, scale)).collect();
+    let cells = rows.first().map(|row| row.cells.as_slice()).unwrap_or_default();
+    let filesystems: Vec<Title> = cells.iter().map(|cell| Title::plain(&cell.filesystem)).collect();
+    let by_metric = rows
+        .iter()
+        .zip(&scales)
+        .map(|(row, scale)| row.cells.iter().map(|cell| shown(cell, scale)).collect());
+    let by_metric: Vec<Vec<Shown>> = by_metric.collect();
+    if rows.len() > METRICS_ACROSS {
+        let lines = metrics.into_iter().zip(by_metric).collect();
+        return Numbers { corner: "Metric", columns: filesystems, lines };
+    }
+    let line = |at: usize| by_metric.iter().map(|cells| cells[at].clone()).collect();
+    let lines = filesystems.into_iter().enumerate().map(|(at, title)| (title, line(at))).collect();
+    Numbers { corner: "Filesystem", columns: metrics, lines }
+}
+
+fn metric_title(row: &Row, scale: &Scale) -> Title {
+    Title {
+        text: row.title.clone(),
+        unit: scale.unit.clone(),
+        direction: row.direction(),
+        explained: row.explained,
+    }
+}
+
+fn shown(cell: &Cell, scale: &Scale) -> Shown {
+    let median = cell.median.map_or_else(|| "–".to_owned(), |m| scale.number(m));
+    Shown { median, range: range(cell, scale), n: cell.n }
+}

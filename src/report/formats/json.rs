@@ -1,0 +1,72 @@
+//! JSON for programs: the summary that people's reports are made from, and the records behind it.
+
+use std::io::Write;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::{Format, Goes};
+use crate::report::Report;
+use crate::report::view::{SCHEMA, Summary};
+use crate::runner::plan::Plan;
+use crate::schema::machine::Machine;
+use crate::store::record::Record;
+
+#[derive(Serialize)]
+struct Page<'r> {
+    schema_version: u32,
+    summary: &'r Summary,
+    plan: &'r Plan,
+    machine: &'r Machine,
+    /// In the order in which they were written, attempts that do not count included.
+    trials: &'r [Record],
+}
+
+pub struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn help(&self) -> &'static str {
+        "Print the summary and all records as JSON instead of the table"
+    }
+
+    fn goes(&self) -> Goes {
+        Goes::ToOutput
+    }
+
+    fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
+        let Report { run, summary } = report;
+        let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
+        let page = Page { schema_version: SCHEMA, summary, plan, machine, trials };
+        serde_json::to_writer_pretty(&mut *to, &page).context("write the JSON")?;
+        writeln!(to).context("write the JSON")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::report::examples;
+
+    fn json(report: &Report<'_>) -> Value {
+        let mut to = Vec::new();
+        Json.write(report, &mut to).expect("a buffer takes everything");
+        serde_json::from_slice(&to).expect("what is written is JSON")
+    }
+
+    #[test]
+    fn the_json_report_holds_the_summary_and_every_record() {
+        let example = examples::example();
+        let all = json(&example.report());
+        assert_eq!(all["trials"].as_array().map(Vec::len), Some(example.run.records.len()));
+        insta::assert_json_snapshot!("heading", all["summary"]["heading"]);
+        insta::assert_json_snapshot!("not_counted", all["summary"]["absent"]);
+        let headline = &all["summary"]["workloads"][0]["sections"][0]["rows"][0];
+        insta::assert_json_snapshot!("a_metric", headline);
+    }
+}

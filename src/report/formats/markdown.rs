@@ -1,0 +1,240 @@
+//! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
+
+use std::io::Write;
+
+use super::{Format, Goes};
+use crate::report::Report;
+use crate::report::build::model;
+use crate::report::view::absent::{Absent, Skips};
+use crate::report::view::entry::Entry;
+use crate::report::view::heading::Standing;
+use crate::report::view::published::Beside;
+use crate::report::view::row::{Cell, Row, range};
+use crate::report::view::standings::{self, Standings};
+use crate::report::view::workload::WorkloadSummary;
+use crate::schema::units::Percent;
+
+pub struct Markdown;
+
+impl Format for Markdown {
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn help(&self) -> &'static str {
+        "Write Markdown, to paste into an issue"
+    }
+
+    fn goes(&self) -> Goes {
+        Goes::IntoFile
+    }
+
+    fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(to.write_all(text(report).as_bytes())?)
+    }
+}
+
+pub fn text(report: &Report<'_>) -> String {
+    let heading = &report.summary.heading;
+    let mut out = vec![format!("# {}", escaped(&heading.name))];
+    out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
+    if !heading.question.is_empty() {
+        out.push(format!("_{}_", escaped(&heading.question)));
+    }
+    out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
+    out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", next.command)));
+    let summary = &report.summary;
+    for work in &summary.workloads {
+        out.push(workload(work));
+        if heading.standing == Standing::Verdict {
+            out.extend(findings(work, summary.margin));
+        }
+        out.extend(work.published.as_ref().map(published));
+    }
+    if !summary.skips.is_empty() || !summary.absent.is_empty() || !summary.torn.is_empty() {
+        out.push("## Not counted".to_owned());
+    }
+    out.extend(summary.torn.iter().map(|what| format!("- **torn:** {}", escaped(what))));
+    if !report.summary.skips.is_empty() {
+        out.push(skips(&report.summary.skips));
+    }
+    if !report.summary.absent.is_empty() {
+        out.push(absent(&report.summary.absent));
+    }
+    if !report.summary.filesystems.is_empty() {
+        out.push(format!("## The filesystems\n\n{}", entries(&report.summary.filesystems)));
+    }
+    out.push(machine(report));
+    out.push(format!("The same plan once more:\n\n```sh\n{}\n```", heading.repeat.command));
+    out.extend(heading.repeat.warning().map(|text| escaped(&text)));
+    out.join("\n\n") + "\n"
+}
+
+fn workload(work: &WorkloadSummary) -> String {
+    let mut out = vec![format!("## {}", escaped(&work.label))];
+    out.push(format!("_{}_", escaped(&work.setting())));
+    let notes: Vec<String> = work.notes().iter().map(|note| format!("- {}", escaped(note))).collect();
+    if !notes.is_empty() {
+        out.push(notes.join("\n"));
+    }
+    out.push(numbers(work));
+    out.push(escaped(&explained(work)));
+    out.join("\n\n")
+}
+
+/// Over an ensemble: whom each one is better than, whatever the modelled disk is like.
+fn findings(work: &WorkloadSummary, margin: Percent) -> Vec<String> {
+    let titles: Vec<String> =
+        ["filesystem"].into_iter().chain(standings::COLUMNS).map(str::to_owned).collect();
+    let one = |row| {
+        let line = |standings: Standings| {
+            let mut cells = vec![escaped(&standings.filesystem)];
+            cells.extend(standings.cells().map(|cell| escaped(&cell)));
+            cells
+        };
+        let lines = standings::standings(work, row).into_iter().map(line);
+        format!("{}:\n\n{}", escaped(&standings::caption(row, margin)), table(&titles, lines, 4))
+    };
+    standings::judged(work).into_iter().map(one).collect()
+}
+
+fn published(beside: &Beside) -> String {
+    let shown = beside.shown();
+    let columns = shown.columns.iter().map(|column| escaped(&column.in_a_line()));
+    let titles: Vec<String> = std::iter::once("filesystem".to_owned()).chain(columns).collect();
+    let line = |(filesystem, cells): (String, Vec<String>)| [vec![escaped(&filesystem)], cells].concat();
+    let lines = table(&titles, shown.lines.into_iter().map(line), 1);
+    let (title, caption) = (Beside::TITLE, escaped(&beside.caption()));
+    let said = escaped(&beside.sentences.join(" "));
+    format!("### {title}\n\n{caption}\n\n{lines}\n\n{said}\n\n{}", escaped(&beside.note()))
+}
+
+/// Headline and key figures: a line for each filesystem.
+fn numbers(work: &WorkloadSummary) -> String {
+    let headlines = work.headlines();
+    let key = work.rows().filter(|row| row.is_key());
+    let rows: Vec<&Row> = headlines.into_iter().chain(key).collect();
+    let Some(first) = rows.first() else { return "No trial counts.".to_owned() };
+    let mut titles = vec!["filesystem".to_owned()];
+    titles.extend(rows.iter().map(|row| title(row)));
+    let line = |(at, cell): (usize, &Cell)| {
+        let mut cells = vec![escaped(&cell.filesystem)];
+        cells.extend(rows.iter().map(|row| number(row, at)));
+        cells
+    };
+    table(&titles, first.cells.iter().enumerate().map(line), 1)
+}
+
+/// What the numbers are, and what a heading alone does not say.
+fn explained(work: &WorkloadSummary) -> String {
+    let texts: Vec<String> = work.rows().filter_map(Row::footnote).map(|text| format!(" {text}")).collect();
+    format!("Medians; in brackets the range and the number of trials.{}", texts.join(""))
+}
+
+fn title(row: &Row) -> String {
+    let title = if row.is_key() { row.short().replace('\n', " ") } else { row.title.clone() };
+    let mut title = escaped(&row.scale().heading(&title));
+    if !row.direction().is_empty() {
+        title += &format!(" ({})", row.direction());
+    }
+    title
+}
+
+fn number(row: &Row, at: usize) -> String {
+    let (cell, scale) = (&row.cells[at], row.scale());
+    let Some(median) = cell.median else { return "–".to_owned() };
+    let range = range(cell, &scale);
+    if !row.headline || range.is_empty() {
+        return scale.number(median);
+    }
+    format!("{} ({range}, n = {})", scale.number(median), cell.n)
+}
+
+fn skips(skips: &[Skips]) -> String {
+    let line = |s: &Skips| format!("- skipped {}: {}", escaped(&s.who()), escaped(&s.reason));
+    skips.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn absent(absent: &[Absent]) -> String {
+    let titles = ["filesystem", "workload", "outcome", "trials", "reason"].map(str::to_owned);
+    let line = |a: &Absent| {
+        [&a.filesystem, &a.workload, a.what, &a.trials.join("; "), &a.reason].map(escaped).to_vec()
+    };
+    table(&titles, absent.iter().map(line), 5)
+}
+
+fn entries(entries: &[Entry]) -> String {
+    let titles = ["label", "kind", "options", "as mounted"].map(str::to_owned);
+    let line = |e: &Entry| [&e.label, &e.kind, &e.options, &e.mounted].map(|t| escaped(t)).to_vec();
+    table(&titles, entries.iter().map(line), 4)
+}
+
+fn machine(report: &Report<'_>) -> String {
+    let (machine, plan) = (&report.run.machine, &report.run.plan);
+    let host = if model::cpu(report.run).is_some() { "Machine, which decides no figure" } else { "Machine" };
+    let text = format!(
+        "{host}: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
+        machine.kernel,
+        machine.architecture,
+        machine.cpu,
+        machine.cpus,
+        machine.memory,
+        format!("{} {}", machine.disk.name, machine.disk.model).trim(),
+        plan.plan_seed,
+        plan.workload_seed,
+        machine.fsderby.version
+    );
+    escaped(&text)
+}
+
+/// The first `left` columns are text, the rest numbers.
+fn table(titles: &[String], lines: impl Iterator<Item = Vec<String>>, left: usize) -> String {
+    let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+    let rule = (0..titles.len()).map(|at| if at < left { ":--" } else { "--:" }.to_owned());
+    let mut out = vec![line(titles), line(&rule.collect::<Vec<_>>())];
+    out.extend(lines.map(|cells| line(&cells)));
+    out.join("\n")
+}
+
+/// A label may hold anything; what Markdown would take for markup gets a backslash, and a line stays one line.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::{self, model};
+
+    #[test]
+    fn the_tables_hold_headline_and_key_figures() {
+        let example = examples::example();
+        insta::assert_snapshot!(text(&example.report()));
+    }
+
+    #[test]
+    fn a_dozen_draws_of_a_modelled_disk_give_findings() {
+        let example = model::samples(12);
+        let text = text(&example.report());
+        assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
+        assert!(text.contains("robust to the disk model") && !text.contains("significant"));
+    }
+
+    #[test]
+    fn a_label_cannot_break_out_of_its_cell() {
+        let mut example = examples::example();
+        example.run.plan.candidates[0].label = "a|b<script>\n*c*".into();
+        let text = text(&example.report());
+        assert!(text.contains(r"a\|b\<script\> \*c\*"));
+        let outside_of_code = text.split("```").step_by(2).collect::<String>();
+        assert!(!outside_of_code.contains("<script>"));
+    }
+}

@@ -1,0 +1,103 @@
+//! The formats of a report: one trait, one table.
+
+mod csv;
+pub mod html;
+pub mod json;
+mod markdown;
+pub mod terminal;
+
+use std::io::Write;
+
+use super::Report;
+
+/// Every format that is asked for by its name. What a terminal shows without being asked is [`terminal`].
+pub static TABLE: &[&dyn Format] = &[&html::Html, &markdown::Markdown, &csv::Csv, &json::Json];
+
+pub trait Format: Sync {
+    /// The option of `fsderby report`: `html`.
+    fn name(&self) -> &'static str;
+    /// What the option's help says.
+    fn help(&self) -> &'static str;
+    fn goes(&self) -> Goes;
+    fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goes {
+    /// Into the file that `--NAME FILE` says.
+    IntoFile,
+    /// To standard output with `--NAME`, in place of the terminal's tables.
+    ToOutput,
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+
+    use super::terminal::Detail;
+    use super::*;
+    use crate::report::examples::letters::SEALING;
+    use crate::report::examples::{self, Example, published};
+    use crate::report::view::published::Beside;
+
+    fn written(format: &dyn Format, report: &Report<'_>) -> String {
+        let mut to = Vec::new();
+        format.write(report, &mut to).expect("a buffer takes everything");
+        String::from_utf8(to).expect("formats are text")
+    }
+
+    #[test]
+    fn a_new_workloads_metrics_stand_in_their_sections_with_their_words() {
+        let example = examples::example();
+        let report = example.report();
+        let titles: Vec<&str> = report.summary.workloads[0].sections.iter().map(|s| s.title).collect();
+        assert_eq!(titles[..4], ["Headline", SEALING, "Files", "Throughput"]);
+        let own = &report.summary.workloads[0].sections[1];
+        assert_eq!(
+            (own.note, own.rows[0].title.as_str()),
+            ("Every letter is sealed.", "sealing (phase seal)")
+        );
+        assert!(written(&html::Html, &report).contains("title=\"Time to seal all letters.\""));
+        let footnote = "seal: Time to seal all letters.";
+        assert!(terminal::text(&report, 200, Detail::Glance).contains(footnote));
+        assert!(written(&markdown::Markdown, &report).contains(footnote));
+        assert!(!titles.contains(&"Other"), "{titles:?}");
+    }
+
+    /// From its heading to the next one.
+    fn section(text: &str, end: &str) -> String {
+        let (_, rest) = text.split_once(Beside::TITLE.trim_start_matches('B')).expect("there is a section");
+        rest.split(end).next().unwrap_or_default().trim().to_owned()
+    }
+
+    fn in_terminal(example: &Example, width: u16) -> String {
+        let text = terminal::text(&example.report(), width, Detail::Glance);
+        section(&strip_str(&text).to_string(), "\n\nletters-in-memory")
+    }
+
+    #[test]
+    fn a_paper_stands_beside_the_run_in_every_format() {
+        let example = published::on_loop();
+        let narrow = in_terminal(&example, 80);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80));
+        insta::assert_snapshot!("terminal", narrow);
+        insta::assert_snapshot!(
+            "markdown",
+            section(&written(&markdown::Markdown, &example.report()), "\n## ")
+        );
+        let json = written(&json::Json, &example.report());
+        let all: serde_json::Value = serde_json::from_str(&json).expect("what is written is JSON");
+        let beside = &all["summary"]["workloads"][0]["published"];
+        assert_eq!(beside["table"]["workload"], published::SET);
+        insta::assert_json_snapshot!("json_line", beside["lines"][0]);
+        assert!(all["summary"]["workloads"][1].get("published").is_none());
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_a_table_for_each_metric() {
+        let example = published::on_loop();
+        let [narrow, wide] = [52, 200].map(|width| in_terminal(&example, width));
+        assert_eq!(narrow.matches("here ÷").count(), 2);
+        assert_eq!(wide.lines().filter(|line| line.contains("here ÷")).count(), 1);
+    }
+}

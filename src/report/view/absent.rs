@@ -1,0 +1,32 @@
+//! What is not counted, and why.
+
+use serde::Serialize;
+
+/// Trials that do not count, for one reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct Absent {
+    pub workload: String,
+    pub filesystem: String,
+    /// `failed`, `void`, `superseded`, or `not run`.
+    pub what: &'static str,
+    pub reason: String,
+    /// `round 3`, `round 4, attempt 1: repeated`; empty where it never came to a trial.
+    pub trials: Vec<String>,
+}
+
+/// Filesystems that could not take part, for one reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct Skips {
+    pub filesystems: Vec<String>,
+    /// Empty where they could do none of the run's workloads.
+    pub workloads: Vec<String>,
+    pub reason: String,
+}
+
+impl Skips {
+    /// `alderfs, birchfs`, `rowanfs on mail`.
+    pub fn who(&self) -> String {
+        let on = if self.workloads.is_empty() { "" } else { " on " };
+        format!("{}{on}{}", self.filesystems.join(", "), self.workloads.join(", "))
+    }
+}

@@ -1,0 +1,46 @@
+//! The view: everything that a report says, as plain data. Formats turn it into text; nothing here reads a record.
+
+pub mod absent;
+pub mod capabilities;
+pub mod entry;
+pub mod heading;
+pub mod latency;
+pub mod number;
+pub mod published;
+pub mod repeat;
+pub mod row;
+pub mod standings;
+pub mod validity;
+pub mod workload;
+
+use serde::Serialize;
+
+use self::absent::{Absent, Skips};
+use self::capabilities::Kind;
+use self::entry::Entry;
+use self::heading::Heading;
+use self::workload::WorkloadSummary;
+use crate::schema::units::Percent;
+
+/// The shape of the JSON report.
+pub const SCHEMA: u32 = 2;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    pub heading: Heading,
+    /// Within it a difference does not matter.
+    pub margin: Percent,
+    /// Those that took part, in the order of the plan, which gives each its place and colour in every table and chart.
+    pub filesystems: Vec<Entry>,
+    pub workloads: Vec<WorkloadSummary>,
+    /// What could not take part, and why.
+    pub skips: Vec<Skips>,
+    /// Trials that do not count, and why.
+    pub absent: Vec<Absent>,
+    /// The kinds behind the filesystems that took part, each once.
+    pub kinds: Vec<Kind>,
+    /// What is damaged or could not be read, one sentence each.
+    pub damage: Vec<String>,
+    /// Records that were not written to their end, one sentence each: their trials are lost, nothing else.
+    pub torn: Vec<String>,
+}

@@ -1,0 +1,161 @@
+//! Numbers as people read them: one scale and one number of decimals for all that stand in one column.
+
+use crate::schema::units::{GIB, KIB, MIB};
+
+/// How the values of one metric are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// How much of the stored unit is one of `unit`.
+    pub divisor: f64,
+    decimals: usize,
+    /// Behind the number: `MiB/s`, `per second`; empty for a plain number.
+    pub unit: String,
+}
+
+impl Scale {
+    /// The scale that suits these values, stored in this unit.
+    pub fn of(unit: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let sizes: Vec<f64> = values.into_iter().map(f64::abs).filter(|v| *v > 0.0).collect();
+        let largest = sizes.iter().copied().fold(0.0, f64::max);
+        let (divisor, unit) = match unit {
+            "bytes" => byte_step(largest),
+            "s" if largest > 0.0 && largest < 1.0 => (0.001, "ms"),
+            "1/s" => (1.0, "per second"),
+            // A ratio; its title says of what.
+            "of what was written" => (1.0, ""),
+            other => (1.0, other),
+        };
+        let smallest = sizes.iter().copied().fold(largest, f64::min);
+        let whole = unit == "bytes" || sizes.iter().all(|v| (v / divisor).fract() == 0.0);
+        let decimals = if whole { 0 } else { decimals(smallest / divisor, largest / divisor) };
+        Scale { divisor, decimals, unit: unit.to_owned() }
+    }
+
+    /// The same for ticks: as many decimals as the step between them needs.
+    pub fn for_ticks(&self, step: f64) -> Self {
+        let decimals = (-(step / self.divisor).log10().floor()).clamp(0.0, 9.0) as usize;
+        Scale { decimals, ..self.clone() }
+    }
+
+    /// The number alone: `12,345`, `0.012`.
+    pub fn number(&self, value: f64) -> String {
+        let scaled = value / self.divisor;
+        let text = format!("{scaled:.*}", self.decimals);
+        let lost = scaled != 0.0 && text.bytes().all(|b| matches!(b, b'0' | b'.' | b'-'));
+        if lost { two_digits(scaled) } else { grouped(&text) }
+    }
+
+    /// A title with the unit behind it: `read, MiB/s`, `transactions per second`.
+    pub fn heading(&self, title: &str) -> String {
+        match self.unit.as_str() {
+            "" => title.to_owned(),
+            "per second" => format!("{title} per second"),
+            unit => format!("{title}, {unit}"),
+        }
+    }
+
+    /// The number with its unit: `12,345 per second`, `8 %`.
+    pub fn with_unit(&self, value: f64) -> String {
+        let number = self.number(value);
+        if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) }
+    }
+}
+
+fn byte_step(largest: f64) -> (f64, &'static str) {
+    match largest as u64 {
+        GIB.. => (GIB as f64, "GiB"),
+        MIB.. => (MIB as f64, "MiB"),
+        KIB.. => (KIB as f64, "KiB"),
+        _ => (1.0, "bytes"),
+    }
+}
+
+/// Three significant digits for the smallest, but never a tail that the largest makes absurd.
+fn decimals(smallest: f64, largest: f64) -> usize {
+    if largest <= 0.0 {
+        return 0;
+    }
+    let digits_before = |v: f64| v.log10().floor() as i32 + 1;
+    let wanted = (3 - digits_before(smallest)).max(0);
+    let most = match digits_before(largest) {
+        4.. => 0,
+        3 => 1,
+        2 => 2,
+        1 => 3,
+        before => 3 - before,
+    };
+    wanted.min(most) as usize
+}
+
+fn two_digits(value: f64) -> String {
+    let decimals = (1 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// `1234567.8` → `1,234,567.8`.
+pub fn grouped(text: &str) -> String {
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, tail) = rest.find('.').map_or((rest, ""), |at| rest.split_at(at));
+    let mut out = String::from(sign);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + tail
+}
+
+/// A length as SVG takes it: `12.34%`.
+pub fn percent(value: f64) -> String {
+    format!("{value:.2}%")
+}
+
+/// `1 trial`, `3 trials`.
+pub fn count(n: usize, one: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {one}{s}", grouped(&n.to_string()))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(unit: &str, values: &[f64]) -> String {
+        let scale = Scale::of(unit, values.iter().copied());
+        let numbers: Vec<String> = values.iter().map(|v| scale.number(*v)).collect();
+        format!("{} {}", numbers.join(" "), scale.unit)
+    }
+
+    #[test]
+    fn numbers_of_one_column_share_unit_and_decimals() {
+        assert_eq!(all("1/s", &[812.34, 5211.7]), "812 5,212 per second");
+        assert_eq!(all("s", &[0.0123, 3.4]), "0.012 3.400 s");
+        assert_eq!(all("s", &[0.0123, 0.34]), "12.3 340.0 ms");
+        assert_eq!(all("MiB/s", &[12.5, 80.0]), "12.5 80.0 MiB/s");
+        assert_eq!(all("bytes", &[1e6, 3e9]), "0.001 2.794 GiB");
+        assert_eq!(all("", &[3.0, 1200.0]), "3 1,200 ");
+        assert_eq!(all("%", &[97.25, 99.91]), "97.2 99.9 %");
+    }
+
+    #[test]
+    fn a_small_value_beside_large_ones_does_not_become_zero() {
+        assert_eq!(all("s", &[0.02, 15000.0, 0.0]), "0.020 15,000 0 s");
+    }
+
+    #[test]
+    fn lists_read_as_sentences() {
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(count(1, "trial"), "1 trial");
+        assert_eq!(count(1200, "trial"), "1,200 trials");
+    }
+}

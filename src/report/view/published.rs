@@ -1,0 +1,138 @@
+//! A paper's figures beside the run's own.
+
+use serde::Serialize;
+
+use super::number::Scale;
+use crate::papers::{Paper, Table};
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Beside {
+    pub paper: Paper,
+    /// Of the paper, the table for this very work.
+    pub table: Table,
+    /// What the published metrics are called here.
+    #[serde(skip)]
+    pub titles: Vec<String>,
+    /// The compared ones that the paper has too, in the order of the plan; then what only the paper has.
+    pub lines: Vec<Line>,
+    /// Whether anything stands here beside the paper's figures.
+    #[serde(skip)]
+    pub is_measured: bool,
+    /// The order, what it was measured on, and why there are no figures of ours where there are none.
+    pub sentences: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// The label here; the kind where it did not take part.
+    pub filesystem: String,
+    pub kind: String,
+    /// One for each of the published metrics.
+    pub figures: Vec<Figure>,
+}
+
+/// All in the published unit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    pub published: f64,
+    /// The median.
+    pub here: Option<f64>,
+    /// Here ÷ published.
+    pub ratio: Option<f64>,
+    /// How many trials the median is of.
+    pub n: usize,
+}
+
+/// What every format shows, in words.
+pub struct Shown {
+    pub columns: Vec<Column>,
+    pub lines: Vec<(String, Vec<String>)>,
+}
+
+pub struct Column {
+    /// `read`
+    pub metric: String,
+    /// `published`, `here`, `here ÷`
+    pub what: &'static str,
+    /// The unit; `published` under `here ÷`.
+    pub under: String,
+}
+
+impl Beside {
+    pub const TITLE: &'static str = "Beside the published figures";
+
+    /// `A. Author, "Filesystems", 2008, tables 3 and 4; here the medians of 5 trials.`
+    pub fn caption(&self) -> String {
+        let (Paper { title, year, .. }, Table { place, .. }) = (&self.paper, &self.table);
+        let n = || self.lines.iter().flat_map(|l| &l.figures).map(|f| f.n).filter(|n| *n > 0);
+        let here = match (n().min(), n().max()) {
+            (Some(1), Some(1)) => "; here one trial each".to_owned(),
+            (Some(least), Some(most)) if least == most => format!("; here the medians of {most} trials each"),
+            (Some(least), Some(most)) => format!("; here the medians of {least} to {most} trials each"),
+            _ => String::new(),
+        };
+        format!("{title}, {year}, {place}{here}.")
+    }
+
+    /// What exactly is compared.
+    pub fn note(&self) -> String {
+        self.table.note.split_whitespace().collect::<Vec<&str>>().join(" ")
+    }
+
+    /// One table of all metrics.
+    pub fn shown(&self) -> Shown {
+        self.table(0..self.table.metrics.len())
+    }
+
+    /// A table for each metric, where one of all would be too wide.
+    pub fn apart(&self) -> Vec<Shown> {
+        (0..self.table.metrics.len()).map(|at| self.table(at..at + 1)).collect()
+    }
+
+    fn table(&self, metrics: std::ops::Range<usize>) -> Shown {
+        let mut lines: Vec<(String, Vec<String>)> =
+            self.lines.iter().map(|l| (l.named(), Vec::new())).collect();
+        let mut columns = Vec::new();
+        for at in metrics {
+            for (column, cells) in self.columns(at) {
+                columns.push(column);
+                lines.iter_mut().zip(cells).for_each(|((_, line), cell)| line.push(cell));
+            }
+        }
+        Shown { columns, lines }
+    }
+
+    fn columns(&self, metric: usize) -> Vec<(Column, Vec<String>)> {
+        let unit = &self.table.unit;
+        let figures = || self.lines.iter().map(|l| &l.figures[metric]);
+        let column =
+            |what, under: &str| Column { metric: self.titles[metric].clone(), what, under: under.to_owned() };
+        // As printed, with no digit less or more.
+        let published = figures().map(|f| f.published.to_string()).collect();
+        let mut columns = vec![(column("published", unit), published)];
+        if self.is_measured {
+            let numbers = |value: fn(&Figure) -> Option<f64>, unit: &str| -> Vec<String> {
+                let scale = Scale::of(unit, figures().filter_map(value));
+                figures().map(|f| value(f).map_or_else(|| "–".to_owned(), |v| scale.number(v))).collect()
+            };
+            columns.push((column("here", unit), numbers(|f| f.here, unit)));
+            columns.push((column("here ÷", "published"), numbers(|f| f.ratio, "")));
+        }
+        columns
+    }
+}
+
+impl Line {
+    /// The label, with the kind where it does not say it.
+    fn named(&self) -> String {
+        let Line { filesystem, kind, .. } = self;
+        if filesystem == kind { kind.clone() } else { format!("{filesystem} ({kind})") }
+    }
+}
+
+impl Column {
+    /// `read, published MiB/s`, `read, here ÷ published`
+    pub fn in_a_line(&self) -> String {
+        format!("{}, {} {}", self.metric, self.what, self.under)
+    }
+}

@@ -1,0 +1,76 @@
+//! One metric in a report.
+
+use serde::Serialize;
+
+use super::number::Scale;
+pub use crate::analysis::dataset::{Cell, Value};
+use crate::declared::Declared;
+use crate::schema::metric::{Better, Of};
+
+/// One metric of one workload, over all filesystems.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub name: String,
+    /// `file_bytes=4096, phase=write`; empty where the name says all.
+    pub dimensions: String,
+    pub title: String,
+    /// What it means; empty where nobody declares it.
+    pub explained: &'static str,
+    pub unit: String,
+    pub of: Of,
+    pub better: Better,
+    pub headline: bool,
+    /// Measured once, in the integrity check, and not in the rounds.
+    pub once: bool,
+    #[serde(skip)]
+    pub declared: Option<&'static Declared>,
+    /// Whether it is drawn as well as listed.
+    #[serde(skip)]
+    pub is_drawn: bool,
+    pub cells: Vec<Cell>,
+}
+
+impl Row {
+    pub fn values(&self) -> impl Iterator<Item = f64> {
+        self.cells.iter().flat_map(|c| &c.values).map(|v| v.value)
+    }
+
+    /// How these values are written.
+    pub fn scale(&self) -> Scale {
+        Scale::of(&self.unit, self.values())
+    }
+
+    /// Heads a narrow column.
+    pub fn short(&self) -> &str {
+        self.declared.map_or(self.title.as_str(), |d| d.heading())
+    }
+
+    /// Whether it stands beside the headline in narrow tables.
+    pub fn is_key(&self) -> bool {
+        !self.headline && self.declared.is_some_and(|d| d.key)
+    }
+
+    /// What must stand under a narrow table, because the heading does not say it.
+    pub fn footnote(&self) -> Option<String> {
+        let declared = self.declared.filter(|d| d.footnote)?;
+        Some(format!("{}: {}", declared.heading().replace('\n', " "), declared.explained))
+    }
+
+    /// `higher is better`; empty for neither.
+    pub fn direction(&self) -> &'static str {
+        match self.better {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+            Better::Neither => "",
+        }
+    }
+}
+
+/// `1,704 – 1,960`, or `all alike`; empty where there are not two values.
+pub fn range(cell: &Cell, scale: &Scale) -> String {
+    match (cell.min, cell.max) {
+        (Some(min), Some(max)) if cell.n > 1 && min == max => "all alike".to_owned(),
+        (Some(min), Some(max)) if cell.n > 1 => format!("{} – {}", scale.number(min), scale.number(max)),
+        _ => String::new(),
+    }
+}

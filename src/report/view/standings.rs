@@ -1,0 +1,148 @@
+//! What the findings over an ensemble of modelled disks say of each filesystem and of each pair.
+
+use serde::Serialize;
+
+use super::number::percent;
+use super::row::Row;
+use super::workload::WorkloadSummary;
+use crate::analysis::ensemble::{AGREEMENT, Decider, Finding, Level, Pair};
+use crate::schema::units::Percent;
+
+/// One filesystem and one headline metric of a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Standings {
+    pub filesystem: String,
+    pub better_than: Vec<String>,
+    pub equivalent_to: Vec<String>,
+    pub cannot_tell: Vec<String>,
+}
+
+/// The headline metrics on which there are findings.
+pub fn judged(work: &WorkloadSummary) -> Vec<&Row> {
+    work.rows().filter(|row| pairs(work, row).next().is_some()).collect()
+}
+
+fn pairs<'w>(work: &'w WorkloadSummary, row: &Row) -> impl Iterator<Item = &'w Pair> {
+    work.ensemble.iter().filter(|p| p.metric == row.name && p.dimensions == row.dimensions)
+}
+
+/// The findings on one metric, from the side of each filesystem.
+pub fn standings(work: &WorkloadSummary, row: &Row) -> Vec<Standings> {
+    let pairs: Vec<&Pair> = pairs(work, row).collect();
+    let mut filesystems: Vec<&String> = Vec::new();
+    for label in pairs.iter().flat_map(|p| [&p.a, &p.b]) {
+        if !filesystems.contains(&label) {
+            filesystems.push(label);
+        }
+    }
+    let of = |label: &&String| {
+        let others = |wanted: [Finding; 2]| {
+            let other = |pair: &&&Pair| match (pair.a == **label, pair.b == **label) {
+                (true, _) => pair.finding == wanted[0],
+                (_, true) => pair.finding == wanted[1],
+                _ => false,
+            };
+            let name = |pair: &&Pair| if pair.a == **label { pair.b.clone() } else { pair.a.clone() };
+            pairs.iter().filter(other).map(name).collect::<Vec<String>>()
+        };
+        Standings {
+            filesystem: (*label).clone(),
+            better_than: others([Finding::ABetter, Finding::BBetter]),
+            equivalent_to: others([Finding::Equivalent; 2]),
+            cannot_tell: others([Finding::DependsOnModel; 2]),
+        }
+    };
+    filesystems.iter().map(of).collect()
+}
+
+/// Heads the columns of [`Standings`].
+pub const COLUMNS: [&str; 3] = ["better than", "equivalent to", "cannot tell: depends on the model"];
+
+impl Standings {
+    pub fn cells(&self) -> [String; 3] {
+        let say = |others: &[String]| if others.is_empty() { "–".to_owned() } else { others.join(", ") };
+        [say(&self.better_than), say(&self.equivalent_to), say(&self.cannot_tell)]
+    }
+}
+
+/// What heads the table of findings.
+pub fn caption(row: &Row, margin: Percent) -> String {
+    format!(
+        "{}: what at least {:.0} % of the samples agree on, with a margin of {margin}",
+        row.title,
+        AGREEMENT * 100.0
+    )
+}
+
+/// A pair as the HTML report shows it.
+pub struct PairShown<'r> {
+    pub pair: &'r Pair,
+    pub finding: String,
+    /// `1.21 (0.95 – 1.60)`
+    pub ratio: String,
+    pub deciders: Vec<DeciderShown>,
+}
+
+pub struct DeciderShown {
+    pub title: &'static str,
+    pub share: String,
+    pub width: String,
+    /// `as specified 1.31, half 1.22, write-through 0.84`
+    pub levels: String,
+}
+
+/// All pairs of one metric; those that depend on the model first, the widest spread at the top.
+pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
+    let mut pairs: Vec<&Pair> = pairs(work, row).collect();
+    let spread = |p: &Pair| p.ratio_most / p.ratio_least;
+    pairs.sort_by(|a, b| {
+        let open = |p: &Pair| p.finding == Finding::DependsOnModel;
+        open(b).cmp(&open(a)).then(spread(b).total_cmp(&spread(a)))
+    });
+    pairs.into_iter().map(pair_shown).collect()
+}
+
+impl PairShown<'_> {
+    pub fn is_open(&self) -> bool {
+        self.pair.finding == Finding::DependsOnModel
+    }
+}
+
+fn pair_shown(pair: &Pair) -> PairShown<'_> {
+    let Pair { a, b, samples, a_better, within_margin, b_better, .. } = pair;
+    let finding = match pair.finding {
+        Finding::ABetter => format!("{a} is better ({a_better} of {samples} samples)"),
+        Finding::BBetter => format!("{b} is better ({b_better} of {samples} samples)"),
+        Finding::Equivalent => format!("equivalent ({within_margin} of {samples} samples)"),
+        Finding::DependsOnModel => format!(
+            "cannot tell: depends on the model ({a} better in {a_better}, {b} in {b_better}, equal in {within_margin})"
+        ),
+        Finding::Look => format!("{samples} samples are no verdict"),
+    };
+    PairShown {
+        pair,
+        finding,
+        ratio: format!("{} ({} – {})", ratio(pair.ratio), ratio(pair.ratio_least), ratio(pair.ratio_most)),
+        deciders: pair.deciders.iter().map(decider).collect(),
+    }
+}
+
+fn decider(decider: &Decider) -> DeciderShown {
+    let level = |l: &Level| format!("{} {}", l.name, ratio(l.ratio));
+    DeciderShown {
+        title: decider.parameter.title(),
+        share: format!("{:.0} %", 100.0 * decider.share),
+        width: percent(100.0 * decider.share),
+        levels: decider.levels.iter().map(level).collect::<Vec<String>>().join(", "),
+    }
+}
+
+/// Three digits: `0.95`, `12.3`.
+fn ratio(value: f64) -> String {
+    match value {
+        v if v < 0.1 => format!("{v:.3}"),
+        v if v < 10.0 => format!("{v:.2}"),
+        v if v < 100.0 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}

@@ -1,0 +1,120 @@
+//! One workload in a report.
+
+use serde::Serialize;
+
+use super::latency::Latency;
+use super::number;
+use super::published::Beside;
+use super::row::Row;
+use crate::analysis::ensemble::Pair;
+use crate::schema::metric::Of;
+use crate::schema::units::Bytes;
+use crate::schema::work::Amount;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkloadSummary {
+    pub label: String,
+    pub engine: String,
+    /// One line each: `transactions = 50000`.
+    pub parameters: Vec<String>,
+    /// What the set is for; empty for a user's own parameters.
+    pub story: String,
+    pub amount: Amount,
+    /// Page cache and workload together: the limit, or the machine's.
+    pub memory: Bytes,
+    /// Rounds in which every filesystem that can do this work has a trial that counts.
+    pub rounds: usize,
+    /// Why all of this is about the page cache and the processor; empty where it is about the disk.
+    pub page_cache: String,
+    pub labels: Vec<Label>,
+    pub sections: Vec<SectionSummary>,
+    pub latencies: Vec<Latency>,
+    /// What holds of each pair's headline metrics whatever the modelled disk is like.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ensemble: Vec<Pair>,
+    /// What a paper printed for this very work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Beside>,
+}
+
+/// What must be said beside a filesystem's figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Label {
+    pub filesystem: String,
+    /// What a validity check saw and in how many trials, or how much of what was written reached the device.
+    pub text: String,
+    /// Whether it means "page cache and CPU".
+    pub page_cache: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct SectionSummary {
+    pub title: &'static str,
+    pub note: &'static str,
+    pub drawing: Drawing,
+    pub rows: Vec<Row>,
+}
+
+/// How a section is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Drawing {
+    /// All metrics of one unit in one chart, one group of bars each.
+    Grouped,
+    /// A small chart with its own scale for each metric.
+    Panels,
+}
+
+impl WorkloadSummary {
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.sections.iter().flat_map(|s| &s.rows)
+    }
+
+    /// The declared headline metrics; where none is declared or shown, what reached the device, or the first there is.
+    pub fn headlines(&self) -> Vec<&Row> {
+        let declared: Vec<&Row> = self.rows().filter(|r| r.headline).collect();
+        let first = || self.rows().find(|r| r.of == Of::Bytes).or_else(|| self.rows().next());
+        if declared.is_empty() { first().into_iter().collect() } else { declared }
+    }
+
+    /// Most that is live at one time.
+    pub fn peak(&self) -> Bytes {
+        Bytes(self.amount.bytes_peak)
+    }
+
+    /// Whether this filesystem's figures, and not those of all, are about the page cache and the processor.
+    pub fn marked(&self, filesystem: &str) -> bool {
+        self.page_cache.is_empty() && self.labels.iter().any(|l| l.page_cache && l.filesystem == filesystem)
+    }
+
+    /// How much is live beside how much memory, and what that makes of the figures.
+    pub fn setting(&self) -> String {
+        match self.page_cache.as_str() {
+            "" => {
+                format!("at most {} of files live at one time, beside {} of memory", self.peak(), self.memory)
+            }
+            why => format!("page cache and CPU: {why}"),
+        }
+    }
+
+    /// What must be said with the figures, one sentence each, the page cache first.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let marked: Vec<String> =
+            self.labels.iter().filter(|l| l.page_cache && self.page_cache.is_empty()).map(said).collect();
+        if !marked.is_empty() {
+            let text = "page cache and CPU: less than half of the written bytes reached the device by the end of the \
+                        sync";
+            notes.push(format!("{text}: {}", number::list(&marked)));
+        }
+        notes.extend(
+            self.labels.iter().filter(|l| !l.page_cache).map(|l| format!("{}: {}", l.filesystem, l.text)),
+        );
+        notes
+    }
+}
+
+/// `label (31 %)`
+fn said(label: &Label) -> String {
+    format!("{} ({})", label.filesystem, label.text)
+}
