@@ -9,8 +9,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use fsderby::schema::job::StepName;
-use fsderby::schema::reason::Outcome;
-use fsderby::schema::reason::Reason;
+use fsderby::schema::reason::{Outcome, Reason};
 use fsderby::store::{self, Run};
 use rustix::process::{Pid, Signal, kill_process};
 use support::desk::Desk;

@@ -421,6 +421,20 @@ mod tests {
         assert!(error.message.contains("did you mean 'mount'?"), "{error}");
     }
 
+    /// A run that was interrupted goes on in the order that its plan had, with another version of the program too.
+    #[test]
+    fn a_seed_gives_the_order_and_the_workloads_seed_that_it_always_gave() {
+        let text = "name = 'known'\nfilesystems = ['ext2', 'ext4', 'xfs', 'btrfs', 'jfs', 'f2fs']\n\
+                    workloads = ['maildir-quick']\nseed = 7\nrounds = 2\n";
+        let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 1).unwrap();
+        assert_eq!(plan.order(1, "maildir-quick"), [1, 0, 2, 4, 3, 5]);
+        assert_eq!(plan.order(2, "maildir-quick"), [2, 5, 0, 3, 1, 4]);
+        assert_eq!(
+            [1, 2].map(|round| plan.workload_seed(round)),
+            [2_006_328_255_003_015_773, 5_354_197_875_136_551_726]
+        );
+    }
+
     #[test]
     fn every_shipped_experiment_becomes_a_plan_and_says_what_it_is_for() {
         for (name, text) in SHIPPED {

@@ -11,6 +11,7 @@ pub mod machine;
 pub mod metric;
 pub mod plan;
 pub mod power_cut;
+pub mod random;
 pub mod reason;
 pub mod record;
 pub mod request;

@@ -3,14 +3,13 @@
 //! The plan is a function, not a list: the order within a round is computed from a seed, open-ended, so that a budget, a
 //! resumed run or a further round need no rewriting.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Purpose, WorkSpec};
 use crate::power_cut::PowerCut;
-use crate::setup::ImageState;
-use crate::setup::Variant;
+use crate::random::{seeded, shuffle};
+use crate::setup::{ImageState, Variant};
 use crate::units::{Bytes, Percent, Span};
 
 /// The shape of `plan.toml`.
@@ -113,9 +112,7 @@ impl Plan {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
         let mut random =
             seeded(&[b"order", &self.plan_seed.to_le_bytes(), &round.to_le_bytes(), workload.as_bytes()]);
-        for last in (1..order.len()).rev() {
-            order.swap(last, below(&mut random, last as u64 + 1) as usize);
-        }
+        shuffle(&mut order, &mut random);
         order
     }
 
@@ -150,26 +147,5 @@ impl Trial<'_> {
             Purpose::Measure => format!("r{:02}", self.round),
         };
         format!("{round}/{}/{}", self.work.label, self.candidate.label)
-    }
-}
-
-/// Xoshiro256++ from the BLAKE3 of the parts, so that no part can run into the next.
-fn seeded(parts: &[&[u8]]) -> Xoshiro256PlusPlus {
-    let mut hash = blake3::Hasher::new();
-    for part in parts {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    Xoshiro256PlusPlus::from_seed(*hash.finalize().as_bytes())
-}
-
-/// A whole number below `n`, each equally likely: draws from the incomplete last span are thrown away.
-fn below(random: &mut impl Rng, n: u64) -> u64 {
-    let whole = u64::MAX - u64::MAX % n;
-    loop {
-        let draw = random.next_u64();
-        if draw < whole {
-            return draw % n;
-        }
     }
 }
