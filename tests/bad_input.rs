@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use fsderby::exit;
+use fsderby::store::record::Held;
 use fsderby::store::{self, Folder, machine::Machine};
 use support::desk::{Desk, Said, run};
 use support::{has_loop, is_root, skipped};
@@ -411,8 +412,9 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
 /// A run of real trials with these further words; its records and what it said.
 fn carry_out(desk: &Desk, more: &[&str]) -> (Said, store::Run) {
     let testbed = desk.testbed();
-    let words = ["run", "quick", "--on", &testbed, "--workloads", "postmark-quick", "--rounds", "1"];
-    let said = desk.say(&[&words, more, &["--output", "out"]].concat());
+    let words = ["run", "quick", "--on", &testbed, "--rounds", "1", "--output", "out"];
+    let work: &[&str] = if more.contains(&"--workloads") { &[] } else { &["--workloads", "postmark-quick"] };
+    let said = desk.say(&[&words, work, more].concat());
     desk.leaves_nothing(said.pid);
     assert!(desk.path("out").exists(), "{said:#?}");
     let run = store::read(&desk.path("out")).unwrap();
@@ -469,6 +471,25 @@ fn a_mount_option_that_the_kernel_does_not_know_fails_its_trial_in_the_kernels_w
     let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     assert!(reasons(&run, "ext4")[0].contains("notime"), "{:?}", reasons(&run, "ext4"));
+}
+
+#[test]
+fn a_flush_that_was_asked_not_to_be_made_is_a_label_and_voids_nothing() {
+    if !has_loop("mount=nobarrier") {
+        return;
+    }
+    let desk = Desk::new();
+    let more = ["--filesystem", "ext4 mount=nobarrier,nodiscard", "--size", "64m", "--scale", "1/16"];
+    let (said, run) = carry_out(&desk, &[&more[..], &["--workloads", "maildir-quick"]].concat());
+    assert_eq!(said.code, 0, "{said:#?}");
+    for record in &run.records {
+        for (name, words) in
+            [("flush", "none, as was asked for"), ("mount", "of nodiscard the kernel shows nothing")]
+        {
+            let check = record.validity.iter().find(|check| check.name == name).unwrap();
+            assert!(check.held == Held::Label && check.seen.contains(words), "{check:?}");
+        }
+    }
 }
 
 /// The program where nobody may read and run it.

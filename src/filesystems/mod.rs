@@ -27,7 +27,7 @@ use crate::story::Story;
 use crate::units::Bytes;
 
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
-pub use confirm::confirm_type_and_options;
+pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
 
 /// Every kind, in the order in which `fsderby list filesystems` shows them.
 pub static TABLE: &[&dyn Filesystem] = &[
