@@ -129,6 +129,14 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn a_filesystem_named_for_a_directory_is_refused() {
+    for (flag, value) in [("--filesystems", "ext4,xfs"), ("--filesystem", "ext4 mount=noatime")] {
+        let words = [flag, "what is mounted is taken as it is", "try: without", "--on loop"];
+        flags(&["--on", "directory:/var/tmp", flag, value], &words);
+    }
+}
+
+#[test]
 fn an_experiment_without_a_candidate_or_without_work_is_none() {
     file("workloads = ['postmark-quick']", &["the experiment has no filesystem", "try: --filesystems"]);
     file("filesystems = ['ext4']", &["the experiment has no workload", "try: --workloads"]);
@@ -293,6 +301,28 @@ fn resume_takes_its_plan_from_the_folder() {
 }
 
 #[test]
+fn a_runs_plan_is_an_experiment_that_plans_the_same_jobs() {
+    let desk = copied();
+    let planned = |experiment: &str| {
+        let said = desk.say(&["run", experiment, "--dry-run", "--json"]);
+        assert_eq!(said.code, 0, "{said:#?}");
+        let shown: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        (shown["plan"].clone(), shown["jobs"].clone())
+    };
+    let (plan, jobs) = planned("run/plan.toml");
+    let stored = store::read(&desk.path("run")).unwrap().plan;
+    assert_eq!(plan, serde_json::to_value(&stored).unwrap());
+    assert_eq!(jobs.as_array().map(Vec::len), Some(2));
+    let said = desk.say(&["run", "run/plan.toml", "--output", "again", "--quiet"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let again = store::read(&desk.path("again")).unwrap();
+    assert_eq!(again.plan, stored);
+    assert_eq!(again.current().len(), 2);
+    let half = desk.file("half.toml", "schema = 2\nname = 'x'\n");
+    desk.refuses(&["run", &half.display().to_string()], USAGE, &["half.toml", "missing field"]);
+}
+
+#[test]
 fn resume_on_another_kernel_or_with_another_tool_is_refused() {
     let desk = copied();
     let before = store::read(&desk.path("run")).unwrap();
@@ -437,7 +467,8 @@ fn a_filesystem_that_fills_up_fails_its_trial_and_no_other() {
     }
     let desk = Desk::new();
     let small = "ext4 label=small mkfs=\"-J size=24\"";
-    let more = ["--filesystem", small, "--filesystem", "ext4", "--size", "56m"];
+    // A seed by which no write is cut short by the end of the room: that would be told in other words.
+    let more = ["--filesystem", small, "--filesystem", "ext4", "--size", "56m", "--seed", "7"];
     let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "small");

@@ -29,7 +29,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runner filesystems: from an experiment to a report
+    /// Compare filesystems: from an experiment to a report
     Run(Box<run::Arguments>),
     /// Run a PostMark script as the original does: same commands, same operations, same reports
     Postmark {

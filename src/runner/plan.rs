@@ -9,12 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::power_cut::PowerCut;
 use crate::agent::protocol::{ImageState, WorkSpec};
+use crate::exit::Failure;
 use crate::filesystems::Variant;
 use crate::units::{Bytes, Percent, Span};
-use crate::workloads;
+use crate::{mistakes, workloads};
 
 /// The shape of `plan.toml`.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
+/// The key that every plan has and no experiment.
+pub const MARK: &str = "schema";
 
 /// What `plan.toml` holds: everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +92,12 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Plan {
+    /// A stored plan's text.
+    pub fn parse(text: &str, from: &str) -> Result<Self, Failure> {
+        toml::from_str(text)
+            .map_err(|e| Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e))))
+    }
+
     /// The order in which the filesystems take their turn: a shuffle from (seed, round, workload) of their indices.
     pub fn order(&self, round: u32, workload: &str) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
