@@ -13,6 +13,7 @@ pub mod host;
 pub mod metric;
 pub mod mistakes;
 pub mod names;
+pub mod older;
 pub mod probes;
 pub mod report;
 pub mod runner;

@@ -60,6 +60,45 @@ fn an_unknown_name_offers_the_nearest() {
 }
 
 #[test]
+fn a_key_of_an_older_version_names_the_new_one() {
+    let rest = "filesystems = ['ext4']\nworkloads = ['postmark-quick']";
+    file(&format!("ground = 'loop'\n{rest}"), &["x.toml: ground is called on now: write on = \"loop\""]);
+    file(&format!("trials_per_boot = 4\n{rest}"), &["trials_per_boot is gone", "leave it out"]);
+}
+
+#[test]
+fn a_flag_of_an_older_version_names_the_new_one() {
+    for ground in [&["--ground", "loop"][..], &["--ground=loop"]] {
+        flags(ground, &["--ground is called --on now: write --on loop"]);
+    }
+    flags(&["--trials-per-boot", "4"], &["--trials-per-boot is gone", "leave it out"]);
+}
+
+#[test]
+fn a_model_setting_of_an_older_version_names_the_new_one() {
+    flags(&["--on", "model:hdd-16tb,draws=off"], &["draws is called samples now: write samples=off"]);
+}
+
+#[test]
+fn a_run_of_another_version_is_told_from_a_damaged_one() {
+    for (version, words) in [
+        (1, "made by an older fsderby (records of version 1); this one reads version 2"),
+        (3, "made by a newer fsderby (records of version 3); this one reads version 2"),
+    ] {
+        let desk =
+            changed("plan.toml", |text| text.replacen("schema = 2", &format!("schema = {version}"), 1));
+        for command in [
+            &["verify", "run"][..],
+            &["report", "run"],
+            &["run", "--resume", "run"],
+            &["run", "run/plan.toml"],
+        ] {
+            desk.refuses(command, USAGE, &[words]);
+        }
+    }
+}
+
+#[test]
 fn a_wrong_unit_in_the_file_names_the_line_and_what_to_write() {
     file("size = '2q'", &["line 1", "'2q' is not a size", "512m"]);
     file("name = 'x'\nmemory = 'lots'", &["line 2", "'lots' is not a size"]);

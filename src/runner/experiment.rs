@@ -12,6 +12,7 @@ use super::power_cut::PowerCut;
 use crate::agent::protocol::{ImageState, WorkSpec};
 use crate::exit::Failure;
 use crate::filesystems::{self, Variant};
+use crate::older::{self, Stood};
 use crate::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::{mistakes, names, workloads};
 
@@ -165,6 +166,9 @@ impl Experiment {
         let table: Table = toml::from_str(text).map_err(fault)?;
         if table.contains_key(plan::MARK) {
             return Ok(Plan::parse(text, from)?.into());
+        }
+        if let Some(now) = table.keys().find_map(|key| older::instead(Stood::Key, key)) {
+            return Err(Failure::usage(format!("{from}: {now}")));
         }
         known_keys(&table, "key", &KEYS, from)?;
         for (key, instead) in [("filesystem", "filesystems"), ("workload", "workloads")] {

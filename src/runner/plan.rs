@@ -6,6 +6,7 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 use super::power_cut::PowerCut;
 use crate::agent::protocol::{ImageState, WorkSpec};
@@ -94,6 +95,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Plan {
     /// A stored plan's text.
     pub fn parse(text: &str, from: &str) -> Result<Self, Failure> {
+        is_of_this_version(text, from)?;
         toml::from_str(text)
             .map_err(|e| Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e))))
     }
@@ -128,6 +130,20 @@ impl Plan {
     pub fn workload_seed(&self, round: u32) -> u64 {
         seeded(&[b"workload", &self.workload_seed.to_le_bytes(), &round.to_le_bytes()]).next_u64() >> 1
     }
+}
+
+/// Whether the run with this plan is of the version that this fsderby reads. A text that is no plan says nothing of one.
+pub fn is_of_this_version(text: &str, from: &str) -> Result<(), Failure> {
+    let table = text.parse::<Table>().unwrap_or_default();
+    let age = match table.get(MARK).and_then(Value::as_integer) {
+        Some(version) if version < i64::from(SCHEMA) => Some(("an older", version)),
+        Some(version) if version > i64::from(SCHEMA) => Some(("a newer", version)),
+        _ => None,
+    };
+    age.map_or(Ok(()), |(age, version)| {
+        let made = format!("{from} was made by {age} fsderby (records of version {version})");
+        Err(Failure::usage(format!("{made}; this one reads version {SCHEMA}")))
+    })
 }
 
 /// Xoshiro256++ from the BLAKE3 of the parts, so that no part can run into the next.
