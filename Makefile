@@ -1,6 +1,6 @@
 # Two commands: `make race` goes from an empty folder to a report, `make test` is the whole gate.
 
-FSDERBY := target/x86_64-unknown-linux-gnu/release/fsderby
+FSDERBY := target/$(shell rustc --print host-tuple)/release/fsderby
 # What `make race` gives to `fsderby run`: make race RUN='quick --rounds 10'
 RUN ?= quick
 

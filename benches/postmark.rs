@@ -18,11 +18,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use fsderby::schema::event::Phase;
+use fsderby::schema::job::Until;
 use fsderby::workloads::postmark::PostMark;
 use fsderby::workloads::postmark::generator::Generator;
 use fsderby::workloads::postmark::rules::Rules;
 use fsderby::workloads::postmark::trace::{Call, trace};
-use fsderby::workloads::{Clock, Histogram, Log, Phase, Progress, Until, Workload};
+use fsderby::workloads::{Clock, Histogram, Log, Progress, Workload};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{self, Mode, OFlags, SeekFrom};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, waitpid};

@@ -4,7 +4,8 @@
 
 use serde::Serialize;
 
-use crate::metric::{Better, Metric, Of};
+use crate::schema::job::StepName;
+use crate::schema::metric::{Better, Metric, Of};
 
 /// One metric, or where its name ends with [`PART`] one for each part of a work that has several.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -70,7 +71,7 @@ pub enum Over {
     /// The same of one part of the work: see [`PART`].
     Part,
     /// Steps of the trial, by their names.
-    Steps(&'static [&'static str]),
+    Steps(&'static [StepName]),
     /// One moment.
     Moment,
 }
@@ -151,8 +152,10 @@ impl Over {
             Over::Work => "the work, without the sync".into(),
             Over::WorkAndSync => "the work and the sync after it".into(),
             Over::Part => "one part of the work and the sync after it".into(),
-            Over::Steps(&[step]) => format!("the step {step}"),
-            Over::Steps(steps) => format!("the steps {}", steps.join(", ")),
+            Over::Steps([step]) => format!("the step {step}"),
+            Over::Steps(steps) => {
+                format!("the steps {}", steps.iter().map(StepName::to_string).collect::<Vec<_>>().join(", "))
+            }
             Over::Moment => "one moment".into(),
         }
     }

@@ -23,4 +23,3 @@ pub mod testbeds;
 pub mod workloads;
 
 pub use fsderby_schema as schema;
-pub use fsderby_schema::{metric, story, units};

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsderby::workloads::{self, Clock, Histogram, Log, OpError, Phase, Progress, Ready, Until, Work};
+use fsderby::schema::event::Phase;
+use fsderby::schema::job::Until;
+use fsderby::workloads::{self, Clock, Histogram, Log, OpError, Progress, Ready, Work};
 use fsderby_sys::shared::SharedProgress;
 
 const PARAMETERS: &str = "files = 60\nper_folder = 4\nlarge_files = 2\nlarge_size = '1m'\nreads = 100\n\

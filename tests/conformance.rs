@@ -8,9 +8,10 @@ mod support;
 use std::path::Path;
 
 use fsderby::filesystems;
+use fsderby::schema::event::Phase;
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Run};
-use fsderby::workloads::{self, Phase};
+use fsderby::workloads;
 use support::desk::Desk;
 use support::{has_loop, skipped};
 
@@ -35,7 +36,7 @@ fn every_filesystem_does_every_engines_work_on_loop() {
     filesystems.extend(VARIANTS.iter().flat_map(|spec| ["--filesystem", spec]));
     let run = carry_out(&desk, &desk.testbed(), &filesystems);
     for record in run.records.iter().filter(|r| r.outcome == Outcome::Skipped) {
-        skipped(&format!("{} × {}", record.filesystem, record.workload), record.reason.as_deref().unwrap());
+        skipped(&format!("{} × {}", record.filesystem, record.workload), &record.why());
     }
     let expected = (filesystems::TABLE.len() + VARIANTS.len()) * small_sets().count();
     let compared = run.records.iter().filter(|r| r.round == 1).count();

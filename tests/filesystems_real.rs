@@ -11,7 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use fsderby::filesystems::{self, Argv, DEVICE, Filesystem, MOUNTPOINT, Mount, Mounted, TABLE, Variant};
+use fsderby::filesystems::{self, Filesystem, TABLE};
+use fsderby::schema::setup::{Argv, DEVICE, MOUNTPOINT, Mount, Mounted, Variant};
 use support::{has_loop, skipped};
 use tempfile::{NamedTempFile, TempDir};
 

@@ -8,7 +8,8 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use fsderby::runner::rounds::INTERRUPTED;
+use fsderby::schema::job::StepName;
+use fsderby::store::reason::Reason;
 use fsderby::store::{self, Run, record::Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 use support::desk::Desk;
@@ -123,7 +124,7 @@ fn the_first_signal_ends_a_run_cleanly() {
         assert_eq!(going.end(), Some(130), "{signal:?}");
         let run = going.run();
         let last = run.records.last().unwrap();
-        assert_eq!((last.outcome, last.reason.as_deref()), (Outcome::Void, Some(INTERRUPTED)));
+        assert_eq!((last.outcome, &last.reason), (Outcome::Void, &Some(Reason::Interrupted)));
         assert!(going.desk.path("run/report.html").exists());
         going.is_completed_by_resume();
     }
@@ -162,27 +163,43 @@ fn has_written(worker: Pid) -> bool {
     written.is_some_and(|bytes| bytes > 1 << 16)
 }
 
-/// One of the run's own processes dies in the first measured trial.
-fn killed(role: impl Fn(&Going) -> Option<Pid>, words: &[&str]) {
+/// One of the run's own processes dies in the first measured trial. Returns how the trials ended, and why that one did.
+fn killed(role: impl Fn(&Going) -> Option<Pid>, code: i32) -> (Vec<Outcome>, Reason) {
     let mut going = Going::at_work_after(2);
     kill_process(role(&going).expect("a process in that role"), Signal::KILL).unwrap();
-    assert_eq!(going.end(), Some(4));
+    assert_eq!(going.end(), Some(code));
     let run = going.run();
-    let outcomes: Vec<_> = run.records.iter().map(|r| r.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Done, Outcome::Done, Outcome::Failed, Outcome::Done], "the run went on");
-    let reason = run.records[2].reason.as_deref().unwrap();
-    assert!(words.iter().all(|word| reason.contains(word)), "{reason}");
     assert_eq!(going.desk.say(&["verify", "run"]).code, 0);
+    (run.records.iter().map(|r| r.outcome).collect(), run.records[2].reason.clone().unwrap())
 }
 
 #[test]
-fn an_agent_a_keeper_or_a_worker_that_is_killed_is_one_failed_trial() {
-    if !has_loop("killed processes") {
+fn a_worker_that_is_killed_is_one_failed_trial() {
+    if !has_loop("killed workers") {
         return;
     }
-    killed(|going| going.find("worker"), &["work: run of the workload", "signal 9"]);
+    let (outcomes, reason) = killed(|going| going.find("worker"), 4);
+    assert_eq!(outcomes, [Outcome::Done, Outcome::Done, Outcome::Failed, Outcome::Done], "the run went on");
+    let said = reason.to_string();
+    assert!(said.contains("work: run of the workload") && said.contains("signal 9"), "{said}");
+}
+
+#[test]
+fn a_trial_whose_agent_or_supervisor_is_killed_says_nothing_and_is_repeated() {
+    if !has_loop("killed agents") {
+        return;
+    }
     let agent = |going: &Going| going.find("agent");
-    killed(agent, &["the agent ended during work: killed by signal 9"]);
     let supervisor = |going: &Going| Pid::from_raw(children(going.child.id()).first()?.cast_signed());
-    killed(supervisor, &["the agent ended during work", "its supervisor was killed by signal 9"]);
+    for (found, words) in [killed(agent, 0), killed(supervisor, 0)]
+        .into_iter()
+        .zip(["killed by signal 9", "its supervisor was killed by signal 9"])
+    {
+        let (outcomes, reason) = found;
+        let [checks @ .., lost, other, again] = &outcomes[..] else { panic!("{outcomes:?}") };
+        assert_eq!((checks, lost), (&[Outcome::Done; 2][..], &Outcome::Void), "{reason}");
+        assert_eq!((other, again), (&Outcome::Done, &Outcome::Done), "the run went on, and came back to it");
+        let Reason::LostAgent(loss) = &reason else { panic!("{reason}") };
+        assert_eq!((loss.during, loss.how.as_str()), (Some(StepName::Work), words));
+    }
 }

@@ -13,7 +13,7 @@ use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
-use fsderby::store::machine::Machine;
+use fsderby::schema::machine::Machine;
 use fsderby::store::record::Record;
 use fsderby::store::{self, Folder};
 use support::fsderby;

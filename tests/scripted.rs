@@ -9,18 +9,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fsderby::agent::protocol::{At, Event, Purpose};
 use fsderby::analysis::metrics;
 use fsderby::analysis::verify::verify;
 use fsderby::declared;
+use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::plan::{Plan, Rounds};
-use fsderby::runner::rounds::{Finish, INTERRUPTED, Runner, Watch};
+use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
-use fsderby::store::machine::Machine;
+use fsderby::schema::event::{Event, Seen};
+use fsderby::schema::job::{At, Purpose, StepName};
+use fsderby::schema::machine::Machine;
+use fsderby::store::reason::{Loss, Reason};
 use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder, Run};
-use fsderby::testbeds::{Next, Stamped};
+use fsderby::testbeds::{Fault, Next, Stamped};
 use support::scripted::{Scripted, is_integrity};
 
 const EXPERIMENT: &str = r#"
@@ -180,11 +183,8 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
         let (_kept, run) = compared(testbed);
         assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "{check}");
         let record = run.records.iter().find(|r| r.trial == trial).unwrap();
-        assert!(
-            record.reason.as_ref().unwrap().starts_with(&format!("validity check {check}:")),
-            "{:?}",
-            record.reason
-        );
+        let broken = |reason: &Reason| matches!(reason, Reason::Validity(broken) if broken.name == check);
+        assert!(record.reason.as_ref().is_some_and(broken), "{}", record.why());
         assert!(record.validity.iter().any(|c| c.name == check && c.held == Held::No));
         assert!(record.metrics.is_empty(), "a void trial has raw values and no metrics");
         assert_eq!(verify(&run).wrong, Vec::<String>::new());
@@ -195,16 +195,14 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
 fn caches_that_were_not_dropped_void_a_cold_trial() {
     let folder = tempfile::tempdir().unwrap();
     let warm = Scripted::event(|_, event| {
-        if let Event::Seen { raw, .. } = event {
-            raw.insert("device_bytes_read".into(), 0);
+        if let Event::Seen(Seen::Cold { device_bytes_read, .. }) = event {
+            *device_bytes_read = Some(0);
         }
     });
     let plan = Plan { cold: true, ..plan() };
     let (_, run) = carry_out(folder.path(), &plan, &warm, None);
     assert!(
-        run.records
-            .iter()
-            .all(|r| r.outcome == Outcome::Void && r.reason.as_ref().unwrap().contains("validity check cold"))
+        run.records.iter().all(|r| r.outcome == Outcome::Void && r.why().contains("validity check cold"))
     );
     let (_, run) = carry_out(&folder.path().join("good"), &plan, &Scripted::well(), None);
     assert!(run.records.iter().all(|r| r.outcome == Outcome::Done));
@@ -226,9 +224,8 @@ fn reads_that_do_not_reach_the_device_after_a_cold_start_void_the_trial() {
         let (_, run) = carry_out(folder.path(), &plan(), &reading(bytes), None);
         for record in run.records.iter().filter(|r| r.purpose == Purpose::Measure) {
             assert_eq!((record.outcome, record.parts.len()), (outcome, 6), "{:?}", record.reason);
-            let named =
-                record.reason.as_ref().is_none_or(|why| why.starts_with("validity check cold start:"));
-            assert!(named, "{:?}", record.reason);
+            let why = record.why();
+            assert!(why.is_empty() || why.starts_with("validity check cold start:"), "{why}");
             assert_eq!(record.probe("block_io", "bytes_read"), Some(6 * bytes), "the parts' sum");
             assert_eq!(record.probe("block_io", "volatile_cache"), Some(1), "a state is no sum");
         }
@@ -292,7 +289,7 @@ fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
             tree.hash = "bb".repeat(32);
         }
     }));
-    assert_eq!(outcomes(&run, "proof/postmark-quick/xfs"), [Outcome::Failed], "not repeated");
+    assert_eq!(outcomes(&run, "integrity/postmark-quick/xfs"), [Outcome::Failed], "not repeated");
     assert!(
         outcomes(&run, "r01/postmark-quick/xfs").is_empty(),
         "what failed its integrity check is not measured"
@@ -327,40 +324,108 @@ fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem()
     let held = |name: &str| of(name).validity.iter().find(|c| c.name == "survivors").unwrap().held;
     assert_eq!((held("ext4"), held("ext2"), held("xfs")), (Held::Yes, Held::Label, Held::No));
     assert_eq!(outcomes(&run, "r01/maildir-quick/xfs"), [Outcome::Failed], "not repeated");
-    assert!(of("xfs").reason.as_ref().unwrap().contains("2 are missing"));
-    assert_eq!(outcomes(&run, "proof/maildir-quick/xfs"), [Outcome::Done], "an integrity check is not cut");
+    assert!(of("xfs").why().contains("2 are missing"));
+    assert_eq!(
+        outcomes(&run, "integrity/maildir-quick/xfs"),
+        [Outcome::Done],
+        "an integrity check is not cut"
+    );
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
 #[test]
-fn a_failed_step_and_a_lost_agent_are_one_failed_trial_each() {
+fn a_failed_step_is_one_failed_trial() {
     let (_kept, run) = compared(Scripted::altered(|job, mut events| {
-        match job.trial.as_str() {
-            "r01/postmark-quick/ext2" => {
-                let failed = Event::Failed {
-                    step: "work".into(),
-                    operation: "write".into(),
-                    path: "s0/17".into(),
-                    errno: 28,
-                    text: "No space left on device".into(),
-                };
-                events.truncate(12);
-                events.push(Next::Event(Stamped { host_ns: 2_000_000_000, event: failed }));
-            }
-            "r02/postmark-quick/ext4" => events.truncate(6),
-            _ => {}
+        if job.trial == "r01/postmark-quick/ext2" {
+            let failed = Event::Failed {
+                step: StepName::Work,
+                operation: "write".into(),
+                path: "s0/17".into(),
+                errno: 28,
+                text: "No space left on device".into(),
+            };
+            events.truncate(12);
+            events.push(Next::Event(Stamped { host_ns: 2_000_000_000, event: failed }));
         }
         events
     }));
-    let reason = |trial: &str| run.records.iter().find(|r| r.trial == trial).unwrap().reason.clone().unwrap();
-    assert_eq!(outcomes(&run, "r01/postmark-quick/ext2"), [Outcome::Failed]);
-    assert_eq!(reason("r01/postmark-quick/ext2"), "work: write of s0/17 failed: No space left on device");
-    assert!(
-        reason("r02/postmark-quick/ext4").starts_with("the agent ended"),
-        "{}",
-        reason("r02/postmark-quick/ext4")
-    );
+    let failed = run.records.iter().find(|r| r.outcome != Outcome::Done).unwrap();
+    assert_eq!(outcomes(&run, "r01/postmark-quick/ext2"), [Outcome::Failed], "not repeated");
+    assert_eq!(failed.why(), "work: write of s0/17 failed: No space left on device");
     assert_eq!(run.current().len(), 18);
+}
+
+/// A testbed that loses the agent of this trial during its mkfs, with this fault, so many times.
+fn losing(trial: &'static str, fault: Option<Fault>, times: u32) -> Scripted {
+    let mut testbed = Scripted::altered(move |job, mut events| {
+        if job.trial == trial && job.attempt <= times {
+            events.truncate(5);
+        }
+        events
+    });
+    testbed.fault = Box::new(move |job| fault.clone().filter(|_| job.trial == trial && job.attempt <= times));
+    testbed
+}
+
+#[test]
+fn a_lost_or_hung_agent_says_nothing_of_its_filesystem_and_is_repeated() {
+    let trial = "r02/postmark-quick/ext4";
+    let hung = Fault::Hung("the guest hung: it said nothing for 480 s".into());
+    let killed = Fault::Lost("QEMU was lost: signal: 9 (SIGKILL)".into());
+    for (fault, is_expected) in [
+        (None, (|reason| matches!(reason, Reason::LostAgent(_))) as fn(&Reason) -> bool),
+        (
+            Some(killed),
+            |reason| matches!(reason, Reason::LostAgent(Loss { how, .. }) if how.contains("signal: 9")),
+        ),
+        (
+            Some(hung),
+            |reason| matches!(reason, Reason::Hung(Loss { during: Some(step), .. }) if *step == StepName::Make),
+        ),
+    ] {
+        let (_kept, run) = compared(losing(trial, fault.clone(), 1));
+        assert_eq!(outcomes(&run, trial), [Outcome::Void, Outcome::Done], "{fault:?}");
+        let reason = run.records.iter().find_map(|r| r.reason.as_ref()).unwrap();
+        assert!(is_expected(reason), "{reason}");
+        let (_kept, run) = compared(losing(trial, fault, 9));
+        assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "twice at most");
+    }
+}
+
+#[test]
+fn a_panic_of_the_kernel_that_serves_it_is_a_failure_of_the_filesystem() {
+    let trial = "r02/postmark-quick/ext4";
+    let panic = Fault::Panic("the guest's kernel said: Kernel panic - not syncing".into());
+    let (_kept, run) = compared(losing(trial, Some(panic), 1));
+    assert_eq!(outcomes(&run, trial), [Outcome::Failed], "not repeated");
+    let reason = run.records.iter().find_map(|r| r.reason.clone()).unwrap();
+    assert_eq!(
+        reason.to_string(),
+        "the agent ended during make: the guest's kernel said: Kernel panic - not syncing"
+    );
+}
+
+#[test]
+fn an_integrity_check_that_lost_its_agent_drops_nobody() {
+    let trial = "integrity/postmark-quick/ext4";
+    let (_kept, run) = compared(losing(trial, None, 9));
+    assert_eq!(outcomes(&run, trial), [Outcome::Void; 3]);
+    assert_eq!(outcomes(&run, "r01/postmark-quick/ext4"), [Outcome::Done]);
+}
+
+#[test]
+fn what_was_tried_thrice_under_the_wrong_conditions_is_not_tried_again_on_resume() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = "r01/postmark-quick/ext4";
+    let large = Scripted::event(move |job, event| match event {
+        Event::Probe { name, raw } if name == "memory" && job.trial == trial => {
+            raw.insert("peak_bytes".into(), 1 << 40);
+        }
+        _ => {}
+    });
+    carry_out(folder.path(), &plan(), &large, None);
+    let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    assert_eq!(outcomes(&run, trial), [Outcome::Void; 3]);
 }
 
 #[test]
@@ -371,7 +436,7 @@ fn an_interrupted_round_is_repeated_whole() {
     let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), Some(&second));
     assert_eq!(finish, Finish { rounds: 1, interrupted: true });
     let last = run.records.last().unwrap();
-    assert_eq!((last.outcome, last.reason.as_deref()), (Outcome::Void, Some(INTERRUPTED)));
+    assert_eq!((last.outcome, &last.reason), (Outcome::Void, &Some(Reason::Interrupted)));
     let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
     let first = plan.round(2).next().unwrap().name();
@@ -384,124 +449,91 @@ fn an_interrupted_round_is_repeated_whole() {
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
-fn together() -> Plan {
-    Plan { trials_per_boot: 2, ..plan() }
-}
-
-fn place(record: &Record) -> (u32, u32) {
-    record.circumstances.launch.map(|l| (l.number, l.place)).unwrap()
+/// As many rounds as fit into this time, and two at least.
+fn within(budget: &str) -> Plan {
+    Plan { rounds: Rounds::AtLeast(2), budget: Some(budget.parse().unwrap()), ..plan() }
 }
 
 #[test]
-fn trials_that_share_a_launch_have_records_of_their_own_in_the_plans_order() {
-    let (alone, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut testbed = Scripted::well();
-    testbed.console = (0..5).map(|n| format!("line {n}")).collect();
-    let (_, before) = carry_out(alone.path(), &plan(), &testbed, None);
-    testbed.launches.lock().unwrap().clear();
-    let (finish, run) = carry_out(shared.path(), &together(), &testbed, None);
-    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    let launches = testbed.launches.lock().unwrap();
-    let of_round_1: Vec<String> = plan().round(1).map(|t| t.name()).collect();
-    let expected: Vec<&[String]> =
-        vec![&of_round_1[..2], &of_round_1[2..3], &of_round_1[3..5], &of_round_1[5..]];
-    assert_eq!(launches[4..8], expected, "three filesystems, by twos, never with another work");
-    let places: Vec<_> = run.records.iter().map(place).collect();
-    assert_eq!(places[..7], [(1, 1), (1, 2), (2, 1), (3, 1), (3, 2), (4, 1), (5, 1)]);
-    for (one, other) in before.records.iter().zip(&run.records) {
-        assert_eq!((&one.trial, one.outcome), (&other.trial, other.outcome));
-        assert_eq!((&one.steps, &one.probes, &one.metrics), (&other.steps, &other.probes, &other.metrics));
-        assert_eq!(one.validity, other.validity);
-        let lines = |run: &Run, r: &Record| {
-            std::fs::read_to_string(run.folder.join(&r.console.as_ref().unwrap().path)).unwrap()
-        };
-        assert_eq!(lines(&before, one), lines(&run, other), "each has its own part of the console");
-    }
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
-}
-
-#[test]
-fn a_lost_launch_loses_its_running_trial_and_the_rest_is_launched_again() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
-    let lost = names[1].clone();
-    let testbed = Scripted::altered(move |job, mut events| {
-        if job.trial == lost {
-            events.truncate(6);
-        }
-        events
-    });
+fn a_round_that_was_interrupted_is_completed_though_the_budget_is_used_up() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
-    let outcome = |name: &String| outcomes(&run, name);
-    assert_eq!(outcome(&names[0]), [Outcome::Done]);
-    assert_eq!(outcome(&names[1]), [Outcome::Failed]);
-    assert_eq!(outcome(&names[2]), [Outcome::Done]);
-    let places: Vec<_> = run.records.iter().filter(|r| r.round == 1).map(place).collect();
-    assert_eq!(places[..4], [(3, 1), (3, 2), (4, 1), (5, 1)]);
-    assert_eq!(run.current().len(), 18);
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
-}
-
-#[test]
-fn a_lost_event_voids_its_trial_and_what_comes_after_it_is_launched_again() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let first = plan.round(1).next().unwrap().name();
-    let lost = first.clone();
-    let testbed = Scripted::altered(move |job, mut events| {
-        if job.trial == lost && job.attempt == 1 {
-            events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
-        }
-        events
-    });
-    let folder = tempfile::tempdir().unwrap();
-    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
-    assert_eq!(outcomes(&run, &first), [Outcome::Void, Outcome::Done]);
-    let launches = testbed.launches.lock().unwrap();
-    assert_eq!(launches[2..5].iter().map(Vec::len).collect::<Vec<_>>(), [3, 2, 3]);
+    let third = plan().round(3).nth(1).unwrap().name();
+    let (finish, run) = carry_out(folder.path(), &within("1h"), &Scripted::well(), Some(&third));
+    assert_eq!(finish, Finish { rounds: 2, interrupted: true });
+    assert!(run.current().iter().any(|r| r.outcome == Outcome::Void));
+    let (finish, run) = carry_out(folder.path(), &within("0s"), &Scripted::well(), None);
+    assert_eq!(finish, Finish { rounds: 3, interrupted: false });
+    assert_eq!(run.current().len(), 6 + 3 * 6);
     assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
 }
 
 #[test]
-fn an_interrupted_launch_voids_only_its_running_trial() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
+fn a_budget_adds_rounds_to_a_run_that_has_its_least() {
     let folder = tempfile::tempdir().unwrap();
-    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), Some(&names[1]));
-    assert!(finish.interrupted);
-    let ends = |name| {
-        (outcomes(&run, name), run.records.iter().find(|r| r.trial == *name).map(|r| r.reason.clone()))
-    };
-    assert_eq!(ends(&names[0]), (vec![Outcome::Done], Some(None)));
-    assert_eq!(ends(&names[1]), (vec![Outcome::Void], Some(Some(INTERRUPTED.into()))));
-    assert_eq!(ends(&names[2]), (vec![], None), "it had not begun");
-    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
-    assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    assert_eq!(outcomes(&run, &names[0]), [Outcome::Done, Outcome::Done], "the round is repeated whole");
-    let first_again = run.records.iter().rfind(|r| r.trial == names[0]).map(place);
-    assert_eq!(first_again, Some((4, 1)), "launches are counted on");
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let (finish, _) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    assert_eq!(finish.rounds, 2);
+    let fourth = plan().round(4).next().unwrap().name();
+    let (finish, _) = carry_out(folder.path(), &within("1h"), &Scripted::well(), Some(&fourth));
+    assert_eq!(finish, Finish { rounds: 3, interrupted: true });
 }
 
 #[test]
-fn what_cannot_be_launched_is_one_failed_trial_once_others_were_launched() {
-    let plan = Plan { trials_per_boot: 3, ..plan() };
-    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
-    let full = names[1].clone();
+fn a_round_that_most_likely_does_not_fit_into_the_budget_is_not_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    let (finish, run) = carry_out(folder.path(), &within("0s"), &Scripted::well(), None);
+    assert_eq!((finish.rounds, run.current().len()), (2, 18));
+}
+
+#[test]
+fn only_an_unfinished_round_is_repeated_and_those_after_it_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan();
+    let lost = plan.round(1).next().unwrap().name();
+    let first = lost.clone();
+    let loses = Scripted::altered(move |job, mut events| {
+        if job.trial == first {
+            events.insert(4, Next::Damaged("event 4 was due, 5 came".into()));
+        }
+        events
+    });
+    let (_, run) = carry_out(folder.path(), &plan, &loses, None);
+    assert_eq!(outcomes(&run, &lost), [Outcome::Void; 3]);
+    let (finish, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
+    assert_eq!((finish.rounds, outcomes(&run, &lost).last()), (2, Some(&Outcome::Done)));
+    let repeated = |round| plan.round(round).filter(|t| outcomes(&run, &t.name()).len() > 1).count();
+    assert_eq!((repeated(1), repeated(2)), (6, 0), "whole, since pairs must not straddle an interruption");
+}
+
+#[test]
+fn the_command_that_a_look_prints_leads_to_more_than_a_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    let next = |run: &Run| Report::of(run).summary.heading.next.map(|next| next.command);
+    let command = next(&run).unwrap();
+    let rounds = command.rsplit_once("--rounds ").unwrap().1.parse().unwrap();
+    let longer = Plan { rounds: Rounds::Exactly(rounds), ..plan() };
+    let (finish, run) = carry_out(folder.path(), &longer, &Scripted::well(), None);
+    assert_eq!((finish.rounds, next(&run)), (rounds, None));
+}
+
+#[test]
+fn what_cannot_be_launched_is_one_void_trial_once_others_were_and_resume_repeats_it() {
+    let plan = plan();
+    let full = plan.round(1).nth(1).unwrap().name();
     let mut testbed = Scripted::well();
-    // The folder of images is full while this trial is among those to be launched.
-    testbed.refuse =
-        Box::new(move |jobs| jobs.iter().any(|j| j.trial == full).then(|| "no space in /var/tmp".to_owned()));
+    let refused = full.clone();
+    testbed.refuse = Box::new(move |job| (job.trial == refused).then(|| "no space in /var/tmp".to_owned()));
     let folder = tempfile::tempdir().unwrap();
     let (finish, run) = carry_out(folder.path(), &plan, &testbed, None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    let record = |name: &String| run.records.iter().find(|r| r.trial == *name).unwrap();
-    assert_eq!(outcomes(&run, &names[1]), [Outcome::Failed]);
-    let reason = record(&names[1]).reason.as_deref().unwrap();
-    assert_eq!(reason, "it could not be launched: no space in /var/tmp");
-    assert_eq!(record(&names[1]).circumstances.launch, None);
+    assert_eq!(outcomes(&run, &full), [Outcome::Void; 3]);
+    let why = run.records.iter().find(|r| r.trial == full).unwrap().why();
+    assert_eq!(why, "it could not be launched: no space in /var/tmp");
     assert_eq!(run.current().iter().filter(|r| r.outcome == Outcome::Done).count(), 17);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let (_, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
+    assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
 }
 
 #[test]
@@ -514,26 +546,23 @@ fn a_run_that_can_launch_nothing_ends_with_the_reason() {
     assert!(run.records.is_empty());
 }
 
+/// The folder for latencies becomes a file while the trial runs that is to be stored in it.
 #[test]
-fn a_trial_whose_power_is_cut_is_alone_in_its_launch() {
-    let plan = Plan { power_cut: Some("50%".parse().unwrap()), ..together() };
-    let testbed = Scripted::well();
+fn after_a_trial_that_cannot_be_stored_no_other_is_begun() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
-    for launch in testbed.launches.lock().unwrap().iter() {
-        assert!(launch.len() == 1 || launch[0].starts_with("proof/"), "{launch:?}");
-    }
-    assert_eq!(verify(&run).wrong, Vec::<String>::new());
-}
-
-#[test]
-fn two_records_at_one_place_of_a_launch_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, mut run) = carry_out(folder.path(), &together(), &Scripted::well(), None);
-    run.records[1].circumstances.launch = run.records[0].circumstances.launch;
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("launch 1")), "{:?}", verify(&run).wrong);
-    run.plan.trials_per_boot = 1;
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("the plan allows 1")));
+    let plan = plan();
+    let names: Vec<String> = plan.round(1).map(|t| t.name()).collect();
+    let (last, latencies) = (names[2].clone(), folder.path().join("run/histograms"));
+    let testbed = Scripted::altered(move |job, events| {
+        if job.trial == last {
+            std::fs::remove_dir_all(&latencies).unwrap();
+            std::fs::write(&latencies, "").unwrap();
+        }
+        events
+    });
+    let (finish, _) = tried(folder.path(), &plan, &testbed, None);
+    assert!(finish.is_err_and(|e| e.to_string().contains("could not store a trial")));
+    assert_eq!(testbed.launched.lock().unwrap().last(), Some(&names[2]));
 }
 
 #[test]

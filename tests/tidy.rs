@@ -173,7 +173,6 @@ const WITHOUT_CIRCLES: &[&str] = &[
     "src/papers/",
     "src/probes/",
     "src/report/",
-    "src/store/",
     "src/testbeds/",
 ];
 
@@ -212,6 +211,7 @@ fn a_circle_of_imports_is_found_and_a_table_of_children_is_none() {
 fn measuring_code_prints_nothing() {
     let allowed = [
         ("src/agent/supervisor.rs", "eprintln!(\"the agent could not go on"),
+        ("src/agent/supervisor.rs", "eprintln!(\"the agent does not die"),
         ("src/agent/worker.rs", "println!(\"{READY}\")"),
     ];
     let mut found = Vec::new();

@@ -1,35 +1,57 @@
 //! Events as lines of text: `SEQUENCE CRC32 JSON\n`.
 
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::protocol::Event;
+use super::mishap::Mishap;
+use crate::schema::event::Event;
+use crate::schema::job::StepName;
 
-/// Writes events, numbered from 0.
-pub struct Sender<W> {
-    out: W,
-    next: u64,
-}
+/// Tells events, whichever thread has one.
+#[derive(Clone)]
+pub struct Teller(Arc<Mutex<Sender<Box<dyn Write + Send>>>>);
 
-impl<W: Write> Sender<W> {
-    pub fn new(out: W) -> Self {
-        Sender { out, next: 0 }
+impl Teller {
+    pub fn new(out: impl Write + Send + 'static) -> Self {
+        Teller::with(out, None)
     }
 
-    /// One event, one write.
-    ///
+    /// With a mishap, which strikes when the work is announced.
+    pub fn with(out: impl Write + Send + 'static, mishap: Option<Mishap>) -> Self {
+        Teller(Arc::new(Mutex::new(Sender { out: Box::new(out), next: 0, mishap })))
+    }
+
     /// # Errors
     /// When the host is gone.
-    pub fn send(&mut self, event: &Event) -> io::Result<()> {
-        let json = serde_json::to_string(event)?;
-        let line = format!("{} {:08x} {json}\n", self.next, crc32fast::hash(json.as_bytes()));
-        self.next += 1;
-        self.out.write_all(line.as_bytes())?;
-        self.out.flush()
+    pub fn send(&self, event: &Event) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).send(event)
     }
 
     /// How many were sent.
     pub fn sent(&self) -> u64 {
-        self.next
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next
+    }
+}
+
+/// Writes events, numbered from 0.
+struct Sender<W> {
+    out: W,
+    next: u64,
+    mishap: Option<Mishap>,
+}
+
+impl<W: Write> Sender<W> {
+    /// One event, one write.
+    fn send(&mut self, event: &Event) -> io::Result<()> {
+        let json = serde_json::to_string(event)?;
+        let line = format!("{} {:08x} {json}\n", self.next, crc32fast::hash(json.as_bytes()));
+        self.next += 1;
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()?;
+        match (event, self.mishap) {
+            (Event::Step { step: StepName::Work, .. }, Some(mishap)) => mishap.strike(),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -54,14 +76,14 @@ mod tests {
     use super::*;
 
     fn line(event: &Event) -> String {
-        let mut sender = Sender::new(Vec::new());
+        let mut sender = Sender { out: Vec::new(), next: 0, mishap: None };
         sender.send(event).unwrap();
         String::from_utf8(sender.out).unwrap().trim_end().to_owned()
     }
 
     #[test]
     fn what_is_sent_is_read() {
-        let event = Event::Done { trial: "r01/a/b".into(), clock_ns: 7 };
+        let event = Event::Done { clock_ns: 7 };
         assert_eq!(decode(&line(&event), 0), Ok(event));
     }
 

@@ -1,10 +1,10 @@
-//! The agent as the init of a guest: brings the machine up, carries the jobs out, switches the machine off.
+//! The agent as the init of a guest: brings the machine up, carries its job out, switches the machine off.
 //!
 //! ```text
 //! /init          this program
 //! /modules/boot  names of the modules that bring the disk and the port, each a file /modules/NAME.ko
 //! /modules/job   names of those that the filesystems need
-//! /job.json      the jobs, one a line; without it the guest only says that it runs
+//! /job.json      the job; without it the guest only says that it runs
 //! ```
 //! Events go to a port of the machine and nothing else does; the console is left to the kernel.
 
@@ -14,47 +14,36 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use fsderby_sys::process::reap;
 use rustix::mount::MountFlags;
 use rustix::system::{RebootCommand, init_module, reboot};
 
-use super::channel::Sender;
-use super::protocol::{Dev, Event, Job, PROTOCOL};
+use super::channel::Teller;
+use super::mishap::Mishap;
 use super::{monotonic_ns, trial};
 use crate::probes::memory::for_use;
-use crate::storage::disk::{self, Floor};
-use crate::units::Bytes;
+use crate::schema::event::{Event, Seen};
+use crate::schema::job::{Job, PROTOCOL, StepName};
+use crate::schema::units::Bytes;
+use crate::storage;
 
 /// The name of the port that events leave by.
 pub const PORT: &str = "fsderby.events";
 /// How long devices may take to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What tests let happen in a guest, when its work begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mishap {
-    /// The kernel panics.
-    Panic,
-    /// Nothing happens any more.
-    Hang,
-    /// Nothing happens any more, and the CPU is busy with it.
-    Spin,
-    /// The modelled disk's server is gone.
-    DiskLost,
-}
-
 /// The hidden role `init`. The machine is off before it returns.
 pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     ensure!(rustix::process::getpid().is_init(), "only the first process of a guest can be its init");
     mount_own()?;
     load("boot")?;
-    let jobs = read_jobs();
-    let mut tell = Sender::new(way_out(jobs.as_ref(), mishap)?);
+    let job = read_job();
+    let known = job.as_ref().and_then(|job| job.as_ref().ok());
+    let tell = Teller::with(way_out(known)?, mishap);
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     let build = env!("CARGO_PKG_VERSION").to_owned();
     tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
-    match jobs {
-        Some(Ok(jobs)) => carry_out(&jobs, &mut tell)?,
+    match job {
+        Some(Ok(job)) => carry_out(&job, &tell)?,
         Some(Err(e)) => tell.send(&failed(&e))?,
         None => {}
     }
@@ -64,49 +53,20 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// One job after the other, as long as each finds the guest as the first did. Of a job that has not begun nothing is said: the
-/// host gives it to another guest.
-fn carry_out<W: Write>(jobs: &[Job], tell: &mut Sender<W>) -> io::Result<()> {
-    for (at, job) in jobs.iter().enumerate() {
-        let ready = if at == 0 { load("job") } else { tidy_up() };
-        let ready = match ready.and_then(|()| prepare(job)) {
-            Ok(ready) => ready,
-            Err(e) if at == 0 => return tell.send(&failed(&e)),
-            Err(e) => {
-                let _ = fs::write(
-                    "/dev/kmsg",
-                    format!("<3>fsderby: {} is for another guest: {e:#}\n", job.trial),
-                );
-                break;
-            }
-        };
-        if let Some(Floor { floor_ns, service_ns }) = ready.floor {
-            let raw = [("floor_ns".to_owned(), floor_ns), ("service_ns".to_owned(), service_ns)].into();
-            tell.send(&Event::Seen { check: "floor".into(), raw })?;
-        }
-        let is_done = trial::carry_out(job, true, tell)?;
-        drop(ready);
-        if !is_done {
-            // Whatever it has left behind must not meet the next.
-            break;
-        }
+fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
+    let ready = match load("job").and_then(|()| prepare(job)) {
+        Ok(ready) => ready,
+        Err(e) => return tell.send(&failed(&e)),
+    };
+    if let Some(seen) = ready.seen {
+        tell.send(&Event::Seen(seen))?;
     }
-    Ok(())
-}
-
-/// After a trial: nothing of it runs, and the kernel has given back what it kept for it.
-fn tidy_up() -> anyhow::Result<()> {
-    while reap(false)?.is_some() {}
-    ensure!(!trial::has_children(), "a process of the trial before is still there");
-    fs::write("/proc/sys/vm/drop_caches", "3").context("could not drop the caches")?;
-    // Its memory lies in pieces; not every kernel can join them.
-    let _ = fs::write("/proc/sys/vm/compact_memory", "1");
-    Ok(())
+    trial::carry_out(job, tell)
 }
 
 fn failed(error: &anyhow::Error) -> Event {
     let (operation, path) = ("set up".to_owned(), "the guest".to_owned());
-    Event::Failed { step: "boot".into(), operation, path, errno: 0, text: format!("{error:#}") }
+    Event::Failed { step: StepName::Boot, operation, path, errno: 0, text: format!("{error:#}") }
 }
 
 fn mount_own() -> anyhow::Result<()> {
@@ -119,22 +79,17 @@ fn mount_own() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read_jobs() -> Option<anyhow::Result<Vec<Job>>> {
+fn read_job() -> Option<anyhow::Result<Job>> {
     let bytes = fs::read("/job.json").ok()?;
-    let jobs = serde_json::Deserializer::from_slice(&bytes).into_iter();
-    Some(jobs.collect::<Result<_, _>>().context("could not understand the job"))
+    Some(serde_json::from_slice(&bytes).context("could not understand the job"))
 }
 
-/// Where events go: into memory that the host looks at where its clock must not be felt, else through a port.
-fn way_out(
-    jobs: Option<&anyhow::Result<Vec<Job>>>,
-    mishap: Option<Mishap>,
-) -> anyhow::Result<Box<dyn Write>> {
-    match jobs.and_then(|jobs| jobs.as_ref().ok()?.first()) {
-        Some(Job { device: Dev::Model(_), size, .. }) => {
-            Ok(Box::new(WayOut { way: disk::events(*size)?, mishap }))
-        }
-        _ => Ok(Box::new(WayOut { way: open_port()?, mishap })),
+/// Where events go: where the job's storage has them go, else through a port.
+fn way_out(job: Option<&Job>) -> anyhow::Result<Box<dyn Write + Send>> {
+    let own = job.map(|job| storage::find(&job.storage)?.way_out(&job.volume)).transpose()?.flatten();
+    match own {
+        Some(way) => Ok(way),
+        None => Ok(Box::new(open_port()?)),
     }
 }
 
@@ -142,7 +97,7 @@ type Ballast = Vec<Vec<u8>>;
 
 /// A guest that can begin.
 struct Ready {
-    floor: Option<Floor>,
+    seen: Option<Seen>,
     /// Memory that nobody else may have.
     _ballast: Ballast,
 }
@@ -150,19 +105,9 @@ struct Ready {
 /// The job's disk there, and no more memory free than it may have.
 fn prepare(job: &Job) -> anyhow::Result<Ready> {
     ensure!(job.protocol == PROTOCOL, "the job speaks protocol {}, this agent {PROTOCOL}", job.protocol);
-    let mut floor = None;
-    match &job.device {
-        Dev::Block { path, .. } => {
-            wait_for(|| Path::new(path).exists().then_some(()))
-                .with_context(|| format!("there is no {path}"))?;
-        }
-        Dev::Model(modelled) => {
-            disk::seed_random(modelled.guest_seed)?;
-            floor = Some(disk::start(modelled, job.size)?);
-        }
-        _ => anyhow::bail!("the job is none for a guest"),
-    }
-    Ok(Ready { floor, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
+    ensure!(job.guest, "the job is none for a guest");
+    let seen = storage::find(&job.storage)?.bring_up(job)?;
+    Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }
 
 /// Loads the modules of that list. One that finds no device of its own may refuse; what then lacks shows in the trial.
@@ -222,44 +167,4 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
         std::thread::sleep(Duration::from_millis(2));
     }
     None
-}
-
-/// Where events go; with a mishap, which strikes when the work is announced.
-struct WayOut<W> {
-    way: W,
-    mishap: Option<Mishap>,
-}
-
-impl<W: Write> Write for WayOut<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.way.write(bytes)?;
-        const WORK: &[u8] = br#""step":"work""#;
-        if bytes.windows(WORK.len()).any(|w| w == WORK)
-            && let Some(mishap) = self.mishap
-        {
-            strike(mishap)?;
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.way.flush()
-    }
-}
-
-fn strike(mishap: Mishap) -> io::Result<()> {
-    match mishap {
-        Mishap::Panic => fs::write("/proc/sysrq-trigger", "c")?,
-        Mishap::DiskLost => {
-            disk::lose();
-            return Ok(());
-        }
-        Mishap::Spin => loop {
-            std::hint::spin_loop();
-        },
-        Mishap::Hang => {}
-    }
-    loop {
-        std::thread::sleep(PATIENCE);
-    }
 }

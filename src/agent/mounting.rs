@@ -11,7 +11,7 @@ use rustix::mount::{
 };
 
 use super::StepError;
-use crate::filesystems::Mounted;
+use crate::schema::setup::Mounted;
 
 /// Options that belong to the mount and not to the filesystem.
 const ATTRIBUTES: [(&str, MountAttrFlags); 10] = [

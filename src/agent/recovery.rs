@@ -6,9 +6,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::StepError;
-use super::protocol::{Job, Survivors};
 use super::tree::{live_file, read_all};
-use crate::workloads::{self, Durable, LiveFile};
+use crate::schema::event::Survivors;
+use crate::schema::job::Job;
+use crate::schema::work::LiveFile;
+use crate::workloads::{self, Durable};
 
 /// Of each kind of loss so many files are named.
 const NAMED: usize = 5;

@@ -11,9 +11,9 @@ use rustix::fs::{Advice, fadvise};
 
 use super::StepError;
 use super::site::Site;
-use crate::probes::Raw;
 use crate::probes::block_io::Counters;
-use crate::units::MIB;
+use crate::schema::event::Seen;
+use crate::schema::units::MIB;
 
 /// The device is idle when it has done nothing for so long.
 const STILL: Duration = Duration::from_millis(30);
@@ -23,7 +23,7 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Returns what was seen of the validity check `cold`, where it was asked for.
-pub fn settle(site: &Site, cold: bool) -> Result<Option<Raw>, StepError> {
+pub fn settle(site: &Site, cold: bool) -> Result<Option<Seen>, StepError> {
     let seen = if cold { Some(cool_down(site)?) } else { None };
     site.sync()?;
     if let Some(device) = site.device_number() {
@@ -34,7 +34,7 @@ pub fn settle(site: &Site, cold: bool) -> Result<Option<Raw>, StepError> {
 
 /// Without a mount of our own: every file is written out and its pages are dropped, then all caches where that is allowed.
 /// What is open or being written elsewhere stays.
-pub fn forget(site: &Site) -> Result<Raw, StepError> {
+pub fn forget(site: &Site) -> Result<Seen, StepError> {
     site.sync()?;
     let mut files = 0;
     let mut folders = vec![site.place().to_owned()];
@@ -53,8 +53,8 @@ pub fn forget(site: &Site) -> Result<Raw, StepError> {
             }
         }
     }
-    let all_caches = u64::from(fs::write(DROP_CACHES, "3").is_ok());
-    Ok(Raw::from([("files".to_owned(), files), ("all_caches".to_owned(), all_caches)]))
+    let all_caches = fs::write(DROP_CACHES, "3").is_ok();
+    Ok(Seen::ColdStart { files, all_caches })
 }
 
 /// Only clean pages are dropped, so they are written first.
@@ -65,7 +65,7 @@ fn drop_pages(path: &Path) -> io::Result<()> {
 }
 
 /// Drops the caches and shows by a witness that they were empty: a file that was in them is read from the device.
-fn cool_down(site: &Site) -> Result<Raw, StepError> {
+fn cool_down(site: &Site) -> Result<Seen, StepError> {
     let witness = site.place().join("witness");
     let fault = |e: io::Error| StepError::io("cool down by", &witness, e);
     write_witness(&witness).map_err(fault)?;
@@ -75,11 +75,9 @@ fn cool_down(site: &Site) -> Result<Raw, StepError> {
     let read = fs::read(&witness).map_err(fault)?.len() as u64;
     let read_after = device.as_deref().and_then(Counters::read);
     fs::remove_file(&witness).map_err(fault)?;
-    let mut raw = Raw::from([("asked_bytes".to_owned(), read)]);
-    if let (Some(before), Some(after)) = (read_before, read_after) {
-        raw.insert("device_bytes_read".into(), after.since(&before).bytes_read());
-    }
-    Ok(raw)
+    let device_bytes_read =
+        read_before.zip(read_after).map(|(before, after)| after.since(&before).bytes_read());
+    Ok(Seen::Cold { asked_bytes: read, device_bytes_read })
 }
 
 /// Noise, so that no filesystem stores it smaller than it is.

@@ -1,123 +1,53 @@
-//! A prepared testbed: a fresh image behind a loop device, a guest's own disk, or a folder of ours inside an existing one.
+//! Where a trial works: its storage attached, the filesystem made on it mounted where nobody else sees it.
 //!
 //! What has no name needs no cleaning up: the image is an unnamed file, the loop device detaches itself, the mount is
 //! seen by nobody else.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use fsderby_sys::loop_device::{LoopDevice, forget_cached};
-use rustix::fs::{FallocateFlags, OFlags, fallocate};
-
-use super::protocol::{Dev, ImageState, Space};
-use super::{StepError, mounting, protocol::At};
-use crate::filesystems::{DEVICE, MOUNTPOINT, Mount, Mounted};
-use crate::storage::disk;
-use crate::units::{Bytes, MIB};
+use super::{StepError, mounting};
+use crate::schema::event::Space;
+use crate::schema::job::{At, Job};
+use crate::schema::setup::{DEVICE, MOUNTPOINT, Mount, Mounted};
+use crate::schema::units::Bytes;
+use crate::storage::{self, Attached, Device};
 
 /// Folders that every Linux has and over which, unseen by others, our own little tree can be mounted.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
-/// What a job's site is called: its folder on a `directory` testbed, and elsewhere the source that mountinfo shows of our own
-/// tree, for whoever looks for remains.
-fn name(token: &str) -> String {
-    format!("fsderby-{token}")
-}
-
-/// The site folder on a `directory` testbed.
-pub fn folder(parent: &Path, token: &str) -> PathBuf {
-    parent.join(name(token))
-}
-
-/// What a site's filesystem lies on.
-enum Below {
-    Loop(LoopDevice),
-    /// A guest's own disk.
-    Disk {
-        path: PathBuf,
-        direct: bool,
-    },
-}
-
-impl Below {
-    fn path(&self) -> &Path {
-        match self {
-            Below::Loop(device) => device.path(),
-            Below::Disk { path, .. } => path,
-        }
-    }
-
-    fn is_direct(&self) -> bool {
-        match self {
-            Below::Loop(device) => device.is_direct(),
-            Below::Disk { direct, .. } => *direct,
-        }
-    }
-
-    fn forget_cached(&self) -> io::Result<()> {
-        match self {
-            Below::Loop(device) => forget_cached(device),
-            Below::Disk { path, .. } => forget_cached(File::open(path)?),
-        }
-    }
-}
-
 pub struct Site {
-    device: Option<Below>,
+    device: Option<Box<dyn Device>>,
     mountpoint: PathBuf,
     mounted: bool,
     /// The folder in which the workload works.
     place: PathBuf,
-    /// Removed at the end, on a `directory` testbed.
+    /// Removed at the end, where nothing was mounted.
     folder: Option<PathBuf>,
 }
 
 impl Site {
-    /// A fresh testbed for this device.
-    pub fn new(device: &Dev, size: Bytes, token: &str, isolated: bool) -> Result<Self, StepError> {
-        match device {
-            Dev::Image { folder, state } if isolated => {
-                Self::on_image(Path::new(folder), *state, size, token)
-            }
-            Dev::Image { folder, .. } => Err(StepError::new("attach", folder, "loop devices need root")),
-            Dev::Block { path, direct, .. } => {
-                Self::below(Below::Disk { path: path.into(), direct: *direct }, Path::new("/dev"), token)
-            }
-            Dev::Model(_) => {
-                let device = Below::Disk { path: disk::DEVICE.into(), direct: true };
-                Self::below(device, Path::new("/dev"), token)
-            }
-            Dev::Folder { path } => Self::in_folder(Path::new(path), token),
+    /// What this job's storage is, attached.
+    pub fn new(job: &Job) -> Result<Self, StepError> {
+        match storage::find(&job.storage)?.attach(job)? {
+            Attached::Device(device) => Self::on_device(device, &job.token),
+            Attached::Folder(place) => Ok(Site {
+                device: None,
+                mountpoint: place.parent().unwrap_or(&place).to_owned(),
+                mounted: false,
+                folder: Some(place.clone()),
+                place,
+            }),
         }
     }
 
-    fn on_image(folder: &Path, state: ImageState, size: Bytes, token: &str) -> Result<Self, StepError> {
-        let image = image(folder, state, size).map_err(|e| StepError::io("make an image", folder, e))?;
-        let device =
-            LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", folder, e))?;
-        Self::below(Below::Loop(device), folder, token)
-    }
-
-    /// `occupied` must not be hidden by what is mounted.
-    fn below(device: Below, occupied: &Path, token: &str) -> Result<Self, StepError> {
-        let mountpoint = base(occupied, token)?.join("site");
+    fn on_device(device: Box<dyn Device>, token: &str) -> Result<Self, StepError> {
+        let mountpoint = base(device.lies_in(), token)?.join("site");
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
         let place = mountpoint.join("work");
         Ok(Site { device: Some(device), mountpoint, mounted: false, place, folder: None })
-    }
-
-    fn in_folder(path: &Path, token: &str) -> Result<Self, StepError> {
-        let place = folder(path, token);
-        fs::create_dir(&place).map_err(|e| StepError::io("make", &place, e))?;
-        Ok(Site {
-            device: None,
-            mountpoint: path.to_owned(),
-            mounted: false,
-            folder: Some(place.clone()),
-            place,
-        })
     }
 
     pub fn place(&self) -> &Path {
@@ -231,48 +161,6 @@ impl Drop for Site {
     }
 }
 
-/// A file without a name, in the asked state.
-pub fn image(folder: &Path, state: ImageState, size: Bytes) -> io::Result<File> {
-    let mut image = unnamed(folder)?;
-    image.set_len(size.0)?;
-    match state {
-        ImageState::Sparse => {}
-        ImageState::Allocated => fallocate(&image, FallocateFlags::empty(), 0, size.0)?,
-        ImageState::Written => {
-            let zeros = vec![0; MIB as usize];
-            let mut left = size.0;
-            while left > 0 {
-                let next = left.min(MIB);
-                image.write_all(&zeros[..next as usize])?;
-                left -= next;
-            }
-        }
-    }
-    image.sync_all()?;
-    Ok(image)
-}
-
-fn unnamed(folder: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    let flag = OFlags::TMPFILE.bits().cast_signed();
-    match options.custom_flags(flag).open(folder) {
-        Err(e) if matches!(e.raw_os_error(), Some(libc_codes::EOPNOTSUPP | libc_codes::EISDIR)) => {
-            let named = folder.join(format!(".fsderby-image-{}", std::process::id()));
-            let image = options.custom_flags(0).create_new(true).open(&named)?;
-            fs::remove_file(&named)?;
-            Ok(image)
-        }
-        other => other,
-    }
-}
-
-/// What open says where a filesystem knows no unnamed files.
-mod libc_codes {
-    pub const EISDIR: i32 = rustix::io::Errno::ISDIR.raw_os_error();
-    pub const EOPNOTSUPP: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
-}
-
 /// A small tree of our own, mounted where it hides nothing that the trial needs.
 fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
     let images = fs::canonicalize(images).map_err(|e| StepError::io("look at", images, e))?;
@@ -281,6 +169,6 @@ fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
         .iter()
         .find(free)
         .ok_or_else(|| StepError::new("mount", "/mnt", "there is no folder to mount on"))?;
-    mounting::mount(Path::new(&name(token)), Path::new(base), "tmpfs", &["size=1m".to_owned()])?;
+    mounting::mount(Path::new(&storage::name(token)), Path::new(base), "tmpfs", &["size=1m".to_owned()])?;
     Ok(PathBuf::from(base))
 }

@@ -2,21 +2,26 @@
 
 use std::io::{self, BufRead, Read};
 use std::os::fd::AsFd;
-use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fsderby_sys::process::{End, Fork, die_with_parent, exit_now, fork, isolate, reap};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use super::channel::Sender;
-use super::protocol::{Dev, Event, Job, PROTOCOL};
-use super::{monotonic_ns, site, trial};
+use super::channel::Teller;
+use super::{monotonic_ns, trial};
 use crate::host::memory_group;
+use crate::schema::event::Event;
+use crate::schema::job::{Job, PROTOCOL};
+use crate::storage;
 
-/// How long an agent may take to end after its lifeline was cut.
+/// How long an agent may take to end after its lifeline was cut, and again after it was killed.
 const GRACE: Duration = Duration::from_secs(10);
+/// What the supervisor ends with when its agent does not die, as timeout(1) does for what takes too long.
+pub const STUCK: u8 = 124;
+const WHY_STUCK: &str =
+    "it, or a process that it started, is in uninterruptible sleep (D); what it mounted or wrote may stay";
 /// What the agent ends with when its lifeline was cut.
 const CUT: i32 = 130;
 
@@ -31,7 +36,7 @@ pub fn main() -> anyhow::Result<u8> {
         "the job speaks protocol {}, this agent {PROTOCOL}",
         job.protocol
     );
-    anyhow::ensure!(!job.device.is_guests(), "a job for a guest's disk is no job for this machine");
+    anyhow::ensure!(!job.guest, "a job for a guest is no job for this machine");
     // A session of its own: the terminal's Ctrl-C is the host's to answer.
     let _ = rustix::process::setsid();
     let root = rustix::process::geteuid().is_root();
@@ -39,21 +44,21 @@ pub fn main() -> anyhow::Result<u8> {
         isolate().context("could not make namespaces for the agent")?;
     }
     match fork().context("could not start the agent")? {
-        Fork::Child => exit_now(i32::from(agent(&job, root))),
+        Fork::Child => exit_now(i32::from(agent(&job))),
         Fork::Parent(pid) => keep(pid, &job),
     }
 }
 
 /// The agent proper; in namespaces of its own it is their init.
-fn agent(job: &Job, isolated: bool) -> u8 {
+fn agent(job: &Job) -> u8 {
     let spoken = die_with_parent().and_then(|()| {
         std::thread::Builder::new().name("lifeline".into()).spawn(hold_lifeline)?;
-        let mut sender = Sender::new(io::stdout());
+        let tell = Teller::new(io::stdout());
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
         let build = env!("CARGO_PKG_VERSION").to_owned();
-        sender.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
-        trial::carry_out(job, isolated, &mut sender)?;
-        sender.send(&Event::Bye { events: sender.sent(), clock_ns: monotonic_ns() })
+        tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
+        trial::carry_out(job, &tell)?;
+        tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })
     });
     match spoken {
         Ok(()) => 0,
@@ -73,21 +78,27 @@ fn hold_lifeline() {
 
 /// Waits for the agent's end, ends it where it does not, and cleans up.
 fn keep(pid: i32, job: &Job) -> anyhow::Result<u8> {
-    let code = wait(pid)?;
-    clean_up(job);
-    Ok(code)
+    if let Some(code) = wait(pid)? {
+        clean_up(job);
+        return Ok(code);
+    }
+    eprintln!("the agent does not die: {WHY_STUCK}");
+    // A folder lies on the filesystem that has most likely hung, and who removes it would hang too.
+    memory_group::remove(&job.token);
+    Ok(STUCK)
 }
 
 /// Removes what a job's agent made on the host under a name. For whoever outlives it: the supervisor, or the host where the
 /// supervisor was killed.
 pub fn clean_up(job: &Job) {
     memory_group::remove(&job.token);
-    if let Dev::Folder { path } = &job.device {
-        let _ = std::fs::remove_dir_all(site::folder(Path::new(path), &job.token));
+    if let Ok(storage) = storage::find(&job.storage) {
+        storage.clean_up(job);
     }
 }
 
-fn wait(pid: i32) -> anyhow::Result<u8> {
+/// The agent's exit code; `None` if it cannot be ended.
+fn wait(pid: i32) -> anyhow::Result<Option<u8>> {
     let agent = Pid::from_raw(pid).context("the agent has no process number")?;
     let descriptor = pidfd_open(agent, PidfdFlags::empty()).context("could not watch the agent")?;
     let stdin = io::stdin();
@@ -96,21 +107,89 @@ fn wait(pid: i32) -> anyhow::Result<u8> {
         PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty()),
     ];
     while poll(&mut lifeline, None) == Err(rustix::io::Errno::INTR) {}
-    if !lifeline[0].revents().contains(PollFlags::IN) {
-        let mut ended = [PollFd::new(&descriptor, PollFlags::IN)];
-        let grace = rustix::time::Timespec { tv_sec: GRACE.as_secs().cast_signed(), tv_nsec: 0 };
-        if poll(&mut ended, Some(&grace)) == Ok(0) {
-            kill_process(agent, Signal::KILL).context("could not end the agent")?;
-        }
+    if !end(&descriptor, GRACE, || kill_process(agent, Signal::KILL)).context("could not end the agent")? {
+        return Ok(None);
     }
     match reap(true)?.map(|r| r.end) {
-        Some(End::Exit(code)) => Ok(u8::try_from(code).unwrap_or(u8::MAX)),
-        Some(End::Signal(signal)) => Ok(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        Some(End::Exit(code)) => Ok(Some(u8::try_from(code).unwrap_or(u8::MAX))),
+        Some(End::Signal(signal)) => Ok(Some(u8::try_from(128 + signal).unwrap_or(u8::MAX))),
         None => anyhow::bail!("the agent is nobody's child"),
+    }
+}
+
+/// Whether the process ends in this time, or in as much again once it is killed.
+fn end(
+    process: impl AsFd,
+    grace: Duration,
+    kill: impl FnOnce() -> rustix::io::Result<()>,
+) -> io::Result<bool> {
+    if ends_within(&process, grace)? {
+        return Ok(true);
+    }
+    kill()?;
+    ends_within(&process, grace)
+}
+
+fn ends_within(process: impl AsFd, time: Duration) -> io::Result<bool> {
+    let begin = Instant::now();
+    loop {
+        let left = Timespec::try_from(time.saturating_sub(begin.elapsed())).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ready => return Ok(ready? > 0),
+        }
     }
 }
 
 /// Removes memory groups of runs whose supervisor was killed too. Groups of living runs are left alone.
 pub fn remove_what_dead_runs_left() {
     memory_group::remove_orphans();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+    use std::process::{Child, Command};
+
+    const SHORT: Duration = Duration::from_millis(50);
+
+    fn sleeping(seconds: &str) -> (Child, OwnedFd) {
+        let child = Command::new("sleep").arg(seconds).spawn().unwrap();
+        let descriptor = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
+        (child, descriptor)
+    }
+
+    #[test]
+    fn what_ends_by_itself_is_not_killed() {
+        let (mut child, descriptor) = sleeping("0.1");
+        assert!(end(&descriptor, 100 * SHORT, || panic!("it was killed")).unwrap());
+        assert!(child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn what_does_not_end_is_killed() {
+        let (mut child, descriptor) = sleeping("60");
+        let agent = Pid::from_child(&child);
+        let begin = Instant::now();
+        // Long enough for a busy machine; a process that is killed takes none of it.
+        assert!(end(&descriptor, 40 * SHORT, || kill_process(agent, Signal::KILL)).unwrap());
+        assert!(begin.elapsed() >= 40 * SHORT);
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn what_outlives_its_killing_is_not_waited_for_forever() {
+        let (mut child, descriptor) = sleeping("60");
+        let mut kills = 0;
+        let kill = || {
+            // As a process in uninterruptible sleep does, it takes no notice.
+            kills += 1;
+            Ok(())
+        };
+        assert!(!end(&descriptor, SHORT, kill).unwrap());
+        assert_eq!(kills, 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }

@@ -25,11 +25,11 @@ pub struct Ran {
     pub last: String,
 }
 
-/// Runs it to its end, but not longer than `limit`. Another child that ends meanwhile is told to `bystander`.
+/// Runs it to its end, but not longer than `limit`.
 ///
 /// # Errors
 /// When it is not there, dies of a signal or takes too long. A bad exit code is the caller's to judge.
-pub fn run(argv: &[String], limit: Duration, bystander: &mut dyn FnMut(Reaped)) -> Result<Ran, StepError> {
+pub fn run(argv: &[String], limit: Duration) -> Result<Ran, StepError> {
     let [program, arguments @ ..] = argv else {
         return Err(StepError::new("start", "", "an empty command line"));
     };
@@ -48,8 +48,7 @@ pub fn run(argv: &[String], limit: Duration, bystander: &mut dyn FnMut(Reaped)) 
     command.stdout(output.try_clone().map_err(fault)?).stderr(output.try_clone().map_err(fault)?);
     let begin = Instant::now();
     let child = command.spawn().map_err(fault)?;
-    let ended =
-        wait(child.id(), begin, limit, bystander).map_err(|e| StepError { path: program.clone(), ..e })?;
+    let ended = wait(child.id(), begin, limit).map_err(|e| StepError { path: program.clone(), ..e })?;
     let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let last = last_lines(output);
     match ended.end {
@@ -61,12 +60,7 @@ pub fn run(argv: &[String], limit: Duration, bystander: &mut dyn FnMut(Reaped)) 
 }
 
 /// Waits for this child; kills it when the time is over.
-pub fn wait(
-    pid: u32,
-    begin: Instant,
-    limit: Duration,
-    bystander: &mut dyn FnMut(Reaped),
-) -> Result<Reaped, StepError> {
+pub fn wait(pid: u32, begin: Instant, limit: Duration) -> Result<Reaped, StepError> {
     let fault = |e: std::io::Error| StepError::io("wait", "", e);
     let raw = pid.cast_signed();
     let child = Pid::from_raw(raw).ok_or_else(|| StepError::new("wait", "", "a process without a number"))?;
@@ -79,7 +73,7 @@ pub fn wait(
     if !in_time {
         let _ = kill_process(child, Signal::KILL);
     }
-    let reaped = reap_this(raw, bystander).map_err(fault)?;
+    let reaped = reap_this(raw).map_err(fault)?;
     if in_time {
         Ok(reaped)
     } else {
@@ -87,11 +81,12 @@ pub fn wait(
     }
 }
 
-fn reap_this(pid: i32, bystander: &mut dyn FnMut(Reaped)) -> std::io::Result<Reaped> {
+/// Another child that ends meanwhile, such as the daemon of a filesystem, only has to be reaped.
+fn reap_this(pid: i32) -> std::io::Result<Reaped> {
     loop {
         match reap(true)? {
             Some(reaped) if reaped.pid == pid => return Ok(reaped),
-            Some(other) => bystander(other),
+            Some(_) => {}
             None => return Err(std::io::Error::other("the child is gone")),
         }
     }

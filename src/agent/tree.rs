@@ -6,9 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::StepError;
-use super::protocol::{At, Tree};
-use crate::units::MIB;
-use crate::workloads::LiveFile;
+use crate::schema::event::Tree;
+use crate::schema::job::At;
+use crate::schema::units::MIB;
+use crate::schema::work::LiveFile;
 
 /// `st_blocks` counts these, whatever the filesystem's own blocks are.
 const STAT_BLOCK: u64 = 512;

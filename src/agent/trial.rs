@@ -1,43 +1,34 @@
 //! Carries the steps of one job out, in their order, and tells each.
 
-use std::io::{self, Write};
+use std::io;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap};
 
-use super::channel::Sender;
-use super::protocol::{COLD_START, Event, Job, Step, Stepped};
+use super::alive::Watchdog;
+use super::channel::Teller;
 use super::recovery::{first_file, survivors};
 use super::site::Site;
 use super::work::{Start, Worker};
 use super::worker::Told;
 use super::{StepError, monotonic_ns, settle, tools, tree};
-use crate::filesystems::{Check, Mount};
 use crate::host::memory_group::MemoryGroup;
 use crate::probes::{self, Running};
-use crate::workloads::{LiveFile, Until};
+use crate::schema::event::{Event, Stepped};
+use crate::schema::job::{Job, Step, StepName, Until};
+use crate::schema::setup::{Check, Mount};
+use crate::schema::work::LiveFile;
 
-/// How long a daemon may take to end after its filesystem was unmounted.
-const DAEMON_GRACE: Duration = Duration::from_secs(10);
-
-/// Carries out one job; false where its trial has failed.
+/// Carries out one job.
 ///
 /// # Errors
 /// Only when the events cannot be told; what fails in the trial is an event itself.
-pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> io::Result<bool> {
-    let trial = job.trial.clone();
-    tell.send(&Event::Trial { trial: trial.clone(), attempt: job.attempt, clock_ns: monotonic_ns() })?;
-    let mut hands = Hands {
-        job,
-        isolated,
-        site: None,
-        group: None,
-        worker: None,
-        started: 0,
-        probes: Vec::new(),
-        live: None,
-    };
+pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
+    let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
+    let mut hands =
+        Hands { job, site: None, group: None, worker: None, started: 0, probes: Vec::new(), live: None };
     for (at, step) in job.steps.iter().enumerate() {
+        watchdog.begins(step.name(), job.limit(step.name()));
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
         match hands.step(step, &mut told, tell)? {
@@ -50,18 +41,16 @@ pub fn carry_out<W: Write>(job: &Job, isolated: bool, tell: &mut Sender<W>) -> i
             }
             Err(e) => {
                 let StepError { operation, path, errno, text } = e;
-                tell.send(&Event::Failed { step: step.name(), operation, path, errno, text })?;
-                return Ok(false);
+                return tell.send(&Event::Failed { step: step.name(), operation, path, errno, text });
             }
         }
     }
-    drop(hands);
-    tell.send(&Event::Done { trial, clock_ns: monotonic_ns() })?;
-    Ok(true)
+    drop((hands, watchdog));
+    tell.send(&Event::Done { clock_ns: monotonic_ns() })
 }
 
 /// Tells that the power may go, in one event and before anything else, and does nothing any more.
-fn go_dark<W: Write>(work: Stepped, told: Vec<Event>, tell: &mut Sender<W>) -> io::Result<()> {
+fn go_dark(work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
     let phase = |event| if let Event::Phase(phase) = event { Some(phase) } else { None };
     let phases = told.into_iter().filter_map(phase).collect();
     tell.send(&Event::PowerCut { work, phases, clock_ns: monotonic_ns() })?;
@@ -73,7 +62,6 @@ fn go_dark<W: Write>(work: Stepped, told: Vec<Event>, tell: &mut Sender<W>) -> i
 /// What the agent holds while a trial goes on. Dropped in this order.
 struct Hands<'a> {
     job: &'a Job,
-    isolated: bool,
     probes: Vec<(&'static str, Box<dyn Running>)>,
     worker: Option<Worker>,
     /// How many workers there were.
@@ -88,24 +76,20 @@ type Outcome = Result<Stepped, StepError>;
 
 impl Hands<'_> {
     /// One step. Events that are not urgent go into `told`, so that writing them is not part of anything timed.
-    fn step<W: Write>(
-        &mut self,
-        step: &Step,
-        told: &mut Vec<Event>,
-        tell: &mut Sender<W>,
-    ) -> io::Result<Result<Stepped, StepError>> {
+    fn step(&mut self, step: &Step, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
+        let limit = self.job.limit(step.name());
         Ok(match step {
-            Step::Work { .. } => return self.work(told, tell),
+            Step::Work { .. } => return self.work(limit, told, tell),
             Step::Reset | Step::Restart => self.reset(told),
-            Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0]),
-            Step::Repair { check } => self.command(&check.argv, &check.clean),
-            Step::Mount { mount } | Step::MountAgain { mount } => self.mount(mount, told),
+            Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0], limit),
+            Step::Repair { check } => self.command(&check.argv, &check.clean, limit),
+            Step::Mount { mount } | Step::MountAgain { mount } => self.mount(mount, limit, told),
             Step::Space { at } => self.timed(|hands| {
                 told.push(Event::Space(hands.site()?.space(*at)?));
                 Ok(())
             }),
             Step::Settle { cold } => self.settle(*cold, told),
-            Step::Cool { mount } => self.cool(mount.as_ref(), told),
+            Step::Cool { mount } => self.cool(mount.as_ref(), limit, told),
             Step::ProbesOn => self.timed(|hands| hands.probes_on(told)),
             Step::Sync => self.timed(|hands| hands.site()?.sync()),
             Step::ProbesOff => self.timed(|hands| hands.probes_off(told)),
@@ -115,8 +99,8 @@ impl Hands<'_> {
                 Ok(())
             }),
             Step::Empty => self.timed(|hands| hands.site()?.empty()),
-            Step::Unmount => self.unmount(),
-            Step::Check { check, .. } => self.check(check),
+            Step::Unmount => self.unmount(limit),
+            Step::Check { check, .. } => self.check(check, limit),
             Step::FirstFile => self.timed(|hands| first_file(hands.site()?.place())),
             Step::Survivors { operations } => self.timed(|hands| {
                 let seen = survivors(hands.site()?.place(), hands.job, *operations)?;
@@ -135,10 +119,6 @@ impl Hands<'_> {
         self.site.as_mut().ok_or_else(|| StepError::new("use", "the site", "there is none yet"))
     }
 
-    fn limit(&self) -> Duration {
-        Duration::from_secs(self.job.limit_seconds)
-    }
-
     /// A step that is a system call or two.
     fn timed(&mut self, does: impl FnOnce(&mut Self) -> Result<(), StepError>) -> Outcome {
         let begin = Instant::now();
@@ -149,21 +129,20 @@ impl Hands<'_> {
     fn reset(&mut self, told: &mut Vec<Event>) -> Outcome {
         self.site = None;
         let job = self.job;
-        let isolated = self.isolated;
         let stepped = self.timed(|hands| {
-            hands.site = Some(Site::new(&job.device, job.size, &job.token, isolated)?);
+            hands.site = Some(Site::new(job)?);
             Ok(())
         })?;
         match self.site()?.device() {
-            Some((path, direct)) => told.push(Event::Device { path, bytes: job.size, direct }),
+            Some((path, direct)) => told.push(Event::Device { path, bytes: job.volume.size, direct }),
             None => told.push(Event::Mounted(self.site()?.found()?)),
         }
         Ok(stepped)
     }
 
-    fn command(&mut self, argv: &[String], good: &[i32]) -> Outcome {
+    fn command(&mut self, argv: &[String], good: &[i32], limit: Duration) -> Outcome {
         let argv = self.site()?.expand(argv);
-        let ran = tools::run(&argv, self.limit(), &mut |_| {})?;
+        let ran = tools::run(&argv, limit)?;
         if !good.contains(&ran.status) {
             let text = format!("exit code {} of '{}': {}", ran.status, argv.join(" "), ran.last);
             return Err(StepError::new("run", &argv[0], text));
@@ -171,12 +150,12 @@ impl Hands<'_> {
         Ok(stepped(ran.ns, ran.usage, ran.status))
     }
 
-    fn mount(&mut self, mount: &Mount, told: &mut Vec<Event>) -> Outcome {
+    fn mount(&mut self, mount: &Mount, limit: Duration, told: &mut Vec<Event>) -> Outcome {
         let stepped = match mount {
             Mount::Syscall { fstype, options } => {
                 self.timed(|hands| hands.site_mut()?.mount(fstype, options))?
             }
-            Mount::Command { argv, .. } => self.command(argv, &[0])?,
+            Mount::Command { argv, .. } => self.command(argv, &[0], limit)?,
         };
         told.push(Event::Mounted(self.site_mut()?.settle_in(mount)?));
         Ok(stepped)
@@ -188,21 +167,20 @@ impl Hands<'_> {
             seen = settle::settle(hands.site()?, cold)?;
             Ok(())
         })?;
-        told.extend(seen.map(|raw| Event::Seen { check: "cold".into(), raw }));
+        told.extend(seen.map(Event::Seen));
         Ok(stepped)
     }
 
-    fn cool(&mut self, mount: Option<&Mount>, told: &mut Vec<Event>) -> Outcome {
+    fn cool(&mut self, mount: Option<&Mount>, limit: Duration, told: &mut Vec<Event>) -> Outcome {
         let begin = Instant::now();
         match mount {
             Some(mount) => {
-                self.unmount()?;
+                self.unmount(limit)?;
                 self.site()?.forget_cached()?;
-                self.mount(mount, told)?;
+                self.mount(mount, limit, told)?;
             }
             None => {
-                let raw = settle::forget(self.site()?)?;
-                told.push(Event::Seen { check: COLD_START.into(), raw });
+                told.push(Event::Seen(settle::forget(self.site()?)?));
             }
         }
         settle::settle(self.site()?, false)?;
@@ -212,7 +190,7 @@ impl Hands<'_> {
     /// The worker is started and prepared here, so that nothing of that falls between the probes.
     fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
-        let is_guest = job.device.is_guests();
+        let is_guest = job.guest;
         if let Some(limit) = job.memory.filter(|_| !is_guest) {
             let group = MemoryGroup::new(&job.token, limit);
             self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
@@ -255,20 +233,20 @@ impl Hands<'_> {
         Ok(())
     }
 
-    fn work<W: Write>(&mut self, told: &mut Vec<Event>, tell: &mut Sender<W>) -> io::Result<Outcome> {
+    fn work(&mut self, limit: Duration, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
         let Some(worker) = self.worker.take() else {
             return Ok(Err(StepError::new("run", "the workload", "it was not started")));
         };
-        let every = self.job.progress_every_ms.map(Duration::from_millis);
+        let every = self.job.alive_every_ms.map(Duration::from_millis);
         let mut written = Ok(());
         let mut tick = |progress: &crate::workloads::Progress| {
             use std::sync::atomic::Ordering::Relaxed;
             let (done, total) = (progress.done.load(Relaxed), progress.total.load(Relaxed));
             if written.is_ok() {
-                written = tell.send(&Event::Tick { done, total, clock_ns: monotonic_ns() });
+                written = tell.send(&Event::Alive { done, total, clock_ns: monotonic_ns() });
             }
         };
-        let outcome = worker.go(self.limit(), every, &mut tick, &mut |_| {});
+        let outcome = worker.go(limit, every, &mut tick);
         written?;
         Ok(match outcome {
             Err(e) => Err(e),
@@ -285,37 +263,44 @@ impl Hands<'_> {
         })
     }
 
-    /// Unmounts and waits for a FUSE daemon to end, whose CPU time then belongs to this step's record.
-    fn unmount(&mut self) -> Outcome {
-        let mut stepped = self.timed(|hands| hands.site_mut()?.unmount())?;
+    /// Unmounts and waits for a FUSE daemon to end, whose CPU time then belongs to this step's record. A daemon that does not
+    /// end may still write, and no check must race it.
+    fn unmount(&mut self, limit: Duration) -> Outcome {
         let begin = Instant::now();
+        let mut stepped = self.timed(|hands| hands.site_mut()?.unmount())?;
+        let left = Instant::now();
         let mut daemons = Usage::default();
-        while begin.elapsed() < DAEMON_GRACE {
+        loop {
             let fault = |e| StepError::io("wait for", "the filesystem's daemon", e);
             match reap(false).map_err(fault)? {
                 Some(Reaped { usage, .. }) => daemons = daemons.plus(usage),
-                None if has_children() => std::thread::sleep(Duration::from_millis(1)),
-                None => break,
+                None if !has_children() => break,
+                None if begin.elapsed() > limit => {
+                    let text =
+                        format!("it has not ended {} s after its filesystem was unmounted", limit.as_secs());
+                    return Err(StepError::new("wait for", "the filesystem's daemon", text));
+                }
+                None => std::thread::sleep(Duration::from_millis(1)),
             }
         }
-        stepped.ns += if daemons == Usage::default() { 0 } else { elapsed_ns(begin) };
+        stepped.ns += if daemons == Usage::default() { 0 } else { elapsed_ns(left) };
         Ok(Stepped { ns: stepped.ns, ..self::stepped(stepped.ns, daemons, 0) })
     }
 
-    fn check(&mut self, check: &Check) -> Outcome {
+    fn check(&mut self, check: &Check, limit: Duration) -> Outcome {
         self.site()?.forget_cached()?;
-        self.command(&check.argv, &check.clean)
+        self.command(&check.argv, &check.clean, limit)
     }
 }
 
 /// Whether this process has children left, ended ones included.
-pub fn has_children() -> bool {
+fn has_children() -> bool {
     std::fs::read_to_string("/proc/thread-self/children").is_ok_and(|c| !c.trim().is_empty())
 }
 
 fn stepped(ns: u64, usage: Usage, status: i32) -> Stepped {
     let Usage { user_ns, sys_ns, minflt, majflt } = usage;
-    Stepped { step: String::new(), ns, user_ns, sys_ns, minflt, majflt, status }
+    Stepped { step: StepName::default(), ns, user_ns, sys_ns, minflt, majflt, status }
 }
 
 fn elapsed_ns(begin: Instant) -> u64 {

@@ -2,21 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use fsderby_sys::process::{End, Reaped, tied_command};
+use fsderby_sys::inherit::Inherited;
+use fsderby_sys::process::{End, tied_command};
 use fsderby_sys::shared::{Progress, SharedProgress};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::worker::{GO, Orders, READY, Told};
 use super::{StepError, tools};
-use crate::agent::protocol::WorkSpec;
 use crate::host::memory_group;
-use crate::workloads::Until;
+use crate::schema::job::Until;
+use crate::schema::job::WorkSpec;
 
 /// A worker that is ready and waits for its signal.
 pub struct Worker {
@@ -47,6 +48,9 @@ impl Worker {
         let mut command = tied_command("/proc/self/exe");
         command.arg("worker").current_dir(start.place);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone().map_err(fault)?);
+        let mut inherited = Inherited::default();
+        let shared = inherited.path(progress.descriptor()).map_err(fault)?;
+        inherited.hand_to(&mut command);
         let mut child = command.spawn().map_err(fault)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (Some(input), Some(output)) = (input, output) else {
@@ -65,7 +69,7 @@ impl Worker {
             seed: start.seed,
             until: start.until,
             memory_group: start.memory_group,
-            progress: format!("/proc/self/fd/{}", worker.progress.descriptor().as_raw_fd()).into(),
+            progress: shared.into(),
         };
         worker.say(&serde_json::to_string(&orders).map_err(|e| fault(e.into()))?).map_err(fault)?;
         let word = worker.hear().map_err(fault)?;
@@ -78,7 +82,6 @@ impl Worker {
         limit: Duration,
         every: Option<Duration>,
         tick: &mut dyn FnMut(&Progress),
-        bystander: &mut dyn FnMut(Reaped),
     ) -> Result<Told, StepError> {
         let fault = |e: io::Error| StepError::io("run", "the workload", e);
         let begin = Instant::now();
@@ -98,7 +101,7 @@ impl Worker {
         }
         let line = self.hear().map_err(fault)?;
         let Ok(told) = serde_json::from_str(&line) else { return Err(self.died("run")) };
-        tools::wait(self.child.id(), begin, limit.max(begin.elapsed() + Duration::from_secs(5)), bystander)?;
+        tools::wait(self.child.id(), begin, limit.max(begin.elapsed() + Duration::from_secs(5)))?;
         Ok(told)
     }
 
@@ -130,7 +133,7 @@ impl Worker {
 
     /// Its last words, and how it ended.
     fn died(&mut self, operation: &str) -> StepError {
-        let ended = tools::wait(self.child.id(), Instant::now(), Duration::from_secs(5), &mut |_| {});
+        let ended = tools::wait(self.child.id(), Instant::now(), Duration::from_secs(5));
         let mut words = String::new();
         let _ = self.errors.rewind().and_then(|()| self.errors.read_to_string(&mut words));
         let how = match ended.map(|r| r.end) {

@@ -14,9 +14,13 @@ use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
-use super::protocol::{Buckets, Stepped, WorkSpec};
 use crate::host::memory_group;
-use crate::workloads::{self, Clock, Histogram, LiveFile, Log, OpError, Phase, Progress, Until};
+use crate::schema::event::Phase;
+use crate::schema::event::{Buckets, Stepped};
+use crate::schema::job::Until;
+use crate::schema::job::{StepName, WorkSpec};
+use crate::schema::work::LiveFile;
+use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
 
 /// What the worker is told, one line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,7 +73,7 @@ pub fn main() -> anyhow::Result<u8> {
         Err(e) => failed(&e),
         Ok(()) => Told::Done {
             cost: Stepped {
-                step: "work".into(),
+                step: StepName::Work,
                 ns: end - begin,
                 user_ns: used.user_ns,
                 sys_ns: used.sys_ns,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::agent::protocol::Purpose;
-use crate::metric::{Better, Metric, Of};
+use crate::schema::job::Purpose;
+use crate::schema::metric::{Better, Metric, Of};
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
 

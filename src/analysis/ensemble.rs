@@ -11,10 +11,10 @@ use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, shar
 use serde::Serialize;
 
 use super::dataset::{Cell, Series, Work};
-use crate::agent::protocol::{Dev, Modelled};
-use crate::metric::Better;
+use crate::schema::metric::Better;
+use crate::schema::setup::Sampled;
+use crate::schema::units::{Bytes, Percent};
 use crate::store::record::Record;
-use crate::units::{Bytes, Percent};
 
 /// Fewer samples are a look at the model: each of the three cache policies and each of the three speeds of the CPU four times.
 pub const SAMPLES_NEEDED: usize = 12;
@@ -107,18 +107,15 @@ impl Parameter {
 }
 
 /// What a record's disk was sampled as; `None` where no disk was modelled.
-pub fn sampled(record: &Record) -> Option<&Modelled> {
-    match &record.device {
-        Dev::Model(modelled) => Some(modelled),
-        _ => None,
-    }
+pub fn sampled(record: &Record) -> Option<Sampled> {
+    record.sampled()
 }
 
 /// How many different disks, places and CPUs these records were made on. With the samples off it is one, however many rounds
 /// there are.
 pub fn samples(records: &[&Record]) -> usize {
     let mut seen = Vec::new();
-    for own in records.iter().filter_map(|r| sampled(r)).map(varied) {
+    for own in records.iter().filter_map(|r| sampled(r)).map(|sampled| varied(&sampled)) {
         if !seen.contains(&own) {
             seen.push(own);
         }
@@ -127,7 +124,7 @@ pub fn samples(records: &[&Record]) -> usize {
 }
 
 /// What makes a sample another one.
-fn varied(modelled: &Modelled) -> (Sample, Bytes, u32) {
+fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
     (modelled.sample, modelled.offset, modelled.mips)
 }
 
@@ -157,7 +154,7 @@ fn pairs(work: &Work<'_>, series: &Series, margin: Percent) -> Vec<Pair> {
 }
 
 /// One filesystem's values with the disks that they were measured on.
-fn by_round<'r>(work: &Work<'r>, cell: &Cell) -> BTreeMap<u32, (&'r Modelled, f64)> {
+fn by_round(work: &Work<'_>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
     let disk = |round: u32| {
         let mut mine = work.counted.iter().filter(|r| r.filesystem == cell.filesystem && r.round == round);
         mine.find_map(|r| sampled(r))
@@ -167,16 +164,16 @@ fn by_round<'r>(work: &Work<'r>, cell: &Cell) -> BTreeMap<u32, (&'r Modelled, f6
 }
 
 /// Where both met the same sample: it, and the logarithm of how many times better the first is.
-fn common<'r>(
-    a: &BTreeMap<u32, (&'r Modelled, f64)>,
-    b: &BTreeMap<u32, (&'r Modelled, f64)>,
+fn common(
+    a: &BTreeMap<u32, (Sampled, f64)>,
+    b: &BTreeMap<u32, (Sampled, f64)>,
     better: Better,
-) -> Vec<(&'r Modelled, f64)> {
+) -> Vec<(Sampled, f64)> {
     let sign = if better == Better::Lower { -1.0 } else { 1.0 };
     let both = a.iter().filter_map(|(round, ours)| Some((ours, b.get(round)?)));
     let same = both.filter(|((a, _), (b, _))| varied(a) == varied(b));
-    let mut samples: Vec<(&Modelled, f64)> =
-        same.map(|((modelled, a), (_, b))| (*modelled, sign * (a / b).ln())).collect();
+    let mut samples: Vec<(Sampled, f64)> =
+        same.map(|((modelled, a), (_, b))| (modelled.clone(), sign * (a / b).ln())).collect();
     // Rounds without a sample of their own are one.
     let mut seen = Vec::new();
     samples.retain(|(m, _)| {
@@ -188,7 +185,7 @@ fn common<'r>(
 }
 
 /// What the samples say of `a` and `b`; of which metric they are, the caller knows.
-fn judge((a, b): (&str, &str), samples: &[(&Modelled, f64)], margin: Percent) -> Option<Pair> {
+fn judge((a, b): (&str, &str), samples: &[(Sampled, f64)], margin: Percent) -> Option<Pair> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
     let division = divide(&logs, (margin.0 / 100.0).ln_1p());
@@ -221,8 +218,8 @@ fn judge((a, b): (&str, &str), samples: &[(&Modelled, f64)], margin: Percent) ->
     })
 }
 
-fn decider(parameter: Parameter, samples: &[(&Modelled, f64)], logs: &[f64]) -> Option<Decider> {
-    let amount = |of: fn(&Modelled) -> f64| samples.iter().map(|(m, _)| of(m)).collect::<Vec<f64>>();
+fn decider(parameter: Parameter, samples: &[(Sampled, f64)], logs: &[f64]) -> Option<Decider> {
+    let amount = |of: fn(&Sampled) -> f64| samples.iter().map(|(m, _)| of(m)).collect::<Vec<f64>>();
     let (share, levels) = match parameter {
         Parameter::SeekTime => {
             let x = amount(|m| f64::from(m.sample.seek_permille));
@@ -273,27 +270,24 @@ fn levels(groups: &[usize], logs: &[f64], name: impl Fn(usize) -> String) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{GIB, MIB};
+    use crate::schema::units::{GIB, MIB};
 
-    fn modelled(n: u32) -> Modelled {
+    fn nth(n: u32) -> Sampled {
         let sample = Sample::nth(1, n);
-        Modelled {
+        let away = i64::from(sample.position_permille) * 40 * MIB.cast_signed();
+        Sampled {
             disk: "d".into(),
-            blake3: String::new(),
-            offset: Bytes(
-                (40 * GIB)
-                    .saturating_add_signed(i64::from(sample.position_permille) * 40 * MIB.cast_signed()),
-            ),
+            offset: Bytes((40 * GIB).saturating_add_signed(away)),
             mips: [500, 250, 1000][sample.cpu as usize],
             sample,
-            guest_seed: 1,
+            ensemble: true,
         }
     }
 
     /// A pair over so many samples, with this ratio in each.
-    fn pair(samples: u32, ratio: impl Fn(&Modelled) -> f64) -> Pair {
-        let all: Vec<Modelled> = (0..samples).map(modelled).collect();
-        let samples: Vec<(&Modelled, f64)> = all.iter().map(|m| (m, ratio(m).ln())).collect();
+    fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Pair {
+        let samples: Vec<(Sampled, f64)> =
+            (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect();
         judge(("a", "b"), &samples, Percent(3.0)).expect("there are samples")
     }
 
@@ -302,14 +296,14 @@ mod tests {
         assert_eq!(pair(12, |_| 1.04).finding, Finding::ABetter);
         assert_eq!(pair(12, |_| 0.9).finding, Finding::BBetter);
         assert_eq!(pair(12, |_| 1.02).finding, Finding::Equivalent);
-        let nominal = |m: &Modelled| if m.sample.seek_permille == 0 { 0.8 } else { 1.2 };
+        let nominal = |m: &Sampled| if m.sample.seek_permille == 0 { 0.8 } else { 1.2 };
         assert_eq!(pair(12, nominal).finding, Finding::DependsOnModel);
         assert_eq!(pair(20, nominal).finding, Finding::ABetter);
     }
 
     #[test]
     fn the_same_sign_is_not_enough() {
-        let barely = |m: &Modelled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
+        let barely = |m: &Sampled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
         assert_eq!(pair(12, barely).finding, Finding::DependsOnModel);
     }
 
@@ -320,7 +314,7 @@ mod tests {
 
     #[test]
     fn what_decides_stands_first_with_its_levels() {
-        let through = |m: &Modelled| match m.sample.cache {
+        let through = |m: &Sampled| match m.sample.cache {
             CachePolicy::WriteThrough => 0.5,
             _ => 1.5 + f64::from(m.sample.seek_permille) * 1e-5,
         };
@@ -335,7 +329,7 @@ mod tests {
 
     #[test]
     fn what_goes_with_the_position_is_found() {
-        let inner = |m: &Modelled| (f64::from(m.sample.position_permille) / 50.0).exp();
+        let inner = |m: &Sampled| (f64::from(m.sample.position_permille) / 50.0).exp();
         let pair = pair(12, inner);
         let first = &pair.deciders[0];
         assert_eq!(first.parameter, Parameter::Position);
@@ -346,10 +340,10 @@ mod tests {
 
     #[test]
     fn another_position_is_another_draw() {
-        let here = modelled(0);
-        let there = Modelled { offset: Bytes(0), ..here.clone() };
+        let here = nth(0);
+        let there = Sampled { offset: Bytes(0), ..here.clone() };
         assert!(varied(&here) != varied(&there));
-        let (ours, theirs) = (BTreeMap::from([(1, (&here, 2.0))]), BTreeMap::from([(1, (&there, 1.0))]));
+        let (ours, theirs) = (BTreeMap::from([(1, (here, 2.0))]), BTreeMap::from([(1, (there, 1.0))]));
         assert!(common(&ours, &theirs, Better::Higher).is_empty());
     }
 

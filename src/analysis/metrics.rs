@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::{capacity, steps};
-use crate::agent::protocol::Purpose;
 use crate::declared::Declared;
-use crate::metric::Metric;
 use crate::probes::{self, Probe, Raw};
 use crate::schema::event::{Phase, Stepped};
+use crate::schema::job::{Purpose, StepName};
+use crate::schema::metric::Metric;
 use crate::store::record::{Outcome, Part, Record};
 use crate::workloads::{self, Work};
 
@@ -82,7 +82,7 @@ fn phases<'r>(record: &'r Record, part: &Part) -> Vec<&'r Phase> {
 
 /// The work with all its parts.
 fn work(record: &Record) -> Option<Stepped> {
-    record.steps.iter().filter(|s| s.step == "work").cloned().reduce(|sum, part| Stepped {
+    record.steps.iter().filter(|s| s.step == StepName::Work).cloned().reduce(|sum, part| Stepped {
         ns: sum.ns + part.ns,
         user_ns: sum.user_ns + part.user_ns,
         sys_ns: sum.sys_ns + part.sys_ns,
@@ -96,7 +96,7 @@ fn work(record: &Record) -> Option<Stepped> {
 mod tests {
     use super::*;
     use crate::declared::{Over, PART};
-    use crate::metric::Of;
+    use crate::schema::metric::Of;
 
     fn everything() -> Vec<&'static Declared> {
         declared().into_iter().flat_map(|(_, all)| all).collect()

@@ -1,10 +1,11 @@
 //! The steps of a trial around its work, and what an administrator does after a power cut: how long each took.
 
 use crate::declared::{Declared, Over, Section};
-use crate::metric::{Better, Metric};
+use crate::schema::job::{At, StepName};
+use crate::schema::metric::{Better, Metric};
 use crate::store::record::Record;
 
-const fn step(name: &'static str, over: &'static [&'static str]) -> Declared {
+const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
 }
 
@@ -13,48 +14,52 @@ static STEPS: [Declared; 9] = [
         title: "mkfs",
         explained: "Making the filesystem on the volume; where a kind comes about by conversion, all commands of it.",
         key: true,
-        ..step("mkfs.time", &["make"])
+        ..step("mkfs.time", &[StepName::Make])
     },
-    Declared { title: "mount", explained: "Mounting the new filesystem.", ..step("mount.time", &["mount"]) },
+    Declared {
+        title: "mount",
+        explained: "Mounting the new filesystem.",
+        ..step("mount.time", &[StepName::Mount])
+    },
     Declared {
         title: "sync after the work",
         short: "sync",
         explained: "Writing out what the work left in the page cache, timed apart from the work.",
         key: true,
-        ..step("sync.time", &["sync"])
+        ..step("sync.time", &[StepName::Sync])
     },
     Declared {
         title: "deleting what the work left",
         explained: "Deleting every file and folder that the work left, before the space is looked at again.",
-        ..step("empty.time", &["empty"])
+        ..step("empty.time", &[StepName::Empty])
     },
     Declared {
         title: "unmount",
         explained: "Unmounting, with everything that is written then.",
-        ..step("unmount.time", &["unmount"])
+        ..step("unmount.time", &[StepName::Unmount])
     },
     Declared {
         title: "fsck (emptied)",
         short: "fsck",
         explained: "The filesystem's own full check, read-only, after all files were deleted.",
         key: true,
-        ..step("check.time", &["check-emptied"])
+        ..step("check.time", &[StepName::Check(At::Emptied)])
     },
     Declared {
         title: "fsck (filled)",
         explained: "The filesystem's own full check, read-only, while all files of the work were there.",
-        ..step("check-filled.time", &["check-filled"])
+        ..step("check-filled.time", &[StepName::Check(At::Filled)])
     },
     Declared {
         title: "fsck (recovered)",
         explained: "The filesystem's own full check, read-only, after the recovery from the power cut.",
         section: Section::Recovery,
-        ..step("check-recovered.time", &["check-recovered"])
+        ..step("check-recovered.time", &[StepName::Check(At::Recovered)])
     },
     Declared {
         title: "reverting the conversion",
         explained: "Turning the filesystem back into the kind that it was converted from.",
-        ..step("revert.time", &["revert"])
+        ..step("revert.time", &[StepName::Revert])
     },
 ];
 
@@ -63,7 +68,7 @@ static RECOVERY: Declared = Declared {
     section: Section::Headline,
     explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: repair, mount and file \
                 together. The machine's own boot is not counted.",
-    ..step("recovery.time", &["repair", "mount-again", "first-file"])
+    ..step("recovery.time", &[StepName::Repair, StepName::MountAgain, StepName::FirstFile])
 };
 
 static RECOVERIES: [Declared; 3] = [
@@ -72,7 +77,7 @@ static RECOVERIES: [Declared; 3] = [
         explained: "What an administrator must run before the mount, where the kind asks for it.",
         section: Section::Recovery,
         key: true,
-        ..step("recovery.repair.time", &["repair"])
+        ..step("recovery.repair.time", &[StepName::Repair])
     },
     Declared {
         title: "mount with replay",
@@ -80,13 +85,13 @@ static RECOVERIES: [Declared; 3] = [
         explained: "The mount, in which a journal or log is replayed.",
         section: Section::Recovery,
         key: true,
-        ..step("recovery.mount.time", &["mount-again"])
+        ..step("recovery.mount.time", &[StepName::MountAgain])
     },
     Declared {
         title: "first new file",
         explained: "Creating one file and syncing it.",
         section: Section::Recovery,
-        ..step("recovery.first_file.time", &["first-file"])
+        ..step("recovery.first_file.time", &[StepName::FirstFile])
     },
 ];
 
@@ -138,6 +143,6 @@ pub fn recovery(record: &Record) -> Vec<Metric> {
 /// Of all the declared steps together; `None` where the trial had none of them.
 fn time(record: &Record, declared: &Declared) -> Option<Metric> {
     let Over::Steps(steps) = declared.over else { return None };
-    let ns = steps.iter().filter_map(|step| record.step_ns(step)).reduce(|all, one| all + one)?;
+    let ns = steps.iter().filter_map(|step| record.step_ns(*step)).reduce(|all, one| all + one)?;
     Some(declared.metric(ns as f64 / 1e9))
 }

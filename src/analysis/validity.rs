@@ -1,10 +1,12 @@
 //! Whether the conditions of a trial held, judged by what was seen of them. Pure.
 
-use crate::agent::protocol::{At, Job, Step, Tree};
-use crate::filesystems::{self, Mount};
-use crate::probes::Raw;
-use crate::store::record::{ClockKind, Held, Record, ValidityCheck};
-use crate::units::Bytes;
+use crate::filesystems;
+use crate::schema::event::{Seen, Tree};
+use crate::schema::job::{At, Job, Step};
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::Mount;
+use crate::schema::units::Bytes;
+use crate::store::record::{Held, Record, ValidityCheck};
 
 /// A guest's clock may differ from the host's by both of these before its trial is void.
 const DRIFT_SHARE: f64 = 0.001;
@@ -26,11 +28,6 @@ const FLOORS: u64 = 20;
 pub struct Witness<'a> {
     /// The mount that was asked for.
     pub asked: Option<&'a Mount>,
-    pub cold: Option<&'a Raw>,
-    /// Where the disk is modelled: what a request costs without it, and with it.
-    pub floor: Option<&'a Raw>,
-    /// What was forgotten between the parts of the work, where nothing was mounted again.
-    pub cold_start: Option<&'a Raw>,
     /// Whether the testbed's device goes past the host's page cache; `None` where there is no such device.
     pub direct: Option<bool>,
 }
@@ -40,11 +37,11 @@ pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<ValidityCh
     let all = [
         mount(record, witness.asked),
         memory(record),
-        cold(witness.cold),
-        cold_start(record, job, witness.cold_start),
+        cold(record),
+        cold_start(record, job),
         flush(record),
         clock(record),
-        floor(witness.floor),
+        floor(record),
         host_cache(record, job, witness.direct),
         host_counters(record),
         stored(&record.trees),
@@ -93,14 +90,17 @@ fn is_cold(job: &Job) -> bool {
     job.steps.iter().any(|step| matches!(step, Step::Settle { cold: true } | Step::Cool { .. }))
 }
 
-fn cold(seen: Option<&Raw>) -> Option<ValidityCheck> {
-    let seen = seen?;
-    let asked = seen.get("asked_bytes").copied().unwrap_or(0);
-    match seen.get("device_bytes_read") {
+fn cold(record: &Record) -> Option<ValidityCheck> {
+    let witness = |seen: &Seen| match *seen {
+        Seen::Cold { asked_bytes, device_bytes_read } => Some((asked_bytes, device_bytes_read)),
+        _ => None,
+    };
+    let (asked, read) = record.seen.iter().find_map(witness)?;
+    match read {
         None => check("cold", "empty caches", "there is no device whose reads could show it", Held::Label),
         Some(read) => {
-            let text = format!("{} of a witness of {} came from the device", Bytes(*read), Bytes(asked));
-            check("cold", "empty caches", text, yes_or(Held::No, *read >= asked))
+            let text = format!("{} of a witness of {} came from the device", Bytes(read), Bytes(asked));
+            check("cold", "empty caches", text, yes_or(Held::No, read >= asked))
         }
     }
 }
@@ -108,7 +108,7 @@ fn cold(seen: Option<&Raw>) -> Option<ValidityCheck> {
 /// After a cold start the device must read what the work reads, once at least. A part that reads no content (names alone)
 /// must have it read something. Where nothing was mounted again, what is short is said and voids nothing: names and inodes
 /// may have stayed, and the device's counters are everybody's.
-fn cold_start(record: &Record, job: &Job, forgotten: Option<&Raw>) -> Option<ValidityCheck> {
+fn cold_start(record: &Record, job: &Job) -> Option<ValidityCheck> {
     let mounted = job.steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
     let cold = record.parts.get(1..).filter(|parts| !parts.is_empty())?;
     let asked = "nothing in memory before each part but the first: the device reads what the work reads";
@@ -127,7 +127,8 @@ fn cold_start(record: &Record, job: &Job, forgotten: Option<&Raw>) -> Option<Val
         seen.push(format!("{name} {}{of}", Bytes(*read)));
     }
     let mut seen = format!("read by the device: {}", seen.join(", "));
-    let all_caches = forgotten.is_none_or(|raw| raw.get("all_caches") == Some(&1));
+    let all_caches =
+        record.seen.iter().all(|seen| !matches!(seen, Seen::ColdStart { all_caches: false, .. }));
     if !all_caches {
         seen.push_str("; only the files' pages could be dropped, names and inodes not, which needs root");
     }
@@ -168,9 +169,12 @@ fn clock(record: &Record) -> Option<ValidityCheck> {
 
 /// A trial that claims cold caches must find the host's cold too.
 /// A disk that is hardly slower than the way to it cannot be told from that way.
-fn floor(seen: Option<&Raw>) -> Option<ValidityCheck> {
-    let ns = |name: &str| seen?.get(name).copied();
-    let (floor, service) = (ns("floor_ns")?, ns("service_ns")?);
+fn floor(record: &Record) -> Option<ValidityCheck> {
+    let costs = |seen: &Seen| match *seen {
+        Seen::Floor { floor_ns, service_ns } => Some((floor_ns, service_ns)),
+        _ => None,
+    };
+    let (floor, service) = record.seen.iter().find_map(costs)?;
     let micros = |ns: u64| ns as f64 / 1e3;
     let asked = format!("a request takes {FLOORS} times what it would without a disk");
     let seen =

@@ -1,12 +1,10 @@
 //! Recomputes everything of a run from its raw records.
 
-use std::collections::BTreeMap;
-
 use super::metrics;
-use crate::agent::protocol::Purpose;
 use crate::runner::plan::Plan;
+use crate::schema::job::Purpose;
 use crate::store::Run;
-use crate::store::record::{LaunchPlace, Outcome, Record};
+use crate::store::record::{Outcome, Record};
 use crate::workloads;
 
 /// What a check of a whole run found.
@@ -36,7 +34,6 @@ pub fn verify(run: &Run) -> Verified {
         ];
         found.wrong.extend(checks.into_iter().flatten().map(|what| format!("{name}: {what}")));
     }
-    found.wrong.extend(launches_hold(run));
     found
 }
 
@@ -94,32 +91,6 @@ fn order_holds(plan: &Plan, record: &Record) -> Option<String> {
         }
         Some(_) => None,
     }
-}
-
-/// Which trials shared a boot: each at a place of its own, no more than the plan allows, all with the same work.
-fn launches_hold(run: &Run) -> Vec<String> {
-    let most = run.plan.trials_per_boot;
-    let mut launches: BTreeMap<u32, BTreeMap<u32, &Record>> = BTreeMap::new();
-    let mut wrong = Vec::new();
-    for record in &run.records {
-        let Some(LaunchPlace { number, place }) = record.circumstances.launch else { continue };
-        let name = &record.trial;
-        if place == 0 || place > most {
-            wrong
-                .push(format!("{name}: it was trial {place} of launch {number}, and the plan allows {most}"));
-        }
-        let launch = launches.entry(number).or_default();
-        let shares = |other: &&Record| {
-            (other.purpose, other.round, &other.workload) == (record.purpose, record.round, &record.workload)
-        };
-        if launch.values().next().is_some_and(|other| !shares(other)) {
-            wrong.push(format!("{name}: launch {number} had other work"));
-        }
-        if let Some(other) = launch.insert(place, record) {
-            wrong.push(format!("{name}: {} was trial {place} of launch {number} too", other.trial));
-        }
-    }
-    wrong
 }
 
 fn files_hold(run: &Run, record: &Record) -> Option<String> {

@@ -11,9 +11,9 @@ use crate::exit;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
 use crate::runner::machine;
+use crate::schema::units::{Bytes, GIB};
 use crate::testbeds::vm::Vm;
 use crate::testbeds::{self, Need, Testbed};
-use crate::units::{Bytes, GIB};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -99,7 +99,7 @@ fn machine_findings() -> Vec<Finding> {
         ),
         version => finding(State::Ok, "memory limit", format!("by cgroup version {version}"), ""),
     });
-    let need = Need { size: Bytes(GIB), memory: None, devices: 1 };
+    let need = Need { size: Bytes(GIB), memory: None, cold: false };
     for kind in testbeds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
         let what = format!("testbed {}", kind.name());
         findings.push(match kind.with(None).map(|testbed| testbed.ready(&need)) {
@@ -130,7 +130,7 @@ fn guests() -> Finding {
 
 /// A dynamic binary cannot serve as a guest's init.
 fn binary() -> Finding {
-    const INTERPRETER: &[u8] = b"/lib64/ld-linux";
+    const INTERPRETER: &[u8] = b"/ld-linux";
     let head = std::fs::read("/proc/self/exe").unwrap_or_default();
     let dynamic = head
         .iter()

@@ -6,15 +6,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
-use crate::agent::protocol::{Job, Step};
-use crate::filesystems::Mount;
 use crate::runner::jobs::Trial;
 use crate::runner::plan::{Plan, Rounds};
 use crate::runner::skips::Skip;
-use crate::runner::turns::groups;
+use crate::schema::job::Until;
+use crate::schema::job::{Job, Step};
+use crate::schema::setup::Mount;
+use crate::schema::units::{Bytes, MIB};
+use crate::schema::work::Amount;
 use crate::testbeds::Testbed;
-use crate::units::{Bytes, MIB};
-use crate::workloads::{self, Amount, Until};
+use crate::workloads;
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
@@ -23,25 +24,15 @@ const OVERHEAD: Duration = Duration::from_millis(800);
 pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
     let is_skipped =
         |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.candidate.label && s.workload == t.work.label);
-    let trials: Vec<Trial<'_>> =
-        plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t)).collect();
-    let groups = groups(plan, &trials);
-    let job = |(place, at): (u32, usize)| {
-        plan.job(&trials[at], 1, testbed.device(&plan.moment(trials[at].round, place)), "dry-run")
-    };
-    let jobs: Vec<Job> = groups.iter().flat_map(|group| (0..).zip(group.clone()).map(job)).collect();
-    let launches: Vec<Vec<&str>> = groups
-        .iter()
-        .map(|group| jobs[group.clone()].iter().map(|job| job.trial.as_str()).collect())
-        .collect();
+    let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
+    let job = |trial: Trial<'_>| plan.job(&trial, 1, testbed, "dry-run");
+    let jobs: Vec<Job> = trials.map(job).collect();
     if as_json {
-        print_json(&json!({ "plan": plan, "jobs": jobs, "launches": launches, "skipped": reasons(skips) }))?;
+        print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = Vec::new();
-    for (at, job) in jobs.iter().enumerate() {
-        let shares = groups.iter().find(|group| group.start == at && group.len() > 1);
-        lines.extend(shares.map(|group| format!("in one boot, one after the other: {} trials", group.len())));
+    for job in &jobs {
         lines.push(job.trial.clone());
         lines.extend(job.steps.iter().map(|step| format!("  {}", shown(step))));
     }

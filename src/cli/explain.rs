@@ -9,11 +9,12 @@ use super::output::{print_json, print_line};
 use crate::analysis::metrics;
 use crate::declared;
 use crate::exit::Failure;
-use crate::filesystems::{self, Filesystem, Variant};
-use crate::metric::Better;
+use crate::filesystems::{self, Filesystem};
 use crate::papers::Paper;
 use crate::runner::experiment::{Experiment, SHIPPED};
-use crate::story::Story;
+use crate::schema::metric::Better;
+use crate::schema::setup::Variant;
+use crate::schema::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
 use crate::{names, papers, probes, testbeds, workloads};
 
@@ -111,7 +112,7 @@ fn plain(name: &str, value: &Value) -> String {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
         Value::Number(n) if name == "largest_file" => {
-            crate::units::Bytes(n.as_u64().unwrap_or(0)).to_string()
+            crate::schema::units::Bytes(n.as_u64().unwrap_or(0)).to_string()
         }
         Value::Object(linux) => {
             let text = |key: &str| linux.get(key).and_then(Value::as_str);

@@ -10,8 +10,8 @@ use super::output::{print_json, print_line};
 use crate::analysis::metrics;
 use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
-use crate::units::Bytes;
 use crate::{papers, probes, testbeds, workloads};
 
 #[derive(Args)]

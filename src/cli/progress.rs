@@ -94,8 +94,7 @@ impl Watch for Progress {
             Outcome::Done if self.plain => self.say(&format!("{}{figure}", record.trial)),
             Outcome::Done | Outcome::Skipped => {}
             outcome => {
-                let reason = record.reason.as_deref().unwrap_or_default();
-                self.say(&format!("{} is {}: {reason}", record.trial, outcome.name()));
+                self.say(&format!("{} is {}: {}", record.trial, outcome.name(), record.why()));
             }
         }
     }

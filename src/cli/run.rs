@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use clap::Args;
@@ -12,7 +12,6 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
-use crate::agent::protocol::{Dev, ImageState};
 use crate::analysis::validity::INTEGRITY;
 use crate::exit::{self, Failure};
 use crate::filesystems;
@@ -23,10 +22,12 @@ use crate::runner::plan::{Plan, Rounds};
 use crate::runner::power_cut::PowerCut;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
-use crate::store::record::{ClockKind, Held, Outcome};
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::ImageState;
+use crate::schema::units::{Bytes, Percent, Scale, Span};
+use crate::store::record::{Held, Outcome};
 use crate::store::{self, Folder, Run};
 use crate::testbeds::{self, Testbed};
-use crate::units::{Bytes, Percent, Scale, Span};
 
 /// Where runs go unless `--output` says otherwise.
 const RESULTS: &str = "results";
@@ -85,17 +86,17 @@ pub struct Arguments {
     /// 700, 50%
     #[arg(long, value_name = "N|SHARE")]
     power_cut: Option<PowerCut>,
-    /// On the testbed vm: so many trials with the same work share a boot, each with a fresh disk; faster, and less alike
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    trials_per_boot: Option<u32>,
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// How many trials run at a time, in virtual time only: all CPUs unless said otherwise
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
+    /// The program that guests run as their agent, in place of this one
+    #[arg(long, value_name = "FILE", hide = true)]
+    agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut", "trials_per_boot"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut"])]
     resume: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
@@ -123,9 +124,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.resume {
         Some(folder) => {
             let (mut folder, mut before) = Folder::open(folder)?;
-            before.plan = longer(before.plan, &arguments);
             let testbed = testbeds::parse(&before.plan.testbed).map_err(Failure::usage)?;
             let jobs = jobs(arguments.jobs, &*testbed)?;
+            before.plan = longer(&before, &arguments, jobs);
             usable(&before.plan, &*testbed)?;
             let skips = possible(&before.plan, &*testbed, true)?;
             machine::same_as_before(&before, &*testbed)?;
@@ -133,7 +134,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
         None => {
             let experiment = experiment(&arguments)?;
-            let testbed = testbed(&experiment)?;
+            let mut testbed = testbed(&experiment)?;
+            if let Some(agent) = &arguments.agent {
+                testbed.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
+            }
             let jobs = jobs(arguments.jobs, &*testbed)?;
             let plan = experiment.plan(testbed.name(), now_seed())?;
             let plan = if testbed.traits().makes_filesystem { plan } else { as_mounted(plan, &*testbed) };
@@ -157,12 +161,18 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The stored plan says in which order any round goes; how many are run may be asked anew.
-fn longer(plan: Plan, arguments: &Arguments) -> Plan {
+/// The stored plan says in which order any round goes; how many are run may be asked anew. A new budget is for what follows;
+/// of the plan's own, what the run has taken is used up.
+fn longer(before: &Run, arguments: &Arguments, jobs: usize) -> Plan {
+    let plan = before.plan.clone();
     match (arguments.rounds, arguments.budget) {
         (Some(RoundsAsked::Exactly(n)), _) => Plan { rounds: Rounds::Exactly(n), budget: None, ..plan },
         (_, Some(budget)) => Plan { rounds: Rounds::AtLeast(1), budget: Some(budget), ..plan },
-        _ => plan,
+        _ => {
+            let taken: u64 = before.records.iter().map(|record| record.circumstances.host_ns).sum();
+            let taken = Duration::from_secs(taken / 1_000_000_000 / jobs as u64);
+            Plan { budget: plan.budget.map(|budget| Span(budget.0.saturating_sub(taken))), ..plan }
+        }
     }
 }
 
@@ -201,7 +211,6 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     experiment.seed = arguments.seed.or(experiment.seed);
     experiment.scale = arguments.scale.or(experiment.scale);
     experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
-    experiment.trials_per_boot = arguments.trials_per_boot.or(experiment.trials_per_boot);
     experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
     Ok(experiment)
 }
@@ -261,28 +270,7 @@ fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
             format!("the testbed {name} cannot lose its power\n  try: --on vm, or without --power-cut");
         return Err(Failure::usage(text).into());
     }
-    let (asked, most) = (plan.trials_per_boot, testbed.traits().trials_per_launch);
-    if asked > most {
-        let name = testbed.name();
-        let text = match most {
-            1 => format!(
-                "on the testbed {name} no trials share a boot\n  try: --on vm, or without --trials-per-boot"
-            ),
-            _ => format!(
-                "the testbed {name} takes {most} trials a boot at most\n  try: --trials-per-boot {most}"
-            ),
-        };
-        return Err(Failure::usage(text).into());
-    }
     testbed.ready(&plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
-    if let (true, Dev::Block { direct: false, folder, .. }) = (plan.cold, testbed.device(&plan.moment(1, 0)))
-    {
-        let text = format!(
-            "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them\n  \
-             try: --on vm:images=FOLDER on another one, or without --cold"
-        );
-        return Err(Failure::missing(text).into());
-    }
     let on_host = testbed.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
@@ -428,7 +416,6 @@ mod tests {
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
-            &["--trials-per-boot", "4", "--on", "vm", "--filesystems", "all"],
             &[
                 "--image",
                 "written",

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Depth;
-use crate::units::Bytes;
+use crate::schema::units::Bytes;
 
 /// What a kind can do, mounted as this kind mounts it.
 #[derive(Clone, Debug, Serialize)]

@@ -1,7 +1,7 @@
 //! Whether what is mounted is what was asked for.
 
 use super::{Mount, Mounted};
-use crate::units::Bytes;
+use crate::schema::units::Bytes;
 
 /// What the kernel keeps of every mount, and so always shows.
 const ALWAYS_SHOWN: [&str; 9] =

@@ -8,8 +8,8 @@ use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Fixed, Journal, KernelNeed, Mount, Recovery,
     Resize, Variant,
 };
-use crate::story::Story;
-use crate::units::{Bytes, GIB};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, GIB};
 
 pub struct Fat {
     name: &'static str,

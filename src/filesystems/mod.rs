@@ -23,8 +23,8 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::story::Story;
-use crate::units::Bytes;
+use crate::schema::story::Story;
+use crate::schema::units::Bytes;
 
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::confirm_type_and_options;

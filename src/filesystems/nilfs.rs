@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, mkfs, replay_on_mount, syscall};
 use super::{Argv, Capabilities, Check, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize, Variant};
-use crate::story::Story;
-use crate::units::Bytes;
+use crate::schema::story::Story;
+use crate::schema::units::Bytes;
 
 pub struct Nilfs2;
 

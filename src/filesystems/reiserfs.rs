@@ -8,8 +8,8 @@ use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Linux, Mount, Recovery,
     Resize, Variant,
 };
-use crate::story::Story;
-use crate::units::Bytes;
+use crate::schema::story::Story;
+use crate::schema::units::Bytes;
 
 pub struct ReiserFs;
 

@@ -8,8 +8,8 @@ use super::{
     Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
     Variant,
 };
-use crate::story::Story;
-use crate::units::{Bytes, MIB};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, MIB};
 
 pub struct Xfs;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
-use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, EM_X86_64, FileHeader64, PT_INTERP};
+use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, EM_AARCH64, EM_X86_64, FileHeader64, Machine, PT_INTERP};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionTable};
 use object::{Endianness, StringTable};
 
@@ -18,6 +18,9 @@ pub struct Closure {
     pub files: BTreeMap<String, Vec<u8>>,
     folders: Vec<PathBuf>,
 }
+
+/// A guest has the CPU of its host.
+const MACHINE: Machine = if cfg!(target_arch = "aarch64") { EM_AARCH64 } else { EM_X86_64 };
 
 /// What a file says that it needs.
 #[derive(Default)]
@@ -79,7 +82,7 @@ fn needs(file: &[u8]) -> anyhow::Result<Needs> {
     let header = FileHeader64::<Endianness>::parse(file).ok().context("it is not a 64-bit ELF file")?;
     let endian = header.endian()?;
     let machine = header.e_machine(endian);
-    ensure!(machine == EM_X86_64, "it is built for another architecture (ELF machine {machine})");
+    ensure!(machine == MACHINE, "it is built for another architecture (ELF machine {machine})");
     let mut needs = Needs::default();
     for segment in header.program_headers(endian, file)? {
         if segment.p_type(endian) == PT_INTERP {
@@ -135,6 +138,7 @@ fn read_configuration(file: &Path, folders: &mut Vec<PathBuf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object::elf::EM_RISCV;
 
     #[test]
     fn a_program_comes_with_its_loader_and_libraries() {
@@ -149,7 +153,7 @@ mod tests {
     #[test]
     fn a_program_of_another_architecture_is_refused() {
         let mut file = fs::read("/proc/self/exe").unwrap();
-        file[0x12..0x14].copy_from_slice(&183_u16.to_le_bytes());
+        file[0x12..0x14].copy_from_slice(&EM_RISCV.0.to_le_bytes());
         assert!(needs(&file).err().unwrap().to_string().contains("another architecture"));
         assert!(needs(b"#!/bin/sh\n").err().unwrap().to_string().contains("script"));
         assert!(needs(b"hello").is_err());

@@ -1,4 +1,4 @@
-//! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the jobs.
+//! What a guest finds when it starts: our own program as its init, modules, tools with their libraries, the job.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -11,17 +11,17 @@ use super::closure::{Closure, is_static};
 use super::cpio::Archive;
 use super::kernel::Kernel;
 use super::slim;
-use crate::agent::protocol::{Job, Step};
-use crate::filesystems::Mount;
 use crate::host::programs;
+use crate::schema::job::{Job, Step};
+use crate::schema::setup::Mount;
 
 /// What tools read, where it is there.
 const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
 
-/// So many are kept; jobs that share a boot come together in many ways.
+/// So many are kept, of some megabytes each.
 const KEPT: usize = 32;
 
-/// What guests start from but for their jobs, built once for all that want the same.
+/// What guests start from but for their job, built once for all that want the same.
 pub struct Bases {
     /// The modules that bring the disk.
     boot: &'static [&'static str],
@@ -46,9 +46,9 @@ impl Bases {
         Bases { boot, built: Mutex::default() }
     }
 
-    /// For a guest with these jobs; `agent` is our own program.
-    pub fn base(&self, kernel: &Kernel, agent: &Path, jobs: &[Job]) -> anyhow::Result<Arc<Base>> {
-        let wants = Wants::of(jobs);
+    /// For a guest with this job; `agent` is our own program.
+    pub fn base(&self, kernel: &Kernel, agent: &Path, job: &Job) -> anyhow::Result<Arc<Base>> {
+        let wants = Wants::of(job);
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(base) = built.get(&wants) {
             return Ok(base.clone());
@@ -74,13 +74,9 @@ impl Base {
     pub fn hashes(&self) -> [(&'static str, String); 2] {
         [("tools", self.tools.blake3.clone()), ("program", self.program.blake3.clone())]
     }
-
-    pub fn length(&self) -> u64 {
-        (self.tools.bytes.len() + self.program.bytes.len()) as u64
-    }
 }
 
-/// What jobs want in their guest, whatever their order.
+/// What a job wants in its guest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Wants {
     modules: Vec<String>,
@@ -88,13 +84,9 @@ struct Wants {
 }
 
 impl Wants {
-    fn of(jobs: &[Job]) -> Self {
-        let lists: BTreeSet<&[String]> = jobs.iter().map(|job| job.modules.as_slice()).collect();
-        let programs = jobs.iter().flat_map(|job| job.steps.iter().filter_map(command));
-        Wants {
-            modules: lists.into_iter().flatten().cloned().collect(),
-            programs: programs.map(str::to_owned).collect(),
-        }
+    fn of(job: &Job) -> Self {
+        let programs = job.steps.iter().filter_map(command).map(str::to_owned).collect();
+        Wants { modules: job.modules.clone(), programs }
     }
 }
 
@@ -117,14 +109,13 @@ fn program(agent: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(archive.finish())
 }
 
-/// The archive behind them, with the jobs, one a line, and what belongs to them.
-pub fn jobs(jobs: &[Job], files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
+/// The archive behind them, with the job and what belongs to it.
+pub fn job(job: &Job, files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for (path, bytes) in files {
         archive.file(path, bytes);
     }
-    let lines: Result<Vec<String>, _> = jobs.iter().map(serde_json::to_string).collect();
-    archive.file("/job.json", lines?.join("\n").as_bytes());
+    archive.file("/job.json", serde_json::to_string(job)?.as_bytes());
     Ok(archive.finish())
 }
 

@@ -1,6 +1,7 @@
 //! What every guest starts from: a kernel with its modules, and an initramfs with tools and our own program as its init.
 
 pub mod apt;
+mod ar;
 mod boot_image;
 mod closure;
 mod cpio;

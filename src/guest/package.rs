@@ -9,7 +9,8 @@ use std::path::{Component, Path};
 use anyhow::{Context, bail, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::units::MIB;
+use super::ar::Archive;
+use crate::schema::units::MIB;
 
 /// Larger than any file that is wanted from a kernel package.
 const LARGEST: u64 = 256 * MIB;
@@ -24,17 +25,16 @@ pub fn for_each_file(
 ) -> anyhow::Result<()> {
     let name = package.display();
     let file = File::open(package).with_context(|| format!("could not open {name}"))?;
-    let mut archive = ar::Archive::new(BufReader::new(file));
-    while let Some(member) = archive.next_entry() {
-        let member = member.with_context(|| format!("{name} is no Debian package, or cut short"))?;
-        let identifier = String::from_utf8_lossy(member.header().identifier()).into_owned();
-        match identifier.trim_end_matches('/') {
-            "data.tar.xz" => return files(lzma_rust2::XzReader::new(member, true), takes),
+    let not_one = || format!("{name} is no Debian package, or cut short");
+    let mut archive = Archive::new(BufReader::new(file)).with_context(not_one)?;
+    while let Some(member) = archive.next_member().with_context(not_one)? {
+        match member.as_str() {
+            "data.tar.xz" => return files(lzma_rust2::XzReader::new(archive, true), takes),
             "data.tar.zst" => {
-                let stream = ruzstd::decoding::StreamingDecoder::new(member);
+                let stream = ruzstd::decoding::StreamingDecoder::new(archive);
                 return files(stream.context("the package's data is damaged")?, takes);
             }
-            "data.tar" => return files(member, takes),
+            "data.tar" => return files(archive, takes),
             other if other.starts_with("data.tar") => bail!("{name} is packed in an unknown way: {other}"),
             _ => {}
         }
@@ -136,10 +136,8 @@ mod tests {
         data.append(&header, &b"hello"[..]).unwrap();
         let data = data.into_inner().unwrap();
         let mut package = tempfile::NamedTempFile::new().unwrap();
-        let mut archive = ar::Builder::new(package.as_file_mut());
-        for (name, bytes) in [(&b"debian-binary"[..], &b"2.0\n"[..]), (b"data.tar", &data)] {
-            archive.append(&ar::Header::new(name.to_vec(), bytes.len() as u64), bytes).unwrap();
-        }
+        let members = [("debian-binary", &b"2.0\n"[..]), ("data.tar", &data)];
+        package.write_all(&super::super::ar::tests::archive(&members)).unwrap();
         package
     }
 

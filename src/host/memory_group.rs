@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::units::Bytes;
+use crate::schema::units::Bytes;
 
 /// All our groups begin with this; the rest is the job's token.
 const PREFIX: &str = "fsderby-";

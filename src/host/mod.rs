@@ -1,4 +1,13 @@
 //! What the machine that runs this process offers, host or guest: its programs and its memory groups.
 
+mod fault;
 pub mod memory_group;
 pub mod programs;
+
+pub use fault::StepError;
+
+/// Nanoseconds of the monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}

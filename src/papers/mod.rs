@@ -102,7 +102,7 @@ mod tests {
     use crate::analysis::metrics;
     use crate::declared;
     use crate::filesystems;
-    use crate::units::Scale;
+    use crate::schema::units::Scale;
 
     fn all() -> impl Iterator<Item = (Paper, Table)> {
         let papers = TABLE.iter().filter_map(|(name, _)| find(name));

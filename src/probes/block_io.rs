@@ -4,9 +4,9 @@ use std::fs;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::declared::{Declared, Over, Section};
-use crate::metric::{Better, Metric};
 use crate::schema::event::Phase;
-use crate::story::Story;
+use crate::schema::metric::{Better, Metric};
+use crate::schema::story::Story;
 
 /// The counters' sectors, whatever the device's own sectors are (`Documentation/block/stat.rst`).
 const SECTOR: u64 = 512;

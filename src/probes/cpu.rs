@@ -4,8 +4,8 @@ use std::fs;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::declared::{Declared, Over, Section};
-use crate::metric::Metric;
-use crate::story::Story;
+use crate::schema::metric::Metric;
+use crate::schema::story::Story;
 
 pub struct Cpu;
 

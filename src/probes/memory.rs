@@ -7,9 +7,9 @@ use procfs::Current;
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::declared::{Declared, Over, Section};
 use crate::host::memory_group;
-use crate::metric::{Better, Metric};
-use crate::story::Story;
-use crate::units::MIB;
+use crate::schema::metric::{Better, Metric};
+use crate::schema::story::Story;
+use crate::schema::units::MIB;
 
 pub struct Memory;
 

@@ -12,9 +12,9 @@ mod modelled_disk;
 use std::collections::BTreeMap;
 
 use crate::declared::Declared;
-use crate::metric::Metric;
 use crate::schema::event::{Phase, Stepped};
-use crate::story::Story;
+use crate::schema::metric::Metric;
+use crate::schema::story::Story;
 
 /// Every probe.
 pub static TABLE: &[&dyn Probe] =

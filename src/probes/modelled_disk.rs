@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site};
+use crate::schema::story::Story;
 use crate::storage::disk::{Totals, totals};
-use crate::story::Story;
 
 pub struct ModelledDisk;
 

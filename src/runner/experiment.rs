@@ -9,10 +9,12 @@ use toml::{Table, Value};
 
 use super::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
 use super::power_cut::PowerCut;
-use crate::agent::protocol::{ImageState, WorkSpec};
 use crate::exit::Failure;
-use crate::filesystems::{self, Variant};
-use crate::units::{Bytes, GIB, MIB, Percent, Scale, Span};
+use crate::filesystems;
+use crate::schema::job::WorkSpec;
+use crate::schema::setup::ImageState;
+use crate::schema::setup::Variant;
+use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::{mistakes, names, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
@@ -47,7 +49,6 @@ pub struct Experiment {
     pub image: Option<ImageState>,
     pub cold: Option<bool>,
     pub power_cut: Option<PowerCut>,
-    pub trials_per_boot: Option<u32>,
     pub workloads: Vec<String>,
     pub filesystems: Vec<String>,
     pub rounds: Option<RoundsAsked>,
@@ -62,7 +63,7 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 18] = [
     "name",
     "analysis",
     "on",
@@ -71,7 +72,6 @@ const KEYS: [&str; 19] = [
     "image",
     "cold",
     "power_cut",
-    "trials_per_boot",
     "workloads",
     "filesystems",
     "rounds",
@@ -193,9 +193,6 @@ impl Experiment {
                 "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none",
             ));
         }
-        if self.trials_per_boot == Some(0) {
-            return Err(Failure::usage("no trial a boot is no race\n  try: --trials-per-boot 1"));
-        }
         let candidates = self.candidates()?;
         let plan = Plan {
             schema: SCHEMA,
@@ -207,7 +204,6 @@ impl Experiment {
             image: self.image.unwrap_or_default(),
             cold: self.cold.unwrap_or(false),
             power_cut: self.power_cut,
-            trials_per_boot: self.trials_per_boot.unwrap_or(1),
             rounds,
             budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
             margin: self.margin.unwrap_or(MARGIN),

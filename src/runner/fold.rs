@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::jobs::Trial;
-use crate::agent::protocol::{Buckets, COLD_START, Event, Job, Purpose, Step, Stepped};
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
-use crate::probes::{self, Raw};
+use crate::probes;
+use crate::schema::event::{Buckets, Event, Stepped};
+use crate::schema::job::{Job, Purpose, Step, StepName};
+use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
-use crate::store::record::{
-    Circumstances, ClockKind, Fidelity, Held, Outcome, Part, Record, SCHEMA, ValidityCheck,
-};
-use crate::testbeds::{Ended, Stamped, TestbedTraits};
+use crate::store::reason::{Loss, Reason};
+use crate::store::record::{Circumstances, Held, Outcome, Part, Record, SCHEMA, ValidityCheck};
+use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
 use crate::workloads;
 
 /// A trial whose events are still coming.
@@ -20,23 +21,20 @@ pub struct Fold<'a> {
     job: &'a Job,
     record: Record,
     histograms: Vec<Buckets>,
-    cold: Option<Raw>,
-    /// What a request costs where the disk is modelled.
-    floor: Option<Raw>,
-    cold_start: Option<Raw>,
     /// The part of the work that is not over.
     part: Part,
     direct: Option<bool>,
     /// The step that has begun and not ended.
-    step: Option<String>,
+    step: Option<StepName>,
     work_began_ns: Option<u64>,
     /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
     offsets_ns: Vec<i64>,
     /// Of machines that ran before this one, in the same launch.
     drift_before_ns: i64,
     done: bool,
-    void: Option<String>,
-    failed: Option<String>,
+    /// Why the trial is void, and why it has failed, as far as that is known before its end.
+    void: Option<Reason>,
+    failed: Option<Reason>,
 }
 
 /// A finished trial: its record, without the line before it, and what is stored beside it.
@@ -58,9 +56,6 @@ impl<'a> Fold<'a> {
             job,
             record,
             histograms: Vec::new(),
-            cold: None,
-            floor: None,
-            cold_start: None,
             part: Part::default(),
             direct: None,
             step: None,
@@ -76,17 +71,17 @@ impl<'a> Fold<'a> {
     pub fn event(&mut self, stamped: Stamped) {
         let Stamped { host_ns, event } = stamped;
         match event {
-            Event::Hello { clock_ns, .. } | Event::Trial { clock_ns, .. } | Event::Tick { clock_ns, .. } => {
+            Event::Hello { clock_ns, .. } | Event::Alive { clock_ns, .. } => {
                 self.clock(clock_ns, host_ns);
             }
             Event::Step { step, clock_ns } => {
                 self.clock(clock_ns, host_ns);
-                self.window(&step, clock_ns);
+                self.window(step, clock_ns);
                 self.step = Some(step);
             }
             Event::Stepped(stepped) => {
                 self.step = None;
-                if stepped.step == Step::ProbesOff.name() {
+                if stepped.step == StepName::ProbesOff {
                     self.record.parts.push(std::mem::take(&mut self.part));
                 }
                 self.record.steps.push(stepped);
@@ -106,20 +101,18 @@ impl<'a> Fold<'a> {
             Event::NotAvailable { name, reason } => {
                 self.record.not_available.insert(name, reason);
             }
-            Event::Seen { check, raw } if check == "floor" => self.floor = Some(raw),
-            Event::Seen { check, raw } if check == COLD_START => self.cold_start = Some(raw),
-            Event::Seen { raw, .. } => self.cold = Some(raw),
+            Event::Seen(seen) => self.record.seen.push(seen),
             Event::Tree(tree) => self.record.trees.push(tree),
             Event::PowerCut { work, phases, clock_ns } => {
                 self.clock(clock_ns, host_ns);
                 self.clock_ends();
                 self.step = None;
-                self.record.steps.push(Stepped { step: "work".into(), ..work });
+                self.record.steps.push(Stepped { step: StepName::Work, ..work });
                 self.record.phases = phases;
             }
             Event::Survivors(survivors) => self.record.survivors = Some(survivors),
-            Event::Failed { step, operation, path, text, .. } => {
-                self.failed = Some(format!("{step}: {operation} of {path} failed: {text}"));
+            Event::Failed { step, operation, path, errno, text } => {
+                self.is(Reason::Failed { step, operation, path, errno, text });
             }
             Event::Done { clock_ns, .. } => {
                 self.clock(clock_ns, host_ns);
@@ -134,19 +127,12 @@ impl<'a> Fold<'a> {
         self.record.provenance = provenance;
     }
 
-    /// The figures say nothing, for this reason.
-    pub fn void(&mut self, reason: impl Into<String>) {
-        self.void.get_or_insert(reason.into());
-    }
-
-    /// The trial has failed, for this reason.
-    pub fn fail(&mut self, reason: String) {
-        self.failed.get_or_insert(reason);
-    }
-
-    /// Whether the agent has carried out all of it.
-    pub fn is_done(&self) -> bool {
-        self.done
+    /// The trial is not done, for this reason. The first of its kind counts.
+    pub fn is(&mut self, reason: Reason) {
+        match reason.outcome() {
+            Outcome::Failed => self.failed.get_or_insert(reason),
+            _ => self.void.get_or_insert(reason),
+        };
     }
 
     /// Whether nothing more of it can come.
@@ -156,9 +142,8 @@ impl<'a> Fold<'a> {
 
     /// The agent said nothing for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
-        let during = self.step.as_deref().unwrap_or("the start");
-        self.failed
-            .get_or_insert(format!("{during}: nothing was heard from the agent for {} s", silence.as_secs()));
+        let how = format!("nothing was heard from it for {} s", silence.as_secs());
+        self.is(Reason::Hung(Loss { during: self.step, how, console: Vec::new() }));
     }
 
     pub fn finish(mut self, ended: Ended, circumstances: Circumstances) -> Folded {
@@ -175,13 +160,13 @@ impl<'a> Fold<'a> {
         if self.record.parts.len() < 2 {
             self.record.parts.clear();
         }
-        let (cold, cold_start, floor) = (self.cold.as_ref(), self.cold_start.as_ref(), self.floor.as_ref());
-        let witness = Witness { asked, cold, cold_start, floor, direct: self.direct };
+        let witness = Witness { asked, direct: self.direct };
         self.record.validity = validity::judge(&self.record, self.job, witness);
         if self.record.validity.iter().any(|c| c.name == validity::FLOOR && c.held == Held::Label) {
             self.record.fidelity = Fidelity::FloorBound;
         }
-        (self.record.outcome, self.record.reason) = self.outcome(&ended);
+        self.record.reason = self.reason(&ended);
+        self.record.outcome = self.record.reason.as_ref().map_or(Outcome::Done, Reason::outcome);
         if let Some(engine) = workloads::engine(&self.job.work.engine)
             && let Ok(work) = engine.parse(&self.job.work.parameters)
         {
@@ -194,10 +179,12 @@ impl<'a> Fold<'a> {
     }
 
     /// The work begins with its step and ends, sync included, where the probes stop.
-    fn window(&mut self, step: &str, clock_ns: u64) {
+    fn window(&mut self, step: StepName, clock_ns: u64) {
         match step {
-            "work" => self.work_began_ns = Some(clock_ns),
-            "probes-off" => self.record.work_window_ns = self.work_began_ns.map(|began| [began, clock_ns]),
+            StepName::Work => self.work_began_ns = Some(clock_ns),
+            StepName::ProbesOff => {
+                self.record.work_window_ns = self.work_began_ns.map(|began| [began, clock_ns])
+            }
             _ => {}
         }
     }
@@ -214,32 +201,31 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn outcome(&self, ended: &Ended) -> (Outcome, Option<String>) {
-        let broken = self.record.validity.iter().find(|c| c.held == Held::No);
-        match (&self.void, &self.failed, broken) {
-            (Some(reason), _, _) => (Outcome::Void, Some(reason.clone())),
-            (None, Some(reason), _) => (Outcome::Failed, Some(reason.clone())),
-            (None, None, _) if !self.done => (Outcome::Failed, Some(self.lost(ended))),
-            (None, None, Some(check)) => (broken_outcome(check), Some(sentence(check))),
-            (None, None, None) => (Outcome::Done, None),
-        }
+    /// What voids the trial comes first: then nothing that was seen of it can be relied on.
+    fn reason(&self, ended: &Ended) -> Option<Reason> {
+        let broken = || self.record.validity.iter().find(|check| check.held == Held::No).cloned();
+        let told = self.void.clone().or_else(|| self.failed.clone());
+        told.or_else(|| (!self.done).then(|| self.lost(ended))).or_else(|| broken().map(not_held))
     }
 
-    fn lost(&self, ended: &Ended) -> String {
-        let during = self.step.as_deref().map_or(String::new(), |s| format!(" during {s}"));
-        let how = if ended.fault.is_empty() { "without a word" } else { &ended.fault };
-        let console = ended.last_lines().join(" | ");
-        format!("the agent ended{during}: {how}{}{console}", if console.is_empty() { "" } else { ": " })
+    /// The agent has ended, and not told how the trial did.
+    fn lost(&self, ended: &Ended) -> Reason {
+        let loss =
+            |how: &str| Loss { during: self.step, how: how.to_owned(), console: ended.last_lines().to_vec() };
+        match &ended.fault {
+            None => Reason::LostAgent(loss("without a word")),
+            Some(Fault::Lost(how)) => Reason::LostAgent(loss(how)),
+            Some(Fault::Hung(how)) => Reason::Hung(loss(how)),
+            Some(Fault::Panic(how)) => Reason::Panic(loss(how)),
+            Some(Fault::Launch(why)) => Reason::Launch { why: why.clone() },
+        }
     }
 }
 
 /// Data that is not what was written is the filesystem's failure; any other broken validity check says nothing about it.
-fn broken_outcome(check: &ValidityCheck) -> Outcome {
-    if validity::INTEGRITY.contains(&check.name.as_str()) { Outcome::Failed } else { Outcome::Void }
-}
-
-fn sentence(check: &ValidityCheck) -> String {
-    format!("validity check {}: asked {}; seen {}", check.name, check.asked, check.seen)
+fn not_held(check: ValidityCheck) -> Reason {
+    let is_integrity = validity::INTEGRITY.contains(&check.name.as_str());
+    if is_integrity { Reason::Integrity(check) } else { Reason::Validity(check) }
 }
 
 /// How far the agent's clock ran ahead of the host's over the launch. An event may arrive late and never early, so the
@@ -268,8 +254,8 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         params_hash: job.work.hash(),
         amount: workloads::Amount::default(),
         testbed,
-        device: job.device.clone(),
-        size: job.size,
+        storage: job.storage.clone(),
+        volume: job.volume,
         memory: job.memory,
         workload_seed: job.workload_seed,
         provenance: BTreeMap::new(),
@@ -285,6 +271,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         probes: BTreeMap::new(),
         parts: Vec::new(),
         not_available: BTreeMap::new(),
+        seen: Vec::new(),
         validity: Vec::new(),
         trees: Vec::new(),
         survivors: None,

@@ -1,16 +1,23 @@
 //! From a plan to the jobs that an agent carries out. Pure: `--dry-run` prints what comes out of here.
 
-use super::plan::{Candidate, Plan, PlannedWork};
-use crate::agent::protocol::{At, Dev, Job, PROTOCOL, Purpose, Step};
-use crate::filesystems::{self, Filesystem};
-use crate::testbeds::{Moment, Need};
-use crate::workloads::{self, Until};
+use std::time::Duration;
 
-/// A trial whose work takes longer than this has hung.
-const LIMIT_SECONDS: u64 = 3600;
+use super::plan::{Candidate, Plan, PlannedWork};
+use crate::filesystems::{self, Filesystem};
+use crate::schema::job::Until;
+use crate::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName};
+use crate::schema::setup::ClockKind;
+use crate::schema::units::{Bytes, MIB};
+use crate::testbeds::{Moment, Need, Testbed};
+use crate::workloads;
+
+/// A step that takes longer than this has failed.
+const LIMIT: Duration = Duration::from_secs(3600);
+/// What writes or reads all of a volume may take this for each mebibyte of it beside: a disk that does one in a second is broken.
+const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
 /// In virtual time waiting costs nothing.
-const VIRTUAL_LIMIT_SECONDS: u64 = 7 * 24 * 3600;
-const PROGRESS_EVERY_MS: u64 = 1000;
+const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
+const ALIVE_EVERY_MS: u64 = 1000;
 
 /// One cell of one round.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +35,7 @@ impl Trial<'_> {
     /// `r03/WORKLOAD/LABEL`
     pub fn name(&self) -> String {
         let round = match self.purpose {
-            Purpose::Integrity => "proof".to_owned(),
+            Purpose::Integrity => "integrity".to_owned(),
             Purpose::Measure => format!("r{:02}", self.round),
         };
         format!("{round}/{}/{}", self.work.label, self.candidate.label)
@@ -50,57 +57,68 @@ impl Plan {
         })
     }
 
-    /// one integrity check for each cell.
+    /// One integrity check for each cell.
     pub fn integrity_checks(&self) -> impl Iterator<Item = Trial<'_>> {
         self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
     }
 
-    /// What the device of a round may depend on; 0 is that of the integrity checks. `place` is the trial's in its launch, from 0.
-    pub fn moment(&self, round: u32, place: u32) -> Moment {
-        Moment { image: self.image, size: self.size, round, seed: self.plan_seed, place }
+    /// What the device of a round may depend on; 0 is that of the integrity checks.
+    pub fn moment(&self, round: u32) -> Moment {
+        Moment { image: self.image, size: self.size, round, seed: self.plan_seed }
     }
 
     /// What the testbed must have for it.
     pub fn need(&self) -> Need {
-        Need { size: self.size, memory: self.memory, devices: self.trials_per_boot }
+        Need { size: self.size, memory: self.memory, cold: self.cold }
     }
 
     /// The job of a trial. `token` names what the agent makes on the host.
-    pub fn job(&self, trial: &Trial<'_>, attempt: u32, device: Dev, token: &str) -> Job {
-        let kind = match device {
-            Dev::Image { .. } | Dev::Block { .. } | Dev::Model(_) => filesystems::find(&trial.candidate.kind),
-            Dev::Folder { .. } => None,
+    pub fn job(&self, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
+        let traits = testbed.traits();
+        let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
+        let (storage, volume) = testbed.storage(&self.moment(trial.round));
+        let steps = match self.cut_after(trial.work) {
+            Ok(Some(operations)) if trial.purpose == Purpose::Measure => {
+                steps_of_a_cut(kind, trial, self.cold, operations)
+            }
+            _ => steps(kind, trial, self.cold),
         };
         // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
-        let progress = (!matches!(device, Dev::Model(_))).then_some(PROGRESS_EVERY_MS);
+        let is_virtual = traits.clock == ClockKind::Virtual;
         Job {
             protocol: PROTOCOL,
             token: token.to_owned(),
             trial: trial.name(),
             attempt,
             purpose: trial.purpose,
-            modules: modules(kind, &device),
-            steps: match self.cut_after(trial.work) {
-                Ok(Some(operations)) if trial.purpose == Purpose::Measure => {
-                    steps_of_a_cut(kind, trial, self.cold, operations)
-                }
-                _ => steps(kind, trial, self.cold),
-            },
-            device,
-            size: self.size,
+            guest: traits.guest,
+            modules: modules(kind.filter(|_| traits.guest)),
+            limits_seconds: steps.iter().map(|step| limit(step, volume.size, is_virtual)).collect(),
+            steps,
+            storage,
+            volume,
             memory: self.memory,
-            work: trial.work.work.clone(),
+            work: trial.work.work.canonical(),
             workload_seed: self.workload_seed(trial.round),
-            progress_every_ms: progress,
-            limit_seconds: if progress.is_some() { LIMIT_SECONDS } else { VIRTUAL_LIMIT_SECONDS },
+            alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
         }
     }
 }
 
+/// How long a step may take, in seconds.
+fn limit(step: &Step, size: Bytes, is_virtual: bool) -> (StepName, u64) {
+    let mebibytes = u32::try_from(size.0 / MIB).unwrap_or(u32::MAX);
+    let limit = match step {
+        _ if is_virtual => VIRTUAL_LIMIT,
+        Step::Work { .. } | Step::Space { .. } | Step::ProbesOn | Step::ProbesOff => LIMIT,
+        _ => LIMIT + LIMIT_A_MEBIBYTE * mebibytes,
+    };
+    (step.name(), limit.as_secs())
+}
+
 /// Only a guest must be told what to load.
-fn modules(kind: Option<&dyn Filesystem>, device: &Dev) -> Vec<String> {
-    let named = kind.filter(|_| device.is_guests()).map(|k| k.kernel().modules);
-    named.unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
+fn modules(kind: Option<&dyn Filesystem>) -> Vec<String> {
+    kind.map(|k| k.kernel().modules).unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// The order of a trial whose power is cut: the same until the work, then what an administrator would do with that disk.
@@ -134,7 +152,7 @@ fn parts(work: &PlannedWork) -> Vec<Until> {
 /// The order of a trial. A folder that is taken as it is has no filesystem to make, mount or check.
 fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<Step> {
     let variant = &trial.candidate.variant;
-    let proof = trial.purpose == Purpose::Integrity;
+    let is_integrity = trial.purpose == Purpose::Integrity;
     let mount = kind.map(|k| Step::Mount { mount: k.mount(variant) });
     let check = |at| kind.and_then(|k| k.check()).map(|check| Step::Check { check, at });
     let unmount = || kind.map(|_| Step::Unmount);
@@ -142,11 +160,13 @@ fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<St
     steps.extend(kind.into_iter().flat_map(|k| k.make(variant)).map(|argv| Step::Make { argv }));
     steps.extend(mount.clone());
     steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }]);
-    for (part, until) in if proof { vec![Until::Live] } else { parts(trial.work) }.into_iter().enumerate() {
+    for (part, until) in
+        if is_integrity { vec![Until::Live] } else { parts(trial.work) }.into_iter().enumerate()
+    {
         steps.extend((part > 0).then(|| Step::Cool { mount: kind.map(|k| k.mount(variant)) }));
         steps.extend([Step::ProbesOn, Step::Work { until }, Step::Sync, Step::ProbesOff]);
     }
-    if proof {
+    if is_integrity {
         steps.push(Step::Verify { at: At::Filled });
         if kind.is_some() {
             steps.extend(unmount());

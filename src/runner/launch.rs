@@ -1,112 +1,82 @@
-//! One launch: the jobs that share it, the agent's events, and of each trial's events a record of its own.
+//! One launch: a trial's job, the agent's events, and the record that comes of them.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Fold, Folded};
 use super::jobs::Trial;
 use super::plan::Plan;
-use super::rounds::INTERRUPTED;
-use crate::agent::protocol::{Event, Job};
-use crate::store::record::{Circumstances, ClockKind, LaunchPlace};
-use crate::testbeds::{Ended, Next, Testbed};
+use crate::schema::event::Event;
+use crate::schema::job::Job;
+use crate::schema::setup::ClockKind;
+use crate::store::reason::Reason;
+use crate::store::record::Circumstances;
+use crate::testbeds::{Ended, Launched, Next, Testbed};
 
 /// How often the world is looked at while an agent is silent.
 const LOOK: Duration = Duration::from_millis(200);
-/// An agent that says nothing for so long, progress reports included, has hung.
-const SILENCE: Duration = Duration::from_secs(600);
+/// An agent says every few seconds that it lives. One that says nothing for so long, its boot included, has hung.
+const SILENCE: Duration = Duration::from_secs(120);
 
 /// What every launch of a run has in common.
 #[derive(Clone, Copy)]
 pub struct Launcher<'a> {
     pub plan: &'a Plan,
     pub testbed: &'a dyn Testbed,
-    /// Set when what runs is to end at once.
-    pub stop: &'a AtomicBool,
-    /// How many launches there were, those of the run's earlier processes included.
-    pub launches: &'a AtomicU32,
+    /// Whether what runs is to end at once.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A trial, and which attempt at it this is.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn<'a> {
+pub struct Attempt<'a> {
     pub trial: Trial<'a>,
-    pub attempt: u32,
+    pub number: u32,
 }
 
-/// What is told while a launch goes on. The number is the trial's in the launch, from 0.
-pub enum Told {
-    Begins(usize),
-    /// How much of the work is done, of how much.
-    Tick(u64, u64),
-    Ended(usize, Box<Folded>),
-}
-
-impl<'a> Launcher<'a> {
-    /// One launch with these trials in this order. `tell` hears of each, and ends the launch by returning false. Returns how
-    /// many of them have ended, the first ones: where a launch is lost, those after its running trial were never begun.
+impl Launcher<'_> {
+    /// Carries this trial out. `tick` hears how much of its work is done, of how much.
     ///
     /// # Errors
-    /// When it cannot be launched at all; what fails afterwards is the running trial's.
-    pub fn launch(&self, turns: &[Turn<'_>], tell: &mut dyn FnMut(Told) -> bool) -> anyhow::Result<usize> {
-        let jobs: Vec<Job> = (0..).zip(turns).map(|(place, turn)| self.job(turn, place)).collect();
-        let number = self.launches.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut at = 0;
-        let mut stretch = Stretch::begin(number, 1);
-        let mut goes_on = tell(Told::Begins(at));
-        let mut launched = self.testbed.launch(&jobs)?;
-        let provenance = launched.provenance();
-        let fold_of = |at: usize| {
-            let mut fold = Fold::new(&turns[at].trial, &jobs[at], self.testbed.name(), self.testbed.traits());
-            fold.launched(provenance.clone());
-            fold
-        };
-        let mut fold = fold_of(at);
-        // Lines of the console that are the records' of earlier trials.
-        let mut stored = 0;
-        let mut heard = Instant::now();
-        // There a guest says nothing while it works, and its testbed knows better whether it lives.
+    /// When it cannot be launched at all; what fails afterwards stands in the record.
+    pub fn launch(&self, attempt: &Attempt<'_>, tick: &mut dyn FnMut(u64, u64)) -> anyhow::Result<Folded> {
+        let job = self.job(attempt);
+        let mut watch = Stopwatch::start();
+        let mut launched = self.testbed.launch(&job)?;
+        let mut fold = Fold::new(&attempt.trial, &job, self.testbed.name(), self.testbed.traits());
+        fold.launched(launched.provenance());
+        self.listen(&mut *launched, &mut fold, &mut watch, tick);
+        Ok(fold.finish(launched.end(), watch.stop()))
+    }
+
+    /// Hears the agent out, and has it end where it hangs or all is to end.
+    fn listen(
+        &self,
+        launched: &mut dyn Launched,
+        fold: &mut Fold<'_>,
+        watch: &mut Stopwatch,
+        tick: &mut dyn FnMut(u64, u64),
+    ) {
+        // There a guest says nothing between its steps; whether it lives is seen by the CPU time that it takes.
         let in_virtual_time = self.testbed.traits().clock == ClockKind::Virtual;
+        let mut heard = Instant::now();
         loop {
-            let is_interrupted = self.stop.load(Ordering::Relaxed);
-            if is_interrupted && !fold.is_done() {
-                fold.void(INTERRUPTED);
-            }
-            if is_interrupted || !goes_on {
+            if (self.stop)() {
+                if !fold.is_over() {
+                    fold.is(Reason::Interrupted);
+                }
                 launched.stop();
             }
             match launched.next(LOOK) {
                 Next::Event(stamped) => {
                     heard = Instant::now();
                     match &stamped.event {
-                        Event::Hello { .. } => stretch.is_launched(),
-                        Event::Tick { done, total, .. } => goes_on &= tell(Told::Tick(*done, *total)),
-                        Event::Trial { trial, .. } if *trial == jobs[at].trial => {}
-                        Event::Trial { trial, .. }
-                            if fold.is_over() && jobs.get(at + 1).is_some_and(|job| job.trial == *trial) =>
-                        {
-                            let console = launched.console().split_off(stored);
-                            stored += console.len();
-                            let before = std::mem::replace(&mut stretch, Stretch::begin(number, at + 2));
-                            let over = std::mem::replace(&mut fold, fold_of(at + 1));
-                            let ended = Ended { console, ..Ended::default() };
-                            goes_on &= tell(Told::Ended(at, Box::new(over.finish(ended, before.end()))));
-                            at += 1;
-                            goes_on &= tell(Told::Begins(at));
-                        }
-                        Event::Trial { trial, .. } => {
-                            fold.void(format!("the agent began {trial}, which was not its turn"));
-                            goes_on = false;
-                        }
+                        Event::Hello { .. } => watch.is_launched(),
+                        Event::Alive { done, total, .. } => tick(*done, *total),
                         _ => {}
                     }
                     fold.event(stamped);
                 }
-                Next::Damaged(what) => {
-                    fold.void(what);
-                    // What has lost a line can no longer tell one trial from the next.
-                    goes_on &= at + 1 == jobs.len();
-                }
+                Next::Damaged(what) => fold.is(Reason::DamagedEvent { what }),
                 Next::Quiet if in_virtual_time || heard.elapsed() < SILENCE => {}
                 Next::Quiet => {
                     fold.hung(SILENCE);
@@ -115,48 +85,34 @@ impl<'a> Launcher<'a> {
                 Next::Ended => break,
             }
         }
-        let mut ended: Ended = launched.end();
-        ended.console.drain(..stored.min(ended.console.len()));
-        tell(Told::Ended(at, Box::new(fold.finish(ended, stretch.end()))));
-        Ok(at + 1)
     }
 
     /// The record of a trial for which there could be no launch.
-    pub fn not_launched(&self, turn: &Turn<'_>, why: &anyhow::Error) -> Folded {
-        let job = self.job(turn, 0);
-        let mut fold = Fold::new(&turn.trial, &job, self.testbed.name(), self.testbed.traits());
-        fold.fail(format!("it could not be launched: {why:#}"));
-        // Of the launch nothing came, so the trial had no place in it.
-        let circumstances = Circumstances { launch: None, ..Stretch::begin(0, 1).end() };
-        fold.finish(Ended::default(), circumstances)
+    pub fn not_launched(&self, attempt: &Attempt<'_>, why: &anyhow::Error) -> Folded {
+        let job = self.job(attempt);
+        let mut fold = Fold::new(&attempt.trial, &job, self.testbed.name(), self.testbed.traits());
+        fold.is(Reason::Launch { why: format!("{why:#}") });
+        fold.finish(Ended::default(), Stopwatch::start().stop())
     }
 
-    /// `place` is the trial's in its launch, from 0.
-    fn job(&self, turn: &Turn<'_>, place: u32) -> Job {
-        let Turn { trial, attempt } = turn;
-        let token = format!("{}-{}-{attempt}", std::process::id(), token(&trial.name()));
-        let device = self.testbed.device(&self.plan.moment(trial.round, place));
-        self.plan.job(trial, *attempt, device, &token)
+    fn job(&self, Attempt { trial, number }: &Attempt<'_>) -> Job {
+        let token = format!("{}-{}-{number}", std::process::id(), token(&trial.name()));
+        self.plan.job(trial, *number, self.testbed, &token)
     }
 }
 
-/// The part of a launch that is one trial's: from the end of the one before it, the first from the launch on.
-struct Stretch {
+/// What the host's clock and counters say of a launch.
+struct Stopwatch {
     begin: Instant,
     steal_ns: u64,
     circumstances: Circumstances,
 }
 
-impl Stretch {
-    /// `place` is the trial's in its launch, from 1.
-    fn begin(number: u32, place: usize) -> Self {
-        let circumstances = Circumstances {
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            load: load(),
-            launch: Some(LaunchPlace { number, place: u32::try_from(place).unwrap_or(u32::MAX) }),
-            ..Circumstances::default()
-        };
-        Stretch { begin: Instant::now(), steal_ns: steal_ns(), circumstances }
+impl Stopwatch {
+    fn start() -> Self {
+        let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let circumstances = Circumstances { started, load: load(), ..Circumstances::default() };
+        Stopwatch { begin: Instant::now(), steal_ns: steal_ns(), circumstances }
     }
 
     /// The agent has said its first word; a second one is that of a machine started again after a power cut.
@@ -166,7 +122,7 @@ impl Stretch {
         }
     }
 
-    fn end(mut self) -> Circumstances {
+    fn stop(mut self) -> Circumstances {
         self.circumstances.host_ns = self.elapsed_ns();
         self.circumstances.steal_ns = steal_ns().saturating_sub(self.steal_ns);
         self.circumstances

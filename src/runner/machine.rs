@@ -11,11 +11,11 @@ use procfs::Current;
 
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
+use crate::schema::machine::{Build, Disk, Machine, Tool};
+use crate::schema::setup::Fidelity;
+use crate::schema::units::{Bytes, MIB};
 use crate::store::Run;
-use crate::store::machine::{Build, Disk, Machine, Tool};
-use crate::store::record::Fidelity;
 use crate::testbeds::Testbed;
-use crate::units::{Bytes, MIB};
 
 /// This machine, its disk below the testbed, and the tools of these kinds.
 pub fn look<'a>(testbed: &dyn Testbed, kinds: impl Iterator<Item = &'a dyn Filesystem>) -> Machine {

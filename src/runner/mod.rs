@@ -10,5 +10,5 @@ pub mod plan;
 pub mod power_cut;
 pub mod rerun;
 pub mod rounds;
+mod side_by_side;
 pub mod skips;
-pub mod turns;

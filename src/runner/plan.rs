@@ -8,9 +8,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::power_cut::PowerCut;
-use crate::agent::protocol::{ImageState, WorkSpec};
-use crate::filesystems::Variant;
-use crate::units::{Bytes, Percent, Span};
+use crate::schema::job::WorkSpec;
+use crate::schema::setup::ImageState;
+use crate::schema::setup::Variant;
+use crate::schema::units::{Bytes, Percent, Span};
 use crate::workloads;
 
 /// The shape of `plan.toml`.
@@ -36,9 +37,6 @@ pub struct Plan {
     /// In each measured trial the power is cut then, and the recovery time measured in place of the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cut: Option<PowerCut>,
-    /// How many trials with the same work may share a boot of a testbed's machine, at most.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub trials_per_boot: u32,
     pub rounds: Rounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
@@ -85,14 +83,6 @@ impl Rounds {
             Rounds::Exactly(n) | Rounds::AtLeast(n) => n,
         }
     }
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(n: &u32) -> bool {
-    *n == 1
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

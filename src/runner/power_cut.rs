@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
 
-use crate::units::Percent;
+use crate::schema::units::Percent;
 use crate::workloads::Work;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

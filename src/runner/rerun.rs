@@ -1,15 +1,13 @@
 //! Runs trials of a run in virtual time again: the same fingerprint must give the same record, to the nanosecond.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::mpsc;
-
 use anyhow::Context;
 
 use super::fold::Folded;
 use super::jobs::Trial;
-use super::launch::{Launcher, Told, Turn};
+use super::launch::{Attempt, Launcher};
 use super::plan::Plan;
-use crate::agent::protocol::Purpose;
+use super::side_by_side::{Hear, side_by_side};
+use crate::schema::job::Purpose;
 use crate::store::record::{Circumstances, FileRef, Outcome, Record};
 use crate::store::{Attached, Run};
 use crate::testbeds::Testbed;
@@ -23,6 +21,9 @@ pub enum Compared {
     /// The fingerprint is the same and this is not.
     Differs(String),
 }
+
+/// Hears of each trial what came of it.
+pub type Tell<'t> = dyn FnMut(&Record, &Compared) + Send + 't;
 
 /// The trials of a run that can be run again: those that count and whose clock is virtual.
 pub fn candidates(run: &Run) -> Vec<&Record> {
@@ -39,45 +40,32 @@ pub fn rerun(
     records: &[&Record],
     times: usize,
     jobs: usize,
-    tell: &mut dyn FnMut(&Record, &Compared),
+    tell: &mut Tell<'_>,
 ) -> anyhow::Result<()> {
-    let (stop, launches) = (AtomicBool::new(false), AtomicU32::new(0));
-    let launcher = Launcher { plan: &run.plan, testbed, stop: &stop, launches: &launches };
-    let due: Vec<&Record> = records.iter().flat_map(|record| std::iter::repeat_n(*record, times)).collect();
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        let (say, said) = mpsc::channel();
-        for _ in 0..jobs.clamp(1, due.len().max(1)) {
-            let (say, next, due) = (say.clone(), &next, &due);
-            scope.spawn(move || {
-                while let Some(record) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let again = again(launcher, record);
-                    let has_failed = again.is_err();
-                    if say.send((*record, again)).is_err() || has_failed {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(say);
-        for (record, again) in said {
-            let again = again.inspect_err(|_| next.store(due.len(), Ordering::Relaxed))?;
-            tell(record, &compare(record, &again));
-        }
-        Ok(())
-    })
+    let launcher = Launcher { plan: &run.plan, testbed, stop: &|| false };
+    let attempt = |record: &Record| {
+        let trial = planned(&run.plan, record).context("the plan has no such trial")?;
+        Ok(Attempt { trial, number: record.attempt })
+    };
+    let attempts: Vec<Attempt<'_>> =
+        records.iter().map(|record| attempt(record)).collect::<anyhow::Result<_>>()?;
+    let due: Vec<Attempt<'_>> = attempts.iter().flat_map(|a| std::iter::repeat_n(*a, times)).collect();
+    side_by_side(launcher, &due, jobs, &mut Comparing { records, tell })
 }
 
-fn again(launcher: Launcher<'_>, record: &Record) -> anyhow::Result<Folded> {
-    let trial = planned(launcher.plan, record).context("the plan has no such trial")?;
-    let mut folded = None;
-    launcher.launch(&[Turn { trial, attempt: record.attempt }], &mut |told| {
-        if let Told::Ended(_, ended) = told {
-            folded = Some(*ended);
-        }
-        true
-    })?;
-    folded.context("the trial has not ended")
+struct Comparing<'c> {
+    records: &'c [&'c Record],
+    tell: &'c mut Tell<'c>,
+}
+
+impl Hear for Comparing<'_> {
+    fn ended(&mut self, attempt: &Attempt<'_>, again: anyhow::Result<Folded>) -> anyhow::Result<()> {
+        let name = attempt.trial.name();
+        let before = self.records.iter().find(|record| record.trial == name);
+        let before = before.context("another trial ended than was begun")?;
+        (self.tell)(before, &compare(before, &again?));
+        Ok(())
+    }
 }
 
 fn planned<'p>(plan: &'p Plan, record: &Record) -> Option<Trial<'p>> {

@@ -1,28 +1,26 @@
 //! Carries a plan out: integrity checks, then round after round, each trial into the store before the next begins.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
 use super::jobs::Trial;
-use super::launch::{Launcher, Turn};
+use super::launch::{Attempt, Launcher};
 use super::plan::{Plan, Rounds};
+use super::side_by_side::{Hear, side_by_side};
 use super::skips::Skip;
-use super::turns::{Waiting, Word};
-use crate::agent::protocol::Purpose;
+use crate::schema::job::Purpose;
+use crate::store::reason::Reason;
 use crate::store::record::{Outcome, Record};
 use crate::store::{Attached, Folder, Run};
 use crate::testbeds::Testbed;
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
-/// Why a trial is void that Ctrl-C ended; a resumed run repeats it.
-pub const INTERRUPTED: &str = "interrupted";
 
 /// Somebody who looks on. Measuring code prints nothing; this is how others hear of it.
-pub trait Watch {
+pub trait Watch: Send {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]);
     /// `left` is what is still to come, where it is known.
     fn trial(&mut self, name: &str, left: Option<Duration>);
@@ -50,9 +48,9 @@ pub struct Runner<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Runner<'_> {
-    /// Runs to the plan's end, or goes on where `before` ended: the unfinished round is repeated whole, because pairs must
-    /// not straddle an interruption.
+impl<'a> Runner<'a> {
+    /// Runs to the plan's end, or goes on where `before` ended: an unfinished round is repeated whole, because pairs must not
+    /// straddle an interruption.
     pub fn run(mut self, before: &Run) -> anyhow::Result<Finish> {
         let mut history = History::of(before);
         self.watch.begins(self.plan, self.skips);
@@ -60,18 +58,23 @@ impl Runner<'_> {
         let begin = Instant::now();
         let mut finish = Finish::default();
         self.integrity_checks(&mut history, begin)?;
-        let first = history.first_unfinished_round(self.plan, self.skips);
-        finish.rounds = first - 1;
-        let rounds_begin = Instant::now();
-        for round in first.. {
-            if self.stopped() || !self.another(round, first, begin, rounds_begin) {
-                break;
-            }
-            self.round(round, &mut history, begin)?;
-            if !self.stopped() {
-                finish.rounds = round;
+        for round in 1.. {
+            let due = self.round(round, &history);
+            let has_begun = due.iter().any(|trial| history.attempts(&trial.name()) > 0);
+            let is_finished = has_begun && due.iter().all(|trial| history.is_settled(&trial.name()));
+            if !is_finished {
+                let goes_on = has_begun || self.another(round, &history, begin);
+                if due.is_empty() || self.stopped() || !goes_on {
+                    break;
+                }
+                self.until_none_is_void(due, &mut history, begin)?;
+                if self.stopped() {
+                    break;
+                }
                 self.watch.round(round, self.plan.rounds);
             }
+            finish.rounds = round;
+            history.rounds = round;
         }
         finish.interrupted = self.stopped();
         Ok(finish)
@@ -81,17 +84,19 @@ impl Runner<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether this round is to be run: within the budget only whole rounds are begun that will most likely fit.
-    fn another(&self, round: u32, first: u32, begin: Instant, rounds_begin: Instant) -> bool {
+    /// Whether a new round is to be begun: within the budget only one that will most likely fit.
+    fn another(&self, round: u32, history: &History, begin: Instant) -> bool {
         match (self.plan.rounds, self.plan.budget) {
-            (Rounds::Exactly(n), _) => round <= n,
             (Rounds::AtLeast(n), Some(budget)) if round > n => {
-                let done = round - first;
-                done > 0 && begin.elapsed() + rounds_begin.elapsed() / done <= budget.0
+                begin.elapsed() + history.a_round() / self.jobs() <= budget.0
             }
-            (Rounds::AtLeast(_), Some(_)) => true,
-            (Rounds::AtLeast(n), None) => round <= n,
+            _ => round <= self.plan.rounds.at_least(),
         }
+    }
+
+    /// Never 0, to divide by.
+    fn jobs(&self) -> u32 {
+        u32::try_from(self.jobs).unwrap_or(u32::MAX).max(1)
     }
 
     fn record_skips(&mut self, history: &mut History) -> anyhow::Result<()> {
@@ -105,7 +110,7 @@ impl Runner<'_> {
             let (Some(candidate), Some(work)) = (candidate, work) else { continue };
             let trial = Trial { purpose: Purpose::Integrity, round: 0, order: 0, candidate, work };
             let mut record = self.blank(&trial, 1);
-            (record.trial, record.reason) = (name, Some(skip.reason.clone()));
+            (record.trial, record.reason) = (name, Some(Reason::Skipped { text: skip.reason.clone() }));
             self.store(Folded { record, attached: Attached::default() }, history)?;
         }
         Ok(())
@@ -117,10 +122,10 @@ impl Runner<'_> {
         self.until_none_is_void(due.collect(), history, begin)
     }
 
-    fn round(&mut self, round: u32, history: &mut History, begin: Instant) -> anyhow::Result<()> {
+    /// Who takes part in this round.
+    fn round(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
         let plan = self.plan;
-        let due = plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t));
-        self.until_none_is_void(due.collect(), history, begin)
+        plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t)).collect()
     }
 
     /// Runs these trials, and those that are void again at the end, twice at most.
@@ -143,49 +148,24 @@ impl Runner<'_> {
         self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.workload == trial.work.label)
     }
 
-    /// Runs each once, as many launches at a time as there are jobs, and returns those that are void.
+    /// Runs each once and returns those that are void.
     fn trials<'t>(
         &mut self,
         due: &[Trial<'t>],
         history: &mut History,
         begin: Instant,
     ) -> anyhow::Result<Vec<Trial<'t>>> {
-        let attempt = |trial: &Trial<'_>| history.attempts(&trial.name()) + 1;
-        let turns: Vec<Turn<'_>> = due.iter().map(|t| Turn { trial: *t, attempt: attempt(t) }).collect();
-        let before = history.launches.clone();
-        let launcher =
-            Launcher { plan: self.plan, testbed: self.testbed, stop: self.stop, launches: &before.number };
-        let waiting = &Waiting::new(launcher, &turns, &before.any_here);
-        let mut void = Vec::new();
-        std::thread::scope(|scope| {
-            let (tell, told) = mpsc::channel();
-            for _ in 0..self.jobs.clamp(1, waiting.launches().max(1)) {
-                let tell = tell.clone();
-                scope.spawn(move || waiting.take_turns(&tell));
-            }
-            drop(tell);
-            // What cannot be launched or stored ends the run: no more are begun.
-            let fault = |e| {
-                waiting.clear();
-                Err(e)
-            };
-            for word in told {
-                match word {
-                    Word::Begins(at) => self.watch.trial(&due[at].name(), history.left(self.plan, begin)),
-                    Word::Tick(done, total) => self.watch.tick(done, total),
-                    Word::Ended(at, took, folded) => {
-                        history.took(took / u32::try_from(self.jobs.max(1)).unwrap_or(1));
-                        match self.store(*folded, history) {
-                            Ok(Outcome::Void) => void.push(due[at]),
-                            Ok(_) => {}
-                            Err(e) => return fault(e),
-                        }
-                    }
-                    Word::Broken(e) => return fault(e),
-                }
-            }
-            Ok(void)
-        })
+        let number = |trial: &Trial<'_>| history.attempts(&trial.name()) + 1;
+        let attempts: Vec<Attempt<'_>> =
+            due.iter().map(|trial| Attempt { trial: *trial, number: number(trial) }).collect();
+        let stop = self.stop;
+        let stop = || stop.load(Ordering::Relaxed);
+        let launcher = Launcher { plan: self.plan, testbed: self.testbed, stop: &stop };
+        let jobs = self.jobs;
+        let mut pass = Pass { runner: self, launcher, history, begin, void: HashSet::new() };
+        side_by_side(launcher, &attempts, jobs, &mut pass)?;
+        let void = pass.void;
+        Ok(due.iter().filter(|trial| void.contains(&trial.name())).copied().collect())
     }
 
     fn store(&mut self, folded: Folded, history: &mut History) -> anyhow::Result<Outcome> {
@@ -196,42 +176,74 @@ impl Runner<'_> {
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let job = self.plan.job(trial, attempt, self.testbed.device(&self.plan.moment(trial.round, 0)), "");
+        let job = self.plan.job(trial, attempt, self.testbed, "");
         blank(trial, &job, self.testbed.name(), self.testbed.traits())
+    }
+}
+
+/// One attempt at each of some trials.
+struct Pass<'p, 'r> {
+    runner: &'p mut Runner<'r>,
+    launcher: Launcher<'p>,
+    history: &'p mut History,
+    begin: Instant,
+    /// The trials that were void, by name.
+    void: HashSet<String>,
+}
+
+impl Hear for Pass<'_, '_> {
+    fn begins(&mut self, attempt: &Attempt<'_>) {
+        let left = self.history.left(self.runner, self.begin);
+        self.runner.watch.trial(&attempt.trial.name(), left);
+    }
+
+    fn tick(&mut self, done: u64, total: u64) {
+        self.runner.watch.tick(done, total);
+    }
+
+    /// What cannot be launched ends a run that has launched nothing; later it is that trial's, and the next may find it mended.
+    fn ended(&mut self, attempt: &Attempt<'_>, folded: anyhow::Result<Folded>) -> anyhow::Result<()> {
+        let folded = match folded {
+            Ok(folded) => folded,
+            Err(e) if self.history.has_launched => self.launcher.not_launched(attempt, &e),
+            Err(e) => return Err(e),
+        };
+        self.history.has_launched = true;
+        if self.runner.store(folded, self.history)? == Outcome::Void {
+            self.void.insert(attempt.trial.name());
+        }
+        Ok(())
     }
 }
 
 /// What has happened so far, in this process and before it.
 #[derive(Default)]
 struct History {
-    /// Of each trial: how many attempts, and how the last one ended.
-    last: HashMap<String, (u32, Outcome, bool)>,
+    /// Of each trial: how many attempts, and why the last one was not done.
+    last: HashMap<String, (u32, Option<Reason>)>,
     failed_checks: HashSet<(String, String)>,
-    took: Vec<Duration>,
-    launches: Arc<Launches>,
-}
-
-/// Counted by the threads that launch.
-#[derive(Default)]
-struct Launches {
-    /// Of the run, in this process and before it.
-    number: AtomicU32,
-    /// Whether one went well in this process.
-    any_here: AtomicBool,
+    /// How many trials of rounds there were, and the host's time for all of them.
+    measured: u32,
+    measuring: Duration,
+    /// How many rounds are over.
+    rounds: u32,
+    /// Whether anything was launched in this process.
+    has_launched: bool,
 }
 
 impl History {
     fn of(run: &Run) -> Self {
         let mut history = History::default();
         run.records.iter().for_each(|record| history.add(record));
-        let number = run.records.iter().filter_map(|r| r.circumstances.launch).map(|l| l.number).max();
-        history.launches.number.store(number.unwrap_or(0), Ordering::Relaxed);
         history
     }
 
     fn add(&mut self, record: &Record) {
-        let interrupted = record.reason.as_deref() == Some(INTERRUPTED);
-        self.last.insert(record.trial.clone(), (record.attempt, record.outcome, interrupted));
+        self.last.insert(record.trial.clone(), (record.attempt, record.reason.clone()));
+        if record.purpose == Purpose::Measure {
+            self.measured += 1;
+            self.measuring += Duration::from_nanos(record.circumstances.host_ns);
+        }
         if record.purpose == Purpose::Integrity && record.outcome == Outcome::Failed {
             self.failed_checks.insert((record.filesystem.clone(), record.workload.clone()));
         }
@@ -241,12 +253,13 @@ impl History {
         self.last.get(trial).map_or(0, |(attempt, ..)| *attempt)
     }
 
-    /// Nothing more is to be done about this trial.
+    /// Nothing more is to be done about this trial. One that was void is tried again by each resumed run, unless it was carried
+    /// out so often and always under the wrong conditions.
     fn is_settled(&self, trial: &str) -> bool {
         match self.last.get(trial) {
             None => false,
-            Some((attempt, Outcome::Void, interrupted)) => !interrupted && *attempt > REPEATS,
-            Some(_) => true,
+            Some((attempts, Some(Reason::Validity(_)))) => *attempts > REPEATS,
+            Some((_, reason)) => reason.as_ref().is_none_or(|reason| reason.outcome() != Outcome::Void),
         }
     }
 
@@ -254,33 +267,20 @@ impl History {
         self.failed_checks.contains(&(trial.candidate.label.clone(), trial.work.label.clone()))
     }
 
-    fn first_unfinished_round(&self, plan: &Plan, skips: &[Skip]) -> u32 {
-        let is_skipped = |t: &Trial<'_>| {
-            skips.iter().any(|s| s.filesystem == t.candidate.label && s.workload == t.work.label)
-                || self.failed_its_check(t)
-        };
-        let is_finished =
-            |round: &u32| plan.round(*round).all(|t| is_skipped(&t) || self.is_settled(&t.name()));
-        let everything_skipped = plan.round(1).all(|t| is_skipped(&t));
-        if everything_skipped {
-            return plan.rounds.at_least() + 1;
-        }
-        1 + (1..).take_while(is_finished).count() as u32
+    /// What a round has taken on average, one trial after the other.
+    fn a_round(&self) -> Duration {
+        self.measuring.checked_div(self.rounds).unwrap_or_default()
     }
 
-    fn took(&mut self, time: Duration) {
-        self.took.push(time);
-    }
-
-    /// The time still to come, from the mean of this process's trials.
-    fn left(&self, plan: &Plan, begin: Instant) -> Option<Duration> {
+    /// The time still to come, from the mean of the run's trials.
+    fn left(&self, runner: &Runner<'_>, begin: Instant) -> Option<Duration> {
+        let plan = runner.plan;
         if let (Rounds::AtLeast(_), Some(budget)) = (plan.rounds, plan.budget)
             && begin.elapsed() < budget.0
         {
             return Some(budget.0 - begin.elapsed());
         }
-        let mean =
-            self.took.iter().sum::<Duration>() / u32::try_from(self.took.len()).ok().filter(|n| *n > 0)?;
+        let mean = self.measuring.checked_div(self.measured)? / runner.jobs();
         let cells = plan.candidates.len() * plan.workloads.len() * (plan.rounds.at_least() as usize + 1);
         let left = cells.saturating_sub(self.last.len());
         Some(mean * u32::try_from(left).unwrap_or(u32::MAX))

@@ -2,8 +2,8 @@
 
 use super::plan::{Candidate, Plan, PlannedWork};
 use crate::filesystems::{self, Filesystem};
+use crate::schema::units::{Bytes, GIB, KIB, MIB};
 use crate::testbeds::Testbed;
-use crate::units::{Bytes, GIB, KIB, MIB};
 use crate::workloads;
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.

@@ -1,3 +1,72 @@
-//! What a filesystem is made on.
+//! What a filesystem is made on: one trait, one table.
+//!
+//! A testbed names a storage with its settings; what is here attaches it in the agent's world, on this machine or in a guest.
 
+pub mod directory;
 pub mod disk;
+pub mod image;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::host::StepError;
+use crate::schema::event::Seen;
+use crate::schema::job::Job;
+use crate::schema::setup::{Named, Volume};
+
+/// Every storage.
+pub static TABLE: &[&dyn Storage] = &[
+    // One row a line.
+    &image::Image,
+    &disk::ModelledDisk,
+    &directory::Directory,
+];
+
+pub trait Storage: Sync {
+    fn name(&self) -> &'static str;
+    /// The storage of this job in the state that every trial finds.
+    fn attach(&self, job: &Job) -> Result<Attached, StepError>;
+    /// In a guest, before its trial: what its init must bring up, and what is to be told of it.
+    fn bring_up(&self, _job: &Job) -> anyhow::Result<Option<Seen>> {
+        Ok(None)
+    }
+    /// In a guest: where its events leave, if not by the machine's port.
+    fn way_out(&self, _volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
+        Ok(None)
+    }
+    /// Removes what an agent that died has left under a name.
+    fn clean_up(&self, _job: &Job) {}
+}
+
+/// What an attached storage is for a filesystem.
+pub enum Attached {
+    /// To be formatted and mounted.
+    Device(Box<dyn Device>),
+    /// A folder of ours in what is mounted already.
+    Folder(PathBuf),
+}
+
+/// A block device. Dropping it detaches it.
+pub trait Device {
+    fn path(&self) -> &Path;
+    /// Whether it goes past the host's page cache.
+    fn is_direct(&self) -> bool;
+    /// Has the kernel forget what it has cached of the device, so that every check reads it anew.
+    fn forget_cached(&self) -> io::Result<()>;
+    /// A folder that must not be hidden by what is mounted.
+    fn lies_in(&self) -> &Path;
+}
+
+/// The storage of that name.
+///
+/// # Errors
+/// When there is none.
+pub fn find(named: &Named) -> Result<&'static dyn Storage, StepError> {
+    let found = TABLE.iter().copied().find(|storage| storage.name() == named.name);
+    found.ok_or_else(|| StepError::new("attach", &named.name, "there is no such storage"))
+}
+
+/// What a job's agent calls things that have a name: a folder, the source of a mount, a memory group.
+pub fn name(token: &str) -> String {
+    format!("fsderby-{token}")
+}

@@ -11,10 +11,10 @@ use super::Run;
 use super::lines;
 use super::machine::Machine;
 use super::record::{FileRef, Record};
-use crate::agent::protocol::Buckets;
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
 use crate::runner::plan::Plan;
+use crate::schema::event::Buckets;
 
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";

@@ -14,6 +14,7 @@
 
 mod folder;
 pub mod lines;
+pub mod reason;
 pub mod record;
 
 pub use crate::schema::machine;
@@ -25,9 +26,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 
-use crate::agent::protocol::Buckets;
 use crate::runner::plan::Plan;
-use crate::storage::disk::request::{LENGTH, Served};
+use crate::schema::event::Buckets;
+use crate::schema::request::{LENGTH, Served};
 use machine::Machine;
 use record::Record;
 

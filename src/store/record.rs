@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::protocol::{Dev, Purpose, Space, Stepped, Survivors, Tree, WorkSpec};
-use crate::filesystems::{Mounted, Variant};
-use crate::metric::{Metric, Of};
+use super::reason::Reason;
+use crate::schema::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
+use crate::schema::job::{Purpose, StepName, WorkSpec};
+use crate::schema::metric::{Metric, Of};
 pub use crate::schema::setup::{ClockKind, Fidelity};
-use crate::units::Bytes;
-use crate::workloads::{Amount, Phase};
+use crate::schema::setup::{Modelled, Mounted, Named, Sampled, Variant, Volume};
+use crate::schema::units::Bytes;
+use crate::schema::work::Amount;
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
 ///
@@ -23,7 +25,7 @@ pub struct Record {
     pub schema: u32,
     /// `r03/postmark-quick/no atime`: round, workload, label.
     pub trial: String,
-    /// 1, 2 or 3; with `trial` the key of a record.
+    /// From 1; with `trial` the key of a record.
     pub attempt: u32,
     pub purpose: Purpose,
     /// 0 for an integrity check, else from 1.
@@ -42,8 +44,8 @@ pub struct Record {
     /// What the parameters say about the work's size.
     pub amount: Amount,
     pub testbed: String,
-    pub device: Dev,
-    pub size: Bytes,
+    pub storage: Named,
+    pub volume: Volume,
     pub memory: Option<Bytes>,
     pub workload_seed: u64,
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
@@ -54,9 +56,9 @@ pub struct Record {
     /// How far a figure may be believed on this testbed.
     pub fidelity: Fidelity,
     pub outcome: Outcome,
-    /// Why it is not `done`; one sentence or two, with what to try.
+    /// Why it is not `done`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounted: Option<Mounted>,
     /// In the order in which they ended.
@@ -74,6 +76,9 @@ pub struct Record {
     /// Probes that could not be opened, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
+    /// What the agent saw of validity checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Seen>,
     pub validity: Vec<ValidityCheck>,
     pub trees: Vec<Tree>,
     /// What was left of the synced files, where the power was cut.
@@ -98,11 +103,11 @@ pub struct Record {
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Done,
-    /// The filesystem, a tool or the workload failed. Not repeated.
+    /// The filesystem, its kernel, a tool or the workload failed. Not repeated.
     Failed,
     /// Absent on this machine, or unable to do this work.
     Skipped,
-    /// A validity check failed or the trial was interrupted: the figures say nothing. Repeated, twice at most.
+    /// The conditions did not hold, or agent or machine were lost: nothing is said about the filesystem. Repeated, twice at most.
     Void,
 }
 
@@ -159,32 +164,25 @@ pub struct FileRef {
 pub struct Circumstances {
     /// RFC 3339, UTC.
     pub started: String,
-    /// Host nanoseconds of the launch; where several trials share it, from the end of the trial before.
+    /// Host nanoseconds of the launch.
     pub host_ns: u64,
-    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot. 0 where another trial had been first.
+    /// Host nanoseconds from the launch to the agent's first word: in a guest, its boot.
     #[serde(default)]
     pub launch_ns: u64,
     /// Load average over one minute when it started.
     pub load: f64,
     /// CPU time that a hypervisor took away, in nanoseconds.
     pub steal_ns: u64,
-    /// Guest minus host nanoseconds over the trial's part of the launch.
+    /// Guest minus host nanoseconds over the launch.
     pub clock_drift_ns: i64,
-    /// Which launch it was part of; absent in records of before that was told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub launch: Option<LaunchPlace>,
-}
-
-/// Where a trial stood among those that shared a launch, as trials of one boot do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaunchPlace {
-    /// Of the launch in its run, from 1.
-    pub number: u32,
-    /// Of the trial in the launch, from 1.
-    pub place: u32,
 }
 
 impl Record {
+    /// Why it is not `done`: one sentence or two, with what to try; empty where it is.
+    pub fn why(&self) -> String {
+        self.reason.as_ref().map_or(String::new(), Reason::to_string)
+    }
+
     /// A hash of all that decides the figures, in virtual time, where nothing else does.
     pub fn fingerprint(&self) -> Option<String> {
         if self.clock != ClockKind::Virtual || self.provenance.is_empty() {
@@ -194,8 +192,14 @@ impl Record {
         Some(blake3::hash(text.as_bytes()).to_hex().to_string())
     }
 
+    /// The modelled disk that it was made on; `None` where no disk was modelled.
+    pub fn sampled(&self) -> Option<Sampled> {
+        let Modelled { disk, mips, sample, ensemble, .. } = self.storage.settings().ok()?;
+        Some(Sampled { disk, mips, sample, ensemble, offset: self.volume.offset })
+    }
+
     /// The nanoseconds of a step, over all commands of that name.
-    pub fn step_ns(&self, step: &str) -> Option<u64> {
+    pub fn step_ns(&self, step: StepName) -> Option<u64> {
         let mut all = self.steps.iter().filter(|s| s.step == step).map(|s| s.ns).peekable();
         all.peek()?;
         Some(all.sum())

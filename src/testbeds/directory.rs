@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
-use crate::agent::protocol::{Dev, Job};
 use crate::filesystems::KernelNeed;
 use crate::host::memory_group;
-use crate::store::record::ClockKind;
-use crate::story::Story;
+use crate::schema::job::Job;
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::{Named, Volume};
+use crate::schema::story::Story;
+use crate::storage::directory;
 
 pub struct DirectoryKind;
 
@@ -49,10 +51,10 @@ impl Testbed for Directory {
         TestbedTraits {
             clock: ClockKind::Host,
             fidelity: Fidelity::Directory,
+            guest: false,
             makes_filesystem: false,
             limits_memory: rustix::process::geteuid().is_root() && memory_group::version() > 0,
             loses_power: false,
-            trials_per_launch: 1,
         }
     }
 
@@ -85,16 +87,16 @@ impl Testbed for Directory {
         Ok(())
     }
 
-    fn device(&self, _moment: &Moment) -> Dev {
-        Dev::Folder { path: self.path.display().to_string() }
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let settings = directory::Settings { path: self.path.display().to_string() };
+        (settings.named(), moment.volume())
     }
 
     fn folder(&self) -> &Path {
         &self.path
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        anyhow::ensure!(jobs.len() == 1, "a launch on a directory takes one job");
-        local::launch(&jobs[0])
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        local::launch(job)
     }
 }

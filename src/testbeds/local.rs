@@ -11,12 +11,12 @@ use anyhow::Context;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::stream::Events;
-use super::{Ended, Launched, Missing, Next};
-use crate::agent::clean_up;
-use crate::agent::protocol::Job;
+use super::{Ended, Fault, Launched, Missing, Next};
+use crate::agent::{STUCK, clean_up};
 use crate::filesystems::KernelNeed;
 use crate::host::programs;
-use crate::units::Bytes;
+use crate::schema::job::Job;
+use crate::schema::units::Bytes;
 
 /// Starts our own binary as supervisor and agent, with this job.
 pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
@@ -53,25 +53,28 @@ impl Launched for LocalAgent {
 
     fn end(mut self: Box<Self>) -> Ended {
         self.lifeline = None;
-        let fault = match self.child.wait() {
-            Ok(status) if status.success() => String::new(),
-            Ok(status) => how(status),
-            Err(e) => e.to_string(),
-        };
-        if !fault.is_empty() {
-            // The supervisor has done so, unless it was what was killed.
+        let ended = self.child.wait();
+        let code = ended.as_ref().ok().and_then(ExitStatus::code);
+        // The supervisor has done so, unless it was what was killed, or could not.
+        if !code.is_some_and(|code| [0, i32::from(STUCK)].contains(&code)) {
             clean_up(&self.job);
         }
+        let fault = match ended {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(how(status)),
+            Err(e) => Some(e.to_string()),
+        };
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
         let console = text.lines().map(str::to_owned).collect();
-        Ended { fault, console, ..Ended::default() }
+        Ended { fault: fault.map(Fault::Lost), console, ..Ended::default() }
     }
 }
 
 /// A supervisor ends as its agent did; of a signal's number it makes an exit code as shells do.
 fn how(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
+        (None, Some(code)) if code == i32::from(STUCK) => "killed, without effect".into(),
         (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
         (None, Some(code)) => format!("exit code {code}"),
         (signal, _) => format!("its supervisor was killed by signal {}", signal.unwrap_or(0)),

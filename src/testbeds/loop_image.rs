@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
-use crate::agent::protocol::{Dev, Job};
 use crate::filesystems::KernelNeed;
 use crate::host::memory_group;
-use crate::store::record::ClockKind;
-use crate::story::Story;
-use crate::units::MIB;
+use crate::schema::job::Job;
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::{Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::MIB;
+use crate::storage::image;
 
 /// Where images lie unless the experiment says otherwise: it outlives a boot, so it is on a disk and not in memory.
 const FOLDER: &str = "/var/tmp";
@@ -62,10 +64,10 @@ impl Testbed for Loop {
         TestbedTraits {
             clock: ClockKind::Host,
             fidelity: Fidelity::Loop,
+            guest: false,
             makes_filesystem: true,
             limits_memory: true,
             loses_power: false,
-            trials_per_launch: 1,
         }
     }
 
@@ -100,16 +102,17 @@ impl Testbed for Loop {
         local::has_tool(program)
     }
 
-    fn device(&self, moment: &Moment) -> Dev {
-        Dev::Image { folder: self.folder.display().to_string(), state: moment.image }
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let folder = self.folder.display().to_string();
+        let settings = image::Settings { folder, state: moment.image, disk: None };
+        (settings.named(), moment.volume())
     }
 
     fn folder(&self) -> &Path {
         &self.folder
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        anyhow::ensure!(jobs.len() == 1, "a launch on loop takes one job");
-        local::launch(&jobs[0])
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        local::launch(job)
     }
 }

@@ -1,6 +1,6 @@
 //! Where the work is done: one trait, one table.
 //!
-//! A testbed supplies a device in the agent's world, a way to launch the agent, and its death. Nothing else.
+//! A testbed supplies a storage in the agent's world, a way to launch the agent, and its death. Nothing else.
 
 mod auto;
 mod directory;
@@ -16,11 +16,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::agent::protocol::{Dev, Event, ImageState, Job};
 use crate::filesystems::KernelNeed;
-use crate::store::record::{ClockKind, Fidelity};
-use crate::story::Story;
-use crate::units::Bytes;
+use crate::schema::event::Event;
+use crate::schema::job::Job;
+use crate::schema::setup::{ClockKind, Fidelity};
+use crate::schema::setup::{ImageState, Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::Bytes;
 
 /// Every kind of testbed.
 pub static TABLE: &[&dyn TestbedKind] =
@@ -46,7 +48,8 @@ pub trait Testbed: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
-    fn device(&self, moment: &Moment) -> Dev;
+    /// The storage that a trial gets, and the part of it that mkfs is given. Pure: nothing is made yet.
+    fn storage(&self, moment: &Moment) -> (Named, Volume);
     /// Release and build of the kernel where it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {
         None
@@ -55,36 +58,43 @@ pub trait Testbed: Sync {
     fn programs(&self) -> &'static [&'static str] {
         &[]
     }
+    /// Has guests run this program as their agent in place of our own: a new host with an older agent must repeat what that
+    /// agent did.
+    fn take_agent(&mut self, _agent: &Path) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!("{} has no guests", self.name()),
+            try_this: "--on vm or model:DISK".into(),
+        })
+    }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
-    /// Starts an agent with these jobs, which it carries out in their order; each one's events are between its `trial` and
-    /// its `done`. A launch that is lost loses only its running trial.
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>>;
+    /// Starts an agent with this job.
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>>;
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct TestbedTraits {
     pub clock: ClockKind,
     pub fidelity: Fidelity,
+    /// Whether its agent runs on a machine of its own.
+    pub guest: bool,
     /// Whether a filesystem is made here, or one is taken as it is.
     pub makes_filesystem: bool,
     /// Whether the experiment's memory limit can be kept.
     pub limits_memory: bool,
     /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
     pub loses_power: bool,
-    /// How many jobs one launch may take at most.
-    pub trials_per_launch: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     pub size: Bytes,
     pub memory: Option<Bytes>,
-    /// How many such volumes at a time.
-    pub devices: u32,
+    /// Whether every trial is to begin with empty caches.
+    pub cold: bool,
 }
 
-/// What a trial's device may depend on, beside the testbed.
+/// What a trial's storage may depend on, beside the testbed.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub image: ImageState,
@@ -94,8 +104,13 @@ pub struct Moment {
     pub round: u32,
     /// The plan's.
     pub seed: u64,
-    /// The trial's in its launch, from 0.
-    pub place: u32,
+}
+
+impl Moment {
+    /// The whole of a storage that is made for it.
+    pub fn volume(&self) -> Volume {
+        Volume { size: self.size, offset: Bytes(0) }
+    }
 }
 
 /// Something that is not here, and what brings it.
@@ -113,10 +128,6 @@ pub trait Launched {
     /// BLAKE3 of what the agent's machine was started from, by name; empty where it is this machine.
     fn provenance(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
-    }
-    /// All that stands on the agent's console so far; empty where it can be read only after the end.
-    fn console(&mut self) -> Vec<String> {
-        Vec::new()
     }
     /// Asks the agent to stop what it does, clean up and end.
     fn stop(&mut self);
@@ -144,12 +155,24 @@ pub struct Stamped {
 /// How an agent ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// `exit code 3`, `signal 9`; empty for a good end.
-    pub fault: String,
+    pub fault: Option<Fault>,
     /// All lines that it wrote to its standard error or console.
     pub console: Vec<String>,
-    /// What a modelled disk did, request after request; see [`crate::storage::disk::request`].
+    /// What a modelled disk did, request after request; see [`crate::schema::request`].
     pub requests: Vec<u8>,
+}
+
+/// What was wrong with an agent's end, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// `exit code 3`, `killed by signal 9`.
+    Lost(String),
+    /// It or its machine said or did nothing for too long.
+    Hung(String),
+    /// Its machine's kernel could not go on.
+    Panic(String),
+    /// Its machine could not be started.
+    Launch(String),
 }
 
 impl Ended {

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use toml::Table;
 
 use crate::declared::Declared;
-use crate::metric::Metric;
-use crate::story::Story;
-use crate::units::{Bytes, Scale};
+use crate::schema::metric::Metric;
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, Scale};
 
 pub mod coldread;
 pub mod postmark;

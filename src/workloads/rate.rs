@@ -2,8 +2,8 @@
 
 use super::Phase;
 use crate::declared::{Declared, Over};
-use crate::metric::Metric;
-use crate::units::MIB;
+use crate::schema::metric::Metric;
+use crate::schema::units::MIB;
 
 const NS_PER_SECOND: f64 = 1e9;
 

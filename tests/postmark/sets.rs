@@ -1,6 +1,6 @@
 //! The shipped parameter sets.
 
-use fsderby::units::Scale;
+use fsderby::schema::units::Scale;
 use fsderby::workloads::postmark::PostMark;
 use fsderby::workloads::postmark::drive::Ended;
 use fsderby::workloads::postmark::dry::dry_run;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fsderby::schema::event::Phase;
+use fsderby::schema::job::Until;
+use fsderby::schema::work::{Amount, LiveFile};
 use fsderby::workloads::postmark::PostMark;
-use fsderby::workloads::{
-    Amount, Clock, Histogram, LiveFile, Log, OpError, Phase, Progress, Ready, Until, Work, Workload,
-};
+use fsderby::workloads::{Clock, Histogram, Log, OpError, Progress, Ready, Work, Workload};
 
 /// Work happens in the current folder, of which a process has one.
 static FOLDER: Mutex<()> = Mutex::new(());

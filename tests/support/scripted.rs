@@ -6,29 +6,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fsderby::agent::protocol::{
-    At, Buckets, Dev, Event, Job, PROTOCOL, Purpose, Space, Step, Stepped, Survivors, Tree,
+use fsderby::filesystems::KernelNeed;
+use fsderby::schema::event::{Buckets, Event, Phase, Seen, Space, Stepped, Survivors, Tree};
+use fsderby::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, Until};
+use fsderby::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
+use fsderby::schema::units::Bytes;
+use fsderby::storage::image;
+use fsderby::testbeds::{
+    Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits,
 };
-use fsderby::filesystems::{KernelNeed, Mounted};
-use fsderby::store::record::{ClockKind, Fidelity};
-use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
-use fsderby::units::Bytes;
-use fsderby::workloads::{Phase, Until};
 
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
 
-/// Says why something cannot be launched, where it cannot.
-pub type Refuse = dyn Fn(&[Job]) -> Option<String> + Sync;
+/// Says why a job cannot be launched, where it cannot.
+pub type Refuse = dyn Fn(&Job) -> Option<String> + Sync;
+
+/// Says how a job's agent ends, where it does not end well.
+pub type Fails = dyn Fn(&Job) -> Option<Fault> + Sync;
 
 pub struct Scripted {
     pub alter: Box<Alter>,
     /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
-    /// Why these jobs cannot be launched.
+    /// Why a job cannot be launched.
     pub refuse: Box<Refuse>,
-    /// The trials of each launch, by name.
-    pub launches: Mutex<Vec<Vec<String>>>,
+    pub fault: Box<Fails>,
+    /// The trials that were launched, by name.
+    pub launched: Mutex<Vec<String>>,
     /// What is set when this trial begins, as Ctrl-C would.
     pub interrupt: Mutex<Option<(String, Arc<AtomicBool>)>>,
 }
@@ -44,7 +49,8 @@ impl Scripted {
             alter: Box::new(alter),
             console: Vec::new(),
             refuse: Box::new(|_| None),
-            launches: Mutex::default(),
+            fault: Box::new(|_| None),
+            launched: Mutex::default(),
             interrupt: Mutex::default(),
         }
     }
@@ -71,10 +77,10 @@ impl Testbed for Scripted {
         TestbedTraits {
             clock: ClockKind::Host,
             fidelity: Fidelity::Loop,
+            guest: false,
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
-            trials_per_launch: 3,
         }
     }
 
@@ -90,66 +96,43 @@ impl Testbed for Scripted {
         Ok(())
     }
 
-    fn device(&self, moment: &Moment) -> Dev {
-        Dev::Image { folder: "/scripted".into(), state: moment.image }
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let settings = image::Settings { folder: "/scripted".into(), state: moment.image, disk: None };
+        (settings.named(), moment.volume())
     }
 
     fn folder(&self) -> &Path {
         Path::new("/")
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        if let Some(why) = (self.refuse)(jobs) {
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        if let Some(why) = (self.refuse)(job) {
             anyhow::bail!(why);
         }
-        self.launches.lock().unwrap().push(jobs.iter().map(|job| job.trial.clone()).collect());
-        let mut events = VecDeque::new();
-        for (at, job) in jobs.iter().enumerate() {
-            let mut said = script(job);
-            if at > 0 {
-                said.remove(0);
-            }
-            if at + 1 < jobs.len() {
-                said.pop();
-            }
-            let said = (self.alter)(job, said);
-            let goes_on = said.iter().any(|next| matches!(event_of(next), Some(Event::Done { .. })));
-            events.extend(said);
-            if !goes_on {
-                break;
-            }
-        }
-        let (console, interrupt) = (self.console.clone(), self.interrupt.lock().unwrap().clone());
-        Ok(Box::new(Playing { events, begun: 0, console, interrupt }))
+        self.launched.lock().unwrap().push(job.trial.clone());
+        let events = (self.alter)(job, script(job)).into();
+        let interrupt = self.interrupt.lock().unwrap().clone().filter(|(at, _)| *at == job.trial);
+        let (console, interrupt) = (self.console.clone(), interrupt.map(|(_, stop)| stop));
+        Ok(Box::new(Playing { events, console, interrupt, fault: (self.fault)(job) }))
     }
-}
-
-fn event_of(next: &Next) -> Option<&Event> {
-    if let Next::Event(stamped) = next { Some(&stamped.event) } else { None }
 }
 
 struct Playing {
     events: VecDeque<Next>,
-    begun: usize,
     console: Vec<String>,
-    interrupt: Option<(String, Arc<AtomicBool>)>,
+    interrupt: Option<Arc<AtomicBool>>,
+    fault: Option<Fault>,
 }
 
 impl Launched for Playing {
     fn next(&mut self, _wait: Duration) -> Next {
         let next = self.events.pop_front().unwrap_or(Next::Ended);
-        if let Some(Event::Trial { trial, .. }) = event_of(&next) {
-            self.begun += 1;
-            if let Some((_, stop)) = self.interrupt.as_ref().filter(|(at, _)| at == trial) {
-                stop.store(true, Ordering::Relaxed);
-            }
+        if let (Next::Event(Stamped { event: Event::Hello { .. }, .. }), Some(stop)) =
+            (&next, &self.interrupt)
+        {
+            stop.store(true, Ordering::Relaxed);
         }
         next
-    }
-
-    /// When a trial begins only those before it have said something.
-    fn console(&mut self) -> Vec<String> {
-        (1..self.begun).flat_map(|_| self.console.clone()).collect()
     }
 
     fn stop(&mut self) {
@@ -157,21 +140,20 @@ impl Launched for Playing {
     }
 
     fn end(self: Box<Self>) -> Ended {
-        let console = (0..self.begun.max(1)).flat_map(|_| self.console.clone()).collect();
-        Ended { console, ..Ended::default() }
+        Ended { fault: self.fault, console: self.console, ..Ended::default() }
     }
 }
 
 /// How long a step takes, in milliseconds: declared, and different for each filesystem, round and attempt.
-pub fn declared_ms(job: &Job, step: &str) -> u64 {
+pub fn declared_ms(job: &Job, step: StepName) -> u64 {
     let of = |text: &str| text.bytes().map(u64::from).sum::<u64>();
     let base = match step {
-        "work" => 1000,
-        "make" => 80,
-        "sync" => 60,
+        StepName::Work => 1000,
+        StepName::Make => 80,
+        StepName::Sync => 60,
         _ => 10,
     };
-    base + (of(&job.trial) * 7 + of(step)) % (base / 2)
+    base + (of(&job.trial) * 7 + of(&step.to_string())) % (base / 2)
 }
 
 /// What an agent says of this job when all goes well.
@@ -179,19 +161,18 @@ fn script(job: &Job) -> Vec<Next> {
     let mut script = Script { events: Vec::new(), clock_ns: 1_000_000_000 };
     let clock_ns = script.clock_ns;
     script.say(Event::Hello { protocol: PROTOCOL, build: "scripted".into(), kernel: "6.0".into(), clock_ns });
-    script.say(Event::Trial { trial: job.trial.clone(), attempt: job.attempt, clock_ns });
     for step in &job.steps {
         let name = step.name();
         let clock_ns = script.clock_ns;
-        script.say(Event::Step { step: name.clone(), clock_ns });
-        let ns = declared_ms(job, &name) * 1_000_000;
+        script.say(Event::Step { step: name, clock_ns });
+        let ns = declared_ms(job, name) * 1_000_000;
         script.clock_ns += ns;
         if let Step::Work { until: Until::Operation(_) } | Step::PowerCut = step {
             script.cut(step, ns);
             continue;
         }
         script.step(job, step, ns);
-        let used = if name == "work" { ns / 2 } else { 0 };
+        let used = if name == StepName::Work { ns / 2 } else { 0 };
         script.say(Event::Stepped(Stepped {
             step: name,
             ns,
@@ -202,7 +183,7 @@ fn script(job: &Job) -> Vec<Next> {
         }));
     }
     let clock_ns = script.clock_ns;
-    script.say(Event::Done { trial: job.trial.clone(), clock_ns });
+    script.say(Event::Done { clock_ns });
     script.say(Event::Bye { events: script.events.len() as u64, clock_ns });
     script.events
 }
@@ -229,7 +210,7 @@ impl Script {
     fn step(&mut self, job: &Job, step: &Step, ns: u64) {
         match step {
             Step::Reset => {
-                self.say(Event::Device { path: "/dev/loop0".into(), bytes: job.size, direct: true })
+                self.say(Event::Device { path: "/dev/loop0".into(), bytes: job.volume.size, direct: true })
             }
             Step::Mount { mount } => {
                 let fstype = mount.fstype().to_owned();
@@ -242,19 +223,17 @@ impl Script {
                 }));
             }
             Step::Space { at } => {
-                let usable = Bytes(job.size.0 * 9 / 10);
+                let usable = Bytes(job.volume.size.0 * 9 / 10);
                 self.say(Event::Space(Space {
                     at: *at,
-                    total: job.size,
+                    total: job.volume.size,
                     free: usable,
                     usable,
                     inodes: 65536,
                 }));
             }
             Step::Settle { cold: true } => {
-                let raw =
-                    [("asked_bytes".to_owned(), 1 << 20), ("device_bytes_read".to_owned(), 1 << 20)].into();
-                self.say(Event::Seen { check: "cold".into(), raw });
+                self.say(Event::Seen(Seen::Cold { asked_bytes: 1 << 20, device_bytes_read: Some(1 << 20) }));
             }
             Step::Work { until: Until::Part(part) } => {
                 let counts = [("bytes_read".to_owned(), 40_000_000)].into();
@@ -274,7 +253,7 @@ impl Script {
 
     fn work(&mut self, job: &Job, ns: u64) {
         let clock_ns = self.clock_ns;
-        self.say(Event::Tick { done: 500, total: 1000, clock_ns });
+        self.say(Event::Alive { done: 500, total: 1000, clock_ns });
         let fsyncs = if job.work.parameters.get("fsync").and_then(toml::Value::as_bool) == Some(true) {
             600
         } else {
@@ -321,7 +300,7 @@ impl Script {
         let raw = |list: &[(&str, u64)]| {
             list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>()
         };
-        let written = 110_000_000 + declared_ms(job, "device") * 1_000_000;
+        let written = 110_000_000 + declared_ms(job, StepName::Reset) * 1_000_000;
         let block = [
             ("bytes_written", written),
             ("bytes_read", 4096),

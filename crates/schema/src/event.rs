@@ -7,12 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::job::At;
+use crate::job::{At, StepName};
 use crate::setup::Mounted;
 use crate::units::Bytes;
-
-/// What [`Event::Seen`] calls a cold start without a mount: `all_caches` is 1 where names and inodes are forgotten too.
-pub const COLD_START: &str = "cold-start";
 
 /// What the agent says. `clock_ns` is the agent's monotonic clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,13 +21,8 @@ pub enum Event {
         kernel: String,
         clock_ns: u64,
     },
-    Trial {
-        trial: String,
-        attempt: u32,
-        clock_ns: u64,
-    },
     Step {
-        step: String,
+        step: StepName,
         clock_ns: u64,
     },
     /// A step has ended well.
@@ -43,8 +35,8 @@ pub enum Event {
     },
     Mounted(Mounted),
     Space(Space),
-    /// Progress and heartbeat; none in virtual time.
-    Tick {
+    /// The agent lives: how much of the work is done, of how much. None in virtual time.
+    Alive {
         done: u64,
         total: u64,
         clock_ns: u64,
@@ -59,11 +51,7 @@ pub enum Event {
         name: String,
         reason: String,
     },
-    /// What was seen of a validity check; the host judges it.
-    Seen {
-        check: String,
-        raw: BTreeMap<String, u64>,
-    },
+    Seen(Seen),
     Tree(Tree),
     /// The power may go now. `work` and `phases` are what was done until then.
     PowerCut {
@@ -74,14 +62,13 @@ pub enum Event {
     Survivors(Survivors),
     /// A step has failed, and with it the trial; what follows is cleaning up.
     Failed {
-        step: String,
+        step: StepName,
         operation: String,
         path: String,
         errno: i32,
         text: String,
     },
     Done {
-        trial: String,
         clock_ns: u64,
     },
     Bye {
@@ -90,10 +77,22 @@ pub enum Event {
     },
 }
 
+/// What the agent saw of a validity check; the host judges it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seen {
+    /// After the caches were dropped, a file that had been in them was read; so much of it came from the device.
+    Cold { asked_bytes: u64, device_bytes_read: Option<u64> },
+    /// A cold start without a mount: so many files lost their pages, and whether names and inodes were forgotten too.
+    ColdStart { files: u64, all_caches: bool },
+    /// What a read of 4 KiB takes on a modelled disk, and what it costs there when the disk takes no time.
+    Floor { floor_ns: u64, service_ns: u64 },
+}
+
 /// A finished step with what it cost. CPU and faults are those of the command it ran, by wait4; 0 for a system call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stepped {
-    pub step: String,
+    pub step: StepName,
     pub ns: u64,
     pub user_ns: u64,
     pub sys_ns: u64,

@@ -1,39 +1,45 @@
 //! One trial as an agent carries it out: what goes in, read once.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
 
-use crate::setup::{Argv, Check, Dev, Mount};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use toml::{Table, Value};
+
+use crate::setup::{Argv, Check, Mount, Named, Volume};
 use crate::units::Bytes;
 
 /// Counted up with every change of a job or an event that an older agent would misread.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     pub protocol: u32,
-    /// Names all that the agent makes on the host (memory group, site folder), so that it can be found and removed.
+    /// Names all that the agent makes on the host (memory group, folder), so that it can be found and removed.
     pub token: String,
-    /// `r03/WORKLOAD/LABEL`
+    /// `r03/WORKLOAD/LABEL`; a guest is told none, as nothing of it may decide a figure.
     pub trial: String,
     pub attempt: u32,
-    #[serde(rename = "role")]
     pub purpose: Purpose,
-    pub device: Dev,
-    /// The volume given to mkfs.
-    pub size: Bytes,
+    /// Whether it is for a machine of its own.
+    pub guest: bool,
+    pub storage: Named,
+    pub volume: Volume,
     /// Page cache and workload together; absent = the machine's.
     pub memory: Option<Bytes>,
     /// Modules that a guest's kernel must have loaded, by name or alias; another machine's loads them by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,
     pub steps: Vec<Step>,
+    /// How long each step may take before it has failed, in seconds.
+    pub limits_seconds: BTreeMap<StepName, u64>,
     pub work: WorkSpec,
     pub workload_seed: u64,
-    /// Between two progress reports; `None` in virtual time.
-    pub progress_every_ms: Option<u64>,
-    /// The trial fails when its work takes longer.
-    pub limit_seconds: u64,
+    /// Between two signs of life; `None` in virtual time, where nothing may be said that is not part of the trial.
+    pub alive_every_ms: Option<u64>,
 }
 
 impl Job {
@@ -45,7 +51,19 @@ impl Job {
             Some(cut) => (part(&self.steps[..=cut]), Some(part(&self.steps[cut + 1..]))),
         }
     }
+
+    /// As a guest gets it: without what only the host knows it by.
+    pub fn for_guest(&self) -> Job {
+        Job { token: "guest".into(), trial: "guest".into(), attempt: 1, ..self.clone() }
+    }
+
+    pub fn limit(&self, step: StepName) -> Duration {
+        Duration::from_secs(self.limits_seconds.get(&step).copied().unwrap_or(LIMIT_SECONDS))
+    }
 }
+
+/// Where a job does not say how long a step may take.
+pub const LIMIT_SECONDS: u64 = 3600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -53,7 +71,6 @@ pub enum Purpose {
     /// Counts.
     Measure,
     /// Shows once per cell that what is read back is what was written; never in the statistics.
-    #[serde(rename = "proof")]
     Integrity,
 }
 
@@ -61,14 +78,34 @@ pub enum Purpose {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkSpec {
     pub engine: String,
-    pub parameters: toml::Table,
+    pub parameters: Table,
 }
 
 impl WorkSpec {
+    /// With sorted keys: what is written one way and read another must be the same work to the byte.
+    pub fn canonical(&self) -> WorkSpec {
+        WorkSpec { engine: self.engine.clone(), parameters: sorted(&self.parameters) }
+    }
+
     /// BLAKE3 of the engine's name and parameters, as they are stored.
     pub fn hash(&self) -> String {
-        let text = serde_json::to_string(self).unwrap_or_default();
+        let text = serde_json::to_string(&self.canonical()).unwrap_or_default();
         blake3::hash(text.as_bytes()).to_hex().to_string()
+    }
+}
+
+fn sorted(table: &Table) -> Table {
+    let mut entries: Vec<(String, Value)> =
+        table.iter().map(|(key, value)| (key.clone(), sorted_within(value))).collect();
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    entries.into_iter().collect()
+}
+
+fn sorted_within(value: &Value) -> Value {
+    match value {
+        Value::Table(table) => Value::Table(sorted(table)),
+        Value::Array(all) => Value::Array(all.iter().map(sorted_within).collect()),
+        other => other.clone(),
     }
 }
 
@@ -76,7 +113,7 @@ impl WorkSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// A fresh testbed.
+    /// The storage as it was before the first trial.
     Reset,
     /// mkfs, or one command of a conversion.
     Make {
@@ -139,36 +176,126 @@ pub enum Step {
 }
 
 impl Step {
-    /// The name under which records, reports and messages show it.
-    pub fn name(&self) -> String {
+    pub fn name(&self) -> StepName {
         match self {
-            Step::Reset => "reset".into(),
-            Step::Make { .. } => "make".into(),
-            Step::Mount { .. } => "mount".into(),
-            Step::Space { at } => format!("space-{}", at.name()),
-            Step::Settle { .. } => "settle".into(),
-            Step::Cool { .. } => "cool".into(),
-            Step::ProbesOn => "probes-on".into(),
-            Step::Work { .. } => "work".into(),
-            Step::Sync => "sync".into(),
-            Step::ProbesOff => "probes-off".into(),
-            Step::Verify { at } => format!("verify-{}", at.name()),
-            Step::Empty => "empty".into(),
-            Step::Unmount => "unmount".into(),
-            Step::Check { at, .. } => format!("check-{}", at.name()),
-            Step::Revert { .. } => "revert".into(),
-            Step::PowerCut => "power-cut".into(),
-            Step::Restart => "restart".into(),
-            Step::Repair { .. } => "repair".into(),
-            Step::MountAgain { .. } => "mount-again".into(),
-            Step::FirstFile => "first-file".into(),
-            Step::Survivors { .. } => "survivors".into(),
+            Step::Reset => StepName::Reset,
+            Step::Make { .. } => StepName::Make,
+            Step::Mount { .. } => StepName::Mount,
+            Step::Space { at } => StepName::Space(*at),
+            Step::Settle { .. } => StepName::Settle,
+            Step::Cool { .. } => StepName::Cool,
+            Step::ProbesOn => StepName::ProbesOn,
+            Step::Work { .. } => StepName::Work,
+            Step::Sync => StepName::Sync,
+            Step::ProbesOff => StepName::ProbesOff,
+            Step::Verify { at } => StepName::Verify(*at),
+            Step::Empty => StepName::Empty,
+            Step::Unmount => StepName::Unmount,
+            Step::Check { at, .. } => StepName::Check(*at),
+            Step::Revert { .. } => StepName::Revert,
+            Step::PowerCut => StepName::PowerCut,
+            Step::Restart => StepName::Restart,
+            Step::Repair { .. } => StepName::Repair,
+            Step::MountAgain { .. } => StepName::MountAgain,
+            Step::FirstFile => StepName::FirstFile,
+            Step::Survivors { .. } => StepName::Survivors,
         }
     }
 }
 
+/// A step without what it needs: what events, records and metrics call it by. Written `mount`, `check-emptied`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StepName {
+    /// Before the first one: a guest comes up.
+    #[default]
+    Boot,
+    Reset,
+    Make,
+    Mount,
+    Space(At),
+    Settle,
+    Cool,
+    ProbesOn,
+    Work,
+    Sync,
+    ProbesOff,
+    Verify(At),
+    Empty,
+    Unmount,
+    Check(At),
+    Revert,
+    PowerCut,
+    Restart,
+    Repair,
+    MountAgain,
+    FirstFile,
+    Survivors,
+}
+
+/// The names that stand alone; the others are followed by a moment.
+const ALONE: [(StepName, &str); 19] = [
+    (StepName::Boot, "boot"),
+    (StepName::Reset, "reset"),
+    (StepName::Make, "make"),
+    (StepName::Mount, "mount"),
+    (StepName::Settle, "settle"),
+    (StepName::Cool, "cool"),
+    (StepName::ProbesOn, "probes-on"),
+    (StepName::Work, "work"),
+    (StepName::Sync, "sync"),
+    (StepName::ProbesOff, "probes-off"),
+    (StepName::Empty, "empty"),
+    (StepName::Unmount, "unmount"),
+    (StepName::Revert, "revert"),
+    (StepName::PowerCut, "power-cut"),
+    (StepName::Restart, "restart"),
+    (StepName::Repair, "repair"),
+    (StepName::MountAgain, "mount-again"),
+    (StepName::FirstFile, "first-file"),
+    (StepName::Survivors, "survivors"),
+];
+type AtMoment = (fn(At) -> StepName, &'static str);
+const AT_A_MOMENT: [AtMoment; 3] =
+    [(StepName::Space, "space-"), (StepName::Verify, "verify-"), (StepName::Check, "check-")];
+
+impl fmt::Display for StepName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((_, name)) = ALONE.iter().find(|(step, _)| step == self) {
+            return f.pad(name);
+        }
+        let names = AT_A_MOMENT.iter().flat_map(|(step, name)| At::ALL.map(|at| (step(at), name, at)));
+        let found = names.into_iter().find(|(step, ..)| step == self);
+        found.map_or(Ok(()), |(_, name, at)| f.pad(&format!("{name}{}", at.name())))
+    }
+}
+
+impl FromStr for StepName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((step, _)) = ALONE.iter().find(|(_, name)| *name == text) {
+            return Ok(*step);
+        }
+        let at = |name: &str| At::ALL.into_iter().find(|at| text.strip_prefix(name) == Some(at.name()));
+        let found = AT_A_MOMENT.iter().find_map(|(step, name)| at(name).map(step));
+        found.ok_or_else(|| format!("there is no step '{text}'"))
+    }
+}
+
+impl Serialize for StepName {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for StepName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
+}
+
 /// The moment in a filesystem's life at which something is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum At {
     /// Just made.
@@ -184,6 +311,8 @@ pub enum At {
 }
 
 impl At {
+    pub const ALL: [At; 5] = [At::Fresh, At::Filled, At::Remounted, At::Emptied, At::Recovered];
+
     pub fn name(self) -> &'static str {
         match self {
             At::Fresh => "fresh",
@@ -207,4 +336,30 @@ pub enum Until {
     Operation(u64),
     /// This part alone, counted from 0, where those before it are done, as its engine divides it.
     Part(u32),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_read_as_it_is_written() {
+        let alone = ALONE.map(|(step, _)| step);
+        let at = AT_A_MOMENT.iter().flat_map(|(step, _)| At::ALL.map(step));
+        for step in alone.into_iter().chain(at) {
+            assert_eq!(step.to_string().parse(), Ok(step));
+        }
+        assert_eq!("check-emptied".parse(), Ok(StepName::Check(At::Emptied)));
+        assert!("check-".parse::<StepName>().is_err() && "".parse::<StepName>().is_err());
+    }
+
+    #[test]
+    fn work_is_the_same_in_whatever_order_it_was_written() {
+        let spec =
+            |text: &str| WorkSpec { engine: "e".into(), parameters: toml::from_str(text).expect("toml") };
+        let one = spec("b = 1\na = [{ y = 1, x = 2 }]\n[c]\nq = 1\np = 2\n");
+        let other = spec("a = [{ x = 2, y = 1 }]\nb = 1\n[c]\np = 2\nq = 1\n");
+        assert_eq!(one.hash(), other.hash());
+        assert_ne!(one.hash(), spec("b = 2").hash());
+    }
 }

@@ -1,7 +1,11 @@
 //! What may be compared: how a filesystem is made and mounted, what it lies on, where trials happen.
 
+use std::collections::BTreeMap;
+
 use fsderby_diskmodel::Sample;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::units::Bytes;
 
@@ -82,43 +86,69 @@ pub enum Depth {
     Shallow,
 }
 
-/// The device in the agent's world.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dev {
-    /// A fresh image of ours in this folder, behind a loop device.
-    Image { folder: String, state: ImageState },
-    /// In a guest: the disk that its machine gave it, a fresh image of the host's in this folder. `direct`: the host's page cache
-    /// is kept out.
-    Block { path: String, folder: String, state: ImageState, direct: bool },
-    /// In a guest: a part of a disk that is modelled there, in virtual time.
-    Model(Modelled),
-    /// No device: an existing folder, in which a site is made and removed.
-    Folder { path: String },
+/// A row of one of the tables, by its name, with settings that only its own part understands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Value>,
 }
 
-impl Dev {
-    /// Whether the job is for a machine of its own.
-    pub fn is_guests(&self) -> bool {
-        matches!(self, Dev::Block { .. } | Dev::Model(_))
+impl Named {
+    /// Panics where the settings are no struct: they are part of the program.
+    pub fn new(name: &str, settings: &impl Serialize) -> Self {
+        match serde_json::to_value(settings) {
+            Ok(Value::Object(settings)) => {
+                Named { name: name.to_owned(), settings: settings.into_iter().collect() }
+            }
+            other => panic!("the settings of {name} are no struct: {other:?}"),
+        }
+    }
+
+    /// The settings as the part of that name understands them.
+    ///
+    /// # Errors
+    /// Names the setting that it does not understand.
+    pub fn settings<T: DeserializeOwned>(&self) -> Result<T, String> {
+        let settings = Value::Object(self.settings.clone().into_iter().collect());
+        serde_json::from_value(settings).map_err(|e| format!("{}: {e}", self.name))
     }
 }
 
-/// A part of a modelled disk, and the machine that it belongs to.
+/// The part of the storage that mkfs is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Volume {
+    pub size: Bytes,
+    /// Where it begins on the storage.
+    pub offset: Bytes,
+}
+
+/// A modelled disk with the machine that it belongs to: the settings of its storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Modelled {
     pub disk: String,
     /// Of the disk's file.
     pub blake3: String,
-    /// Where the volume begins on the disk.
-    pub offset: Bytes,
     /// Million instructions a second.
     pub mips: u32,
     /// What is taken of the ensemble.
-    #[serde(rename = "draw")]
     pub sample: Sample,
+    /// Whether other rounds take other samples.
+    pub ensemble: bool,
     /// Of the guest's random numbers.
     pub guest_seed: u64,
+}
+
+/// The modelled disk that a trial was made on, and where on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    pub disk: String,
+    pub mips: u32,
+    pub sample: Sample,
+    pub ensemble: bool,
+    /// Of the volume.
+    pub offset: Bytes,
 }
 
 /// In which state each trial finds its image; it shifts results up to 1.6 times, so it is stated.
@@ -183,17 +213,23 @@ impl Fidelity {
 
 #[cfg(test)]
 mod tests {
-    use fsderby_diskmodel::CachePolicy;
-
     use super::*;
 
     #[test]
-    fn what_a_sample_does_not_say_is_nominal() {
-        let text = r#"{"model":{"disk":"diamondmax-plus-8","blake3":"","offset":38654705664,"mips":250,"draw":{"seek_permille":-12,
-                       "cache":"small","segments_permille":40,"seed":9},"guest_seed":7}}"#;
-        let Dev::Model(modelled) = serde_json::from_str(text).expect("it is read") else { panic!("a model") };
-        let cache = CachePolicy::Small;
-        let sample = Sample { seek_permille: -12, cache, segments_permille: 40, seed: 9, ..Sample::NOMINAL };
-        assert_eq!((modelled.sample, modelled.mips), (sample, 250));
+    fn settings_come_back_and_others_are_refused() {
+        let (sample, ensemble) = (Sample::NOMINAL, true);
+        let modelled = Modelled {
+            disk: "d".into(),
+            blake3: String::new(),
+            mips: 250,
+            sample,
+            ensemble,
+            guest_seed: u64::MAX,
+        };
+        let named = Named::new("disk", &modelled);
+        assert_eq!(named.settings(), Ok(modelled));
+        assert!(Named::new("other", &Volume::default()).settings::<Modelled>().is_err());
+        let text = serde_json::to_string(&named).expect("it is written");
+        assert_eq!(serde_json::from_str::<Named>(&text).expect("it is read"), named);
     }
 }

@@ -6,6 +6,7 @@
 //! Whatever `rustix` offers safely is called by its users directly and is not wrapped again here.
 
 pub mod file;
+pub mod inherit;
 
 pub mod loop_device;
 pub mod page_cache;

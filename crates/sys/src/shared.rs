@@ -36,12 +36,12 @@ unsafe impl Send for SharedProgress {}
 unsafe impl Sync for SharedProgress {}
 
 impl SharedProgress {
-    /// New, at zero. Its descriptor is inherited by children.
+    /// New, at zero.
     ///
     /// # Errors
     /// When the kernel has no memory left.
     pub fn new() -> io::Result<Self> {
-        let file = memfd_create("fsderby-progress", MemfdFlags::empty())?;
+        let file = memfd_create("fsderby-progress", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, size_of::<Progress>() as u64)?;
         Self::map(file)
     }

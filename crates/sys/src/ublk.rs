@@ -100,8 +100,8 @@ impl Device {
         let mut info = Words::<64>::default();
         info.put(0, 1_u16.to_le_bytes()).put(2, shape.depth.to_le_bytes());
         info.put(8, shape.request.to_le_bytes()).put(12, number.to_le_bytes()).put(24, FLAGS.to_le_bytes());
-        device.control(ADD, &mut info, 0)?;
-        device.control(SET_PARAMETERS, &mut shape.parameters(), 0)?;
+        device.control(ADD, info, 0)?;
+        device.control(SET_PARAMETERS, shape.parameters(), 0)?;
         Ok(device)
     }
 
@@ -120,7 +120,7 @@ impl Device {
     /// # Errors
     /// When the kernel refuses.
     pub fn start(&mut self) -> io::Result<()> {
-        self.control(START, &mut Words::<8>::default(), u64::from(std::process::id()))
+        self.control(START, Words::<8>::default(), u64::from(std::process::id()))
     }
 
     /// Takes it away, and with it what is not answered.
@@ -128,23 +128,42 @@ impl Device {
     /// # Errors
     /// When the kernel refuses.
     pub fn end(mut self) -> io::Result<()> {
-        self.control(STOP, &mut Words::<8>::default(), 0)?;
-        self.control(DELETE, &mut Words::<8>::default(), 0)
+        self.control(STOP, Words::<8>::default(), 0)?;
+        self.control(DELETE, Words::<8>::default(), 0)
     }
 
-    /// One command with what it reads and writes.
-    fn control<const N: usize>(&mut self, command: u32, data: &mut Words<N>, number: u64) -> io::Result<()> {
+    /// One command with what it reads, and may write over.
+    fn control<const N: usize>(&mut self, command: u32, data: Words<N>, number: u64) -> io::Result<()> {
+        let data = Box::into_raw(Box::new(data));
         // `struct ublksrv_ctrl_cmd`
         let mut words = Words::<80>::default();
         words.put(0, self.id.to_le_bytes()).put(4, NO_QUEUE.to_le_bytes());
-        words.put(6, (N as u16).to_le_bytes()).put(8, (data.0.as_mut_ptr() as u64).to_le_bytes());
+        words.put(6, (N as u16).to_le_bytes()).put(8, (data as u64).to_le_bytes());
         words.put(16, number.to_le_bytes());
         let entry = opcode::UringCmd80::new(Fd(self.control.as_raw_fd()), command).cmd(words.0).build();
-        // SAFETY: `data` lives until the command is done, which is waited for.
+        // SAFETY: `data` is freed when the command is done, and otherwise never.
         unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
-        self.ring.submit_and_wait(1)?;
-        let done = self.ring.completion().next().ok_or(io::ErrorKind::UnexpectedEof)?;
-        errno(done.result())
+        let result = wait_for_completion(&mut self.ring)?;
+        // SAFETY: it came from a box, and the kernel has done with it.
+        drop(unsafe { Box::from_raw(data) });
+        errno(result)
+    }
+}
+
+/// Submits what was pushed, and returns the result of the next command that is done. A signal that comes meanwhile changes nothing.
+///
+/// # Errors
+/// When the kernel does not take it; what it could still write to must then stay.
+fn wait_for_completion<E: squeue::EntryMarker>(ring: &mut IoUring<E>) -> io::Result<i32> {
+    loop {
+        match ring.submit_and_wait(1) {
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e),
+            _ => {}
+        }
+        // Interrupted after it had submitted, the kernel tells of no error.
+        if let Some(done) = ring.completion().next() {
+            return Ok(done.result());
+        }
     }
 }
 
@@ -315,5 +334,45 @@ impl<const N: usize> Words<N> {
 
     fn take<const M: usize>(&self, at: usize) -> [u8; M] {
         std::array::from_fn(|i| self.0[at + i])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::thread::JoinHandleExt;
+    use std::thread;
+    use std::time::Instant;
+
+    extern "C" fn notice(_: libc::c_int) {}
+
+    #[test]
+    fn a_command_is_waited_for_whatever_signals_come() {
+        // SAFETY: the handler does nothing, and no other test uses this signal; without SA_RESTART calls are interrupted.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = notice as *const () as usize;
+            assert_eq!(libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut()), 0);
+        }
+        let mut ring: IoUring<Entry128> = match IoUring::builder().build(2) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: commands and signals: this kernel gives no io_uring: {e}"),
+        };
+        let begin = Instant::now();
+        let waiting = thread::spawn(move || {
+            let time = Timespec::new().nsec(300_000_000);
+            let entry = opcode::Timeout::new(&raw const time).build().into();
+            // SAFETY: `time` lives until the command is done, which is what is tested.
+            unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)?;
+            wait_for_completion(&mut ring)
+        });
+        while !waiting.is_finished() {
+            // SAFETY: the thread is not joined yet.
+            unsafe { libc::pthread_kill(waiting.as_pthread_t(), libc::SIGUSR2) };
+            thread::sleep(Duration::from_millis(1));
+        }
+        let result = waiting.join().expect("it does not panic").expect("no signal is told of");
+        assert_eq!(result, -libc::ETIME);
+        assert!(begin.elapsed() >= Duration::from_millis(300), "it did not wait to the end");
     }
 }

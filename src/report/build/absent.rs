@@ -1,8 +1,8 @@
 //! What does not count, and why: nothing is left out silently.
 
-use crate::agent::protocol::Purpose;
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::job::Purpose;
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
 
@@ -38,7 +38,7 @@ fn skips_of_each(run: &Run) -> Vec<Skips> {
 /// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`.
 pub fn reason(record: &Record) -> String {
     let mut out = String::new();
-    for line in record.reason.as_deref().unwrap_or_default().lines().map(str::trim) {
+    for line in record.why().lines().map(str::trim) {
         if !out.is_empty() {
             out += if line.starts_with("try:") { " — " } else { " " };
         }
@@ -79,7 +79,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> V
 
 fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: String, superseded: bool) {
     let mut trial = match record.purpose {
-        Purpose::Integrity => "proof".to_owned(),
+        Purpose::Integrity => "integrity check".to_owned(),
         Purpose::Measure => format!("round {}", record.round),
     };
     if superseded {

@@ -1,8 +1,9 @@
 //! What each filesystem can do, with its sources: the answers of the trait as rows of a table.
 
-use crate::filesystems::{Depth, Fact, Filesystem, Journal, Linux, Resize};
+use crate::filesystems::{Fact, Filesystem, Journal, Linux, Resize};
 use crate::report::view::capabilities::{Kind, Row};
-use crate::units::Bytes;
+use crate::schema::setup::Depth;
+use crate::schema::units::Bytes;
 
 pub fn of(kind: &dyn Filesystem) -> Kind {
     let story = kind.story();

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{model, repeat, timeless, verdict};
-use crate::agent::protocol::{Dev, ImageState, Purpose};
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::number::{count, list};
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::job::Purpose;
+use crate::schema::setup::{Fidelity, ImageState};
 use crate::store::Run;
 use crate::store::record::{Outcome, Record};
-use crate::testbeds;
 
 const MEDIANS: &str =
     "Medians and ranges are given, with every single trial; findings come with the verdict.";
@@ -28,7 +28,8 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
         needed: if samples.is_some() { SAMPLES_NEEDED } else { ROUNDS_NEEDED },
         is_modelled: samples.is_some(),
         // Rounds that bring no new sample.
-        is_fixed: samples == Some(1) && (rounds > 1 || testbeds::model::has_one_sample(&run.plan.testbed)),
+        is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
+            || samples == Some(1) && rounds > 1,
     };
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
@@ -161,7 +162,7 @@ fn machine(run: &Run) -> String {
 }
 
 fn makes_filesystem(run: &Run) -> bool {
-    !run.records.iter().any(|r| matches!(r.device, Dev::Folder { .. }))
+    !run.records.iter().any(|r| r.fidelity == Fidelity::Directory)
 }
 
 /// What each trial finds.

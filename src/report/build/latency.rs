@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fsderby_stats::quantile_of_counts;
 
-use crate::agent::protocol::Buckets;
 use crate::report::view::latency::{Latency, Row};
+use crate::schema::event::Buckets;
 
 /// Collects histograms, filesystem by filesystem.
 #[derive(Default)]

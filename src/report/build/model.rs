@@ -2,10 +2,10 @@
 
 use fsderby_diskmodel::{CpuSpeed, SHIPPED, Spec};
 
-use crate::agent::protocol::Modelled;
 use crate::analysis::ensemble::sampled;
+use crate::schema::setup::Sampled;
+use crate::schema::units::Bytes;
 use crate::store::Run;
-use crate::units::Bytes;
 
 /// The disk by its title, and the part of it that was used.
 pub fn disk(run: &Run) -> Option<String> {
@@ -17,7 +17,7 @@ pub fn disk(run: &Run) -> Option<String> {
         0 => "its beginning".to_owned(),
         _ => modelled.offset.to_string(),
     };
-    let away = |m: &Modelled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
+    let away = |m: Sampled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
     let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
         Some(most) => format!(", moved by up to {most} over the samples"),
@@ -40,7 +40,7 @@ pub fn cpu(run: &Run) -> Option<String> {
     ))
 }
 
-fn nominal(run: &Run) -> Option<&Modelled> {
+fn nominal(run: &Run) -> Option<Sampled> {
     let records = || run.records.iter().filter_map(|r| Some((r.round, sampled(r)?)));
     records().min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
 }

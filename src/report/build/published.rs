@@ -4,7 +4,6 @@
 //! its own is another than the paper's. Absolute speeds differ with the disk, so the order of the filesystems is told too.
 
 use super::{model, timeless};
-use crate::agent::protocol::WorkSpec;
 use crate::analysis::ensemble::sampled;
 use crate::declared::{self, Declared};
 use crate::papers::{self, Paper, Table, factor};
@@ -12,8 +11,9 @@ use crate::report::view::entry::Entry;
 use crate::report::view::number::{count, list};
 use crate::report::view::published::{Beside, Figure, Line};
 use crate::report::view::row::{Cell, Row};
+use crate::schema::job::WorkSpec;
+use crate::schema::units::Percent;
 use crate::store::Run;
-use crate::units::Percent;
 
 /// `None` where no paper has figures for these parameters, or none for any filesystem that took part.
 pub fn of(
@@ -123,8 +123,8 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
 
 /// `There: a partition on a Disk; a processor. Here: testbed loop, disk sda. The disk here is another one.`
 fn place(run: &Run, paper: &Paper) -> String {
-    let modelled = run.records.iter().find_map(sampled).map(|m| m.disk.as_str());
-    let is_model = modelled.is_some() && modelled == paper.model.as_deref();
+    let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
+    let is_model = modelled.is_some() && modelled == paper.model;
     let other = if is_model { "is a model of the one there" } else { "is another one" };
     let machine = &run.machine.disk;
     let here = model::disk(run)
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::report::examples::{self, Example, published as example};
     use crate::runner::power_cut::PowerCut;
-    use crate::store::record::Fidelity;
+    use crate::schema::setup::Fidelity;
 
     fn beside(example: &Example) -> Option<Beside> {
         example.report().summary.workloads[0].published.clone()

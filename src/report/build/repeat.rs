@@ -1,11 +1,12 @@
 //! The command that expands to the same plan, and what of the plan no command line can say.
 
-use crate::agent::protocol::ImageState;
-use crate::filesystems::{self, Variant};
+use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
 use crate::runner::plan::{Candidate, Plan, Rounds};
-use crate::units::Bytes;
+use crate::schema::setup::ImageState;
+use crate::schema::setup::Variant;
+use crate::schema::units::Bytes;
 use crate::workloads;
 
 /// `makes_filesystem` is the testbed's trait: where nothing is made, the one row is what is there.
@@ -34,9 +35,6 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
         words.push("--cold".to_owned());
     }
     words.extend(plan.power_cut.map(|cut| format!("--power-cut {cut}")));
-    if plan.trials_per_boot > 1 {
-        words.push(format!("--trials-per-boot {}", plan.trials_per_boot));
-    }
     words.push(match plan.rounds {
         Rounds::Exactly(n) => format!("--rounds {n}"),
         Rounds::AtLeast(n) => format!("--rounds auto --at-least {n}"),

@@ -2,8 +2,8 @@
 
 use super::repeat;
 use crate::runner::plan::Plan;
+use crate::schema::setup::Fidelity;
 use crate::store::Run;
-use crate::store::record::Fidelity;
 
 /// Why no time is shown, at length and in a few words.
 pub struct Timeless {

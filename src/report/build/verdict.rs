@@ -6,8 +6,8 @@ use crate::report::view::number::{count, list};
 use crate::report::view::row::Row;
 use crate::report::view::standings::{judged, standings};
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::units::Percent;
 use crate::store::Run;
-use crate::units::Percent;
 
 /// How many samples the workload that has the fewest complete ones was done in; `None` where no disk was modelled.
 pub fn samples(run: &Run) -> Option<usize> {
@@ -103,11 +103,10 @@ pub fn look(complete: usize, is_fixed: bool) -> String {
 mod tests {
     use super::super::model::cpu;
     use super::*;
-    use crate::agent::protocol::Dev;
     use crate::report::examples::model;
     use crate::report::view::heading::Standing;
     use crate::report::view::standings::{Standings, shown};
-    use crate::store::record::Fidelity;
+    use crate::schema::setup::Fidelity;
 
     #[test]
     fn twelve_draws_give_a_verdict_in_three_sentences() {
@@ -138,8 +137,7 @@ mod tests {
         let mut example = model::samples(12);
         assert!(!cpu(&example.run).is_some_and(|said| said.contains("faster")));
         for record in &mut example.run.records {
-            let Dev::Model(modelled) = &mut record.device else { panic!("a disk is modelled") };
-            modelled.mips = [1000, 500, 1000][modelled.sample.cpu as usize];
+            model::change(record, |m| m.mips = [1000, 500, 1000][m.sample.cpu as usize]);
         }
         let said = cpu(&example.run).expect("a CPU");
         assert!(said.contains("1000 million") && said.contains("none faster"), "{said}");
@@ -157,14 +155,16 @@ mod tests {
     #[test]
     fn rounds_without_draws_never_make_a_verdict() {
         let mut example = model::samples(12);
-        let first = example.run.records[0].device.clone();
-        example.run.records.iter_mut().for_each(|r| r.device = first.clone());
+        let first = example.run.records[0].clone();
+        for record in &mut example.run.records {
+            (record.storage, record.volume) = (first.storage.clone(), first.volume);
+        }
         let heading = example.report().summary.heading;
         assert_eq!((heading.standing, heading.next), (Standing::Look, None));
         assert!(heading.sentences.last().is_some_and(|s| s.contains("samples=off")));
         let mut example = model::samples(1);
         assert!(example.report().summary.heading.next.is_some());
-        example.run.plan.testbed += ",samples=off";
+        example.run.records.iter_mut().for_each(|r| model::change(r, |m| m.ensemble = false));
         assert_eq!(example.report().summary.heading.next, None, "after the first round, too");
     }
 
@@ -175,7 +175,7 @@ mod tests {
         let summary = example.report().summary;
         assert!(summary.heading.sentences[0].starts_with("This disk is floor-bound"));
         assert!(summary.workloads[0].ensemble.is_empty());
-        assert!(summary.workloads[0].rows().all(|row| row.of != crate::metric::Of::Time));
+        assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
     }
 
     #[test]

@@ -14,18 +14,24 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
 
-use crate::agent::protocol::{At, Buckets, Dev, ImageState, Purpose, Space, Stepped, WorkSpec};
 use crate::filesystems::*;
-use crate::metric::{Better, Metric, Of};
 use crate::report::Report;
 use crate::report::build::known::Known;
 use crate::runner::plan::{Candidate, Plan, PlannedWork, Rounds};
+use crate::schema::event::Phase;
+use crate::schema::event::{Buckets, Space, Stepped};
+use crate::schema::job::StepName;
+use crate::schema::job::{At, Purpose, WorkSpec};
+use crate::schema::machine::{Build, Disk, Machine, Tool};
+use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::setup::ImageState;
+use crate::schema::setup::{Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, GIB, MIB, Percent};
+use crate::schema::work::Amount;
 use crate::store::Run;
-use crate::store::machine::{Build, Disk, Machine, Tool};
+use crate::store::reason::Reason;
 use crate::store::record::*;
-use crate::story::Story;
-use crate::units::{Bytes, GIB, MIB, Percent};
-use crate::workloads::{Amount, Phase};
 
 /// A run and the folder that holds its histograms.
 pub struct Example {
@@ -72,7 +78,7 @@ pub fn rounds(rounds: u32) -> Example {
         skipped(&plan, &[("birchfs-journal", 1)], "this kernel has no birchfs-journal\n  try: --on vm");
     let why = "letters needs hard links, which rowanfs cannot make";
     records.extend(skipped(&plan, &[("rowanfs", 1)], why));
-    records.push(proof(&plan));
+    records.push(integrity_check(&plan));
     for round in 1..=rounds {
         for (work, name) in WORKS.iter().enumerate() {
             for (place, who) in plan.order(round, name).into_iter().enumerate() {
@@ -159,7 +165,6 @@ fn plan(rounds: u32) -> Plan {
         image: ImageState::Allocated,
         cold: true,
         power_cut: None,
-        trials_per_boot: 1,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -258,8 +263,8 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             bytes_peak: if work == 0 { 980 * MIB } else { 210 * MIB },
         },
         testbed: plan.testbed.clone(),
-        device: Dev::Image { folder: "/var/tmp".into(), state: plan.image },
-        size: plan.size,
+        storage: Named { name: "image".into(), ..Named::default() },
+        volume: Volume { size: plan.size, offset: Bytes(0) },
         memory: plan.memory,
         workload_seed: plan.workload_seed(round),
         clock: ClockKind::Host,
@@ -285,6 +290,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         probes: BTreeMap::new(),
         parts: Vec::new(),
         not_available: BTreeMap::new(),
+        seen: Vec::new(),
         validity: Vec::new(),
         trees: Vec::new(),
         survivors: None,
@@ -301,20 +307,19 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             load: 0.25,
             steal_ns: 0,
             clock_drift_ns: 0,
-            launch: None,
         },
         previous: String::new(),
     }
 }
 
 fn without_result(record: Record, outcome: Outcome, why: &str) -> Record {
-    let metrics = Vec::new();
-    Record { outcome, reason: Some(why.into()), metrics, histograms: Vec::new(), ..record }
+    let reason = Some(Reason::Skipped { text: why.into() });
+    Record { outcome, reason, metrics: Vec::new(), histograms: Vec::new(), ..record }
 }
 
-fn proof(plan: &Plan) -> Record {
+fn integrity_check(plan: &Plan) -> Record {
     let mut record = record(plan, 0, 0, 1, 0);
-    record.trial = format!("proof/{}/{}", WORKS[0], record.filesystem);
+    record.trial = format!("integrity/{}/{}", WORKS[0], record.filesystem);
     record.purpose = Purpose::Integrity;
     record.metrics =
         vec![time("check-filled.time", 2.7), Metric::new("mkfs.time", 9.9, "s", Of::Time, Better::Lower)];
@@ -326,10 +331,14 @@ fn measured(folder: &Path, record: Record, work: usize, who: usize) -> Record {
     let speed = ENTRANTS[who].2 * if work == 0 { 1.0 } else { 14.0 };
     let seconds = 27.0 / speed;
     let metrics = metrics(&record, speed, &mut noise);
-    let step = |step: &str, ns: u64| Stepped { step: step.into(), ns, ..Stepped::default() };
+    let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
     let phase = Phase { name: "work".into(), ns: (seconds * 1e9) as u64, counts: BTreeMap::new() };
     Record {
-        steps: vec![step("make", 310_000_000), step("mount", 12_000_000), step("work", phase.ns)],
+        steps: vec![
+            step(StepName::Make, 310_000_000),
+            step(StepName::Mount, 12_000_000),
+            step(StepName::Work, phase.ns),
+        ],
         phases: vec![phase],
         validity: validity(&record),
         histograms: vec![histograms(folder, &record, speed, &mut noise)],

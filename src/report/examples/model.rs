@@ -7,10 +7,12 @@ use std::fs;
 use fsderby_diskmodel::{CachePolicy, Op, Sample};
 
 use super::Example;
-use crate::agent::protocol::{Dev, Modelled, Stepped};
-use crate::storage::disk::request::Served;
-use crate::store::record::{ClockKind, Fidelity, FileRef, Record};
-use crate::units::{Bytes, GIB, MIB};
+use crate::schema::event::Stepped;
+use crate::schema::job::StepName;
+use crate::schema::request::Served;
+use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
+use crate::schema::units::{Bytes, GIB, MIB};
+use crate::store::record::{FileRef, Record};
 
 /// The run has them under these labels: one that is always better, one that is always worse, one that the first is like, and one
 /// that is better than some but for a write-through cache.
@@ -39,21 +41,16 @@ pub fn samples(n: u32) -> Example {
 fn on_model(record: &mut Record) {
     let sample = Sample::nth(7, record.round - 1);
     record.testbed = "model:diamondmax-plus-8".into();
-    record.device = Dev::Model(Modelled {
-        disk: "diamondmax-plus-8".into(),
-        blake3: String::new(),
-        offset: Bytes(
-            (30 * GIB).saturating_add_signed(i64::from(sample.position_permille) * 39 * MIB.cast_signed()),
-        ),
-        mips: [500, 250, 1000][sample.cpu as usize],
-        sample,
-        guest_seed: 7,
-    });
+    let (disk, mips) = ("diamondmax-plus-8".into(), [500, 250, 1000][sample.cpu as usize]);
+    let modelled = Modelled { disk, blake3: String::new(), mips, sample, ensemble: true, guest_seed: 7 };
+    record.storage = Named::new("disk", &modelled);
+    let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();
+    record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away));
     (record.clock, record.fidelity) = (ClockKind::Virtual, Fidelity::Model);
     record.work_window_ns = Some([10_000_000_000, 12_000_000_000]);
-    let step = |step: &str, ns: u64| Stepped { step: step.into(), ns, ..Stepped::default() };
-    record.steps.retain(|s| s.step != "work");
-    record.steps.extend([step("work", 1_900_000_000), step("sync", 100_000_000)]);
+    let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
+    record.steps.retain(|s| s.step != StepName::Work);
+    record.steps.extend([step(StepName::Work, 1_900_000_000), step(StepName::Sync, 100_000_000)]);
     let counters = [
         ("seek_ns", 700_000_000),
         ("rotation_ns", 500_000_000),
@@ -66,6 +63,13 @@ fn on_model(record: &mut Record) {
     record.probes.insert("cpu".into(), BTreeMap::from(cpu.map(|(name, ns)| (name.to_owned(), ns))));
     let value = 100.0 * speed(record, sample);
     record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = value);
+}
+
+/// Another disk, place or CPU than the record has.
+pub fn change(record: &mut Record, change: impl FnOnce(&mut Modelled)) {
+    let mut modelled = record.storage.settings().expect("a disk is modelled");
+    change(&mut modelled);
+    record.storage = Named::new("disk", &modelled);
 }
 
 fn speed(record: &Record, sample: Sample) -> f64 {
@@ -81,7 +85,7 @@ fn speed(record: &Record, sample: Sample) -> f64 {
 /// A write every millisecond, a read each tenth, a flush each hundredth.
 fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
     let first = 30 * GIB / 512;
-    let volume = record.size.0 / 512;
+    let volume = record.volume.size.0 / 512;
     let one = |n: u64| Served {
         arrived_ns: 10_000_000_000 + n * 1_000_000,
         done_ns: 10_000_500_000 + n * 1_000_000,

@@ -2,9 +2,9 @@
 //! more for such a kind with an option of its own.
 
 use super::Example;
-use crate::agent::protocol::WorkSpec;
 use crate::papers::{self, Table};
 use crate::report::examples::model;
+use crate::schema::job::WorkSpec;
 use crate::workloads;
 
 /// Its paper counts in smaller units than its metrics do.

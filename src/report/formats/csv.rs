@@ -6,10 +6,10 @@ use std::io::Write;
 use anyhow::Context;
 
 use super::{Format, Goes};
-use crate::agent::protocol::Purpose;
 use crate::analysis::dataset::{counted, dimensions};
-use crate::metric::{Better, Metric, Of};
 use crate::report::Report;
+use crate::schema::job::Purpose;
+use crate::schema::metric::{Better, Metric, Of};
 use crate::store::Run;
 use crate::store::record::Record;
 
@@ -87,10 +87,10 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
         record.filesystem.clone(),
         record.kind.clone(),
         record.testbed.clone(),
-        record.size.0.to_string(),
+        record.volume.size.0.to_string(),
         record.memory.map(|m| m.0.to_string()).unwrap_or_default(),
         record.outcome.name().to_owned(),
-        record.reason.clone().unwrap_or_default(),
+        record.why(),
     ]
 }
 
@@ -108,7 +108,7 @@ fn metric(metric: &Metric) -> [String; 6] {
 fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Measure => "measure",
-        Purpose::Integrity => "proof",
+        Purpose::Integrity => "integrity",
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::view::{SCHEMA, Summary};
 use crate::runner::plan::Plan;
-use crate::store::machine::Machine;
+use crate::schema::machine::Machine;
 use crate::store::record::Record;
 
 #[derive(Serialize)]

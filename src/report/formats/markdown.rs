@@ -12,7 +12,7 @@ use crate::report::view::published::Beside;
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::standings::{self, Standings};
 use crate::report::view::workload::WorkloadSummary;
-use crate::units::Percent;
+use crate::schema::units::Percent;
 
 pub struct Markdown;
 

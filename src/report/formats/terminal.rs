@@ -16,7 +16,7 @@ use crate::report::view::published::{Beside, Shown};
 use crate::report::view::row::{Row, range};
 use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
-use crate::units::Percent;
+use crate::schema::units::Percent;
 
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();

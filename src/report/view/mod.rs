@@ -20,7 +20,7 @@ use self::capabilities::Kind;
 use self::entry::Entry;
 use self::heading::Heading;
 use self::workload::WorkloadSummary;
-use crate::units::Percent;
+use crate::schema::units::Percent;
 
 /// The shape of the JSON report.
 pub const SCHEMA: u32 = 2;

@@ -1,6 +1,6 @@
 //! Numbers as people read them: one scale and one number of decimals for all that stand in one column.
 
-use crate::units::{GIB, KIB, MIB};
+use crate::schema::units::{GIB, KIB, MIB};
 
 /// How the values of one metric are written.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::number::Scale;
 pub use crate::analysis::dataset::{Cell, Value};
 use crate::declared::Declared;
-use crate::metric::{Better, Of};
+use crate::schema::metric::{Better, Of};
 
 /// One metric of one workload, over all filesystems.
 #[derive(Clone, Debug, Serialize)]

@@ -6,7 +6,7 @@ use super::number::percent;
 use super::row::Row;
 use super::workload::WorkloadSummary;
 use crate::analysis::ensemble::{AGREEMENT, Decider, Finding, Level, Pair};
-use crate::units::Percent;
+use crate::schema::units::Percent;
 
 /// One filesystem and one headline metric of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

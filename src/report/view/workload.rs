@@ -7,9 +7,9 @@ use super::number;
 use super::published::Beside;
 use super::row::Row;
 use crate::analysis::ensemble::Pair;
-use crate::metric::Of;
-use crate::units::Bytes;
-use crate::workloads::Amount;
+use crate::schema::metric::Of;
+use crate::schema::units::Bytes;
+use crate::schema::work::Amount;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct WorkloadSummary {

@@ -9,11 +9,10 @@ use fsderby_diskmodel::{Drive, SHIPPED, Sample, Spec};
 use fsderby_sys::physical::PhysicalMemory;
 use rustix::fs::OFlags;
 
-use super::attach;
-use super::layout::Layout;
 use super::server::Server;
+use super::{Attached, attach};
 use crate::agent::monotonic_ns;
-use crate::units::{Bytes, MIB};
+use crate::schema::units::{Bytes, MIB};
 
 /// A device of its own, beside that of the trial.
 const NUMBER: u32 = 1;
@@ -21,19 +20,19 @@ const VOLUME: Bytes = Bytes(MIB);
 const READS: u64 = 65;
 const BLOCK: usize = 4096;
 
-/// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock.
-pub fn measure(layout: &Layout) -> anyhow::Result<u64> {
+/// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock. They are of the trial's own store, which is
+/// still empty, and stays so; it comes back.
+pub fn measure(store: PhysicalMemory) -> anyhow::Result<(u64, PhysicalMemory)> {
     let (_, text) =
         SHIPPED.iter().find(|(name, _)| *name == "zero").context("there is no disk that takes no time")?;
     let spec = Spec::parse(text)?;
-    // The trial's disk is still empty; nothing is written here.
-    let store = PhysicalMemory::map(layout.store.address, VOLUME.0 as usize)?;
     let server = Server { drive: Drive::new(&spec, Sample::NOMINAL), offset: 0, store, requests: None };
-    let device = attach(NUMBER, server, &spec, VOLUME)?;
+    let Attached { device, server } = attach(NUMBER, server, &spec, VOLUME)?;
     let direct = OFlags::DIRECT.bits().cast_signed();
     let floor = median_read(&OpenOptions::new().read(true).custom_flags(direct).open(device.path())?)?;
     device.end()?;
-    Ok(floor)
+    let store = server.join().map_err(|_| anyhow::anyhow!("the server of that disk has panicked"))?;
+    Ok((floor, store))
 }
 
 fn median_read(device: &File) -> anyhow::Result<u64> {

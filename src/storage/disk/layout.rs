@@ -5,7 +5,7 @@
 //!         4 GiB      events, requests, the disk's sectors; each written from its beginning, so only what is used costs
 //! ```
 
-use crate::units::{Bytes, GIB, MIB};
+use crate::schema::units::{Bytes, GIB, MIB};
 
 /// Where the machine's memory goes on above the hole that devices have below 4 GiB.
 const HIGH: u64 = 4 * GIB;

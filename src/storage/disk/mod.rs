@@ -11,13 +11,13 @@
 mod floor;
 pub mod layout;
 pub mod outbox;
-pub use crate::schema::request;
 mod server;
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
 use fsderby_diskmodel::{Counters, Drive, Spec};
@@ -28,8 +28,13 @@ use serde::Serialize;
 use self::layout::Layout;
 use self::outbox::Outbox;
 use self::server::Server;
-use crate::agent::protocol::Modelled;
-use crate::units::Bytes;
+use super::image::GuestDisk;
+use super::{Attached as OnTop, Storage};
+use crate::host::StepError;
+use crate::schema::event::Seen;
+use crate::schema::job::Job;
+use crate::schema::setup::{Modelled, Named, Volume};
+use crate::schema::units::Bytes;
 
 /// The disk, as the guest's kernel names it.
 pub const DEVICE: &str = "/dev/ublkb0";
@@ -61,31 +66,57 @@ fn publish(totals: Totals) {
     *TOTALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(totals);
 }
 
-/// Starts the disk's threads, which end with the guest. Returns the floor.
-pub fn start(modelled: &Modelled, volume: Bytes) -> anyhow::Result<Floor> {
-    let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
-    let spec = Spec::parse(&text).context("the disk is not understood")?;
-    let layout = Layout::new(volume);
-    let map = |range: layout::Range| PhysicalMemory::map(range.address, range.length);
-    let server = Server {
-        drive: Drive::new(&spec, modelled.sample),
-        offset: modelled.offset.0 / SECTOR,
-        store: map(layout.store).context("could not map the disk's store")?,
-        requests: Some(Outbox::new(map(layout.requests).context("could not map the list of requests")?)),
-    };
-    let floor_ns =
-        floor::measure(&layout).context("could not measure what a request costs without a disk")?;
-    attach(0, server, &spec, volume)?;
-    let requests = Path::new("/sys/class/block/ublkb0/queue/nr_requests");
-    std::fs::write(requests, SORTED).context("could not say how many requests may wait")?;
-    Ok(Floor { floor_ns, service_ns: spec.service_4k_ns() })
+/// `disk`: a part of a modelled disk, in virtual time.
+pub struct ModelledDisk;
+
+/// The storage with these settings.
+pub fn named(modelled: &Modelled) -> Named {
+    Named::new(ModelledDisk.name(), modelled)
 }
 
-/// What a request costs when its disk takes no time, and what it takes on this one, for a read of 4 KiB at a random place.
-#[derive(Clone, Copy, Debug)]
-pub struct Floor {
-    pub floor_ns: u64,
-    pub service_ns: u64,
+impl Storage for ModelledDisk {
+    fn name(&self) -> &'static str {
+        "disk"
+    }
+
+    fn attach(&self, _job: &Job) -> Result<OnTop, StepError> {
+        let (path, folder) = (DEVICE.into(), "/dev".into());
+        Ok(OnTop::Device(Box::new(GuestDisk { path, direct: true, folder })))
+    }
+
+    fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
+        let modelled: Modelled = job.storage.settings().map_err(anyhow::Error::msg)?;
+        seed_random(modelled.guest_seed)?;
+        start(&modelled, &job.volume).map(Some)
+    }
+
+    fn way_out(&self, volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
+        let range = Layout::new(volume.size).events;
+        let memory = PhysicalMemory::map(range.address, range.length);
+        Ok(Some(Box::new(Outbox::new(memory.context("could not map the place for events")?))))
+    }
+}
+
+/// Starts the disk's threads, which end with the guest. Returns the floor.
+fn start(modelled: &Modelled, volume: &Volume) -> anyhow::Result<Seen> {
+    let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
+    let spec = Spec::parse(&text).context("the disk is not understood")?;
+    let layout = Layout::new(volume.size);
+    let map = |range: layout::Range| PhysicalMemory::map(range.address, range.length);
+    let store = map(layout.store).context("could not map the disk's store")?;
+    let requests = map(layout.requests).context("could not map the list of requests")?;
+    let (floor_ns, store) =
+        floor::measure(store).context("could not measure what a request costs without a disk")?;
+    let server = Server {
+        drive: Drive::new(&spec, modelled.sample),
+        offset: volume.offset.0 / SECTOR,
+        store,
+        requests: Some(Outbox::new(requests)),
+    };
+    attach(0, server, &spec, volume.size)?;
+    let requests = Path::new("/sys/class/block/ublkb0/queue/nr_requests");
+    std::fs::write(requests, SORTED).context("could not say how many requests may wait")?;
+    Ok(Seen::Floor { floor_ns, service_ns: spec.service_4k_ns() })
 }
 
 /// Has the disk fail at the next request.
@@ -93,15 +124,8 @@ pub fn lose() {
     server::LOST.store(true, Ordering::Relaxed);
 }
 
-/// Where the guest's events go.
-pub fn events(volume: Bytes) -> anyhow::Result<Outbox> {
-    let range = Layout::new(volume).events;
-    let memory = PhysicalMemory::map(range.address, range.length);
-    Ok(Outbox::new(memory.context("could not map the place for events")?))
-}
-
 /// Makes the kernel's random numbers the same in every run of that seed.
-pub fn seed_random(seed: u64) -> anyhow::Result<()> {
+fn seed_random(seed: u64) -> anyhow::Result<()> {
     let seed = blake3::hash(&seed.to_le_bytes());
     fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random numbers")
 }
@@ -118,8 +142,14 @@ const LARGEST: u32 = 128 << 10;
 /// Requests that wait before the disk and are merged and sorted there: the kernel's default for a disk, whatever its depth.
 const SORTED: &str = "128";
 
-/// Has the server answer for the device of this number, which then is there.
-fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Device> {
+/// A device that is there, and the thread that answers for it until it is taken away.
+struct Attached {
+    device: Device,
+    server: JoinHandle<PhysicalMemory>,
+}
+
+/// Has the server answer for the device of this number.
+fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Attached> {
     let shape = Shape {
         sectors: volume.0 / SECTOR,
         logical_block: spec.logical_block(),
@@ -131,7 +161,7 @@ fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Re
     };
     let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
     let queue = device.queue();
-    thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
+    let server = thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
     device.start().context("the kernel did not take the modelled disk")?;
-    Ok(device)
+    Ok(Attached { device, server })
 }

@@ -24,9 +24,7 @@ impl Write for Outbox {
     /// # Errors
     /// When it is full.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let begin = BEGIN + self.written;
-        let place = self.memory.bytes_mut().get_mut(begin..begin + bytes.len());
-        place.ok_or(io::ErrorKind::StorageFull)?.copy_from_slice(bytes);
+        self.memory.write_all_at(bytes, BEGIN + self.written)?;
         self.written += bytes.len();
         self.memory.publish(self.written as u64);
         Ok(bytes.len())

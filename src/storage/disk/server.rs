@@ -14,9 +14,9 @@ use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
 use super::outbox::Outbox;
-use super::request::Served;
 use super::{LARGEST, LATE_NS, SECTOR, Totals, complain, publish};
 use crate::agent::monotonic_ns;
+use crate::schema::request::Served;
 
 pub struct Server {
     pub drive: Drive,
@@ -39,19 +39,20 @@ struct Open {
 }
 
 impl Server {
-    /// Until the device is taken away.
-    pub fn serve(self, queue: QueueOf) {
+    /// Until the device is taken away, which frees the store.
+    pub fn serve(mut self, queue: QueueOf) -> PhysicalMemory {
         let served = prepare_thread().and_then(|()| {
             let (open, totals) = (BTreeMap::new(), Totals::default());
             // The kernel does not copy to and from memory that it does not know of.
             let hand = vec![0; LARGEST as usize];
-            Session { server: self, queue: queue.open()?, hand, open, next: 0, totals }.run()
+            Session { server: &mut self, queue: queue.open()?, hand, open, next: 0, totals }.run()
         });
         match served {
             Err(e) if e.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
             Err(e) => complain(&format!("the modelled disk is lost: {e}")),
             Ok(never) => match never {},
         }
+        self.store
     }
 }
 
@@ -62,8 +63,8 @@ fn prepare_thread() -> io::Result<()> {
     Ok(rustix::process::configure_io_flusher_behavior(true)?)
 }
 
-struct Session {
-    server: Server,
+struct Session<'a> {
+    server: &'a mut Server,
     queue: Queue,
     /// What goes from the store to the kernel and back.
     hand: Vec<u8>,
@@ -72,7 +73,7 @@ struct Session {
     totals: Totals,
 }
 
-impl Session {
+impl Session<'_> {
     fn run(mut self) -> io::Result<Infallible> {
         let mut done = Vec::new();
         loop {
@@ -119,7 +120,7 @@ impl Session {
             let place = self.place(&request);
             let hand = &mut self.hand[..place.len()];
             self.queue.fetch(asked.tag, hand)?;
-            self.server.store.bytes_mut()[place].copy_from_slice(hand);
+            self.server.store.write_all_at(hand, place.start)?;
         }
         self.next += 1;
         self.server.drive.submit(arrived_ns, request);
@@ -140,7 +141,7 @@ impl Session {
         if matches!(request.op, Op::Read) {
             let place = self.place(&request);
             let hand = &mut self.hand[..place.len()];
-            hand.copy_from_slice(&self.server.store.bytes()[place]);
+            self.server.store.read_exact_at(hand, place.start)?;
             self.queue.give(kernels_tag, hand)?;
         }
         self.queue.answer(kernels_tag, request.sectors * SECTOR as u32)?;

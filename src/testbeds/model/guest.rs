@@ -9,8 +9,8 @@ use super::machine::Running;
 use crate::storage::disk::layout::{Layout, Range};
 use crate::storage::disk::outbox::BEGIN;
 use crate::testbeds::stream::Lines;
-use crate::testbeds::vm::guest::{LAST_WORDS, text};
-use crate::testbeds::{Ended, Launched, Next};
+use crate::testbeds::vm::guest::{lost, panic, text};
+use crate::testbeds::{Ended, Fault, Launched, Next};
 
 /// How often the guest's memory is looked at.
 const LOOK: Duration = Duration::from_millis(50);
@@ -26,7 +26,7 @@ pub struct Guest {
     heard: Heard,
     /// A guest that used so much of the host's CPU without an event spins.
     patience: Duration,
-    fault: Option<String>,
+    fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
 }
 
@@ -48,7 +48,7 @@ impl Guest {
         Guest { running, layout, lines: Lines::default(), read: 0, heard, patience, fault: None, provenance }
     }
 
-    fn switch_off(&mut self, why: Option<String>) {
+    fn switch_off(&mut self, why: Option<Fault>) {
         if self.fault.is_none() {
             self.fault = why;
         }
@@ -70,12 +70,12 @@ impl Guest {
             (self.heard.cpu, self.heard.moved) = (cpu, Instant::now());
         }
         if cpu.saturating_sub(self.heard.event_cpu) > self.patience {
-            self.switch_off(Some(format!(
-                "the guest spins: it said nothing for {} s of CPU time",
-                self.patience.as_secs()
-            )));
+            let patience = self.patience.as_secs();
+            let why = format!("the guest spins: it said nothing for {patience} s of CPU time");
+            self.switch_off(Some(Fault::Hung(why)));
         } else if self.heard.moved.elapsed() > STUCK {
-            self.switch_off(Some(format!("the guest is stuck: it did nothing for {} s", STUCK.as_secs())));
+            let why = format!("the guest is stuck: it did nothing for {} s", STUCK.as_secs());
+            self.switch_off(Some(Fault::Hung(why)));
         }
     }
 }
@@ -104,24 +104,17 @@ impl Launched for Guest {
     }
 
     fn stop(&mut self) {
-        self.switch_off(Some("the guest was switched off".into()));
+        self.switch_off(Some(Fault::Lost("the guest was switched off".into())));
     }
 
     fn end(mut self: Box<Self>) -> Ended {
         let status = self.running.child.wait();
-        let said = text(&mut self.running.console);
-        let panic = said.iter().find(|line| LAST_WORDS.iter().any(|words| line.contains(words))).cloned();
-        let requests = contents(&self.running.memory, self.layout.requests, 0).unwrap_or_default();
-        let mut console = said;
+        let mut console = text(&mut self.running.console);
+        let panic = panic(&console);
         console.extend(text(&mut self.running.complaints));
         let unfrozen = console.iter().find(|line| line.contains("cannot be preloaded")).cloned();
-        let fault = match (self.fault.take().or(unfrozen), panic, status) {
-            (Some(fault), ..) => fault,
-            (None, Some(panic), _) => format!("the guest's kernel said: {panic}"),
-            (None, None, Ok(status)) if status.success() => String::new(),
-            (None, None, Ok(status)) => format!("QEMU was lost: {status}"),
-            (None, None, Err(e)) => format!("QEMU was lost: {e}"),
-        };
+        let fault = panic.or(self.fault.take()).or(unfrozen.map(Fault::Lost)).or(lost(status));
+        let requests = contents(&self.running.memory, self.layout.requests, 0).unwrap_or_default();
         Ended { fault, console, requests }
     }
 }

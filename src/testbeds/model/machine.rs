@@ -2,18 +2,17 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
+use fsderby_sys::inherit::Inherited;
 use fsderby_sys::process::tied_command;
-use rustix::io::{FdFlags, fcntl_setfd};
 
-use super::super::vm::machine::{in_memory, mishap, shown};
+use super::super::vm::machine::{in_memory, mishap};
 use crate::agent::Mishap;
+use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk::layout::Layout;
-use crate::units::{Bytes, MIB};
 
 /// One instruction takes 2^shift nanoseconds.
 pub const FASTEST: u32 = 1000;
@@ -63,33 +62,33 @@ impl Machine<'_> {
             .try_for_each(|part| initramfs.write_all(part))
             .context("there is too little memory")?;
         let mut steady = in_memory("steady")?;
-        steady.write_all(fsderby_sys::steady::LIBRARY).context("there is too little memory")?;
+        let library = fsderby_sys::steady::LIBRARY.context("virtual time needs an x86-64 machine")?;
+        steady.write_all(library).context("there is too little memory")?;
         memory.set_len(self.layout.file().0).context("the guest's memory could not be made")?;
         let mut command = tied_command(self.qemu);
-        self.arguments(&mut command, [&console, &initramfs, &memory])?;
-        command.env("LD_PRELOAD", shown(&steady));
+        let mut inherited = Inherited::default();
+        let mut shown = |file| inherited.path(file);
+        let files = [shown(&console)?, shown(&initramfs)?, shown(&memory)?];
+        command.env("LD_PRELOAD", shown(&steady)?);
+        self.arguments(&mut command, &files)?;
+        inherited.hand_to(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
-        let inherited = [&console, &initramfs, &memory, &steady];
-        inherited.iter().try_for_each(|file| fcntl_setfd(file.as_fd(), FdFlags::empty()))?;
-        let child = command.spawn();
-        inherited.iter().try_for_each(|file| fcntl_setfd(file.as_fd(), FdFlags::CLOEXEC))?;
-        let child = child.with_context(|| format!("could not start {}", self.qemu.display()))?;
+        let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
         Ok(Running { child, memory, console, complaints })
     }
 
     fn arguments(
         &self,
         command: &mut Command,
-        [console, initramfs, memory]: [&File; 3],
+        [console, initramfs, memory]: &[String; 3],
     ) -> anyhow::Result<()> {
         command.args(self.fixed()?);
         let size = self.layout.file().0;
-        let memory = shown(memory);
         command
             .arg("-object")
             .arg(format!("memory-backend-file,id=memory,size={size},mem-path={memory},share=on"));
-        command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(shown(initramfs));
-        command.arg("-serial").arg(format!("file:{}", shown(console)));
+        command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(initramfs);
+        command.arg("-serial").arg(format!("file:{console}"));
         Ok(())
     }
 

@@ -25,15 +25,17 @@ use super::vm::machine::QEMU;
 use super::vm::{self, modules_missing};
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
 use crate::agent::Mishap;
-use crate::agent::protocol::{Dev, Job, Modelled};
 use crate::filesystems::KernelNeed;
 use crate::guest::initramfs::{self, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
+use crate::schema::job::Job;
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::{Modelled, Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, MIB};
+use crate::storage::disk;
 use crate::storage::disk::layout::Layout;
-use crate::store::record::ClockKind;
-use crate::story::Story;
-use crate::units::{Bytes, MIB};
 
 /// What brings the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
@@ -152,11 +154,6 @@ impl std::str::FromStr for Model {
     }
 }
 
-/// Whether all rounds on the testbed of this name have the nominal disk.
-pub fn has_one_sample(testbed: &str) -> bool {
-    testbed.split(',').any(|setting| setting == "samples=off")
-}
-
 impl Model {
     fn found(&self) -> Option<&Found> {
         let look = || {
@@ -224,9 +221,9 @@ impl Testbed for Model {
         TestbedTraits {
             clock: ClockKind::Virtual,
             fidelity: Fidelity::Model,
+            guest: true,
             makes_filesystem: true,
             limits_memory: true,
-            trials_per_launch: 1,
             loses_power: false,
         }
     }
@@ -251,16 +248,18 @@ impl Testbed for Model {
         vm::tool(program)
     }
 
-    fn device(&self, moment: &Moment) -> Dev {
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
         let sample = self.sample(moment);
-        Dev::Model(Modelled {
+        let modelled = Modelled {
             disk: self.spec.name().to_owned(),
             blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
-            offset: self.place(&sample, moment.size),
             mips: self.speed(sample.cpu),
             sample,
+            ensemble: self.samples,
             guest_seed: moment.seed ^ u64::from(moment.round),
-        })
+        };
+        let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
+        (disk::named(&modelled), volume)
     }
 
     fn kernel(&self) -> Option<(String, String)> {
@@ -272,25 +271,28 @@ impl Testbed for Model {
         &[QEMU]
     }
 
+    fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
+        self.agent = agent.to_owned();
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
         Path::new("/")
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
-        let [job] = jobs else { anyhow::bail!("a launch of a model takes one job") };
-        let Dev::Model(modelled) = &job.device else { anyhow::bail!("the job is none for a model") };
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        let modelled: Modelled = job.storage.settings().map_err(anyhow::Error::msg)?;
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         // Nothing may reach the guest that is not the same in every run.
-        let job = Job { token: "model".into(), attempt: 1, ..job.clone() };
-        let jobs = std::slice::from_ref(&job);
-        let base = self.bases.base(&found.kernel, &self.agent, jobs)?;
-        let own = initramfs::jobs(jobs, &[(crate::storage::disk::SPEC, self.text.as_bytes())])?;
-        let layout = Layout::new(job.size);
+        let job = job.for_guest();
+        let base = self.bases.base(&found.kernel, &self.agent, &job)?;
+        let own = initramfs::job(&job, &[(disk::SPEC, self.text.as_bytes())])?;
+        let layout = Layout::new(job.volume.size);
         let machine = Machine {
             qemu: &found.qemu,
             kernel: found.kernel.image(),
             initramfs: [&base.tools.bytes, &base.program.bytes, &own],
-            memory: memory(job.memory, job.size),
+            memory: memory(job.memory, job.volume.size),
             layout,
             mips: modelled.mips,
             mishap: self.mishap,
@@ -318,47 +320,38 @@ fn memory(limit: Option<Bytes>, volume: Bytes) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::protocol::ImageState;
-    use crate::units::GIB;
+    use crate::schema::setup::ImageState;
+    use crate::schema::units::GIB;
 
     const VOLUME: Bytes = Bytes(512 * MIB);
 
-    fn modelled(testbed: &str, size: Bytes, round: u32, place: u32) -> Modelled {
+    fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
         let testbed: Model = testbed.parse().expect("a testbed");
-        match testbed.device(&Moment { image: ImageState::Sparse, size, round, seed: 7, place }) {
-            Dev::Model(modelled) => modelled,
-            other => panic!("{other:?}"),
-        }
+        let moment = Moment { image: ImageState::Sparse, size, round, seed: 7 };
+        let (storage, volume) = testbed.storage(&moment);
+        (storage.settings().expect("a disk is modelled"), volume)
     }
 
     fn offsets(testbed: &str, size: Bytes) -> Vec<u64> {
-        (1..=48).map(|round| modelled(testbed, size, round, 0).offset.0).collect()
+        (1..=48).map(|round| sampled(testbed, size, round).1.offset.0).collect()
     }
 
     #[test]
-    fn proofs_and_the_first_round_are_as_the_file_says() {
+    fn integrity_checks_and_the_first_round_are_as_the_file_says() {
         for round in [0, 1] {
-            let first = modelled("diamondmax-plus-8,offset=36g", VOLUME, round, 0);
-            assert_eq!((first.offset, first.mips), (Bytes(36 * GIB), MIPS));
+            let (first, volume) = sampled("diamondmax-plus-8,offset=36g", VOLUME, round);
+            assert_eq!((volume.offset, first.mips), (Bytes(36 * GIB), MIPS));
             assert_eq!(first.sample, Sample { seed: 7, ..Sample::NOMINAL });
         }
-        let fixed = modelled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5, 0);
-        assert_eq!(fixed.offset, Bytes(36 * GIB));
-    }
-
-    #[test]
-    fn a_round_has_one_sample_whatever_the_trial() {
-        for round in 1..=12 {
-            let first = modelled("hdd-16tb", VOLUME, round, 0);
-            assert_eq!(first, modelled("hdd-16tb", VOLUME, round, 9));
-        }
+        let (fixed, volume) = sampled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5);
+        assert_eq!((volume.offset, fixed.ensemble), (Bytes(36 * GIB), false));
     }
 
     #[test]
     fn the_cpu_of_a_dozen_rounds_is_halved_and_doubled_in_turn() {
         let speeds = |mips: u32| {
             let testbed = format!("diamondmax-plus-8,mips={mips}");
-            let all: Vec<u32> = (1..=12).map(|round| modelled(&testbed, VOLUME, round, 0).mips).collect();
+            let all: Vec<u32> = (1..=12).map(|round| sampled(&testbed, VOLUME, round).0.mips).collect();
             assert!(all.iter().all(|mips| machine::shift(*mips).is_ok()), "{all:?}");
             let n = |mips: u32| all.iter().filter(|m| **m == mips).count();
             [n(mips), n(mips / 2), all.len() - n(mips) - n(mips / 2)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek};
-use std::process::{Child, ChildStdin, ChildStdout};
+use std::io::{self, Read, Seek};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -11,12 +11,14 @@ use anyhow::Context;
 use super::machine::Running;
 use super::witness::Witness;
 use crate::agent::monotonic_ns;
-use crate::agent::protocol::Event;
+use crate::schema::event::Event;
 use crate::testbeds::stream::Events;
-use crate::testbeds::{Ended, Launched, Next, Stamped};
+use crate::testbeds::{Ended, Fault, Launched, Next, Stamped};
 
 /// What a kernel says when it cannot go on.
-pub const LAST_WORDS: [&str; 4] = ["Kernel panic", "BUG:", "Oops", "Out of memory"];
+const LAST_WORDS: [&str; 3] = ["Kernel panic", "BUG:", "Oops"];
+/// What it says, also with those words, when a CPU was taken from it for long: the host was busy.
+const DELAYED: &str = "lockup";
 
 pub struct Guest {
     child: Child,
@@ -28,7 +30,7 @@ pub struct Guest {
     /// A guest that says nothing for so long has hung.
     silence: Duration,
     heard: Instant,
-    fault: Option<String>,
+    fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
     witness: Option<Witness>,
     /// What the witness saw at the event before.
@@ -75,7 +77,7 @@ impl Guest {
         text(&mut self.console)
     }
 
-    fn switch_off(&mut self, why: Option<String>) {
+    fn switch_off(&mut self, why: Option<Fault>) {
         if self.fault.is_none() {
             self.fault = why;
         }
@@ -95,7 +97,7 @@ impl Launched for Guest {
         match next {
             Next::Quiet if self.heard.elapsed() >= self.silence => {
                 let why = format!("the guest hung: it said nothing for {} s", self.silence.as_secs());
-                self.switch_off(Some(why));
+                self.switch_off(Some(Fault::Hung(why)));
             }
             Next::Quiet => {}
             _ => self.heard = Instant::now(),
@@ -107,26 +109,15 @@ impl Launched for Guest {
         self.provenance.clone()
     }
 
-    fn console(&mut self) -> Vec<String> {
-        text(&mut self.console)
-    }
-
     fn stop(&mut self) {
-        self.switch_off(Some("the guest was switched off".into()));
+        self.switch_off(Some(Fault::Lost("the guest was switched off".into())));
     }
 
     fn end(mut self: Box<Self>) -> Ended {
         let status = self.child.wait();
         let mut console = text(&mut self.console);
-        let panic = console.iter().find(|line| LAST_WORDS.iter().any(|words| line.contains(words))).cloned();
+        let fault = panic(&console).or(self.fault.take()).or(lost(status));
         console.extend(text(&mut self.complaints));
-        let fault = match (self.fault.take(), panic, status) {
-            (Some(fault), ..) => fault,
-            (None, Some(panic), _) => format!("the guest's kernel said: {panic}"),
-            (None, None, Ok(status)) if status.success() => String::new(),
-            (None, None, Ok(status)) => format!("QEMU was lost: {status}"),
-            (None, None, Err(e)) => format!("QEMU was lost: {e}"),
-        };
         Ended { fault, console, ..Ended::default() }
     }
 }
@@ -140,9 +131,44 @@ impl Drop for Guest {
     }
 }
 
+/// What the kernel on this console could not go on over.
+pub fn panic(console: &[String]) -> Option<Fault> {
+    let is_last =
+        |line: &&String| LAST_WORDS.iter().any(|words| line.contains(words)) && !line.contains(DELAYED);
+    console.iter().find(is_last).map(|line| Fault::Panic(format!("the guest's kernel said: {line}")))
+}
+
+/// How QEMU ended, where it should not have.
+pub fn lost(end: io::Result<ExitStatus>) -> Option<Fault> {
+    match end {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(Fault::Lost(format!("QEMU was lost: {status}"))),
+        Err(e) => Some(Fault::Lost(format!("QEMU was lost: {e}"))),
+    }
+}
+
 pub fn text(file: &mut File) -> Vec<String> {
     let mut bytes = Vec::new();
     let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes).replace(|c: char| c.is_control() && c != '\n', "");
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_could_not_go_on_is_told_from_one_that_was_delayed_or_killed_a_process() {
+        let said = |line: &str| panic(&["Run /init as init process".to_owned(), line.to_owned()]);
+        for line in
+            ["Kernel panic - not syncing: Fatal exception", "BUG: kernel NULL pointer", "Oops: 0002 [#1]"]
+        {
+            assert_eq!(said(line), Some(Fault::Panic(format!("the guest's kernel said: {line}"))));
+        }
+        for line in ["watchdog: BUG: soft lockup - CPU#0 stuck for 26s!", "Out of memory: Killed process 71"]
+        {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
 }

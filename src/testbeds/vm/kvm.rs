@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use super::BOOT;
 use super::guest::Guest;
 use super::machine::{Cpu, Machine};
-use crate::agent::protocol::Event;
 use crate::guest::initramfs;
 use crate::guest::kernel::{Kernel, cache};
+use crate::schema::event::Event;
+use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::{Launched, Next};
-use crate::units::{Bytes, MIB};
 
 /// A real CPU brings a guest up in about a second.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -53,7 +53,7 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         initramfs: vec![&archive],
         memory: Bytes(256 * MIB),
         cpu: Cpu::Kvm,
-        disks: Vec::new(),
+        disk: None,
         monitor: None,
         mishap: None,
     };

@@ -3,34 +3,24 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
+use fsderby_sys::inherit::Inherited;
 use fsderby_sys::process::tied_command;
 use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
-use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::agent::{Mishap, PORT};
-use crate::units::{Bytes, MIB};
+use crate::schema::units::{Bytes, MIB};
 
 /// The program, of Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";
-/// So many disks a machine can have beside its port, and as many as there are kinds of filesystem.
-pub const DISKS: u32 = 16;
-
-/// The guest's disk at this place, from 0, as its kernel names it.
-pub fn disk(place: u32) -> String {
-    let letters = 'a'..='z';
-    format!("/dev/vd{}", letters.into_iter().nth(place as usize).unwrap_or('?'))
-}
-
+/// The guest's disk as its kernel names it.
+pub const DISK: &str = "/dev/vda";
 /// The same as QEMU names it.
-pub fn drive(place: usize) -> String {
-    format!("disk{place}")
-}
+pub const DRIVE: &str = "disk0";
 
 /// Who executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +38,7 @@ pub struct Machine<'a> {
     pub initramfs: Vec<&'a [u8]>,
     pub memory: Bytes,
     pub cpu: Cpu,
-    pub disks: Vec<&'a File>,
+    pub disk: Option<&'a File>,
     /// QEMU's end of its monitor, where somebody will ask.
     pub monitor: Option<&'a UnixStream>,
     pub mishap: Option<Mishap>,
@@ -73,20 +63,21 @@ impl Machine<'_> {
             .try_for_each(|part| initramfs.write_all(part))
             .context("there is too little memory")?;
         let mut command = tied_command(self.qemu);
-        self.arguments(&mut command, &shown(&console), &shown(&initramfs))?;
+        let mut inherited = Inherited::default();
+        self.arguments(&mut command, &console, &initramfs, &mut inherited)?;
+        inherited.hand_to(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
-        let inherited: Vec<&File> =
-            [&console, &initramfs].into_iter().chain(self.disks.iter().copied()).collect();
-        let inherited = inherited.iter().map(|file| file.as_fd()).chain(self.monitor.map(AsFd::as_fd));
-        let inherited: Vec<BorrowedFd<'_>> = inherited.collect();
-        inherited.iter().try_for_each(|file| fcntl_setfd(file, FdFlags::empty()))?;
-        let child = command.spawn();
-        inherited.iter().try_for_each(|file| fcntl_setfd(file, FdFlags::CLOEXEC))?;
-        let child = child.with_context(|| format!("could not start {}", self.qemu.display()))?;
+        let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
         Ok(Running { child, console, complaints })
     }
 
-    fn arguments(&self, command: &mut Command, console: &str, initramfs: &str) -> anyhow::Result<()> {
+    fn arguments(
+        &self,
+        command: &mut Command,
+        console: &File,
+        initramfs: &File,
+        inherited: &mut Inherited,
+    ) -> anyhow::Result<()> {
         command.args(["-M", "microvm,rtc=on", "-nodefaults", "-no-user-config", "-no-reboot"]);
         command.args(["-display", "none", "-monitor", "none", "-smp", "1"]);
         command.args(["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]);
@@ -96,24 +87,27 @@ impl Machine<'_> {
             // Byte-wise string instructions, which a CPU with these flags prefers, take three times as long emulated.
             Cpu::Emulated => command.args(["-accel", "tcg,thread=multi", "-cpu", "max,erms=off,fsrm=off"]),
         };
-        command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(initramfs);
+        command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(inherited.path(initramfs)?);
         command.arg("-append").arg(self.kernel_arguments()?);
-        command.arg("-serial").arg(format!("file:{console}"));
+        command.arg("-serial").arg(format!("file:{}", inherited.path(console)?));
         command.args(["-device", "virtio-serial-device,id=ports", "-chardev", "stdio,id=events,signal=off"]);
         command.arg("-device").arg(format!("virtserialport,bus=ports.0,chardev=events,name={PORT}"));
         if let Some(monitor) = self.monitor {
-            let descriptor = monitor.as_fd().as_raw_fd();
+            let descriptor = inherited.descriptor(monitor)?;
             command.arg("-chardev").arg(format!("socket,id=monitor,fd={descriptor}"));
             command.args(["-mon", "chardev=monitor,mode=control"]);
         }
-        for (place, disk) in self.disks.iter().enumerate() {
-            let id = drive(place);
+        if let Some(disk) = self.disk {
             let cache = if is_direct(disk) { "none" } else { "writeback" };
             let settings = format!(
-                "id={id},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
-                shown(disk)
+                "id={DRIVE},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
+                inherited.path(disk)?
             );
-            command.arg("-drive").arg(settings).arg("-device").arg(format!("virtio-blk-device,drive={id}"));
+            command
+                .arg("-drive")
+                .arg(settings)
+                .arg("-device")
+                .arg(format!("virtio-blk-device,drive={DRIVE}"));
         }
         Ok(())
     }
@@ -149,11 +143,55 @@ fn is_direct(image: &File) -> bool {
     fcntl_getfl(image).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
-/// The path by which a child that inherits it opens a file without a name.
-pub fn shown(file: &File) -> String {
-    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
-}
-
 pub fn in_memory(what: &str) -> io::Result<File> {
     Ok(File::from(memfd_create(format!("fsderby-{what}"), MemfdFlags::CLOEXEC)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::thread;
+
+    /// What a machine with this disk has open, in the words of `ls`.
+    fn open_in(qemu: &Path, disk: &File) -> String {
+        let (_, monitor) = UnixStream::pair().unwrap();
+        let machine = Machine {
+            qemu,
+            kernel: "/boot/vmlinuz".into(),
+            initramfs: Vec::new(),
+            memory: Bytes(MIB),
+            cpu: Cpu::Kvm,
+            disk: Some(disk),
+            monitor: Some(&monitor),
+            mishap: None,
+        };
+        let mut running = machine.start().unwrap();
+        let mut said = String::new();
+        running.child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        running.child.wait().unwrap();
+        said
+    }
+
+    #[test]
+    fn a_machine_gets_its_own_descriptors_and_none_of_one_that_starts_at_the_same_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let qemu = folder.path().join("qemu");
+        // Written by a shell: a descriptor of ours could live on in the child of another test, and what is open for writing
+        // cannot be executed.
+        let write = r#"printf '#!/bin/sh\nexec ls -l /proc/self/fd\n' >"$0" && chmod +x "$0""#;
+        assert!(Command::new("sh").arg("-c").arg(write).arg(&qemu).status().unwrap().success());
+        let start_many = |row: usize| {
+            for _ in 0..20 {
+                let disk = in_memory(&format!("disk-{row}")).unwrap();
+                let open = open_in(&qemu, &disk);
+                let has = |what: &str| open.matches(what).count();
+                assert_eq!((has(&format!("fsderby-disk-{row} ")), has("fsderby-disk-")), (1, 1), "{open}");
+                assert_eq!([has("fsderby-console"), has("fsderby-initramfs")], [1, 1], "{open}");
+            }
+        };
+        thread::scope(|threads| {
+            (0..8).for_each(|row| drop(threads.spawn(move || start_many(row))));
+        });
+    }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! kernel ──┐                                   console ──▶ kept for the record
 //! tools ───┼─▶ initramfs ─▶ QEMU ─ guest: fsderby as init ─ port ──▶ events
-//! jobs ────┘                  └─ disks: unnamed images of ours, one a job
+//! job ─────┘                  └─ disk: an unnamed image of ours
 //! ```
 //! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
 
@@ -23,20 +23,22 @@ use std::time::Duration;
 use anyhow::Context;
 
 use self::guest::Guest;
-use self::machine::{Cpu, DISKS, Machine, QEMU};
+use self::machine::{Cpu, Machine, QEMU};
 use self::power::PowerCut;
 use self::witness::Witness;
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
 use crate::agent::Mishap;
-use crate::agent::protocol::{Dev, ImageState, Job, Step};
 use crate::filesystems::KernelNeed;
 use crate::guest::Closure;
 use crate::guest::initramfs::{self, Base, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
-use crate::store::record::ClockKind;
-use crate::story::Story;
-use crate::units::{Bytes, MIB};
+use crate::schema::job::{Job, Step};
+use crate::schema::setup::ClockKind;
+use crate::schema::setup::{ImageState, Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, MIB};
+use crate::storage::image;
 
 /// What brings the disk and the port for events.
 pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
@@ -89,6 +91,7 @@ pub struct Vm {
     pub silence: Duration,
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
+    direct: OnceLock<bool>,
     /// What was found of programs that guests are to run, by their names.
     tools: Mutex<HashMap<String, Result<(), Missing>>>,
     bases: Bases,
@@ -111,6 +114,7 @@ impl Default for Vm {
             silence: SILENCE,
             mishap: None,
             found: OnceLock::new(),
+            direct: OnceLock::new(),
             tools: Mutex::default(),
             bases: Bases::new(&BOOT),
         }
@@ -146,6 +150,14 @@ impl Vm {
         self.found.get_or_init(look).as_ref()
     }
 
+    /// Whether images go past this machine's page cache: a question to the folder's filesystem, asked once.
+    fn is_direct(&self) -> bool {
+        *self.direct.get_or_init(|| {
+            let image = image::make(&self.images, ImageState::Sparse, Bytes(MIB));
+            image.is_ok_and(|image| machine::make_direct(&image))
+        })
+    }
+
     /// Whose CPU guests run on, in words, the kernel's release, and whether times count; `None` before both are there.
     pub fn shown(&self) -> Option<(&'static str, &str, bool)> {
         let found = self.found()?;
@@ -171,27 +183,27 @@ impl Testbed for Vm {
         TestbedTraits {
             clock: ClockKind::Guest,
             fidelity: if kvm { Fidelity::VmKvm } else { Fidelity::VmEmulated },
+            guest: true,
             makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
-            trials_per_launch: DISKS,
         }
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
-        let several = |missing: Missing| match need.devices {
-            0 | 1 => missing,
-            n => Missing { what: format!("{n} disks in one boot: {}", missing.what), ..missing },
-        };
-        local::has_room(
-            &self.images,
-            Bytes(need.size.0 * u64::from(need.devices)),
-            SLACK,
-            "--on vm:images=FOLDER",
-        )
-        .map_err(several)
+        if need.cold && !self.is_direct() {
+            let folder = self.images.display();
+            let what = format!(
+                "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them"
+            );
+            return Err(Missing {
+                what,
+                try_this: "--on vm:images=FOLDER on another one, or without --cold".into(),
+            });
+        }
+        local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
@@ -203,15 +215,10 @@ impl Testbed for Vm {
         tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
     }
 
-    fn device(&self, moment: &Moment) -> Dev {
-        let direct = crate::agent::image(&self.images, ImageState::Sparse, Bytes(MIB))
-            .is_ok_and(|image| machine::make_direct(&image));
-        Dev::Block {
-            path: machine::disk(moment.place),
-            folder: self.images.display().to_string(),
-            state: moment.image,
-            direct,
-        }
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let disk = Some(image::Disk { path: machine::DISK.into(), direct: self.is_direct() });
+        let folder = self.images.display().to_string();
+        (image::Settings { folder, state: moment.image, disk }.named(), moment.volume())
     }
 
     fn kernel(&self) -> Option<(String, String)> {
@@ -223,39 +230,41 @@ impl Testbed for Vm {
         &[QEMU]
     }
 
+    fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
+        self.agent = agent.to_owned();
+        Ok(())
+    }
+
     fn folder(&self) -> &Path {
         &self.images
     }
 
-    fn launch(&self, jobs: &[Job]) -> anyhow::Result<Box<dyn Launched>> {
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         let parts = Parts {
             found: found.clone(),
-            base: self.bases.base(&found.kernel, &self.agent, jobs)?,
-            images: jobs.iter().map(image).collect::<anyhow::Result<_>>()?,
+            base: self.bases.base(&found.kernel, &self.agent, job)?,
+            image: make_image(job)?,
             mishap: self.mishap,
             silence: self.silence,
         };
-        let [job] = jobs else { return Ok(Box::new(parts.start(jobs)?)) };
         let (before, after) = job.lives();
-        let guest = parts.start(&[before])?;
+        let guest = parts.start(&before)?;
         Ok(match after {
             None => Box::new(guest),
-            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&[after])))),
+            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&after)))),
         })
     }
 }
 
 /// A job's disk: a fresh image, of which the host's page cache holds nothing.
-fn image(job: &Job) -> anyhow::Result<File> {
-    let Dev::Block { folder, state, direct, .. } = &job.device else {
-        anyhow::bail!("the job is none for a vm")
-    };
-    let image = crate::agent::image(Path::new(folder), *state, job.size)
+fn make_image(job: &Job) -> anyhow::Result<File> {
+    let image::Settings { folder, state, disk } = job.storage.settings().map_err(anyhow::Error::msg)?;
+    let image = image::make(Path::new(&folder), state, job.volume.size)
         .with_context(|| format!("could not make an image in {folder}"))?;
     // What was written into it above must not be read out of memory below.
     let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
-    if *direct {
+    if disk.is_some_and(|disk| disk.direct) {
         machine::make_direct(&image);
     }
     Ok(image)
@@ -265,23 +274,23 @@ fn image(job: &Job) -> anyhow::Result<File> {
 struct Parts {
     found: Found,
     base: Arc<Base>,
-    /// The disks, one a job, which have no other name.
-    images: Vec<File>,
+    /// The disk, which has no other name.
+    image: File,
     mishap: Option<Mishap>,
     silence: Duration,
 }
 
 impl Parts {
-    fn start(&self, jobs: &[Job]) -> anyhow::Result<Guest> {
-        let job_archive = initramfs::jobs(jobs, &[])?;
+    fn start(&self, job: &Job) -> anyhow::Result<Guest> {
+        let job_archive = initramfs::job(&job.for_guest(), &[])?;
         let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
-            memory: self.memory(jobs),
+            memory: memory(job.memory),
             cpu: self.found.cpu,
-            disks: self.images.iter().collect(),
+            disk: Some(&self.image),
             monitor: Some(&qemus),
             mishap: self.mishap,
         };
@@ -290,24 +299,11 @@ impl Parts {
         let provenance = provenance.map(|(name, hash)| (name.to_owned(), hash)).collect();
         let guest = Guest::new(machine.start()?, self.silence)?.made_of(provenance);
         // After a power cut it is no whole trial that could be watched.
-        let is_whole =
-            jobs.iter().all(|job| job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut));
+        let is_whole = job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut);
         Ok(match is_whole {
-            true => {
-                let images = self.images.iter().map(File::try_clone).collect::<Result<_, _>>()?;
-                guest.watched_by(Witness::new(images, ours)?)
-            }
+            true => guest.watched_by(Witness::new(self.image.try_clone()?, ours)?),
             false => guest,
         })
-    }
-}
-
-impl Parts {
-    /// Of the machine. The tools of several filesystems lie in its memory all the time, and take nothing from any trial.
-    fn memory(&self, jobs: &[Job]) -> Bytes {
-        let alone = memory(jobs.first().and_then(|job| job.memory));
-        let tools = if jobs.len() > 1 { self.base.length() } else { 0 };
-        Bytes(alone.0 + tools)
     }
 }
 

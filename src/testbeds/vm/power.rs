@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::guest::Guest;
-use crate::agent::protocol::Event;
-use crate::testbeds::{Ended, Launched, Next};
+use crate::schema::event::Event;
+use crate::testbeds::{Ended, Fault, Launched, Next};
 
 /// Starts the machine that goes on.
 pub type Restart = Box<dyn FnOnce() -> anyhow::Result<Guest>>;
@@ -21,7 +21,7 @@ pub struct PowerCut {
     /// What the machine before the cut had on its console.
     before: Vec<String>,
     /// Why there is no machine after the cut.
-    fault: Option<String>,
+    fault: Option<Fault>,
 }
 
 impl PowerCut {
@@ -34,7 +34,7 @@ impl PowerCut {
         self.before = self.guest.kill();
         match restart().context("could not start the machine again") {
             Ok(guest) => *self.guest = guest,
-            Err(e) => self.fault = Some(format!("{e:#}")),
+            Err(e) => self.fault = Some(Fault::Launch(format!("{e:#}"))),
         }
     }
 }
@@ -65,6 +65,6 @@ impl Launched for PowerCut {
         let PowerCut { guest, before, fault, .. } = *self;
         let ended = guest.end();
         let console = before.into_iter().chain(ended.console).collect();
-        Ended { fault: fault.unwrap_or(ended.fault), console, requests: ended.requests }
+        Ended { fault: fault.or(ended.fault), console, requests: ended.requests }
     }
 }

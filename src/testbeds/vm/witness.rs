@@ -1,4 +1,4 @@
-//! What the host sees of a guest's disks: QEMU's own counters, and what of the image lies in the host's page cache.
+//! What the host sees of a guest's disk: QEMU's own counters, and what of the image lies in the host's page cache.
 //!
 //! QEMU is asked over its monitor (QMP, a line of JSON each way), of which the guest notices nothing.
 
@@ -12,8 +12,9 @@ use anyhow::{Context, ensure};
 use fsderby_sys::page_cache::cached_bytes;
 use serde_json::Value;
 
-use super::machine::drive;
-use crate::agent::protocol::Event;
+use super::machine::DRIVE;
+use crate::schema::event::Event;
+use crate::schema::job::StepName;
 
 /// QEMU answers within a millisecond, and never keeps a trial waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -27,41 +28,34 @@ const COUNTERS: [(&str, &str); 5] = [
 ];
 
 pub struct Witness {
-    /// One a trial, in their order.
-    images: Vec<File>,
-    /// The running trial's place, once one has begun.
-    running: Option<usize>,
+    image: File,
     monitor: BufReader<UnixStream>,
     is_greeted: bool,
 }
 
 impl Witness {
-    pub fn new(images: Vec<File>, monitor: UnixStream) -> anyhow::Result<Self> {
+    pub fn new(image: File, monitor: UnixStream) -> anyhow::Result<Self> {
         monitor.set_read_timeout(Some(PATIENCE)).context("could not set a time-out")?;
-        Ok(Witness { images, running: None, monitor: BufReader::new(monitor), is_greeted: false })
+        Ok(Witness { image, monitor: BufReader::new(monitor), is_greeted: false })
     }
 
     /// What this event of the guest's makes worth a look: the cache when the work is about to begin, the counters at the end.
     pub fn hears(&mut self, event: &Event) -> Option<Event> {
         match event {
-            Event::Trial { .. } => {
-                self.running = Some(self.running.map_or(0, |before| before + 1));
-                None
+            Event::Stepped(stepped) if stepped.step == StepName::Settle => {
+                Some(seen("host_cache", self.cached()))
             }
-            Event::Stepped(stepped) if stepped.step == "settle" => Some(seen("host_cache", self.cached())),
             Event::Done { .. } => Some(seen("host_block_io", self.counters())),
             _ => None,
         }
     }
 
     fn cached(&self) -> anyhow::Result<BTreeMap<String, u64>> {
-        let image = self.running.and_then(|at| self.images.get(at)).context("no trial has begun")?;
-        Ok([("cached_bytes".to_owned(), cached_bytes(image).context("mincore failed")?)].into())
+        Ok([("cached_bytes".to_owned(), cached_bytes(&self.image).context("mincore failed")?)].into())
     }
 
-    /// Of the running trial's disk, over the machine's whole life: no other trial has touched it.
+    /// Over the machine's whole life.
     fn counters(&mut self) -> anyhow::Result<BTreeMap<String, u64>> {
-        let named = drive(self.running.context("no trial has begun")?);
         if !self.is_greeted {
             self.answer().context("QEMU's monitor said nothing")?;
             self.ask("qmp_capabilities")?;
@@ -69,9 +63,9 @@ impl Witness {
         }
         let stats = self.ask("query-blockstats")?;
         let disks = stats["return"].as_array().context("QEMU has no counters")?;
-        let disk = disks.iter().find(|disk| disk["device"] == named.as_str());
+        let disk = disks.iter().find(|disk| disk["device"] == DRIVE);
         let disk = disk.and_then(|disk| disk["stats"].as_object());
-        let disk = disk.with_context(|| format!("QEMU has no counters of {named}"))?;
+        let disk = disk.with_context(|| format!("QEMU has no counters of {DRIVE}"))?;
         let counter = |(ours, qemus): &(&str, &str)| {
             let value = disk.get(*qemus).and_then(Value::as_u64);
             Ok(((*ours).to_owned(), value.with_context(|| format!("QEMU has no counter {qemus}"))?))
@@ -119,20 +113,14 @@ mod tests {
             br#"{"QMP":{}}
 {"return":{}}
 {"event":"STOP"}
-{"return":[{"device":"disk0","stats":{"rd_operations":1,"rd_bytes":2,"wr_operations":3,"wr_bytes":4,"flush_operations":5}}]}
-{"return":[{"device":"disk0","stats":{}},{"device":"disk1","stats":{"rd_operations":1,"rd_bytes":2,"wr_operations":3,"wr_bytes":7,"flush_operations":8}}]}
+{"return":[{"device":"other","stats":{}},{"device":"disk0","stats":{"rd_operations":1,"rd_bytes":2,"wr_operations":3,"wr_bytes":4,"flush_operations":5}}]}
 "#,
         )
         .unwrap();
-        let image = || tempfile::tempfile().unwrap();
-        let mut witness = Witness::new(vec![image(), image()], ours).unwrap();
-        let trial = Event::Trial { trial: "r01/a/b".into(), attempt: 1, clock_ns: 1 };
-        let done = Event::Done { trial: "r01/a/b".into(), clock_ns: 1 };
-        for counted in [(4, 5), (7, 8)] {
-            assert_eq!(witness.hears(&trial), None);
-            let Some(Event::Probe { name, raw }) = witness.hears(&done) else { panic!("no counters") };
-            assert_eq!((name.as_str(), (raw["bytes_written"], raw["flushes"])), ("host_block_io", counted));
-        }
+        let mut witness = Witness::new(tempfile::tempfile().unwrap(), ours).unwrap();
+        let done = Event::Done { clock_ns: 1 };
+        let Some(Event::Probe { name, raw }) = witness.hears(&done) else { panic!("no counters") };
+        assert_eq!((name.as_str(), raw["bytes_written"], raw["flushes"]), ("host_block_io", 4, 5));
         drop(qemu);
         let Some(Event::NotAvailable { reason, .. }) = witness.hears(&done) else { panic!("an answer") };
         assert!(reason.contains("QEMU"), "{reason}");

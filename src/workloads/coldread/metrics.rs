@@ -1,8 +1,8 @@
 //! From phases to metrics: each count by the time of its own phase.
 
 use crate::declared::{Declared, Over, Section};
-use crate::metric::Metric;
-use crate::workloads::Phase;
+use crate::schema::event::Phase;
+use crate::schema::metric::Metric;
 use crate::workloads::rate::Rate;
 
 pub const VERSION: u32 = 1;
@@ -136,7 +136,7 @@ pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::MIB;
+    use crate::schema::units::MIB;
 
     #[test]
     fn each_rate_is_a_count_by_the_time_of_its_own_phase() {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::tree::BLOCK;
-use crate::units::{Bytes, GIB, MIB, Scale};
+use crate::schema::units::{Bytes, GIB, MIB, Scale};
 use crate::{mistakes, names};
 
 /// What the tree is and how much of it is read.

@@ -7,7 +7,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::parameters::Parameters;
-use crate::units::{KIB, MIB};
+use crate::schema::units::{KIB, MIB};
 
 /// What one call writes or reads at most.
 pub const CHUNK: usize = 128 * KIB as usize;

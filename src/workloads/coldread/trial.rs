@@ -11,11 +11,12 @@ use super::metrics;
 use super::parameters::Parameters;
 use super::tree::{BLOCK, CHUNK, Tree};
 use super::visit::{Entry, Visitor, visit};
-use crate::metric::Metric;
-use crate::units::Bytes;
-use crate::workloads::{
-    Amount, Clock, Histogram, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Work,
-};
+use crate::schema::event::Phase;
+use crate::schema::job::Until;
+use crate::schema::metric::Metric;
+use crate::schema::units::Bytes;
+use crate::schema::work::{Amount, LiveFile};
+use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work};
 
 /// In the order of [`Work::parts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

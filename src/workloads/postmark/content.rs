@@ -7,7 +7,7 @@ use super::generator::{File, Generator};
 use super::names::Namer;
 use super::rules::Rules;
 use super::timed::path;
-use crate::workloads::LiveFile;
+use crate::schema::work::LiveFile;
 
 /// The CRC-32 of each slot's content; of no slot where nobody will ask.
 pub struct Checksums(Vec<u32>);

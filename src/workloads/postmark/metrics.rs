@@ -5,8 +5,8 @@
 
 use super::dry::Totals;
 use crate::declared::{Declared, Over, Section};
-use crate::metric::Metric;
-use crate::workloads::Phase;
+use crate::schema::event::Phase;
+use crate::schema::metric::Metric;
 use crate::workloads::rate::Rate;
 
 pub const VERSION: u32 = 1;
@@ -162,7 +162,7 @@ pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::MIB;
+    use crate::schema::units::MIB;
 
     fn half_a_second(name: &str, totals: Totals, transactions: u64) -> Phase {
         phase(name, 500_000_000, &totals, 0, transactions)

@@ -37,8 +37,8 @@ use toml::Table;
 
 use super::{ParamSet, Work, Workload};
 use crate::declared::Declared;
-use crate::story::Story;
-use crate::units::Scale;
+use crate::schema::story::Story;
+use crate::schema::units::Scale;
 
 mod content;
 pub mod drive;

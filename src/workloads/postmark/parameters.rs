@@ -4,7 +4,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::rules::{Location, Rules};
-use crate::units::{Bytes, Scale};
+use crate::schema::units::{Bytes, Scale};
 use crate::{mistakes, names};
 
 /// A trial's work: PostMark's rules, and what PostMark has not.

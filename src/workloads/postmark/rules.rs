@@ -1,7 +1,7 @@
 //! What a PostMark run is: its parameters, in the original's words and with its defaults.
 
 use super::generator::SLOT_BYTES;
-use crate::units::Bytes;
+use crate::schema::units::Bytes;
 
 /// The parameters of one run. All whole numbers are positive 32-bit integers in the original too.
 #[derive(Clone, Debug, PartialEq, Eq)]

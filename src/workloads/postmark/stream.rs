@@ -22,10 +22,10 @@ pub trait Handle {
     fn read(&mut self, asked: usize) -> Result<Option<usize>, Self::Error>;
 }
 
-/// The C library's rule for a stream's buffer.
-pub fn stdio_buffer(st_blksize: i64) -> usize {
-    match st_blksize {
-        1..=8191 => st_blksize as usize,
+/// The C library's rule for a stream's buffer. How wide `st_blksize` is depends on the CPU.
+pub fn stdio_buffer(st_blksize: impl Into<i64>) -> usize {
+    match st_blksize.into() {
+        block @ 1..=8191 => block as usize,
         _ => 8192,
     }
 }

@@ -15,11 +15,12 @@ use super::metrics;
 use super::names::Namer;
 use super::parameters::Parameters;
 use super::timed::{Timed, Tools};
-use crate::metric::Metric;
-use crate::units::Bytes;
-use crate::workloads::{
-    Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Progress, Ready, Until, Work,
-};
+use crate::schema::event::Phase;
+use crate::schema::job::Until;
+use crate::schema::metric::Metric;
+use crate::schema::units::Bytes;
+use crate::schema::work::{Amount, LiveFile};
+use crate::workloads::{Clock, Durable, Log, Needs, OpError, Progress, Ready, Work};
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {

@@ -18,9 +18,7 @@ use self::chart::Bars;
 use self::disk::DiskUse;
 use self::part::Part;
 use super::{Format, Goes};
-use crate::agent::protocol::Purpose;
 use crate::analysis::dataset::dimensions;
-use crate::metric::Metric;
 use crate::report::Report;
 use crate::report::build::{model, validity};
 use crate::report::view::Summary;
@@ -32,8 +30,10 @@ use crate::report::view::row::Row;
 use crate::report::view::standings::{self, PairShown, Standings};
 use crate::report::view::validity::ValidityChecks;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::job::Purpose;
+use crate::schema::machine::{Disk, Machine, Tool};
+use crate::schema::metric::Metric;
 use crate::store::Run;
-use crate::store::machine::{Disk, Machine, Tool};
 use crate::store::record::{Outcome, Record};
 
 /// What decides more pairs stands in the table alone.
@@ -307,7 +307,7 @@ fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
 
 fn trial(record: &Record, values: Vec<String>) -> TrialLine {
     let round = match record.purpose {
-        Purpose::Integrity => "proof".to_owned(),
+        Purpose::Integrity => "integrity check".to_owned(),
         Purpose::Measure => record.round.to_string(),
     };
     TrialLine {
@@ -320,7 +320,7 @@ fn trial(record: &Record, values: Vec<String>) -> TrialLine {
         load: format!("{:.2}", record.circumstances.load),
         seed: record.workload_seed,
         values,
-        reason: record.reason.clone().unwrap_or_default(),
+        reason: record.why(),
     }
 }
 
@@ -331,6 +331,7 @@ mod tests {
     use super::*;
     use crate::analysis::dataset::counted;
     use crate::report::examples::{self, model, published};
+    use crate::store::reason::Reason;
 
     fn page_of(example: &examples::Example) -> String {
         page(&example.report()).expect("the page renders")
@@ -423,7 +424,7 @@ mod tests {
         example.run.plan.candidates[0].label = hostile.into();
         for record in example.run.records.iter_mut().filter(|r| r.filesystem == "alderfs") {
             record.filesystem = hostile.into();
-            record.reason = Some(hostile.into());
+            record.reason = Some(Reason::Skipped { text: hostile.into() });
         }
         let page = page_of(&example);
         assert!(!page.contains("<script"));

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use super::super::chart::{self, Tick};
 use super::requests::{self, COLUMNS, DEPTHS, DISTANCES, Grid, ROWS, Seen, Window};
 use crate::report::view::number::{Scale, grouped, percent};
+use crate::schema::units::Bytes;
 use crate::store::Run;
 use crate::store::record::Record;
-use crate::units::Bytes;
 
 /// Shades of one colour, each for about as many times more requests than the one before.
 const SHADES: usize = 4;
@@ -67,10 +67,11 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
         [begin, served.iter().map(|s| s.arrived_ns + 1).max().unwrap_or(begin)]
     };
     let [begin_ns, end_ns] = record.work_window_ns.unwrap_or_else(whole);
-    let window = Window { begin_ns, end_ns, first_sector: offset.0 / 512, sectors: record.size.0 / 512 };
+    let window =
+        Window { begin_ns, end_ns, first_sector: offset.0 / 512, sectors: record.volume.size.0 / 512 };
     let seen = requests::look(&served, window);
     let seconds = (end_ns.saturating_sub(begin_ns).max(1)) as f64 / 1e9;
-    let size = record.size.0 as f64;
+    let size = record.volume.size.0 as f64;
     let (time, place) = (Scale::of("s", [seconds]), Scale::of("bytes", [size]));
     Ok(Picture {
         counts: counts(&seen),

@@ -2,7 +2,7 @@
 
 use fsderby_diskmodel::Op;
 
-use crate::storage::disk::request::Served;
+use crate::schema::request::Served;
 
 /// Cells over the time and over the disk. At most so many runs are drawn, of some ten bytes each: under 100 KB a trial.
 pub const COLUMNS: usize = 160;

@@ -1,5 +1,6 @@
 //! Where the time of the work and its sync went, by the disk's own counters.
 
+use crate::schema::job::StepName;
 use crate::store::record::Record;
 
 /// One trial's time in nanoseconds. The mechanism's four parts and its idleness fill the wall time; the controller and the CPU
@@ -28,14 +29,14 @@ pub struct Spent {
 /// no disk was modelled, or the work did not end.
 pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     let counter = |name: &str| Some(record.probe("disk", name)? as f64);
-    let step = |name: &str| record.step_ns(name).unwrap_or(0) as f64;
-    let wall_ns = record.step_ns("work")? as f64 + step("sync");
+    let step = |step: StepName| record.step_ns(step).unwrap_or(0) as f64;
+    let wall_ns = record.step_ns(StepName::Work)? as f64 + step(StepName::Sync);
     // Records of before it was counted have none.
     let copy_ns = counter("copy_ns").unwrap_or(0.0);
     let parts = [counter("seek_ns")?, counter("rotation_ns")?, counter("transfer_ns")? - copy_ns, copy_ns];
     let busy: f64 = parts.iter().sum();
     // The counters also run while the probes are opened and closed.
-    let watched = wall_ns + step("probes-on") + step("probes-off");
+    let watched = wall_ns + step(StepName::ProbesOn) + step(StepName::ProbesOff);
     let guessed = ((busy + counter("idle_ns")?) / watched.max(1.0)).round().max(1.0);
     let at_once = members.map_or(guessed, |n| n as f64);
     // What was still going on before the work began may make a little more than there is.
@@ -61,13 +62,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::agent::protocol::Stepped;
     use crate::report::examples;
+    use crate::schema::event::Stepped;
 
     fn record(counters: &[(&str, u64)]) -> Record {
         let mut record = examples::rounds(1).run.records.pop().expect("an example has records");
-        let step = |step: &str, ns: u64| Stepped { step: step.into(), ns, ..Stepped::default() };
-        record.steps = vec![step("probes-on", 50), step("work", 900), step("sync", 100)];
+        let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
+        record.steps =
+            vec![step(StepName::ProbesOn, 50), step(StepName::Work, 900), step(StepName::Sync, 100)];
         let raw: BTreeMap<String, u64> =
             counters.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect();
         record.probes = BTreeMap::from([("disk".to_owned(), raw)]);

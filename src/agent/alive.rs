@@ -1,0 +1,84 @@
+//! Says at intervals that the agent lives, and gives a step up that takes longer than it may.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use fsderby_sys::process::exit_now;
+
+use super::channel::Teller;
+use super::monotonic_ns;
+use crate::schema::event::Event;
+use crate::schema::job::StepName;
+
+/// What the agent ends with when it gives a step up.
+const GIVEN_UP: i32 = 124;
+/// Beside the work, which tells how far it is, a sign of life is enough once in so many intervals.
+const SELDOM: u32 = 5;
+
+/// Watches the steps of one trial; dropping it ends its thread.
+pub struct Watchdog {
+    step: Arc<Mutex<Option<Begun>>>,
+    thread: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+}
+
+#[derive(Clone, Copy)]
+struct Begun {
+    step: StepName,
+    at: Instant,
+    limit: Duration,
+}
+
+impl Watchdog {
+    /// `every` is absent in virtual time, where nothing else may run beside the trial.
+    pub fn start(tell: &Teller, every: Option<Duration>) -> std::io::Result<Self> {
+        let step = Arc::default();
+        let Some(every) = every.map(|every| every * SELDOM) else {
+            return Ok(Watchdog { step, thread: None });
+        };
+        let (watched, tell) = (step.clone(), tell.clone());
+        let (over, is_over) = mpsc::channel();
+        let watching = move || {
+            while is_over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                look(*lock(&watched), &tell, every);
+            }
+        };
+        let thread = thread::Builder::new().name("alive".into()).spawn(watching)?;
+        Ok(Watchdog { step, thread: Some((over, thread)) })
+    }
+
+    pub fn begins(&self, step: StepName, limit: Duration) {
+        *lock(&self.step) = Some(Begun { step, at: Instant::now(), limit });
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        if let Some((over, thread)) = self.thread.take() {
+            drop(over);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(step: &Mutex<Option<Begun>>) -> std::sync::MutexGuard<'_, Option<Begun>> {
+    step.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn look(begun: Option<Begun>, tell: &Teller, every: Duration) {
+    match begun {
+        // A command or the work is ended by whoever waits for it; what is left is a call that does not return.
+        Some(Begun { step, at, limit }) if at.elapsed() > limit + every => give_up(tell, step, limit),
+        // The work tells how far it is by itself.
+        Some(Begun { step: StepName::Work, .. }) => {}
+        _ => drop(tell.send(&Event::Alive { done: 0, total: 0, clock_ns: monotonic_ns() })),
+    }
+}
+
+fn give_up(tell: &Teller, step: StepName, limit: Duration) -> ! {
+    let text = format!("took longer than {} s", limit.as_secs());
+    let (operation, path) = ("wait for".to_owned(), "the kernel".to_owned());
+    let _ = tell.send(&Event::Failed { step, operation, path, errno: 0, text });
+    exit_now(GIVEN_UP)
+}

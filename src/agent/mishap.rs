@@ -1,0 +1,38 @@
+//! What tests let go wrong in a guest, when its work is announced.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use crate::storage::disk;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mishap {
+    /// The kernel panics.
+    Panic,
+    /// Nothing happens any more.
+    Hang,
+    /// Nothing happens any more, and the CPU is busy with it.
+    Spin,
+    /// The modelled disk's server is gone.
+    DiskLost,
+}
+
+impl Mishap {
+    pub fn strike(self) -> io::Result<()> {
+        match self {
+            Mishap::Panic => fs::write("/proc/sysrq-trigger", "c")?,
+            Mishap::DiskLost => {
+                disk::lose();
+                return Ok(());
+            }
+            Mishap::Spin => loop {
+                std::hint::spin_loop();
+            },
+            Mishap::Hang => {}
+        }
+        loop {
+            std::thread::sleep(Duration::from_secs(30));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Why something on this machine did not work: which operation, on what.
+
+use std::io;
+use std::path::Path;
+
+#[derive(Debug, thiserror::Error)]
+#[error("{operation} of {path} failed: {text}")]
+pub struct StepError {
+    pub operation: String,
+    pub path: String,
+    /// 0 where it was not a system call that failed.
+    pub errno: i32,
+    pub text: String,
+}
+
+impl StepError {
+    pub fn new(operation: &str, path: impl AsRef<Path>, text: impl Into<String>) -> Self {
+        let path = path.as_ref().display().to_string();
+        StepError { operation: operation.to_owned(), path, errno: 0, text: text.into() }
+    }
+
+    pub fn io(operation: &str, path: impl AsRef<Path>, error: impl Into<io::Error>) -> Self {
+        let error = error.into();
+        let errno = error.raw_os_error().unwrap_or(0);
+        StepError { errno, ..StepError::new(operation, path, error.to_string()) }
+    }
+}

@@ -1,0 +1,178 @@
+//! `image`: a fresh file without a name, behind a loop device here or as a guest's disk.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use fsderby_sys::loop_device::{LoopDevice, forget_cached};
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use serde::{Deserialize, Serialize};
+
+use super::{Attached, Device, Storage};
+use crate::host::StepError;
+use crate::schema::event::Seen;
+use crate::schema::job::Job;
+use crate::schema::setup::{ImageState, Named};
+use crate::schema::units::{Bytes, MIB};
+
+/// How long a guest's disk may take to appear.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Image;
+
+/// The settings of the storage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Where the file lies on the host.
+    pub folder: String,
+    pub state: ImageState,
+    /// In a guest: what its machine made of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Disk>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disk {
+    pub path: String,
+    /// Whether reads and writes go past the host's page cache.
+    pub direct: bool,
+}
+
+impl Settings {
+    pub fn named(&self) -> Named {
+        Named::new(Image.name(), self)
+    }
+}
+
+impl Storage for Image {
+    fn name(&self) -> &'static str {
+        "image"
+    }
+
+    fn attach(&self, job: &Job) -> Result<Attached, StepError> {
+        let settings = settings(job)?;
+        let Settings { folder, state, disk } = &settings;
+        if let Some(disk) = disk {
+            let (path, folder) = (PathBuf::from(&disk.path), PathBuf::from("/dev"));
+            return Ok(Attached::Device(Box::new(GuestDisk { path, direct: disk.direct, folder })));
+        }
+        if !rustix::process::geteuid().is_root() {
+            return Err(StepError::new("attach", folder, "loop devices need root"));
+        }
+        let folder = PathBuf::from(folder);
+        let image =
+            make(&folder, *state, job.volume.size).map_err(|e| StepError::io("make an image", &folder, e))?;
+        let device =
+            LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
+        Ok(Attached::Device(Box::new(Looped { device, folder })))
+    }
+
+    fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
+        let disk = settings(job)?.disk.context("the image is none of a guest's")?;
+        let begin = Instant::now();
+        while !Path::new(&disk.path).exists() {
+            anyhow::ensure!(begin.elapsed() < PATIENCE, "there is no {}", disk.path);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(None)
+    }
+}
+
+fn settings(job: &Job) -> Result<Settings, StepError> {
+    job.storage.settings().map_err(|e: String| StepError::new("attach", "the storage", e))
+}
+
+struct Looped {
+    device: LoopDevice,
+    folder: PathBuf,
+}
+
+impl Device for Looped {
+    fn path(&self) -> &Path {
+        self.device.path()
+    }
+
+    fn is_direct(&self) -> bool {
+        self.device.is_direct()
+    }
+
+    fn forget_cached(&self) -> io::Result<()> {
+        forget_cached(&self.device)
+    }
+
+    fn lies_in(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// A disk that the guest's machine brings.
+pub struct GuestDisk {
+    pub path: PathBuf,
+    pub direct: bool,
+    /// Where devices are.
+    pub folder: PathBuf,
+}
+
+impl Device for GuestDisk {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    fn forget_cached(&self) -> io::Result<()> {
+        forget_cached(File::open(&self.path)?)
+    }
+
+    fn lies_in(&self) -> &Path {
+        &self.folder
+    }
+}
+
+/// A file without a name, in the asked state.
+pub fn make(folder: &Path, state: ImageState, size: Bytes) -> io::Result<File> {
+    let mut image = unnamed(folder)?;
+    image.set_len(size.0)?;
+    match state {
+        ImageState::Sparse => {}
+        ImageState::Allocated => fallocate(&image, FallocateFlags::empty(), 0, size.0)?,
+        ImageState::Written => {
+            let zeros = vec![0; MIB as usize];
+            let mut left = size.0;
+            while left > 0 {
+                let next = left.min(MIB);
+                image.write_all(&zeros[..next as usize])?;
+                left -= next;
+            }
+        }
+    }
+    image.sync_all()?;
+    Ok(image)
+}
+
+fn unnamed(folder: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    let flag = OFlags::TMPFILE.bits().cast_signed();
+    match options.custom_flags(flag).open(folder) {
+        Err(e) if matches!(e.raw_os_error(), Some(libc_codes::EOPNOTSUPP | libc_codes::EISDIR)) => {
+            let named = folder.join(format!(".fsderby-image-{}", std::process::id()));
+            let image = options.custom_flags(0).create_new(true).open(&named)?;
+            fs::remove_file(&named)?;
+            Ok(image)
+        }
+        other => other,
+    }
+}
+
+/// What open says where a filesystem knows no unnamed files.
+mod libc_codes {
+    pub const EISDIR: i32 = rustix::io::Errno::ISDIR.raw_os_error();
+    pub const EOPNOTSUPP: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
+}

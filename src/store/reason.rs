@@ -1,0 +1,90 @@
+//! Why a trial was not done. What decides something is a type; the sentence is for people.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{Outcome, ValidityCheck};
+use crate::schema::job::StepName;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Reason {
+    /// By Ctrl-C or another signal.
+    Interrupted,
+    /// A line of the agent's was damaged, missing or out of order.
+    DamagedEvent { what: String },
+    /// There was no agent: no room, no memory, no program.
+    Launch { why: String },
+    /// The agent or its machine said or did nothing for too long.
+    Hung(Loss),
+    /// The agent or its machine ended, and nobody knows by what.
+    LostAgent(Loss),
+    /// A condition of the trial did not hold.
+    Validity(ValidityCheck),
+    /// The kernel that serves the filesystem could not go on.
+    Panic(Loss),
+    /// A step could not be carried out.
+    Failed { step: StepName, operation: String, path: String, errno: i32, text: String },
+    /// Data is not what was written.
+    Integrity(ValidityCheck),
+    /// What is absent on this machine, or cannot be; with what to try.
+    Skipped { text: String },
+}
+
+/// How a trial lost its agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loss {
+    /// The step that had begun and not ended.
+    pub during: Option<StepName>,
+    pub how: String,
+    /// The last lines of its console.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub console: Vec<String>,
+}
+
+impl Reason {
+    /// What says something about the filesystem is a failure; what says something about the machine, the agent or the
+    /// conditions leaves the trial void.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Reason::Interrupted
+            | Reason::DamagedEvent { .. }
+            | Reason::Launch { .. }
+            | Reason::Hung(_)
+            | Reason::LostAgent(_)
+            | Reason::Validity(_) => Outcome::Void,
+            Reason::Panic(_) | Reason::Failed { .. } | Reason::Integrity(_) => Outcome::Failed,
+            Reason::Skipped { .. } => Outcome::Skipped,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Interrupted => write!(f, "interrupted"),
+            Reason::DamagedEvent { what } => write!(f, "an event was lost: {what}"),
+            Reason::Launch { why } => write!(f, "it could not be launched: {why}"),
+            Reason::Hung(loss) | Reason::LostAgent(loss) | Reason::Panic(loss) => write!(f, "{loss}"),
+            Reason::Validity(check) | Reason::Integrity(check) => {
+                write!(f, "validity check {}: asked {}; seen {}", check.name, check.asked, check.seen)
+            }
+            Reason::Failed { step, operation, path, text, .. } => {
+                write!(f, "{step}: {operation} of {path} failed: {text}")
+            }
+            Reason::Skipped { text } => write!(f, "{text}"),
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let during = self.during.as_ref().map_or(String::new(), |step| format!(" during {step}"));
+        write!(f, "the agent ended{during}: {}", self.how)?;
+        match self.console.as_slice() {
+            [] => Ok(()),
+            lines => write!(f, ": {}", lines.join(" | ")),
+        }
+    }
+}
