@@ -98,7 +98,7 @@ impl Page {
     fn glance(&mut self, work: &WorkloadSummary) {
         let headlines = work.headlines();
         let Some((first, more)) = headlines.split_first() else {
-            return self.paragraph(Style::new(), "No trial counts.");
+            return self.paragraph(Style::new(), "No trial is counted.");
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let wide = self.headline_table(work, first, &key);
@@ -473,15 +473,15 @@ mod tests {
     }
 
     #[test]
-    fn two_rounds_are_a_look() {
+    fn two_rounds_are_preliminary() {
         let example = examples::rounds(2);
         let text = plain(&example.report(), 80, Detail::Glance);
-        assert!(text.contains("a look, not a verdict"));
+        assert!(text.contains("preliminary result"));
         insta::assert_snapshot!(text.lines().take(20).collect::<Vec<_>>().join("\n"));
     }
 
     #[test]
-    fn a_dozen_draws_of_a_modelled_disk_give_findings() {
+    fn a_dozen_samples_of_a_modelled_disk_give_findings() {
         let example = model::samples(12);
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(!text.contains("significant"));
