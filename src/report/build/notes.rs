@@ -35,9 +35,9 @@ fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], devi
         |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
     if amount.bytes_peak > 0 && amount.bytes_peak <= memory.0 {
         let peak = Bytes(amount.bytes_peak);
-        let fits = format!("at most {peak} of files live at one time and fit into {memory} of memory");
+        let fits = format!("its files, at most {peak} at a time, fit into {memory} of memory");
         let all_written = counted.iter().all(|r| !little(r));
-        let but = if all_written { "; what was written reached the device all the same" } else { "" };
+        let but = if all_written { ", although what was written reached the device" } else { "" };
         return fits + but;
     }
     if counted.iter().all(little) {
@@ -57,8 +57,8 @@ fn device_label(cell: &Cell) -> Option<Label> {
     let little = cell.values.iter().filter(|v| v.value < 0.5).count();
     let median = cell.median.filter(|_| little > 0)? * 100.0;
     let text = match cell.n {
-        n if n == little => format!("{median:.0} %"),
-        n => format!("{median:.0} %, under half in {little} of {n} trials"),
+        n if n == little => format!("{median:.0}%"),
+        n => format!("{median:.0}%, under half in {little} of {n} trials"),
     };
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
 }
