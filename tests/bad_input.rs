@@ -517,7 +517,7 @@ fn a_filesystem_that_fills_up_fails_its_trial_and_no_other() {
     let words: Vec<&str> = said.out.split_whitespace().collect();
     assert!(words.join(" ").contains("No space left"), "the report says so: {}", said.out);
     let rest = run.records.iter().filter(|r| r.filesystem == "ext4" && r.outcome.name() == "done").count();
-    assert_eq!(rest, 2, "the other one is proved and measured");
+    assert_eq!(rest, 2, "the other one is checked and measured");
 }
 
 #[test]
