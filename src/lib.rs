@@ -5,7 +5,6 @@
 pub mod agent;
 pub mod analysis;
 pub mod cli;
-pub mod declared;
 pub mod dropins;
 pub mod exit;
 pub mod filesystems;
@@ -13,9 +12,9 @@ pub mod guest;
 pub mod host;
 pub mod mistakes;
 pub mod names;
+pub mod older;
 pub mod papers;
 pub mod probes;
-pub mod random;
 pub mod report;
 pub mod runner;
 pub mod storage;

@@ -13,9 +13,9 @@ use serde::Serialize;
 use super::dataset::{Cell, Series, Work};
 
 use crate::schema::metric::Better;
+use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
-use crate::store::record::Record;
 
 /// Fewer samples are a look at the model: each of the three cache policies and each of the three speeds of the CPU four times.
 pub const SAMPLES_NEEDED: usize = 12;

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
 use crate::analysis::metrics;
-use crate::declared;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::papers::Paper;
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::schema::declared;
 use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
 use crate::schema::story::Story;

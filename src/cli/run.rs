@@ -17,15 +17,15 @@ use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::names;
 use crate::runner::experiment::{Experiment, FilesystemEntry, RoundsAsked};
+use crate::runner::jobs;
 use crate::runner::machine;
-use crate::runner::plan::{Plan, Rounds};
-use crate::runner::power_cut::PowerCut;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::ImageState;
+use crate::schema::plan::{Plan, Rounds};
+use crate::schema::power_cut::PowerCut;
+use crate::schema::reason::{Held, Outcome};
+use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, Percent, Scale, Span};
-use crate::store::record::{Held, Outcome};
 use crate::store::{self, Folder, Run};
 use crate::testbeds::{self, Testbed};
 
@@ -138,6 +138,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             if let Some(agent) = &arguments.agent {
                 testbed.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
             }
+            names_what_is_made(&arguments, &*testbed)?;
             let jobs = jobs(arguments.jobs, &*testbed)?;
             let plan = experiment.plan(testbed.name(), now_seed())?;
             let plan = if testbed.traits().makes_filesystem { plan } else { as_mounted(plan, &*testbed) };
@@ -184,7 +185,8 @@ fn image(text: &str) -> Result<ImageState, String> {
 
 /// The experiment with the flags over it.
 fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
-    let mut experiment = Experiment::load(&arguments.experiment)?;
+    let own = Experiment::load(&arguments.experiment)?;
+    let mut experiment = own.clone();
     if !arguments.filesystems.is_empty() || !arguments.filesystem.is_empty() {
         experiment.filesystems.clone_from(&arguments.filesystems);
         experiment.filesystem.clone_from(&arguments.filesystem);
@@ -192,6 +194,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     if !arguments.workloads.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
         experiment.workload.clear();
+        experiment.planned.clear();
     }
     match arguments.memory {
         Some(Memory::Limit(limit)) => experiment.memory = Some(limit),
@@ -208,11 +211,13 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     experiment.at_least = arguments.at_least.or(experiment.at_least);
     experiment.budget = arguments.budget.or(experiment.budget);
     experiment.margin = arguments.margin.or(experiment.margin);
-    experiment.seed = arguments.seed.or(experiment.seed);
+    if arguments.seed.is_some() {
+        (experiment.seed, experiment.workload_seed) = (arguments.seed, None);
+    }
     experiment.scale = arguments.scale.or(experiment.scale);
     experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
     experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
-    Ok(experiment)
+    Ok(experiment.told_from(&own))
 }
 
 /// The testbed vm with this kernel, which is taken into the cache where it is a file.
@@ -234,7 +239,9 @@ fn testbed(experiment: &Experiment) -> anyhow::Result<Box<dyn Testbed>> {
         let plan = experiment.plan(named.to_owned(), 1)?;
         let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
         let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-        return Ok(testbeds::choose(&asked, experiment.takes_all(), &plan.need()).map_err(Failure::usage)?);
+        return Ok(
+            testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan)).map_err(Failure::usage)?
+        );
     }
     Ok(testbeds::parse(named).map_err(Failure::usage)?)
 }
@@ -262,6 +269,24 @@ fn as_mounted(plan: Plan, testbed: &dyn Testbed) -> Plan {
     plan.with_one_row(format!("{fstype}, as mounted"), fstype)
 }
 
+/// A filesystem that is named must be one that is made.
+fn names_what_is_made(arguments: &Arguments, testbed: &dyn Testbed) -> anyhow::Result<()> {
+    let named = [
+        ("--filesystems", !arguments.filesystems.is_empty()),
+        ("--filesystem", !arguments.filesystem.is_empty()),
+    ];
+    match named.iter().find(|(_, is_named)| *is_named && !testbed.traits().makes_filesystem) {
+        None => Ok(()),
+        Some((flag, _)) => {
+            let text = format!(
+                "{flag} cannot be kept on {}, where what is mounted is taken as it is\n  try: without {flag}, or --on loop",
+                testbed.name()
+            );
+            Err(Failure::usage(text).into())
+        }
+    }
+}
+
 /// Whether this testbed can be compared on, here and with the rights that we have.
 fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
     if plan.power_cut.is_some() && !testbed.traits().loses_power {
@@ -270,7 +295,7 @@ fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
             format!("the testbed {name} cannot lose its power\n  try: --on vm, or without --power-cut");
         return Err(Failure::usage(text).into());
     }
-    testbed.ready(&plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
+    testbed.ready(&jobs::need(plan)).map_err(|m| Failure::missing(m.to_string()))?;
     let on_host = testbed.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
@@ -339,7 +364,7 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 
 fn code(run: &Run, finish: Finish) -> u8 {
     let current = run.current();
-    let integrity = |r: &&&store::record::Record| {
+    let integrity = |r: &&&crate::schema::record::Record| {
         r.validity.iter().any(|c| INTEGRITY.contains(&c.name.as_str()) && c.held == Held::No)
     };
     if current.iter().find(integrity).is_some() {
@@ -376,7 +401,7 @@ mod tests {
 
     use super::*;
     use crate::report::build::repeat;
-    use crate::runner::plan::Candidate;
+    use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
 
     #[derive(Parser)]
@@ -447,6 +472,79 @@ mod tests {
             let repeat = repeat::of(&planned, true);
             assert_eq!(repeat.warning(), None, "{words:?}");
             assert_eq!(typed(&repeat.command), planned, "{}", repeat.command);
+        }
+    }
+
+    #[test]
+    fn a_stored_plan_is_an_experiment_that_gives_the_very_same_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plan.toml");
+        let lines: &[&[&str]] = &[
+            &[],
+            &[
+                "mail-2008",
+                "--scale",
+                "1/8",
+                "--rounds",
+                "7",
+                "--memory",
+                "none",
+                "--cold",
+                "--image",
+                "written",
+            ],
+            &[
+                "--filesystem",
+                r#"ext4 label="it's \ bare" mkfs="-O ^has_journal -b 1024""#,
+                "--filesystem",
+                "xfs label=b",
+            ],
+            &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4", "--workloads", "maildir-durable"],
+            &["--on", "model:hdd-16tb,mips=250"],
+        ];
+        for words in lines {
+            let planned = Plan { workload_seed: 9, ..plan(words) };
+            std::fs::write(&file, toml::to_string(&planned).unwrap()).unwrap();
+            let from = file.display().to_string();
+            assert_eq!(plan(&[&from]), planned, "{words:?}");
+            let seeded = plan(&[&from, "--seed", "5"]);
+            assert_eq!((seeded.plan_seed, seeded.workload_seed), (5, 5));
+        }
+    }
+
+    #[test]
+    fn an_experiment_that_flags_have_changed_says_so() {
+        let told = |words: &[&str]| {
+            let plan = plan(words);
+            (plan.name, plan.analysis.lines().next().unwrap_or_default().chars().take(50).collect::<String>())
+        };
+        let all: Vec<&str> = filesystems::TABLE.iter().map(|kind| kind.name()).collect();
+        for same in [
+            &["--rounds", "3", "--seed", "4", "--on", "vm"][..],
+            &[
+                "--workloads",
+                "postmark-quick,maildir-quick",
+                "--memory",
+                "24m",
+                "--filesystems",
+                &all.join(","),
+            ],
+        ] {
+            assert_eq!(
+                told(same),
+                ("quick".into(), "A mail server with and without fsync, on every fil".into())
+            );
+        }
+        for (words, with) in [
+            (&["--filesystems", "ext4"][..], "quick with other filesystems: A mail server"),
+            (
+                &["--workloads", "maildir-quick", "--scale", "1/2"],
+                "quick with other workloads and another scale: A",
+            ),
+            (&["--memory", "none"], "quick with another memory limit: A mail server"),
+        ] {
+            let (name, analysis) = told(words);
+            assert!(name == "quick, changed" && analysis.starts_with(with), "{name}: {analysis}");
         }
     }
 

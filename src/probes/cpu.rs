@@ -4,8 +4,8 @@ use procfs::process::Process;
 use procfs::{CurrentSI, KernelStats};
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
-use crate::declared::{Declared, Over, Section};
 use crate::host;
+use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::metric::Metric;
 use crate::schema::story::Story;
 

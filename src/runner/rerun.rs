@@ -3,12 +3,12 @@
 use anyhow::Context;
 
 use super::fold::Folded;
-use super::jobs::Trial;
 use super::launch::{Attempt, Launcher};
-use super::plan::Plan;
 use super::side_by_side::{Hear, side_by_side};
 use crate::schema::job::Purpose;
-use crate::store::record::{Circumstances, FileRef, Outcome, Record};
+use crate::schema::plan::{Plan, Trial};
+use crate::schema::reason::Outcome;
+use crate::schema::record::{Circumstances, FileRef, Record};
 use crate::store::{Attached, Run};
 use crate::testbeds::Testbed;
 

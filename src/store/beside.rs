@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::record::{FileRef, Record};
 use super::sync_folder;
 use crate::schema::event::Buckets;
+use crate::schema::record::{FileRef, Record};
 
 /// What is stored beside a record.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Attached {
     pub histograms: Vec<Buckets>,
     /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
     pub console: String,
-    /// What a modelled disk did; see [`crate::storage::disk::request`].
+    /// What a modelled disk did; see [`crate::schema::request`].
     pub requests: Vec<u8>,
 }
 

@@ -15,11 +15,9 @@
 mod beside;
 mod folder;
 pub mod lines;
-pub mod reason;
-pub mod record;
+pub mod plan;
 mod unready;
 
-pub use crate::schema::machine;
 pub use beside::Attached;
 pub use folder::{Folder, read};
 
@@ -30,11 +28,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-use crate::runner::plan::Plan;
 use crate::schema::event::Buckets;
+use crate::schema::machine::Machine;
+use crate::schema::plan::Plan;
+use crate::schema::record::Record;
 use crate::schema::request::{LENGTH, Served};
-use machine::Machine;
-use record::Record;
 
 const TRIALS: &str = "trials.jsonl";
 

@@ -6,8 +6,7 @@ use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, Tes
 use crate::filesystems::KernelNeed;
 use crate::host::memory_group;
 use crate::schema::job::Job;
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::{Named, Volume};
+use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::MIB;
 use crate::storage::image;

@@ -19,8 +19,7 @@ use std::time::Duration;
 use crate::filesystems::KernelNeed;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
-use crate::schema::setup::{ClockKind, Fidelity};
-use crate::schema::setup::{ImageState, Named, Volume};
+use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Table;
 
-use crate::declared::Declared;
+use crate::schema::declared::Declared;
 use crate::schema::metric::Metric;
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};

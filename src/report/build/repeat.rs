@@ -5,9 +5,8 @@ use shell_words::quote;
 use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
-use crate::runner::plan::{Candidate, Plan, Rounds};
-use crate::schema::setup::ImageState;
-use crate::schema::setup::Variant;
+use crate::schema::plan::{Candidate, Plan, Rounds};
+use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
 use crate::workloads;
 
@@ -51,9 +50,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
 
 /// The ready experiment that has this plan's words.
 fn shipped(plan: &Plan) -> Option<&'static str> {
-    let same = |text: &str, name: &str| {
-        Experiment::parse(text, name).is_ok_and(|e| e.name == plan.name && e.analysis == plan.analysis)
-    };
+    let same = |text: &str, name: &str| Experiment::parse(text, name).is_ok_and(|e| e.describes(plan));
     SHIPPED.iter().find(|(name, text)| same(text, name)).map(|(name, _)| *name)
 }
 

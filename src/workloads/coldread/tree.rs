@@ -6,14 +6,12 @@ use std::fmt::Write;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-use super::parameters::Parameters;
-use crate::random::{below, seeded, shuffle};
+use super::parameters::{BLOCK, Parameters};
+use crate::schema::random::{below, seeded, shuffle};
 use crate::schema::units::{KIB, MIB};
 
 /// What one call writes or reads at most.
 pub const CHUNK: usize = 128 * KIB as usize;
-/// What a random read reads.
-pub const BLOCK: usize = 4 * KIB as usize;
 /// So many bytes at the beginning of each chunk say of which file and which place they are.
 const STAMP: usize = 16;
 /// How many different beginnings a chunk's noise has.

@@ -13,8 +13,8 @@ use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::sampled;
 use crate::report::view::number::{Scale, count, list, percent};
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::Record;
 
 /// Up to so many pictures are unfolded: two rows of them.
 const UNFOLDED: usize = 4;
@@ -271,7 +271,7 @@ mod tests {
     fn where_times_do_not_count_all_bars_are_of_one_length() {
         let mut example = model::samples(1);
         for record in &mut example.run.records {
-            record.fidelity = crate::store::record::Fidelity::FloorBound;
+            record.fidelity = crate::schema::setup::Fidelity::FloorBound;
         }
         let used = used(&example.run);
         assert!(used.spent.rows.iter().all(|row| row.value.is_empty() && row.parts[0].width == "35.00%"));

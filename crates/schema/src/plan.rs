@@ -6,16 +6,16 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::power_cut::PowerCut;
+use crate::job::{Purpose, WorkSpec};
+use crate::power_cut::PowerCut;
 use crate::random::{seeded, shuffle};
-use crate::schema::job::WorkSpec;
-use crate::schema::setup::ImageState;
-use crate::schema::setup::Variant;
-use crate::schema::units::{Bytes, Percent, Span};
-use crate::workloads;
+use crate::setup::{ImageState, Variant};
+use crate::units::{Bytes, Percent, Span};
 
 /// The shape of `plan.toml`.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
+/// The key that every plan has and no experiment.
+pub const MARK: &str = "schema";
 
 /// What `plan.toml` holds: everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,6 +90,25 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Plan {
+    /// All trials of a round: workload by workload, the filesystems in random order, back to back.
+    pub fn round(&self, round: u32) -> impl Iterator<Item = Trial<'_>> {
+        self.workloads.iter().flat_map(move |work| {
+            let order = self.order(round, &work.label);
+            order.into_iter().enumerate().map(move |(place, at)| Trial {
+                purpose: Purpose::Measure,
+                round,
+                order: place as u32 + 1,
+                candidate: &self.candidates[at],
+                work,
+            })
+        })
+    }
+
+    /// One integrity check for each cell.
+    pub fn integrity_checks(&self) -> impl Iterator<Item = Trial<'_>> {
+        self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
+    }
+
     /// The order in which the filesystems take their turn: a shuffle from (seed, round, workload) of their indices.
     pub fn order(&self, round: u32, workload: &str) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
@@ -104,37 +123,31 @@ impl Plan {
         Plan { candidates: vec![Candidate { label, kind, variant: Variant::default() }], ..self }
     }
 
-    /// After how many operations of this work the power is cut; `None` where it is not.
-    ///
-    /// # Errors
-    /// Where the work cannot be cut then.
-    pub fn cut_after(&self, work: &PlannedWork) -> Result<Option<u64>, String> {
-        let Some(cut) = self.power_cut else { return Ok(None) };
-        let engine = workloads::engine(&work.work.engine).ok_or("this fsderby has no such workload")?;
-        cut.after(&*engine.parse(&work.work.parameters)?).map(Some)
-    }
-
     /// The seed that every filesystem's workload gets in this round.
     pub fn workload_seed(&self, round: u32) -> u64 {
         seeded(&[b"workload", &self.workload_seed.to_le_bytes(), &round.to_le_bytes()]).next_u64() >> 1
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::runner::experiment::Experiment;
+/// One cell of one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    pub purpose: Purpose,
+    /// 0 for an integrity check.
+    pub round: u32,
+    /// From 1, in the round's random order.
+    pub order: u32,
+    pub candidate: &'a Candidate,
+    pub work: &'a PlannedWork,
+}
 
-    /// A run that was interrupted goes on in the order that its plan had, with another version of the program too.
-    #[test]
-    fn a_seed_gives_the_order_and_the_workloads_seed_that_it_always_gave() {
-        let text = "name = 'known'\nfilesystems = ['ext2', 'ext4', 'xfs', 'btrfs', 'jfs', 'f2fs']\n\
-                    workloads = ['maildir-quick']\nseed = 7\nrounds = 2\n";
-        let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 1).unwrap();
-        assert_eq!(plan.order(1, "maildir-quick"), [1, 0, 2, 4, 3, 5]);
-        assert_eq!(plan.order(2, "maildir-quick"), [2, 5, 0, 3, 1, 4]);
-        assert_eq!(
-            [1, 2].map(|round| plan.workload_seed(round)),
-            [2_006_328_255_003_015_773, 5_354_197_875_136_551_726]
-        );
+impl Trial<'_> {
+    /// `r03/WORKLOAD/LABEL`
+    pub fn name(&self) -> String {
+        let round = match self.purpose {
+            Purpose::Integrity => "integrity".to_owned(),
+            Purpose::Measure => format!("r{:02}", self.round),
+        };
+        format!("{round}/{}/{}", self.work.label, self.candidate.label)
     }
 }
