@@ -222,6 +222,7 @@ fn imports_go_downwards_only() {
 
 /// Folders in which no file stands in a circle of imports, taken together. A folder that is free of circles belongs here.
 const WITHOUT_CIRCLES: &[&str] = &[
+    "crates/diskmodel/",
     "crates/schema/",
     "crates/stats/",
     "crates/sys/",

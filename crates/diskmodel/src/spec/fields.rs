@@ -2,7 +2,23 @@
 
 use toml::{Table, Value as Toml};
 
-use super::{SpecError, Value};
+use super::error::SpecError;
+
+/// One value of a disk, as a report shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub key: String,
+    pub value: String,
+    pub unit: &'static str,
+    /// Where it stands, or `estimate: ` and why.
+    pub source: String,
+}
+
+impl Value {
+    pub fn is_estimate(&self) -> bool {
+        self.source.starts_with("estimate: ")
+    }
+}
 
 /// A table under reading. What is never asked for is an error in the end.
 pub(super) struct Fields<'a> {
