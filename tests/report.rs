@@ -79,14 +79,17 @@ fn printed(run: &Path, options: &[&str]) -> String {
 }
 
 #[test]
-fn the_terminal_shows_who_raced_and_says_once_who_did_not() {
+fn the_terminal_shows_who_took_part_and_says_once_who_did_not() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());
     for options in [&[][..], &["--all"]] {
         let text = printed(&run, options);
         assert_eq!(text.matches("fat16").count(), 1, "{text}");
         assert!(text.contains("skipped fat16, fat32: this kernel has no vfat — try: a kernel"), "{text}");
-        assert!(text.contains("2 of 4 filesystems, 5 rounds in random order; 20 trials count."), "{text}");
+        assert!(
+            text.contains("2 of 4 filesystems, 5 rounds in random order; 20 trials are counted."),
+            "{text}"
+        );
         assert!(text.contains("Does every format tell the same?") && !text.contains("It should"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }

@@ -17,7 +17,7 @@ use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
 
-/// Fewer samples are a look at the model: each of the three cache policies and each of the three speeds of the CPU four times.
+/// Fewer samples give a preliminary result. So many have each of the three cache policies and each of the three speeds of the CPU four times.
 pub const SAMPLES_NEEDED: usize = 12;
 /// The share of samples that must agree.
 pub const AGREEMENT: f64 = 0.95;
@@ -33,7 +33,7 @@ pub struct Pair {
     pub a: String,
     pub b: String,
     pub finding: Finding,
-    /// Draws in which both have a trial that counts, and how many of them say what.
+    /// Samples in which both have a trial that is counted, and how many of them say what.
     pub samples: usize,
     pub a_better: usize,
     pub within_margin: usize,
@@ -56,8 +56,8 @@ pub enum Finding {
     Equivalent,
     /// Cannot tell: it depends on the model.
     DependsOnModel,
-    /// Too few samples.
-    Look,
+    /// Too few samples for any of these.
+    Preliminary,
 }
 
 /// One parameter of the ensemble and what the ratio does with it.
@@ -69,7 +69,7 @@ pub struct Decider {
     pub levels: Vec<Level>,
 }
 
-/// Draws that are alike in one parameter, and the geometric mean of their ratios.
+/// Samples that are alike in one parameter, and the geometric mean of their ratios.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Level {
     pub name: String,
@@ -155,7 +155,7 @@ fn pairs(work: &Work<'_>, series: &Series, margin: Percent) -> Vec<Pair> {
 }
 
 /// One filesystem's values with the disks that they were measured on.
-fn by_round<'r>(work: &Work<'r>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
+fn by_round(work: &Work<'_>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
     let disk = |round: u32| {
         let mut mine = work.counted.iter().filter(|r| r.filesystem == cell.filesystem && r.round == round);
         mine.find_map(|r| sampled(r))
@@ -192,7 +192,7 @@ fn judge((a, b): (&str, &str), samples: &[(Sampled, f64)], margin: Percent) -> O
     let division = divide(&logs, (margin.0 / 100.0).ln_1p());
     let nearly_all = |n: usize| at_least(n, logs.len(), AGREEMENT);
     let finding = match division {
-        _ if logs.len() < SAMPLES_NEEDED => Finding::Look,
+        _ if logs.len() < SAMPLES_NEEDED => Finding::Preliminary,
         d if nearly_all(d.above) => Finding::ABetter,
         d if nearly_all(d.below) => Finding::BBetter,
         d if nearly_all(d.within) => Finding::Equivalent,
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn better_is_what_all_of_a_dozen_draws_say() {
+    fn better_is_what_all_of_a_dozen_samples_say() {
         assert_eq!(pair(12, |_| 1.04).finding, Finding::ABetter);
         assert_eq!(pair(12, |_| 0.9).finding, Finding::BBetter);
         assert_eq!(pair(12, |_| 1.02).finding, Finding::Equivalent);
@@ -309,8 +309,8 @@ mod tests {
     }
 
     #[test]
-    fn eleven_draws_are_a_look_however_clear_they_are() {
-        assert_eq!(pair(11, |_| 9.0).finding, Finding::Look);
+    fn eleven_samples_are_preliminary_however_clear_they_are() {
+        assert_eq!(pair(11, |_| 9.0).finding, Finding::Preliminary);
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn another_position_is_another_draw() {
+    fn another_position_is_another_sample() {
         let here = nth(0);
         let there = Sampled { offset: Bytes(0), ..here.clone() };
         assert!(varied(&here) != varied(&there));

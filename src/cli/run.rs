@@ -12,7 +12,6 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
-use crate::analysis::validity::INTEGRITY;
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::names;
@@ -365,7 +364,7 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 fn code(run: &Run, finish: Finish) -> u8 {
     let current = run.current();
     let integrity = |r: &&&crate::schema::record::Record| {
-        r.validity.iter().any(|c| INTEGRITY.contains(&c.name.as_str()) && c.held == Held::No)
+        r.validity.iter().any(|c| c.name.is_integrity() && c.held == Held::No)
     };
     if current.iter().find(integrity).is_some() {
         exit::INTEGRITY

@@ -36,8 +36,8 @@ static RATIO: Declared = Declared {
     short: "device ÷\nwritten",
     section: Section::Device,
     over: Over::WorkAndSync,
-    explained: "Bytes that reached the device by the end of the sync ÷ bytes that the work wrote. Above 1 is metadata, journal and what is \
-                written twice; under 0.5 most of the work was deleted or overwritten in the page cache.",
+    explained: "Bytes that reached the device by the end of the sync ÷ bytes that the work wrote. Above 1 is metadata and journal; below \
+                0.5 most stayed in memory.",
     key: true,
     footnote: true,
     ..Declared::ratio("of what was written")

@@ -17,7 +17,7 @@ static COUNTERS: [Counter; 2] = [Counter::maximum("peak_bytes"), Counter::maximu
 
 static PEAK: Declared = Declared {
     name: "memory.peak",
-    title: "memory, most",
+    title: "peak memory",
     better: Better::Neither,
     section: Section::Capacity,
     over: Over::WorkAndSync,

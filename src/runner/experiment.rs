@@ -211,7 +211,7 @@ impl Experiment {
         let candidates = self.candidates()?;
         let plan = Plan {
             schema: SCHEMA,
-            name: if self.name.is_empty() { "race".into() } else { self.name.clone() },
+            name: if self.name.is_empty() { "unnamed".into() } else { self.name.clone() },
             analysis: self.analysis.clone(),
             testbed,
             size: self.size.unwrap_or(SIZE),

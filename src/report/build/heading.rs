@@ -15,10 +15,10 @@ use crate::schema::setup::{Fidelity, ImageState};
 use crate::store::Run;
 
 const MEDIANS: &str =
-    "Medians and ranges are given, with every single trial; findings come with the verdict.";
-const MEDIANS_BRIEF: &str = "Medians and ranges; findings come with the verdict.";
+    "Medians, ranges and every trial are shown; whether filesystems differ is not tested statistically.";
+const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
 
-/// Fewer complete rounds than this are a look, not a verdict.
+/// Fewer complete rounds than this are a preliminary result.
 pub const ROUNDS_NEEDED: usize = 5;
 
 pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Heading {
@@ -34,11 +34,11 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
     };
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
-        p if p.complete < p.needed => Standing::Look,
+        p if p.complete < p.needed => Standing::Preliminary,
         _ if verdict::is_verdict(workloads) => Standing::Verdict,
         _ => Standing::Medians,
     };
-    let next = (standing == Standing::Look && !progress.is_fixed).then(|| next(run, progress));
+    let next = (standing == Standing::Preliminary && !progress.is_fixed).then(|| next(run, progress));
     let findings = match standing {
         Standing::Verdict => verdict::sentences(workloads, run.plan.margin),
         _ => Vec::new(),
@@ -91,9 +91,9 @@ fn briefly(standing: Standing, conclusion: &str) -> String {
 fn title(standing: Standing, is_modelled: bool) -> &'static str {
     match standing {
         Standing::Nothing => "Nothing was measured",
-        Standing::Look if is_modelled => "A look at the model, not a verdict",
-        Standing::Look => "A look, not a verdict",
-        Standing::Verdict => "A verdict over samples of the disk model",
+        Standing::Preliminary if is_modelled => "Preliminary result over samples of the disk model",
+        Standing::Preliminary => "Preliminary result",
+        Standing::Verdict => "Verdict over samples of the disk model",
         Standing::Medians => "Medians and ranges",
     }
 }
@@ -106,25 +106,25 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) ->
         if did.len() == filesystems.len() { String::new() } else { format!(" of {}", filesystems.len()) };
     if did.is_empty() {
         let all = count(filesystems.len(), "filesystem");
-        return format!("{all} were to be given the same work ({}), and none could do it.", list(&works));
+        return format!("{all} were to do the same work ({}), and none of them could.", list(&works));
     }
-    let verb = if did.len() == 1 { "filesystem was given" } else { "filesystems were given" };
+    let noun = if did.len() == 1 && of.is_empty() { "filesystem" } else { "filesystems" };
     format!(
-        "{}{of} {verb} the same work ({}) in {}; in each round they took their turns in a random order.",
+        "{}{of} {noun} did the same work ({}) in {}, each in a random order of its own.",
         did.len(),
         list(&works),
         count(rounds, "round"),
     )
 }
 
-/// `8 of 16 filesystems, 6 rounds in random order; 96 trials count, 1 failed.`
+/// `8 of 16 filesystems, 6 rounds in random order; 96 trials are counted, 1 failed.`
 fn turns(run: &Run, filesystems: &[String]) -> String {
     let counted = counted(run);
     let did = counted.iter().map(|r| r.filesystem.as_str()).collect::<BTreeSet<&str>>().len();
     let rounds = counted.iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
     let of = if did == filesystems.len() { String::new() } else { format!("{did} of ") };
     let all = count(filesystems.len(), "filesystem");
-    let verb = if counted.len() == 1 { "counts" } else { "count" };
+    let verb = if counted.len() == 1 { "is counted" } else { "are counted" };
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
     format!("{of}{all}, {} in random order; {trials} {verb}{rest}.", count(rounds, "round"))
@@ -133,24 +133,24 @@ fn turns(run: &Run, filesystems: &[String]) -> String {
 fn place(run: &Run) -> String {
     let plan = &run.plan;
     let memory = match plan.memory {
-        Some(memory) => format!("{memory} of memory for page cache and workload"),
+        Some(memory) => format!("{memory} of memory for workload and page cache"),
         None => format!("all of the machine's {} of memory", run.machine.memory),
     };
-    let cold = if plan.cold { ", with empty caches at the start" } else { "" };
-    format!("{}, {memory}{cold}; {}.", site(run), machine(run))
+    let cold = if plan.cold { ", and the caches are empty when the work begins" } else { "" };
+    format!("{}, with {memory}{cold}. {}.", site(run), machine(run))
 }
 
-/// `Testbed loop, 1 GiB (image: allocated), 64 MiB of memory; Linux 6.12 on Example 3000 (4 CPUs).`
+/// `On loop: a fresh 1 GiB image (allocated), 64 MiB of memory, cold caches; Linux 6.12 on Example 3000 (4 CPUs).`
 fn terms(run: &Run) -> String {
     let plan = &run.plan;
-    let window = match (model::disk(run), makes_filesystem(run)) {
-        (Some(disk), _) => format!(", {disk}"),
-        (None, true) => format!(", {} (image: {})", plan.size, plan.image.name()),
-        (None, false) => String::new(),
+    let volume = match (model::disk(run), makes_filesystem(run)) {
+        (Some(disk), _) => disk,
+        (None, true) => format!("a fresh {} image ({})", plan.size, plan.image.name()),
+        (None, false) => "a new folder on the filesystem that is there".to_owned(),
     };
     let memory = plan.memory.unwrap_or(run.machine.memory);
-    let cold = if plan.cold { ", cold" } else { "" };
-    format!("Testbed {}{window}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
+    let cold = if plan.cold { ", cold caches" } else { "" };
+    format!("On {}: {volume}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
 }
 
 fn machine(run: &Run) -> String {
@@ -171,34 +171,30 @@ fn site(run: &Run) -> String {
     let plan = &run.plan;
     if !makes_filesystem(run) {
         return format!(
-            "Each trial gets a new folder on testbed {}, on the filesystem that is there",
+            "On {}: each trial works in a new folder on the filesystem that is there",
             plan.testbed
         );
     }
     if let Some(disk) = model::disk(run) {
-        return format!("Each trial gets a filesystem freshly made on {disk}, testbed {}", plan.testbed);
+        return format!("On {}: each trial makes its filesystem anew on {disk}", plan.testbed);
     }
-    let image = match plan.image {
+    let state = match plan.image {
         ImageState::Sparse => "sparse",
-        ImageState::Allocated => "allocated",
-        ImageState::Written => "written once",
+        ImageState::Allocated => "space allocated, nothing written",
+        ImageState::Written => "written in full once",
     };
     let (size, testbed) = (plan.size, &plan.testbed);
-    format!(
-        "Each trial gets a filesystem freshly made in a volume of {size} on testbed {testbed} (image: {image})"
-    )
+    format!("On {testbed}: each trial makes its filesystem on a fresh {size} image ({state})")
 }
 
 fn trials(run: &Run) -> String {
     let n = counted(run).len();
-    let verb = if n == 1 { "counts" } else { "count" };
+    let verb = if n == 1 { "is counted" } else { "are counted" };
     match uncounted(run).as_slice() {
-        [] => format!("{} {verb}; none failed, none was void.", count(n, "trial")),
-        rest => format!(
-            "{} {verb}; not counted and listed with their reasons: {}.",
-            count(n, "trial"),
-            list(rest)
-        ),
+        [] => format!("{} {verb}; none failed and none was void.", count(n, "trial")),
+        rest => {
+            format!("{} {verb}; the others are listed with their reasons: {}.", count(n, "trial"), list(rest))
+        }
     }
 }
 
@@ -222,31 +218,36 @@ fn uncounted(run: &Run) -> Vec<String> {
 
 fn page_cache(workloads: &[WorkloadSummary]) -> Vec<String> {
     let marked = workloads.iter().filter(|w| !w.page_cache.is_empty());
-    marked.map(|w| format!("{} is about page cache and CPU: {}.", w.label, w.page_cache)).collect()
+    marked
+        .map(|w| format!("{} measures page cache and CPU rather than the disk: {}.", w.label, w.page_cache))
+        .collect()
 }
 
 fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> String {
     match (standing, next) {
         (Standing::Nothing, _) => {
-            "No trial counts, so nothing can be said; the reasons are listed.".to_owned()
+            "No trial is counted, so nothing can be said; the reasons are listed.".to_owned()
         }
-        (Standing::Look, Some(next)) => {
-            let time = next.minutes.map(|m| format!(" in about {}", count(m as usize, "minute")));
-            format!("{} The missing ones come{} with this command:", look(progress), time.unwrap_or_default())
+        (Standing::Preliminary, Some(next)) => {
+            let time = next.minutes.map(|m| format!(", in about {}", count(m as usize, "minute")));
+            format!(
+                "{} This command adds the missing ones{}:",
+                preliminary(progress),
+                time.unwrap_or_default()
+            )
         }
-        (Standing::Look, None) => look(progress),
+        (Standing::Preliminary, None) => preliminary(progress),
         _ => MEDIANS.to_owned(),
     }
 }
 
-fn look(progress: Progress) -> String {
+fn preliminary(progress: Progress) -> String {
     let complete = progress.complete;
     if progress.is_modelled {
-        return verdict::look(complete, progress.is_fixed);
+        return verdict::preliminary(complete, progress.is_fixed);
     }
     format!(
-        "This is a look, not a verdict: {} of the {ROUNDS_NEEDED} that a verdict needs {} complete.",
-        count(complete, "round"),
+        "Preliminary: {complete} of the {ROUNDS_NEEDED} rounds that a verdict needs {} complete.",
         if complete == 1 { "is" } else { "are" },
     )
 }

@@ -113,7 +113,7 @@ mod tests {
         let summary = example.report().summary;
         let work = &summary.workloads[0];
         assert!(work.page_cache.is_empty() && work.marked("birchfs") && !work.marked("alderfs"));
-        assert!(work.notes()[0].ends_with("by the end of the sync: birchfs (20 %)"));
+        assert!(work.notes()[0].ends_with("by the end of the sync: birchfs (20%)"));
     }
 
     #[test]

@@ -14,29 +14,29 @@ pub fn disk(run: &Run) -> Option<String> {
     let title = title.and_then(|(_, text)| Spec::parse(text).ok()).map(|spec| spec.title().to_owned());
     let title = title.unwrap_or_else(|| modelled.disk.clone());
     let begin = match modelled.offset.0 {
-        0 => "its beginning".to_owned(),
-        _ => modelled.offset.to_string(),
+        0 => "the beginning".to_owned(),
+        _ => format!("{}", modelled.offset),
     };
     let away = |m: Sampled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
     let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
         Some(most) => format!(", moved by up to {most} over the samples"),
     };
-    Some(format!("a modelled disk ({title}; {} from {begin} on{moved})", run.plan.size))
+    Some(format!("a modelled disk ({title}; a volume of {} at {begin}{moved})", run.plan.size))
 }
 
-/// `one modelled CPU of 500 million instructions a second (250 to 1,000 over the samples)`
+/// `one modelled CPU of 500 million instructions per second (250 to 1,000 over the samples)`
 pub fn cpu(run: &Run) -> Option<String> {
     let speeds = || run.records.iter().filter_map(sampled).map(|m| m.mips);
     let nominal = nominal(run)?.mips;
     let (least, most) = (speeds().min()?, speeds().max()?);
     let is_fastest =
         run.records.iter().filter_map(sampled).any(|m| m.sample.cpu == CpuSpeed::Double && m.mips == nominal);
-    let ceiling = if is_fastest { ", none faster, as no faster one can be counted" } else { "" };
+    let ceiling = if is_fastest { "; the instruction counter allows no faster one" } else { "" };
     let varied =
         if least == most { String::new() } else { format!(" ({least} to {most} over the samples{ceiling})") };
     Some(format!(
-        "one modelled CPU of {nominal} million instructions a second{varied}, without caches or latency of memory"
+        "one modelled CPU of {nominal} million instructions per second{varied}, without caches or memory latency"
     ))
 }
 
@@ -46,5 +46,5 @@ fn nominal(run: &Run) -> Option<Sampled> {
 }
 
 /// What virtual time leaves out.
-pub const LIMITS: &str = "Times are virtual: exact for the model, the same on every host, and no machine's own. An instruction always takes the same \
-     time, as if it were a cycle.";
+pub const LIMITS: &str = "Times are virtual: exact for the model and the same on every host, but not those of any real machine. Every instruction takes \
+     the same time.";

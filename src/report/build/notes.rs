@@ -5,7 +5,7 @@ use crate::analysis::dataset::{Cell, Work};
 use crate::report::view::entry::Entry;
 use crate::report::view::validity::ValidityLine;
 use crate::report::view::workload::Label;
-use crate::schema::reason::{Held, Outcome};
+use crate::schema::reason::{Condition, Held, Outcome};
 use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::schema::work::Amount;
@@ -27,7 +27,8 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
 /// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
 /// the device after a cold start.
 fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
-    let is_cold = |r: &&Record| r.validity.iter().any(|c| c.name == "cold start" && c.held == Held::Yes);
+    let is_cold =
+        |r: &&Record| r.validity.iter().any(|c| c.name == Condition::ColdStart && c.held == Held::Yes);
     if counted.iter().all(is_cold) {
         return String::new();
     }
@@ -35,9 +36,9 @@ fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], devi
         |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
     if amount.bytes_peak > 0 && amount.bytes_peak <= memory.0 {
         let peak = Bytes(amount.bytes_peak);
-        let fits = format!("at most {peak} of files live at one time and fit into {memory} of memory");
+        let fits = format!("its files, at most {peak} at a time, fit into {memory} of memory");
         let all_written = counted.iter().all(|r| !little(r));
-        let but = if all_written { "; what was written reached the device all the same" } else { "" };
+        let but = if all_written { ", although what was written reached the device" } else { "" };
         return fits + but;
     }
     if counted.iter().all(little) {
@@ -57,8 +58,8 @@ fn device_label(cell: &Cell) -> Option<Label> {
     let little = cell.values.iter().filter(|v| v.value < 0.5).count();
     let median = cell.median.filter(|_| little > 0)? * 100.0;
     let text = match cell.n {
-        n if n == little => format!("{median:.0} %"),
-        n => format!("{median:.0} %, under half in {little} of {n} trials"),
+        n if n == little => format!("{median:.0}%"),
+        n => format!("{median:.0}%, under half in {little} of {n} trials"),
     };
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
 }
@@ -70,7 +71,7 @@ fn check_labels(run: &Run, workload: &str, filesystems: &[Entry]) -> Vec<Label> 
     let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();
     let lines = validity::lines(&records);
     let of = |Entry { label: filesystem, .. }: &Entry| {
-        let notable = lines.iter().filter(|l| l.is_label() && l.name != "device");
+        let notable = lines.iter().filter(|l| l.is_label() && l.name != Condition::Device);
         let mine = notable.filter(|l| l.filesystems.contains(filesystem));
         let label = |line| Label {
             filesystem: filesystem.clone(),

@@ -38,7 +38,8 @@ pub fn of(
         sentences.extend(order(&titles, &lines, run.plan.margin));
     } else {
         let why = timeless::of(run).map(|why| why.brief.trim_end());
-        sentences.push(format!("No figure of this run stands here. {}", why.unwrap_or("No trial counts.")));
+        sentences
+            .push(format!("This run has no figure to compare. {}", why.unwrap_or("No trial is counted.")));
     }
     sentences.push(place(run, &paper));
     Some(Beside { paper, table, titles, lines, is_measured, sentences })
@@ -100,12 +101,12 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
     let said = |(a, b): &(&(&str, f64, f64), &(&str, f64, f64))| {
         let near = match (is_small(a.1, b.1), is_small(a.2, b.2)) {
             (true, true) => format!(" (within {margin} in both)"),
-            (true, false) => format!(" (within {margin} there)"),
+            (true, false) => format!(" (within {margin} in the paper)"),
             (false, true) => format!(" (within {margin} here)"),
             (false, false) => String::new(),
         };
         let [above, below] = if a.1 > b.1 { [a.0, b.0] } else { [b.0, a.0] };
-        format!("{above} is above {below}{near}")
+        format!("{above} is ahead of {below}{near}")
     };
     let changed: Vec<String> = changed.map(said).collect();
     match (pairs.len(), changed.len()) {
@@ -114,23 +115,23 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
         (n, m) => {
             let changed = changed.join("; ");
             format!(
-                "the order is not the paper's; {m} of {} changed places. In the paper {changed}.",
+                "the order differs from the paper's in {m} of {}. In the paper {changed}.",
                 count(n, "pair")
             )
         }
     }
 }
 
-/// `There: a partition on a Disk; a processor. Here: testbed loop, disk sda. The disk here is another one.`
+/// `Paper: a partition on a Disk; a processor. This run: on loop, disk sda, another disk than the paper's.`
 fn place(run: &Run, paper: &Paper) -> String {
     let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
     let is_model = modelled.is_some() && modelled == paper.model;
-    let other = if is_model { "is a model of the one there" } else { "is another one" };
+    let other = if is_model { "a model of the paper's disk" } else { "another disk than the paper's" };
     let machine = &run.machine.disk;
     let here = model::disk(run)
         .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());
     let (disk, rest, testbed) = (&paper.disk, &paper.machine, &run.plan.testbed);
-    format!("There: {disk}; {rest}. Here: testbed {testbed}, {here}. The disk here {other}.")
+    format!("Paper: {disk}; {rest}. This run: on {testbed}, {here}, {other}.")
 }
 
 #[cfg(test)]
@@ -177,7 +178,7 @@ mod tests {
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
         assert_eq!(
             order(&lines),
-            "the order is not the paper's; 1 of 3 pairs changed places. In the paper b is above a (within 3% there)."
+            "the order differs from the paper's in 1 of 3 pairs. In the paper b is ahead of a (within 3% in the paper)."
         );
         assert_eq!(order(&lines[1..]), "the order is that of the paper (1 pair).");
         let twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
@@ -199,9 +200,9 @@ mod tests {
     fn a_model_of_the_papers_disk_is_told_from_another_disk() {
         let said = |example: &Example| beside(example).expect("it is the paper's work").sentences.join(" ");
         let model = said(&example::on_model());
-        assert!(model.ends_with("The disk here is a model of the one there."), "{model}");
+        assert!(model.ends_with("a model of the paper's disk."), "{model}");
         let other = said(&example::on_loop());
-        assert!(other.ends_with("testbed loop, disk sda Example Disk 7200. The disk here is another one."));
+        assert!(other.ends_with("on loop, disk sda Example Disk 7200, another disk than the paper's."));
     }
 
     #[test]
@@ -211,7 +212,7 @@ mod tests {
         let beside = beside(&example).expect("it is the paper's work");
         assert!(
             beside.sentences[0]
-                .starts_with("No figure of this run stands here. The modelled disk is floor-bound")
+                .starts_with("This run has no figure to compare. The modelled disk answers faster")
         );
         assert!(beside.shown().columns.iter().all(|c| c.what == "published"));
         assert!(!beside.caption().contains("here"));

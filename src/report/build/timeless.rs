@@ -14,7 +14,7 @@ pub struct Timeless {
 pub fn of(run: &Run) -> Option<Timeless> {
     let record = run.records.iter().find(|r| !r.fidelity.times_count())?;
     match record.fidelity {
-        Fidelity::FloorBound => Some(floor_bound()),
+        Fidelity::FloorBound => Some(faster_than_the_cpu()),
         _ => Some(emulated(run)),
     }
 }
@@ -23,7 +23,7 @@ fn emulated(run: &Run) -> Timeless {
     let here = repeat::of(&Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
     Timeless {
         said: format!(
-            "The CPU was emulated, so no time would say anything about a real machine and none is shown: requests, bytes, flushes and \
+            "The CPU was emulated, which says nothing about the times of a real machine, so none is shown: requests, bytes, flushes and \
              capacity are compared. The same run on a machine with KVM gives times; so does, as root and for the filesystems of this \
              machine's own kernel: {here}"
         ),
@@ -31,14 +31,13 @@ fn emulated(run: &Run) -> Timeless {
     }
 }
 
-fn floor_bound() -> Timeless {
+fn faster_than_the_cpu() -> Timeless {
     Timeless {
-        said: "This disk is floor-bound: on its own it would answer 4 KiB in under 20 times what a request costs with no disk at all, since \
-               the kernel's path to the model and the model itself run on the guest's one CPU. No time is shown and nobody is ranked by \
-               one: requests, bytes, flushes and capacity are compared. Slower disks give times, as every hard disk of fsderby list disks \
-               does."
+        said: "The modelled disk answers faster than the guest's CPU can serve its requests, so times would measure the CPU and none is \
+               shown: requests, bytes, flushes and capacity are compared. For times, 4 KiB must take at least 20 times as long as the same \
+               request takes without a disk, as on every hard disk of fsderby list disks."
             .to_owned(),
-        brief: "The modelled disk is floor-bound, faster than what answers for it, so no time is shown; a hard disk of fsderby list disks gives \
-                times. ",
+        brief: "The modelled disk answers faster than the guest's CPU can serve its requests, so no time is shown; a hard disk of fsderby \
+                list disks gives times. ",
     }
 }

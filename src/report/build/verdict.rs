@@ -15,10 +15,10 @@ pub fn samples(run: &Run) -> Option<usize> {
     Some(ensemble::samples(&counted(run)))
 }
 
-/// Whether the findings are findings, and not a look at a few samples.
+/// Whether there are samples enough for findings.
 pub fn is_verdict(workloads: &[WorkloadSummary]) -> bool {
     let mut pairs = workloads.iter().flat_map(|w| &w.ensemble).peekable();
-    pairs.peek().is_some() && pairs.all(|pair| pair.finding != Finding::Look)
+    pairs.peek().is_some() && pairs.all(|pair| pair.finding != Finding::Preliminary)
 }
 
 /// The verdict in three sentences.
@@ -29,13 +29,13 @@ pub fn sentences(workloads: &[WorkloadSummary], margin: Percent) -> Vec<String> 
     let (alike, open) = (n(&[Finding::Equivalent]), n(&[Finding::DependsOnModel]));
     let samples = pairs.iter().map(|p| p.samples).min().unwrap_or(0);
     let second = format!(
-        "Of {}, {robust} {} by more than {margin} to the same side in at least {:.0} % of {samples} samples of disk, position and CPU, {alike} {} \
-         equivalent, and of {open} one cannot tell: {} on the model.",
+        "Of {}, {robust} {} by more than {margin} in the same direction in at least {:.0}% of the {samples} samples of disk, position and \
+         CPU, {alike} {} equivalent, and {open} {} on the disk model.",
         count(pairs.len(), "comparison"),
         if robust == 1 { "differs" } else { "differ" },
         AGREEMENT * 100.0,
         if alike == 1 { "is" } else { "are" },
-        if open == 1 { "it depends" } else { "they depend" },
+        if open == 1 { "depends" } else { "depend" },
     );
     vec![best(workloads), second, decides(&pairs)]
 }
@@ -49,12 +49,12 @@ fn best(workloads: &[WorkloadSummary]) -> String {
         let standings = standings(work, row);
         let about = format!("{} ({})", work.label, row.title);
         match standings.iter().find(|s| s.better_than.len() + 1 == standings.len()) {
-            Some(winner) => winners.push(format!("{} at {about}", winner.filesystem)),
+            Some(winner) => winners.push(format!("{} in {about}", winner.filesystem)),
             None => none.push(about),
         }
     }
     let won = format!("Better than all others, robust to the disk model: {}", list(&winners));
-    let lost = format!("no filesystem is better than all others at {}", list(&none));
+    let lost = format!("no filesystem is better than all others in {}", list(&none));
     match (winners.is_empty(), none.is_empty()) {
         (false, true) => format!("{won}."),
         (false, false) => format!("{won}; {lost}."),
@@ -62,7 +62,7 @@ fn best(workloads: &[WorkloadSummary]) -> String {
     }
 }
 
-/// What the undecided pairs go with.
+/// What the undecided comparisons depend on.
 fn decides(pairs: &[&Pair]) -> String {
     let open: Vec<&&Pair> = pairs.iter().filter(|p| p.finding == Finding::DependsOnModel).collect();
     let mut first: Vec<(&'static str, usize)> = Vec::new();
@@ -74,26 +74,25 @@ fn decides(pairs: &[&Pair]) -> String {
     }
     first.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     match first.as_slice() {
-        [] if open.is_empty() => "No pair depends on what is not known about the disk.".to_owned(),
-        [] => "What decides them is none of the parameters that were varied.".to_owned(),
-        [(title, 1)] if open.len() == 1 => format!("Its ratio goes most with {title}."),
+        [] if open.is_empty() => "No comparison depends on what is uncertain about the disk.".to_owned(),
+        [] => "None of the sampled parameters explains them.".to_owned(),
+        [(title, 1)] if open.len() == 1 => format!("It depends most on {title}."),
         parts => {
             let parts: Vec<String> =
                 parts.iter().map(|(title, n)| format!("{title} ({n} of {})", open.len())).collect();
-            format!("Their ratios go most with {}.", list(&parts))
+            format!("They depend most on {}.", list(&parts))
         }
     }
 }
 
-/// Why so many samples are none, and what would give them.
-pub fn look(complete: usize, is_fixed: bool) -> String {
+/// How many samples are missing, and why no round would bring them.
+pub fn preliminary(complete: usize, is_fixed: bool) -> String {
     let them = format!(
-        "This is a look at the model, not a verdict: {} of the {SAMPLES_NEEDED} that a verdict needs {} complete.",
-        count(complete, "sample"),
+        "Preliminary: {complete} of the {SAMPLES_NEEDED} samples of the disk model that a verdict needs {} complete.",
         if complete == 1 { "is" } else { "are" },
     );
     if is_fixed {
-        let why = "The samples are off, so every round has the same disk and no number of rounds makes a verdict; a run without samples=off does.";
+        let why = "Sampling is off (samples=off), so every round has the same disk and further rounds bring no verdict.";
         return format!("{them} {why}");
     }
     them
@@ -109,22 +108,22 @@ mod tests {
     use crate::schema::setup::Fidelity;
 
     #[test]
-    fn twelve_draws_give_a_verdict_in_three_sentences() {
+    fn twelve_samples_give_a_verdict_in_three_sentences() {
         let example = model::samples(12);
         let summary = example.report().summary;
         assert_eq!(summary.heading.standing, Standing::Verdict);
         let said = &summary.heading.sentences;
         assert_eq!(
             said[0],
-            "Better than all others, robust to the disk model: cedarfs at letters-quick (transactions)."
+            "Better than all others, robust to the disk model: cedarfs in letters-quick (transactions)."
         );
         assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
-        assert_eq!(said[2], "Its ratio goes most with the write cache.");
+        assert_eq!(said[2], "It depends most on the write cache.");
         assert!(summary.heading.brief.len() == 4 && summary.heading.next.is_none());
         let all = said.join(" ");
         assert!(
             all.contains("in virtual time on one modelled CPU of 500 million")
-                && all.contains("without caches or latency")
+                && all.contains("without caches or memory latency")
         );
         assert!(
             !all.contains("image:") && !all.contains("Example 3000") && !all.contains("significant"),
@@ -133,34 +132,34 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_no_draw_could_double_is_said_to_be_one() {
+    fn a_cpu_that_no_sample_could_double_is_said_to_be_one() {
         let mut example = model::samples(12);
         assert!(!cpu(&example.run).is_some_and(|said| said.contains("faster")));
         for record in &mut example.run.records {
             model::change(record, |m| m.mips = [1000, 500, 1000][m.sample.cpu as usize]);
         }
         let said = cpu(&example.run).expect("a CPU");
-        assert!(said.contains("1000 million") && said.contains("none faster"), "{said}");
+        assert!(said.contains("1000 million") && said.contains("allows no faster one"), "{said}");
     }
 
     #[test]
-    fn eleven_draws_are_a_look_with_the_command_that_brings_the_twelfth() {
+    fn eleven_samples_are_preliminary_with_the_command_that_brings_the_twelfth() {
         let example = model::samples(11);
         let heading = example.report().summary.heading;
-        assert_eq!(heading.title, "A look at the model, not a verdict");
+        assert_eq!(heading.title, "Preliminary result over samples of the disk model");
         let next = heading.next.expect("a command");
         assert!(next.command.ends_with("--rounds 12"), "{}", next.command);
     }
 
     #[test]
-    fn rounds_without_draws_never_make_a_verdict() {
+    fn rounds_without_samples_never_make_a_verdict() {
         let mut example = model::samples(12);
         let first = example.run.records[0].clone();
         for record in &mut example.run.records {
             (record.storage, record.volume) = (first.storage.clone(), first.volume);
         }
         let heading = example.report().summary.heading;
-        assert_eq!((heading.standing, heading.next), (Standing::Look, None));
+        assert_eq!((heading.standing, heading.next), (Standing::Preliminary, None));
         assert!(heading.sentences.last().is_some_and(|s| s.contains("samples=off")));
         let mut example = model::samples(1);
         assert!(example.report().summary.heading.next.is_some());
@@ -169,11 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn a_floor_bound_disk_ranks_nobody_by_time_and_says_why() {
+    fn a_disk_faster_than_what_serves_it_ranks_nobody_by_time_and_says_why() {
         let mut example = model::samples(12);
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
         let summary = example.report().summary;
-        assert!(summary.heading.sentences[0].starts_with("This disk is floor-bound"));
+        assert!(summary.heading.sentences[0].starts_with("The modelled disk answers faster"));
         assert!(summary.workloads[0].ensemble.is_empty());
         assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
     }

@@ -65,7 +65,7 @@ pub fn text(report: &Report<'_>) -> String {
         out.push(format!("## The filesystems\n\n{}", entries(&report.summary.filesystems)));
     }
     out.push(machine(report));
-    out.push(format!("The same plan once more:\n\n```sh\n{}\n```", heading.repeat.command));
+    out.push(format!("To run the same plan again:\n\n```sh\n{}\n```", heading.repeat.command));
     out.extend(heading.repeat.warning().map(|text| escaped(&text)));
     out.join("\n\n") + "\n"
 }
@@ -114,7 +114,7 @@ fn numbers(work: &WorkloadSummary) -> String {
     let headlines = work.headlines();
     let key = work.rows().filter(|row| row.is_key());
     let rows: Vec<&Row> = headlines.into_iter().chain(key).collect();
-    let Some(first) = rows.first() else { return "No trial counts.".to_owned() };
+    let Some(first) = rows.first() else { return "No trial is counted.".to_owned() };
     let mut titles = vec!["filesystem".to_owned()];
     titles.extend(rows.iter().map(|row| title(row)));
     let line = |(at, cell): (usize, &Cell)| {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dozen_draws_of_a_modelled_disk_give_findings() {
+    fn a_dozen_samples_of_a_modelled_disk_give_findings() {
         let example = model::samples(12);
         let text = text(&example.report());
         assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");

@@ -3,6 +3,7 @@
 mod csv;
 pub mod html;
 pub mod json;
+mod lines;
 mod markdown;
 pub mod terminal;
 

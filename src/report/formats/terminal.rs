@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
+use super::lines::{bar_of, first_sentence, lower_first, wrapped};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
@@ -98,7 +99,7 @@ impl Page {
     fn glance(&mut self, work: &WorkloadSummary) {
         let headlines = work.headlines();
         let Some((first, more)) = headlines.split_first() else {
-            return self.paragraph(Style::new(), "No trial counts.");
+            return self.paragraph(Style::new(), "No trial is counted.");
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let wide = self.headline_table(work, first, &key);
@@ -327,34 +328,6 @@ fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let fits = |line: &String| line.chars().count() + 1 + word.chars().count() <= width;
-        match lines.last_mut() {
-            Some(line) if fits(line) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            Some(_) => lines.push(format!("  {word}")),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-/// Up to a mark that ends a sentence; the whole text where there is none.
-fn first_sentence(text: &str) -> &str {
-    let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
-    let end = ends.into_iter().find(|end| text[*end..].starts_with(char::is_whitespace));
-    end.map_or(text, |end| &text[..end])
-}
-
-fn lower_first(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
-}
-
 fn new_table() -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);
@@ -416,16 +389,6 @@ fn short(row: &Row) -> String {
     text
 }
 
-/// A bar in eighths of a column.
-fn bar_of(value: f64, most: f64, width: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    if most <= 0.0 {
-        return String::new();
-    }
-    let eighths = (value / most * width as f64 * 8.0).round().max(0.0) as usize;
-    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
-}
-
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
@@ -435,13 +398,6 @@ mod tests {
 
     fn plain(report: &Report<'_>, width: u16, detail: Detail) -> String {
         strip_str(&text(report, width, detail)).to_string()
-    }
-
-    #[test]
-    fn the_first_sentence_of_a_text() {
-        assert_eq!(first_sentence("Which one? The other.\n"), "Which one?");
-        assert_eq!(first_sentence("At 1.5 GiB it\nends.\nMore."), "At 1.5 GiB it\nends.");
-        assert_eq!(first_sentence("no end"), "no end");
     }
 
     #[test]
@@ -461,27 +417,61 @@ mod tests {
         insta::assert_snapshot!(plain(&example.report(), 200, Detail::Glance));
     }
 
-    #[test]
-    fn everything_is_shown_on_demand() {
-        let example = examples::example();
-        let text = plain(&example.report(), 80, Detail::Everything);
-        for row in example.report().summary.workloads.iter().flat_map(|w| w.rows()) {
-            let word = row.title.split([' ', ',']).next().unwrap();
-            assert!(text.contains(word), "{}", row.title);
-        }
-        insta::assert_snapshot!(text);
+    /// The words of the label's column, where headings and labels stand, however they are wrapped.
+    fn labels(text: &str) -> String {
+        let label = |line: &str| line.chars().take(usize::from(LABEL_MOST)).collect::<String>() + " ";
+        let column: String = text.lines().map(label).collect();
+        column.split_whitespace().collect::<Vec<&str>>().join(" ")
+    }
+
+    /// Whether a line begins with this label and has these cells, in their order.
+    fn has_line(text: &str, label: &str, cells: &[String]) -> bool {
+        let first = label.split_whitespace().next().unwrap_or_default();
+        let cells: Vec<&str> = cells.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
+        let cells = cells.join(" ");
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().any(|line| line.starts_with(first) && words(line).ends_with(&cells))
     }
 
     #[test]
-    fn two_rounds_are_a_look() {
+    fn everything_is_shown_on_demand() {
+        let example = examples::example();
+        let report = example.report();
+        let text = plain(&report, 80, Detail::Everything);
+        for work in &report.summary.workloads {
+            // What stands from the workload's own heading on.
+            let text = text.split_once(&format!("\n{}\n", work.label)).expect("it has a heading").1;
+            for row in work.rows() {
+                let scale = row.scale();
+                assert!(labels(text).contains(&scale.heading(&row.title)), "{}", row.title);
+                for cell in row.cells.iter().filter(|cell| cell.median.is_some()) {
+                    let median = scale.number(cell.median.unwrap_or_default());
+                    let cells = [median, range(cell, &scale), cell.n.to_string()];
+                    assert!(has_line(text, &cell.filesystem, &cells), "{}: {cells:?}", row.title);
+                }
+            }
+            assert!(!work.latencies.is_empty());
+            for latency in &work.latencies {
+                assert!(labels(text).contains(&latency.title()), "{}", latency.title());
+                for row in &latency.rows {
+                    let slowest = number::grouped(&row.max.div_ceil(1000).to_string());
+                    assert!(has_line(text, &row.filesystem, &[slowest]), "{}", latency.title());
+                }
+            }
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn two_rounds_are_preliminary() {
         let example = examples::rounds(2);
         let text = plain(&example.report(), 80, Detail::Glance);
-        assert!(text.contains("a look, not a verdict"));
+        assert!(text.contains("preliminary result"));
         insta::assert_snapshot!(text.lines().take(20).collect::<Vec<_>>().join("\n"));
     }
 
     #[test]
-    fn a_dozen_draws_of_a_modelled_disk_give_findings() {
+    fn a_dozen_samples_of_a_modelled_disk_give_findings() {
         let example = model::samples(12);
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(!text.contains("significant"));

@@ -25,10 +25,10 @@ pub struct Heading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// No trial counts.
+    /// No trial is counted.
     Nothing,
     /// Too few complete rounds for a verdict.
-    Look,
+    Preliminary,
     /// Enough samples of a modelled disk for findings.
     Verdict,
     /// Enough rounds for medians and ranges; findings are the verdict's.

@@ -22,7 +22,7 @@ impl Scale {
             "s" if largest > 0.0 && largest < 1.0 => (0.001, "ms"),
             "1/s" => (1.0, "per second"),
             // A ratio; its title says of what.
-            "of what was written" => (1.0, ""),
+            ratio if ratio.starts_with("of what ") => (1.0, ""),
             other => (1.0, other),
         };
         let smallest = sizes.iter().copied().fold(largest, f64::min);
@@ -54,10 +54,14 @@ impl Scale {
         }
     }
 
-    /// The number with its unit: `12,345 per second`, `8 %`.
+    /// The number with its unit: `12,345 per second`, `8%`.
     pub fn with_unit(&self, value: f64) -> String {
         let number = self.number(value);
-        if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) }
+        match self.unit.as_str() {
+            "" => number,
+            "%" => format!("{number}%"),
+            unit => format!("{number} {unit}"),
+        }
     }
 }
 

@@ -66,10 +66,10 @@ impl Row {
     }
 }
 
-/// `1,704 – 1,960`, or `all alike`; empty where there are not two values.
+/// `1,704 – 1,960`, or `identical`; empty where there are not two values.
 pub fn range(cell: &Cell, scale: &Scale) -> String {
     match (cell.min, cell.max) {
-        (Some(min), Some(max)) if cell.n > 1 && min == max => "all alike".to_owned(),
+        (Some(min), Some(max)) if cell.n > 1 && min == max => "identical".to_owned(),
         (Some(min), Some(max)) if cell.n > 1 => format!("{} – {}", scale.number(min), scale.number(max)),
         _ => String::new(),
     }

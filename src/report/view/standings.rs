@@ -68,7 +68,7 @@ impl Standings {
 /// What heads the table of findings.
 pub fn caption(row: &Row, margin: Percent) -> String {
     format!(
-        "{}: what at least {:.0} % of the samples agree on, with a margin of {margin}",
+        "{}: what at least {:.0}% of the samples agree on, with a margin of {margin}",
         row.title,
         AGREEMENT * 100.0
     )
@@ -117,7 +117,7 @@ fn pair_shown(pair: &Pair) -> PairShown<'_> {
         Finding::DependsOnModel => format!(
             "cannot tell: depends on the model ({a} better in {a_better}, {b} in {b_better}, equal in {within_margin})"
         ),
-        Finding::Look => format!("{samples} samples are no verdict"),
+        Finding::Preliminary => format!("preliminary: {samples} samples"),
     };
     PairShown {
         pair,
@@ -131,7 +131,7 @@ fn decider(decider: &Decider) -> DeciderShown {
     let level = |l: &Level| format!("{} {}", l.name, ratio(l.ratio));
     DeciderShown {
         title: decider.parameter.title(),
-        share: format!("{:.0} %", 100.0 * decider.share),
+        share: format!("{:.0}%", 100.0 * decider.share),
         width: percent(100.0 * decider.share),
         levels: decider.levels.iter().map(level).collect::<Vec<String>>().join(", "),
     }

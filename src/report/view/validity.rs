@@ -1,7 +1,7 @@
 //! The validity checks of all trials, alike ones in one line.
 
 use super::number;
-use crate::schema::reason::Held;
+use crate::schema::reason::{Condition, Held};
 
 pub struct ValidityChecks {
     /// Did not hold, or held with a label.
@@ -14,7 +14,7 @@ pub struct ValidityChecks {
 pub struct ValidityLine {
     pub workload: String,
     pub filesystems: Vec<String>,
-    pub name: String,
+    pub name: Condition,
     /// Each once, in order.
     pub asked: Vec<String>,
     pub seen: Vec<String>,
@@ -31,9 +31,9 @@ impl ValidityLine {
 
     pub fn outcome(&self) -> &'static str {
         match self.held {
-            Held::Yes => "held",
-            Held::No => "did not hold",
-            Held::Label => "held, but labelled",
+            Held::Yes => "passed",
+            Held::No => "failed",
+            Held::Label => "noted",
         }
     }
 
@@ -45,10 +45,16 @@ impl ValidityLine {
         example(&self.seen)
     }
 
-    /// `stored in 2 of 6 trials: asked for 2 GiB in full, seen e.g. 1.2 GiB`
+    /// `stored (2 of 6 trials): expected 2 GiB in full, found e.g. 1.2 GiB`
     pub fn said(&self) -> String {
         let of = number::count(self.of, "trial");
-        format!("{} in {} of {of}: asked for {}, seen {}", self.name, self.trials, self.asked(), self.seen())
+        format!(
+            "{} ({} of {of}): expected {}, found {}",
+            self.name.title(),
+            self.trials,
+            self.asked(),
+            self.seen()
+        )
     }
 }
 

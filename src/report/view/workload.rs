@@ -91,7 +91,7 @@ impl WorkloadSummary {
     pub fn setting(&self) -> String {
         match self.page_cache.as_str() {
             "" => {
-                format!("at most {} of files live at one time, beside {} of memory", self.peak(), self.memory)
+                format!("files of at most {} at a time, {} of memory", self.peak(), self.memory)
             }
             why => format!("page cache and CPU: {why}"),
         }

@@ -2,8 +2,6 @@
 
 use toml::{Table, Value as Toml};
 
-use super::error::SpecError;
-
 /// One value of a disk, as a report shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
@@ -14,10 +12,24 @@ pub struct Value {
     pub source: String,
 }
 
-impl Value {
-    pub fn is_estimate(&self) -> bool {
-        self.source.starts_with("estimate: ")
-    }
+/// What is wrong with a disk file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    #[error("it is not TOML: {0}")]
+    Syntax(String),
+    #[error("`{key}` is missing")]
+    Missing { key: String },
+    #[error("`{key}` is unknown; allowed are {allowed}")]
+    Unknown { key: String, allowed: String },
+    #[error("`{key}` cannot be {value}; allowed is {allowed}")]
+    Wrong { key: String, value: String, allowed: String },
+    #[error(
+        "`{key} = {value}` does not say where it comes from; allowed is \
+         {{ is = VALUE, source = \"…\" }} or {{ is = VALUE, estimate = \"why\" }}"
+    )]
+    Unsourced { key: String, value: String },
+    #[error("the values of `{keys}` do not fit together: {why}")]
+    Contradiction { keys: String, why: String },
 }
 
 /// A table under reading. What is never asked for is an error in the end.

@@ -14,7 +14,6 @@
 //! Each value is a whole number with a source, or an estimate with its reason. The unit is the key's last word.
 
 mod cloud;
-mod error;
 mod fields;
 mod flash;
 mod hard;
@@ -23,9 +22,8 @@ mod raid;
 use toml::Table;
 
 pub(crate) use cloud::CloudSpec;
-pub use error::SpecError;
 use fields::Fields;
-pub use fields::Value;
+pub use fields::{SpecError, Value};
 pub(crate) use flash::{CardSpec, FlashSpec};
 pub(crate) use hard::{HardSpec, ShingleSpec};
 pub(crate) use raid::RaidSpec;
@@ -38,6 +36,12 @@ pub struct Spec {
     story: String,
     pub(crate) model: Model,
     values: Vec<Value>,
+}
+
+impl Value {
+    pub fn is_estimate(&self) -> bool {
+        self.source.starts_with("estimate: ")
+    }
 }
 
 /// The kinds of disks.

@@ -15,6 +15,10 @@ use crate::report::view::row::{Cell, Row, Value, range};
 
 /// Distinct looks: eight colours, plain and striped. A seventeenth filesystem looks like the first again.
 pub const LOOKS: usize = 16;
+/// An upright bar is so many pixels wide, at least and at most, and a letter of its group's title at most so many.
+const BAR_LEAST: usize = 13;
+const BAR_MOST: usize = 96;
+const LETTER: usize = 9;
 
 /// One metric: a horizontal bar for each filesystem.
 pub struct Bars {
@@ -23,6 +27,8 @@ pub struct Bars {
     pub direction: &'static str,
     pub ticks: Vec<Tick>,
     pub bars: Vec<Bar>,
+    /// Whether any has more than one trial.
+    pub has_ranges: bool,
 }
 
 /// Several metrics of one unit: a group of upright bars for each.
@@ -32,8 +38,10 @@ pub struct Grouped {
     pub direction: &'static str,
     pub ticks: Vec<Tick>,
     pub groups: Vec<Group>,
-    /// Under this width in pixels bars can no longer be told apart, and the chart scrolls.
+    /// Under this width in pixels bars can no longer be told apart or titles run into each other, and the chart scrolls.
     pub least_width: usize,
+    /// Over this one few bars would be as wide as a house.
+    pub most_width: usize,
 }
 
 pub struct Group {
@@ -86,6 +94,7 @@ pub fn bars(row: &Row) -> Option<Bars> {
     let scale = row.scale();
     let bar = |(at, cell)| horizontal(at, cell, top, &scale);
     Some(Bars {
+        has_ranges: row.cells.iter().any(|cell| cell.n > 1),
         title: row.title.clone(),
         unit: scale.unit.clone(),
         direction: row.direction(),
@@ -119,6 +128,9 @@ pub fn grouped(title: &str, rows: &[&Row]) -> Option<Grouped> {
         width: percent(width),
         bars: upright(row, at as f64 * width, width, top),
     };
+    let words = rows.iter().flat_map(|row| row.title.split_whitespace());
+    let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
+    let least_width = rows.len() * (first.cells.len() * BAR_LEAST + 16).max(longest * LETTER + 12);
     let scale = Scale::of(&first.unit, rows.iter().flat_map(|r| r.values()));
     Some(Grouped {
         title: title.to_owned(),
@@ -126,7 +138,8 @@ pub fn grouped(title: &str, rows: &[&Row]) -> Option<Grouped> {
         direction: first.direction(),
         ticks: ticks(top, &scale, 6),
         groups: rows.iter().enumerate().map(group).collect(),
-        least_width: rows.len() * (first.cells.len() * 13 + 16),
+        least_width,
+        most_width: least_width.max(rows.len() * (first.cells.len() * BAR_MOST + 64)),
     })
 }
 
@@ -198,7 +211,7 @@ fn words(cell: &Cell, scale: &Scale) -> String {
             scale.number(min),
             scale.number(max)
         ),
-        _ => format!("{}: no trial counts", cell.filesystem),
+        _ => format!("{}: no trial is counted", cell.filesystem),
     }
 }
 

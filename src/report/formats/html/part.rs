@@ -1,9 +1,10 @@
 //! A section of the page: its charts, its table and what its metrics mean.
 
 use super::chart::{self, Bars, Grouped};
-use crate::report::view::number::Scale;
+use crate::report::view::number::{self, Scale};
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::workload::{Drawing, SectionSummary};
+use crate::schema::declared::Declared;
 
 /// More metrics than this stand below one another.
 const METRICS_ACROSS: usize = 8;
@@ -15,10 +16,12 @@ pub struct Part<'r> {
     pub grouped: Vec<Grouped>,
     pub panels: Vec<Bars>,
     pub numbers: Numbers,
-    /// Behind most of the numbers; where there are fewer, the cell says so.
-    pub trials: usize,
+    /// The most that are behind a number; where there are fewer, the cell says so.
+    pub most: usize,
+    /// The same in words.
+    pub trials: String,
     /// Each metric's title and what it means.
-    pub explained: Vec<(&'r str, &'static str)>,
+    pub explained: Vec<(String, &'static str)>,
 }
 
 pub struct Numbers {
@@ -56,14 +59,32 @@ pub fn of(section: &SectionSummary) -> Part<'_> {
     let mut grouped = Vec::new();
     let mut panels = Vec::new();
     match section.drawing {
-        Drawing::Grouped => grouped = groups(section.title, &drawn),
+        Drawing::Grouped if drawn.len() > 1 => grouped = groups(section.title, &drawn),
+        Drawing::Grouped => panels = drawn.into_iter().filter_map(chart::bars).collect(),
         Drawing::Panels => panels = drawn.into_iter().filter_map(chart::bars).collect(),
     }
-    let trials = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
-    let (title, note) = (section.title, section.note);
-    let explained = section.rows.iter().filter(|row| !row.explained.is_empty());
-    let explained = explained.map(|row| (row.title.as_str(), row.explained)).collect();
-    Part { explained, title, note, grouped, panels, numbers: table(section), trials }
+    let most = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
+    Part {
+        title: section.title,
+        note: section.note,
+        grouped,
+        panels,
+        numbers: table(section),
+        most,
+        trials: number::count(most, "trial"),
+        explained: explained(&section.rows),
+    }
+}
+
+/// Each declaration once: those of parts are of several metrics.
+fn explained(rows: &[Row]) -> Vec<(String, &'static str)> {
+    let mut declared: Vec<&Declared> = Vec::new();
+    for one in rows.iter().filter_map(|row| row.declared) {
+        if !one.explained.is_empty() && !declared.contains(&one) {
+            declared.push(one);
+        }
+    }
+    declared.into_iter().map(|d| (d.title_of(d.name), d.explained)).collect()
 }
 
 /// One chart for each unit and direction.

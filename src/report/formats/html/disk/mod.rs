@@ -24,12 +24,12 @@ const LATE: f64 = 0.02;
 /// The classes of the bars' parts, and what they are.
 pub const LEGEND: [(&str, &str); 8] = [
     ("seek", "seeking"),
-    ("rotation", "waiting for the platter"),
+    ("rotation", "rotating to the sector"),
     ("transfer", "transferring"),
     ("copy", "copying and erasing"),
-    ("idle", "mechanism idle"),
-    ("held", "a request in the disk"),
-    ("overhead", "commands"),
+    ("idle", "idle"),
+    ("held", "a request outstanding"),
+    ("overhead", "command overhead"),
     ("cpu", "CPU"),
 ];
 
@@ -38,7 +38,7 @@ pub const REQUESTS: [(&str, &str); 3] = [("write", "writes"), ("read", "reads"),
 
 /// A workload's pictures, all of one round, so that all filesystems had the same disk.
 pub struct DiskUse {
-    /// `round 1, the disk as its file says`
+    /// `round 1, with the disk as its file says`
     pub round: String,
     pub spent: Times,
     pub pictures: Vec<Figure>,
@@ -84,8 +84,8 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> O
     let modelled = sampled(records.first()?)?;
     let round = records[0].round;
     let sample = match round {
-        1 => "the disk as its file says",
-        _ => "another sample of the disk, as no earlier round has as many trials that count",
+        1 => "with the disk as its file says",
+        _ => "with another sample of the disk, as no earlier round has as many trials that are counted",
     };
     let figure = |record: &&Record| Figure {
         label: record.filesystem.clone(),
@@ -143,7 +143,7 @@ fn times(trials: &[Trial<'_>]) -> Option<Times> {
         ticks: chart::ticks(top, &scale, 4),
         rows: trials.iter().map(row).collect(),
         notes: notes(trials, ranks),
-        unit: if ranks { scale.unit.clone() } else { "% of each one's own time".to_owned() },
+        unit: if ranks { scale.unit.clone() } else { "% of each filesystem's own time".to_owned() },
     })
 }
 
@@ -152,8 +152,8 @@ fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
     let label = &record.filesystem;
     let seconds = |ns: f64| Scale::of("s", [spent.wall_ns / 1e9]).with_unit(ns / 1e9);
     let say = |ns: f64| match ranks {
-        true => format!("{} ({:.0} %)", seconds(ns), 100.0 * ns / spent.wall_ns),
-        false => format!("{:.0} %", 100.0 * ns / spent.wall_ns),
+        true => format!("{} ({:.0}%)", seconds(ns), 100.0 * ns / spent.wall_ns),
+        false => format!("{:.0}%", 100.0 * ns / spent.wall_ns),
     };
     let mut left_ns = 0.0;
     let mut part = |class: &'static str, name: &str, ns: f64| {
@@ -164,10 +164,10 @@ fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
     };
     let parts = vec![
         part("seek", "seeking", spent.seek_ns),
-        part("rotation", "waiting for the platter", spent.rotation_ns),
+        part("rotation", "rotating to the sector", spent.rotation_ns),
         part("transfer", "transferring", spent.transfer_ns),
         part("copy", "copying and erasing", spent.copy_ns),
-        part("idle", "the mechanism idle", spent.idle_ns),
+        part("idle", "idle", spent.idle_ns),
     ];
     let beside = |class: &'static str, name: &str, ns: f64| Part {
         class,
@@ -179,8 +179,8 @@ fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
     TimeRow {
         label: label.to_owned(),
         beside: [
-            held_ns.map(|ns| beside("held", "a request in the disk", ns)),
-            Some(beside("overhead", "commands", spent.overhead_ns)),
+            held_ns.map(|ns| beside("held", "a request outstanding", ns)),
+            Some(beside("overhead", "command overhead", spent.overhead_ns)),
             spent.cpu_ns.map(|ns| beside("cpu", "CPU", ns)),
         ]
         .into_iter()
@@ -198,32 +198,33 @@ fn notes(trials: &[Trial<'_>], ranks: bool) -> Vec<String> {
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
         notes.push(format!(
-            "This disk has {} that work at once, members or dies. Its counters add them up; here the sums are divided by {most}, so that the \
-             mechanism is what one of them did on average: while one is waited for, the others may be idle.",
-            count(most as usize, "part")
+            "This disk has {} (RAID members or flash dies) that work in parallel. Its counters are sums over them, divided here by {most}: the \
+             bar is what one of them did on average. While one works, the others may be idle.",
+            count(most as usize, "unit")
         ));
     }
     if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
         notes.push(
-            "It has no arm and no platter: transferring is reading and programming what was asked for, copying and erasing what the disk does to \
+            "The disk has no moving parts: transferring is reading and programming what was requested, copying and erasing what the disk does to \
              make room for it."
                 .to_owned(),
         );
     }
     let late = |t: &Trial<'_>| {
         let share = t.spent.late_ns / t.spent.wall_ns;
-        (share > LATE).then(|| format!("{} by {:.0} %", t.record.filesystem, 100.0 * share))
+        (share > LATE).then(|| format!("{} by {:.0}%", t.record.filesystem, 100.0 * share))
     };
     let late: Vec<String> = trials.iter().filter_map(late).collect();
     if !late.is_empty() {
         notes.push(format!(
-            "Answers reached the guest later than the model says, in all and of each one's time: {}. What nobody spent on the disk or the CPU              may be that.",
+            "Completions reached the guest later than the model says, as shares of the whole time: {}. Time that neither disk nor CPU explains may \
+             be that.",
             list(&late)
         ));
     }
     if !ranks {
         notes.push(
-            "No time is this disk's own here, so all bars are of one length and rank nobody.".to_owned(),
+            "Times measure the guest's CPU here and not the disk, so all bars have one length.".to_owned(),
         );
     }
     notes
@@ -243,7 +244,7 @@ mod tests {
     fn every_filesystem_of_the_nominal_round_has_a_bar_and_a_picture() {
         let example = model::samples(2);
         let used = used(&example.run);
-        assert_eq!((used.round.as_str(), used.unfolded), ("round 1, the disk as its file says", true));
+        assert_eq!((used.round.as_str(), used.unfolded), ("round 1, with the disk as its file says", true));
         assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
         let picture = used.pictures[0].picture.as_ref().expect("the requests are there");
         assert_eq!(picture.counts, "1,800 writes, 180 reads, 20 flushes");

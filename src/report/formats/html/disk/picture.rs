@@ -78,7 +78,7 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
         held_ns: record.work_window_ns.map(|_| seen.held_ns),
         note: match record.work_window_ns {
             Some(_) => "",
-            None => "the record does not say when the work began and ended: all of the trial is drawn",
+            None => "the record does not say when the work began and ended, so the whole trial is drawn",
         },
         layers: [layers("write", &seen.writes), layers("read", &seen.reads)].concat(),
         flushes: strip(&seen.flushes),
@@ -89,12 +89,12 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
         distances: columns(
             &seen.distances,
             &DISTANCES.map(|(_, name)| name),
-            "of reads and writes began at most so many bytes from the end of the one before, and farther than the column to the left",
+            "of reads and writes began at most this many bytes from the end of the one before, and farther than the column to the left",
         ),
         depths: columns(
             &seen.depths,
             &DEPTHS.map(|(_, name)| name),
-            "of requests made the disk hold at most so many, and more than the column to the left",
+            "of requests found at most this queue depth, themselves included, and more than the column to the left",
         ),
     })
 }
@@ -171,7 +171,7 @@ fn columns(counts: &[u64], names: &[&'static str], what: &str) -> Vec<Column> {
             width: percent(each * 0.8),
             top: percent(100.0 - height),
             height: percent(height),
-            words: format!("{name}: {share:.1} % {what}"),
+            words: format!("{name}: {share:.1}% {what}"),
         }
     };
     counts.iter().zip(names).enumerate().map(column).collect()
@@ -198,6 +198,6 @@ mod tests {
     fn the_tallest_column_fills_the_chart() {
         let columns = columns(&[10, 30], &["0", "more"], "did");
         assert_eq!((columns[1].top.as_str(), columns[0].height.as_str()), ("0.00%", "33.33%"));
-        assert_eq!(columns[0].words, "0: 25.0 % did");
+        assert_eq!(columns[0].words, "0: 25.0% did");
     }
 }

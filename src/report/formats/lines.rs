@@ -1,0 +1,61 @@
+//! Text for a terminal: wrapped lines, sentences, bars.
+
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let fits = |line: &String| line.chars().count() + 1 + word.chars().count() <= width;
+        match lines.last_mut() {
+            Some(line) if fits(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("  {word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Up to a mark that ends a sentence; the whole text where there is none.
+pub fn first_sentence(text: &str) -> &str {
+    let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
+    let end = ends.into_iter().find(|end| text[*end..].starts_with(char::is_whitespace));
+    end.map_or(text, |end| &text[..end])
+}
+
+pub fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A bar in eighths of a column.
+pub fn bar_of(value: f64, most: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if most <= 0.0 {
+        return String::new();
+    }
+    let eighths = (value / most * width as f64 * 8.0).round().max(0.0) as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sentence_of_a_text() {
+        assert_eq!(first_sentence("Which one? The other.\n"), "Which one?");
+        assert_eq!(first_sentence("At 1.5 GiB it\nends.\nMore."), "At 1.5 GiB it\nends.");
+        assert_eq!(first_sentence("no end"), "no end");
+    }
+
+    #[test]
+    fn what_follows_the_first_line_is_set_in() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "  three"]);
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share_of_the_most() {
+        assert_eq!([bar_of(8.0, 8.0, 2), bar_of(4.5, 8.0, 2), bar_of(1.0, 0.0, 2)], ["██", "█▏", ""]);
+    }
+}
