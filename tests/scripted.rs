@@ -185,7 +185,8 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
         let (_kept, run) = compared(testbed);
         assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "{check}");
         let record = run.records.iter().find(|r| r.trial == trial).unwrap();
-        let broken = |reason: &Reason| matches!(reason, Reason::Validity(broken) if broken.name.title() == check);
+        let broken =
+            |reason: &Reason| matches!(reason, Reason::Validity(broken) if broken.name.title() == check);
         assert!(record.reason.as_ref().is_some_and(broken), "{}", record.why());
         assert!(record.validity.iter().any(|c| c.name.title() == check && c.held == Held::No));
         assert!(record.metrics.is_empty(), "a void trial has raw values and no metrics");
