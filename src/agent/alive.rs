@@ -66,13 +66,29 @@ fn lock(step: &Mutex<Option<Begun>>) -> std::sync::MutexGuard<'_, Option<Begun>>
     step.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn look(begun: Option<Begun>, tell: &Teller, every: Duration) {
+/// What is due now.
+#[derive(Debug, PartialEq, Eq)]
+enum Due {
+    /// The work tells how far it is by itself.
+    Nothing,
+    Sign,
+    /// A command or the work is ended by whoever waits for it; what is left is a call that does not return.
+    GiveUp(StepName, Duration),
+}
+
+fn due(begun: Option<Begun>, every: Duration) -> Due {
     match begun {
-        // A command or the work is ended by whoever waits for it; what is left is a call that does not return.
-        Some(Begun { step, at, limit }) if at.elapsed() > limit + every => give_up(tell, step, limit),
-        // The work tells how far it is by itself.
-        Some(Begun { step: StepName::Work, .. }) => {}
-        _ => drop(tell.send(&Event::Alive { done: 0, total: 0, clock_ns: monotonic_ns() })),
+        Some(Begun { step, at, limit }) if at.elapsed() > limit + every => Due::GiveUp(step, limit),
+        Some(Begun { step: StepName::Work, .. }) => Due::Nothing,
+        _ => Due::Sign,
+    }
+}
+
+fn look(begun: Option<Begun>, tell: &Teller, every: Duration) {
+    match due(begun, every) {
+        Due::Nothing => {}
+        Due::Sign => drop(tell.send(&Event::Alive { done: 0, total: 0, clock_ns: monotonic_ns() })),
+        Due::GiveUp(step, limit) => give_up(tell, step, limit),
     }
 }
 
@@ -81,4 +97,24 @@ fn give_up(tell: &Teller, step: StepName, limit: Duration) -> ! {
     let (operation, path) = ("wait for".to_owned(), "the kernel".to_owned());
     let _ = tell.send(&Event::Failed { step, operation, path, errno: 0, text });
     exit_now(GIVEN_UP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_shows_that_it_lives_until_its_own_deadline() {
+        let (every, limit) = (Duration::from_millis(1), Duration::from_secs(100));
+        let begun = |step, ago: u64| {
+            let at =
+                Instant::now().checked_sub(Duration::from_secs(ago)).expect("a machine that ran so long");
+            Some(Begun { step, at, limit })
+        };
+        assert_eq!(due(None, every), Due::Sign);
+        assert_eq!(due(begun(StepName::Make, 99), every), Due::Sign);
+        assert_eq!(due(begun(StepName::Make, 101), every), Due::GiveUp(StepName::Make, limit));
+        assert_eq!(due(begun(StepName::Work, 1), every), Due::Nothing);
+        assert_eq!(due(begun(StepName::Work, 101), every), Due::GiveUp(StepName::Work, limit));
+    }
 }

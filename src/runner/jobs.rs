@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::steps::steps;
 use crate::filesystems::{self, Filesystem};
-use crate::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, Until};
+use crate::schema::job::{Job, PROTOCOL, Purpose, Step, StepName};
 use crate::schema::plan::{Plan, PlannedWork, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
@@ -12,7 +13,7 @@ use crate::workloads;
 
 /// A step that takes longer than this has failed.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// What writes or reads all of a volume may take this for each mebibyte of it beside: a disk that does one in a second is broken.
+/// What writes or reads all of a volume may take this for each mebibyte of it beside: no disk in order does less than ten in a second.
 const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
 /// In virtual time waiting costs nothing.
 const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -33,12 +34,8 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
     let traits = testbed.traits();
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
     let (storage, volume) = testbed.storage(&moment(plan, trial.round));
-    let steps = match cut_after(plan, trial.work) {
-        Ok(Some(operations)) if trial.purpose == Purpose::Measure => {
-            steps_of_a_cut(kind, trial, plan.cold, operations)
-        }
-        _ => steps(kind, trial, plan.cold),
-    };
+    let cut_after = cut_after(plan, trial.work).ok().flatten().filter(|_| trial.purpose == Purpose::Measure);
+    let steps = steps(kind, trial, plan.cold, cut_after);
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
     Job {
@@ -86,63 +83,17 @@ fn modules(kind: Option<&dyn Filesystem>) -> Vec<String> {
     kind.map(|k| k.kernel().modules).unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The order of a trial whose power is cut: the same until the work, then what an administrator would do with that disk.
-fn steps_of_a_cut(
-    kind: Option<&dyn Filesystem>,
-    trial: &Trial<'_>,
-    cold: bool,
-    operations: u64,
-) -> Vec<Step> {
-    let mut steps = steps(kind, trial, cold);
-    let work = steps.iter().position(|step| matches!(step, Step::Work { .. })).unwrap_or(steps.len());
-    steps.truncate(work);
-    steps.extend([Step::Work { until: Until::Operation(operations) }, Step::PowerCut, Step::Restart]);
-    let repair = kind.into_iter().flat_map(|k| k.recover().repair);
-    steps.extend(repair.map(|check| Step::Repair { check }));
-    steps.extend(kind.map(|k| Step::MountAgain { mount: k.mount(&trial.candidate.variant) }));
-    steps.extend([Step::FirstFile, Step::Survivors { operations }, Step::Unmount]);
-    steps.extend(kind.and_then(|k| k.check()).map(|check| Step::Check { check, at: At::Recovered }));
-    steps
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// How far the work goes each time, with a cold start before each but the first.
-fn parts(work: &PlannedWork) -> Vec<Until> {
-    let parsed = workloads::engine(&work.work.engine).and_then(|e| e.parse(&work.work.parameters).ok());
-    match parsed.map_or(1, |work| work.parts()) {
-        0 | 1 => vec![Until::End],
-        parts => (0..parts).map(Until::Part).collect(),
+    #[test]
+    fn what_goes_over_a_whole_volume_may_take_longer_on_a_large_one() {
+        let seconds = |step: &Step, size: u64| limit(step, Bytes(size), false).1;
+        let terabyte = 1 << 40;
+        assert_eq!(seconds(&Step::Sync, MIB), 3600);
+        assert!(seconds(&Step::Sync, terabyte) > 24 * 3600, "104857 s at 10 MiB/s");
+        assert_eq!(seconds(&Step::Work { until: crate::schema::job::Until::End }, terabyte), 3600);
+        assert_eq!(limit(&Step::Sync, Bytes(terabyte), true).1, 7 * 24 * 3600);
     }
-}
-
-/// The order of a trial. A folder that is taken as it is has no filesystem to make, mount or check.
-fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<Step> {
-    let variant = &trial.candidate.variant;
-    let is_integrity = trial.purpose == Purpose::Integrity;
-    let mount = kind.map(|k| Step::Mount { mount: k.mount(variant) });
-    let check = |at| kind.and_then(|k| k.check()).map(|check| Step::Check { check, at });
-    let unmount = || kind.map(|_| Step::Unmount);
-    let mut steps = vec![Step::Reset];
-    steps.extend(kind.into_iter().flat_map(|k| k.make(variant)).map(|argv| Step::Make { argv }));
-    steps.extend(mount.clone());
-    steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }]);
-    for (part, until) in
-        if is_integrity { vec![Until::Live] } else { parts(trial.work) }.into_iter().enumerate()
-    {
-        steps.extend((part > 0).then(|| Step::Cool { mount: kind.map(|k| k.mount(variant)) }));
-        steps.extend([Step::ProbesOn, Step::Work { until }, Step::Sync, Step::ProbesOff]);
-    }
-    if is_integrity {
-        steps.push(Step::Verify { at: At::Filled });
-        if kind.is_some() {
-            steps.extend(unmount());
-            steps.extend(check(At::Filled));
-            steps.extend(mount);
-            steps.push(Step::Verify { at: At::Remounted });
-        }
-    }
-    steps.extend([Step::Empty, Step::Space { at: At::Emptied }]);
-    steps.extend(unmount());
-    steps.extend(check(At::Emptied));
-    steps.extend(kind.into_iter().flat_map(|k| k.revert(variant)).map(|argv| Step::Revert { argv }));
-    steps
 }

@@ -12,3 +12,4 @@ pub mod rerun;
 pub mod rounds;
 mod side_by_side;
 pub mod skips;
+mod steps;

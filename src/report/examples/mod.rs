@@ -51,7 +51,7 @@ impl Example {
 pub const WORKS: [&str; 2] = ["letters-quick", "letters-in-memory"];
 
 /// Label, kind, speed: the first has the speed of 1.
-const ENTRANTS: [(&str, &str, f64); 8] = [
+const CANDIDATES: [(&str, &str, f64); 8] = [
     ("alderfs", "alderfs", 1.0),
     ("alderfs, no atime", "alderfs", 1.06),
     ("birchfs", "birchfs", 0.82),
@@ -126,7 +126,7 @@ pub fn sixteen() -> Example {
 /// Nothing could be compared here.
 pub fn all_skipped() -> Example {
     let mut example = rounds(1);
-    let all: Vec<(&str, usize)> = ENTRANTS.iter().flat_map(|e| [(e.0, 0), (e.0, 1)]).collect();
+    let all: Vec<(&str, usize)> = CANDIDATES.iter().flat_map(|e| [(e.0, 0), (e.0, 1)]).collect();
     let why = "this kernel has none of them\n  try: --on vm";
     example.run.records = skipped(&example.run.plan, &all, why);
     example
@@ -135,7 +135,7 @@ pub fn all_skipped() -> Example {
 /// The records of these labels and workloads, which cannot take part.
 pub fn skipped(plan: &Plan, cells: &[(&str, usize)], why: &str) -> Vec<Record> {
     let one = |(label, work): &(&str, usize)| {
-        let who = ENTRANTS.iter().position(|e| e.0 == *label).expect("a label of the example");
+        let who = CANDIDATES.iter().position(|e| e.0 == *label).expect("a label of the example");
         let record = Record { purpose: Purpose::Integrity, mounted: None, ..record(plan, *work, 0, 0, who) };
         let trial = format!("skipped/{}/{label}", WORKS[*work]);
         without_result(Record { trial, ..record }, Outcome::Skipped, why)
@@ -168,7 +168,7 @@ fn plan(rounds: u32) -> Plan {
         margin: Percent(3.0),
         plan_seed: 42,
         workload_seed: 7,
-        candidates: ENTRANTS.iter().map(candidate).collect(),
+        candidates: CANDIDATES.iter().map(candidate).collect(),
         workloads: vec![planned(0), planned(1)],
     }
 }
@@ -224,7 +224,7 @@ fn machine() -> Machine {
 /// What a trial's turn leaves behind: usually one record.
 fn trial(folder: &Path, plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Vec<Record> {
     let record = record(plan, work, round, place, who);
-    match (work, round, ENTRANTS[who].0) {
+    match (work, round, CANDIDATES[who].0) {
         (0, 3, "maplefs") => {
             let why = "work: write of 's17/4711' failed: Input/output error; try: dmesg";
             vec![without_result(record, Outcome::Failed, why)]
@@ -327,7 +327,7 @@ fn integrity_check(plan: &Plan) -> Record {
 
 fn measured(folder: &Path, record: Record, work: usize, who: usize) -> Record {
     let mut noise = Noise::of(&record);
-    let speed = ENTRANTS[who].2 * if work == 0 { 1.0 } else { 14.0 };
+    let speed = CANDIDATES[who].2 * if work == 0 { 1.0 } else { 14.0 };
     let seconds = 27.0 / speed;
     let metrics = metrics(&record, speed, &mut noise);
     let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
