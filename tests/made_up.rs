@@ -1,8 +1,8 @@
-//! One new file and one row, with its `mod` line: nothing else adds a filesystem or a workload.
+//! One new file and one row, with a `mod` line for what is a program: nothing else adds anything that has a table.
 //!
-//! The listings of CONTRIBUTING.md, as they stand there, go into a copy of the project; it is built, and the commands that
-//! CONTRIBUTING.md gives as the integrity check (blocks marked `sh made-up`) are run in it as they are written. The copy and its build stay in
-//! the target folder, below the project's own `.cargo`, and share its built libraries: a build takes seconds, not minutes.
+//! The listings of [`PAGES`], as they stand there, go into one copy of the project; it is built, and the commands that prove
+//! them (blocks marked `sh made-up`) are run in it as they are written. The copy and its build stay in the target folder, below
+//! the project's own `.cargo`, and share its built libraries: a build takes seconds, not minutes.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
@@ -13,6 +13,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use fsderby::exit;
 use fsderby::schema::reason::Outcome;
 use fsderby::store;
 use support::documents::{self, Block};
@@ -21,12 +22,25 @@ use support::{has_loop, project, skipped};
 /// Files by their path in the project.
 type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
-const NEW: [&str; 2] = ["src/filesystems/tinyfs.rs", "src/workloads/touch.rs"];
-const TABLES: [&str; 2] = ["src/filesystems/mod.rs", "src/workloads/mod.rs"];
+/// Commands of the second look at what those of the first have added.
+const PAGES: [&str; 2] = ["CONTRIBUTING.md", "docs/adding.md"];
+
+/// What is added, and the table that has its row.
+const ADDED: [(&str, &str); 9] = [
+    ("src/filesystems/tinyfs.rs", "src/filesystems/mod.rs"),
+    ("src/workloads/touch.rs", "src/workloads/mod.rs"),
+    ("src/probes/switches.rs", "src/probes/mod.rs"),
+    ("src/storage/shm.rs", "src/storage/mod.rs"),
+    ("src/testbeds/shm.rs", "src/testbeds/mod.rs"),
+    ("src/report/formats/outcomes.rs", "src/report/formats/mod.rs"),
+    ("experiments/touch-shm.toml", "src/runner/experiment.rs"),
+    ("disks/made-up-volume.toml", "crates/diskmodel/src/shipped.rs"),
+    ("papers/made-up.toml", "src/papers/mod.rs"),
+];
 
 #[test]
-fn a_made_up_filesystem_and_a_made_up_workload_are_a_file_and_a_row_each() {
-    let blocks = documents::document("CONTRIBUTING.md").blocks;
+fn what_is_made_up_is_a_file_and_a_row_each() {
+    let blocks: Vec<Block> = PAGES.iter().flat_map(|page| documents::document(page).blocks).collect();
     let before = tree(&project());
     let after = added(&before, &blocks);
     nothing_else_differs(&before, &after);
@@ -40,19 +54,29 @@ fn a_made_up_filesystem_and_a_made_up_workload_are_a_file_and_a_row_each() {
     copy.share_libraries();
     copy.is_formatted();
     copy.sh("cargo build --offline --locked --quiet");
-    copy.sh("cargo run --offline --locked --quiet -- list").contains("touch-quick", "tinyfs");
+    copy.fsderby("list").contains(&["tinyfs", "touch-quick", "switches", "touch-shm", "made-up-volume"]);
+    copy.fsderby("run --help").contains(&["`shm`"]);
+    // Where there is no kernel to boot, nothing can take part. A disk that is not known ends with another code.
+    copy.fsderby(&format!("run --on model:made-up-volume --dry-run || [ $? = {} ]", exit::MISSING));
 
     let loops = has_loop("the made-up filesystem on the testbed loop");
     for line in blocks.iter().filter(|b| b.info == "sh made-up").flat_map(|b| b.text.lines()) {
-        match (loops, line.contains(" run quick "), line.contains(" results/")) {
-            (false, true, _) => drop(copy.sh(&format!("{line} --dry-run"))),
-            (false, false, true) => skipped(line, "there is no run to look at"),
+        let needs_loop = line.contains(" run quick ");
+        match line.split(' ').find(|word| word.starts_with("results/")) {
+            Some(_) if needs_loop && !loops => drop(copy.sh(&format!("{line} --dry-run"))),
+            Some(folder) if !line.contains("--output") && !copy.project.join(folder).exists() => {
+                skipped(line, "there is no run to look at");
+            }
             _ => drop(copy.sh(line)),
         }
     }
+    copy.compared("results/touch-shm", "tmpfs, as mounted", "touch-quick", "switches.machine");
+    copy.fsderby("report results/touch-shm --outcomes").contains(&["touch-quick/tmpfs, as mounted done"]);
     if loops {
-        copy.compared("results/tinyfs", "tinyfs", "postmark-quick");
-        copy.compared("results/touch", "ext2", "touch-quick");
+        copy.compared("results/tinyfs", "tinyfs", "postmark-quick", "transactions.rate");
+        copy.compared("results/touch", "ext2", "touch-quick", "touch.rate");
+        copy.fsderby("report results/paper")
+            .contains(&["beside the published figures", "Empty files compared"]);
     }
 }
 
@@ -82,7 +106,7 @@ fn tree(root: &Path) -> Tree {
 fn added(before: &Tree, blocks: &[Block]) -> Tree {
     let mut after = before.clone();
     for block in blocks {
-        if let Some(path) = block.title("rust") {
+        if let Some(path) = block.title("rust").or_else(|| block.title("toml")) {
             let is_new = after.insert(path.into(), block.text.clone().into_bytes()).is_none();
             assert!(is_new, "{}: {path} is there already", block.place);
         }
@@ -115,13 +139,17 @@ fn insert(text: &str, block: &Block) -> String {
 
 fn nothing_else_differs(before: &Tree, after: &Tree) {
     let new: Vec<&PathBuf> = after.keys().filter(|path| !before.contains_key(*path)).collect();
-    assert_eq!(new, NEW.map(Path::new).to_vec());
+    let mut wanted = ADDED;
+    wanted.sort_unstable();
+    assert_eq!(new, wanted.map(|(file, _)| Path::new(file)).to_vec());
     let changed: Vec<&PathBuf> =
         before.iter().filter(|(path, bytes)| after[*path] != **bytes).map(|(path, _)| path).collect();
-    assert_eq!(changed, TABLES.map(Path::new).to_vec());
-    for table in TABLES.map(Path::new) {
-        let lines = |tree: &Tree| String::from_utf8(tree[table].clone()).unwrap().lines().count();
-        assert_eq!(lines(after), lines(before) + 2, "{}: a mod line and a row", table.display());
+    wanted.sort_unstable_by_key(|(_, table)| *table);
+    assert_eq!(changed, wanted.map(|(_, table)| Path::new(table)).to_vec());
+    for (file, table) in ADDED {
+        let lines = |tree: &Tree| String::from_utf8(tree[Path::new(table)].clone()).unwrap().lines().count();
+        let row_and_mod = if file.ends_with(".rs") { 2 } else { 1 };
+        assert_eq!(lines(after), lines(before) + row_and_mod, "{table}: the row of {file}, and its mod line");
     }
 }
 
@@ -169,7 +197,8 @@ impl Copy {
 
     fn is_formatted(&self) {
         let mut rustfmt = Command::new("rustfmt");
-        rustfmt.args(["--edition", "2024", "--check"]).args(NEW).current_dir(&self.project);
+        let programs = ADDED.iter().map(|(file, _)| *file).filter(|file| file.ends_with(".rs"));
+        rustfmt.args(["--edition", "2024", "--check"]).args(programs).current_dir(&self.project);
         match rustfmt.output() {
             Err(e) => skipped("the listings' format", &format!("rustfmt: {e}")),
             Ok(output) => assert!(output.status.success(), "{}", said(&output)),
@@ -188,7 +217,12 @@ impl Copy {
         Said(said(&output))
     }
 
-    fn compared(&self, folder: &str, filesystem: &str, workload: &str) {
+    fn fsderby(&self, arguments: &str) -> Said {
+        self.sh(&format!("cargo run --offline --locked --quiet -- {arguments}"))
+    }
+
+    /// All trials were done, and the filesystem has a headline figure and this metric.
+    fn compared(&self, folder: &str, filesystem: &str, workload: &str, metric: &str) {
         let run = store::read(&self.project.join(folder)).unwrap();
         let current = run.current();
         assert!(current.iter().all(|r| r.outcome == Outcome::Done), "{folder}");
@@ -197,6 +231,7 @@ impl Copy {
         };
         let measured = current.iter().find(is_wanted).unwrap();
         assert!(measured.metrics.iter().any(|m| m.headline && m.value > 0.0), "{folder}");
+        assert!(measured.metrics.iter().any(|m| m.name == metric && m.value > 0.0), "{folder}: {metric}");
     }
 }
 
@@ -219,8 +254,10 @@ fn link_all(from: &Path, to: &Path) {
 struct Said(String);
 
 impl Said {
-    fn contains(&self, one: &str, other: &str) {
-        assert!(self.0.contains(one) && self.0.contains(other), "{}", self.0);
+    fn contains(&self, words: &[&str]) {
+        for word in words {
+            assert!(self.0.contains(word), "'{word}' does not stand in:\n{}", self.0);
+        }
     }
 }
 

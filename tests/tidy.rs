@@ -141,6 +141,8 @@ fn every_file_with_an_implementation_has_a_row() {
     for (folder, implements) in [
         ("src/filesystems", "impl Filesystem for "),
         ("src/probes", "impl Probe for "),
+        ("src/report/formats", "impl Format for "),
+        ("src/storage", "impl Storage for "),
         ("src/testbeds", "impl TestbedKind for "),
         ("src/workloads", "impl Workload for "),
     ] {

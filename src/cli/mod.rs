@@ -64,7 +64,7 @@ enum Command {
     /// Do the work of one trial for an agent
     #[command(hide = true)]
     Worker,
-    /// Show the report of a run in the terminal, or write it as HTML, Markdown, CSV or JSON
+    /// Show the report of a run in the terminal, or write it in another format
     Report(report::Options),
 }
 

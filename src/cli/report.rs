@@ -42,7 +42,8 @@ impl Args for Asked {
             let arg = Arg::new(format.name()).long(format.name()).help(format.help());
             command.arg(match format.goes() {
                 Goes::IntoFile => arg.value_name("FILE").value_parser(clap::value_parser!(PathBuf)),
-                Goes::ToOutput => arg.action(ArgAction::SetTrue).conflicts_with("all"),
+                // One at a time: a group allows no second of its own.
+                Goes::ToOutput => arg.action(ArgAction::SetTrue).conflicts_with("all").group("output"),
             })
         })
     }

@@ -45,8 +45,7 @@ pub struct Arguments {
     /// Ready parameter sets by name; replaces the experiment's
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
-    /// `loop`, `loop:FOLDER`, `vm`, `model:DISK`, `directory:PATH` or `auto`
-    #[arg(long)]
+    #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Option<String>,
     /// On the testbed vm: a kernel of the cache, or a package to take it from
     #[arg(long, value_name = "VERSION|PATH")]
@@ -112,6 +111,12 @@ pub struct Arguments {
 enum Memory {
     Limit(Bytes),
     None,
+}
+
+/// As their table has them.
+fn testbeds_help() -> String {
+    let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
+    format!("{} or `{}`", usages.join(", "), testbeds::AUTO)
 }
 
 fn memory(text: &str) -> Result<Memory, String> {

@@ -27,7 +27,10 @@ use toml::Table as Parameters;
 use crate::workloads;
 
 /// The shipped papers, by name.
-pub static TABLE: &[(&str, &str)] = &[("djordjevic-2008", include_str!("../../papers/djordjevic-2008.toml"))];
+pub static TABLE: &[(&str, &str)] = &[
+    // One row a line.
+    ("djordjevic-2008", include_str!("../../papers/djordjevic-2008.toml")),
+];
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -17,8 +17,14 @@ use crate::schema::metric::Metric;
 use crate::schema::story::Story;
 
 /// Every probe.
-pub static TABLE: &[&dyn Probe] =
-    &[&cpu::Cpu, &faults::Faults, &block_io::BlockIo, &memory::Memory, &modelled_disk::ModelledDisk];
+pub static TABLE: &[&dyn Probe] = &[
+    // One row a line.
+    &cpu::Cpu,
+    &faults::Faults,
+    &block_io::BlockIo,
+    &memory::Memory,
+    &modelled_disk::ModelledDisk,
+];
 
 pub type Raw = BTreeMap<String, u64>;
 

@@ -24,8 +24,13 @@ use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 
 /// Every kind of testbed.
-pub static TABLE: &[&dyn TestbedKind] =
-    &[&loop_image::LoopKind, &vm::VmKind, &model::ModelKind, &directory::DirectoryKind];
+pub static TABLE: &[&dyn TestbedKind] = &[
+    // One row a line.
+    &loop_image::LoopKind,
+    &vm::VmKind,
+    &model::ModelKind,
+    &directory::DirectoryKind,
+];
 
 /// A kind of testbed, as an experiment names it: `loop`, `directory:PATH`.
 pub trait TestbedKind: Sync {

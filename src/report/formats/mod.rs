@@ -12,7 +12,13 @@ use std::io::Write;
 use super::Report;
 
 /// Every format that is asked for by its name. What a terminal shows without being asked is [`terminal`].
-pub static TABLE: &[&dyn Format] = &[&html::Html, &markdown::Markdown, &csv::Csv, &json::Json];
+pub static TABLE: &[&dyn Format] = &[
+    // One row a line.
+    &html::Html,
+    &markdown::Markdown,
+    &csv::Csv,
+    &json::Json,
+];
 
 pub trait Format: Sync {
     /// The option of `fsderby report`: `html`.
