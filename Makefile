@@ -1,17 +1,20 @@
-# Two commands: `make race` goes from an empty folder to a report, `make test` is the whole gate.
+# Two commands: `make run` goes from an empty folder to a report, `make test` is the whole gate.
 
 FSDERBY := target/$(shell rustc --print host-tuple)/release/fsderby
-# What `make race` gives to `fsderby run`: make race RUN='quick --rounds 10'
+# What `make run` gives to `fsderby run`: make run RUN='quick --rounds 10'
 RUN ?= quick
 
-.PHONY: race build check test bench lint
+.PHONY: run race build check test bench lint
 
-# With a ground vm in RUN the guests' program and kernel are brought too.
-race:
-	@scripts/setup.sh $(if $(findstring vm,$(RUN)),guests,race)
+# With the testbed vm in RUN, QEMU and a kernel for the guests are fetched too.
+run:
+	@scripts/setup.sh $(if $(findstring vm,$(RUN)),guests,tools)
 	@cargo build --release --locked --quiet
 	@$(if $(findstring vm,$(RUN)),$(FSDERBY) kernel fetch --if-absent)
 	@$(FSDERBY) run $(RUN)
+
+# Its older name.
+race: run
 
 build:
 	cargo build --release --locked

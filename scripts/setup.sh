@@ -1,20 +1,20 @@
 #!/bin/sh
 # Brings the Debian packages that are missing: prints them first, installs them as root or with sudo, and otherwise prints
 # the line to type. Does nothing when nothing is missing.
-#   setup.sh race    what a race needs
+#   setup.sh tools   the filesystems' own tools: mkfs, fsck
 #   setup.sh guests  that, and what runs guests
 #   setup.sh test    that, and what the tests and benchmarks compare with
 set -eu
 
-race="e2fsprogs xfsprogs btrfs-progs dosfstools exfatprogs ntfs-3g f2fs-tools nilfs-tools jfsutils reiserfsprogs"
+tools="e2fsprogs xfsprogs btrfs-progs dosfstools exfatprogs ntfs-3g f2fs-tools nilfs-tools jfsutils reiserfsprogs"
 guests="qemu-system-x86"
 tests="postmark strace"
 
-case "${1:-race}" in
-    race) wanted=$race ;;
-    guests) wanted="$race $guests" ;;
-    test) wanted="$race $guests $tests" ;;
-    *) echo "usage: setup.sh race|guests|test" >&2; exit 2 ;;
+case "${1:-tools}" in
+    tools) wanted=$tools ;;
+    guests) wanted="$tools $guests" ;;
+    test) wanted="$tools $guests $tests" ;;
+    *) echo "usage: setup.sh tools|guests|test" >&2; exit 2 ;;
 esac
 
 missing=""

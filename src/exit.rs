@@ -14,7 +14,7 @@ pub const TRIALS: u8 = 4;
 pub const DAMAGED: u8 = 5;
 /// What was read back is not what was written, or a synced file did not outlive a power cut.
 pub const INTEGRITY: u8 = 6;
-/// The same fingerprint gave another hash.
+/// A trial that was run again gave another result, although nothing that decides it had changed.
 pub const HASH: u8 = 7;
 /// Stopped by Ctrl-C; what was measured is kept.
 pub const INTERRUPTED: u8 = 130;

@@ -5,7 +5,6 @@
 pub mod agent;
 pub mod analysis;
 pub mod cli;
-pub mod declared;
 pub mod dropins;
 pub mod exit;
 pub mod filesystems;

@@ -7,13 +7,15 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use fsderby::exit;
-use fsderby::store::{self, Folder, machine::Machine};
+use fsderby::schema::machine::Machine;
+use fsderby::store::{self, Folder};
 use support::desk::{Desk, Said, run};
 use support::{has_loop, is_root, skipped};
 
@@ -359,6 +361,27 @@ fn results_that_cannot_be_stored_are_said_with_a_remedy() {
     desk.refused(&said, MISSING, &["report.html: No space left", "try: make room, then fsderby report"]);
 }
 
+/// ntfs-3g cannot rename without replacing, which some shared storage cannot either.
+#[test]
+fn results_are_stored_where_a_rename_may_always_replace() {
+    let has_tools = ["mkntfs", "ntfs-3g"].iter().all(|tool| fsderby::host::programs::find(tool).is_some());
+    if !is_root() || !has_tools || !Path::new("/dev/fuse").exists() {
+        return skipped("results on ntfs-3g", "there is no ntfs-3g, or no root");
+    }
+    let desk = Desk::new();
+    fs::create_dir(desk.path("results")).unwrap();
+    fs::File::create(desk.path("image")).unwrap().set_len(8 << 20).unwrap();
+    let mount = "mkntfs -qF image >&2; ntfs-3g image results";
+    let arguments = on_directory(&desk, "results/run");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let said = desk.say_after(mount, &arguments);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let said = desk.say_after("ntfs-3g image results", &["verify", "results/run"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let said = desk.say_after("ntfs-3g image results", &arguments);
+    desk.refused(&said, USAGE, &["exists already"]);
+}
+
 #[test]
 fn an_image_too_small_for_a_kind_is_refused_where_it_is_named_and_skipped_among_all() {
     if !has_loop("small images") {
@@ -452,8 +475,14 @@ fn a_mount_option_that_the_kernel_does_not_know_fails_its_trial_in_the_kernels_w
 
 /// The program where nobody may read and run it.
 fn as_nobody(desk: &Desk, arguments: &[&str]) -> Said {
+    as_nobody_with(0o755, desk, arguments)
+}
+
+/// The program with this mode, run by nobody.
+fn as_nobody_with(mode: u32, desk: &Desk, arguments: &[&str]) -> Said {
     let program = desk.path("fsderby");
     fs::copy(env!("CARGO_BIN_EXE_fsderby"), &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
     let mut command = Command::new(&program);
     command.args(arguments).env("NO_COLOR", "1").current_dir(desk.images()).uid(NOBODY).gid(NOBODY);
     let said = run(&mut command);
@@ -486,6 +515,19 @@ fn without_root_loop_is_refused_and_a_directory_works() {
     fs::create_dir(locked.path("own")).unwrap();
     let said = as_nobody(&desk, &["run", "--memory", "none", "--on", &testbed]);
     desk.refused(&said, MISSING, &["nothing can be written in", "a folder of your own, or sudo"]);
+}
+
+#[test]
+fn a_program_that_may_be_run_and_not_read_ends_the_run_before_it_begins() {
+    if !is_root() {
+        return skipped("a program that cannot be read", "changing the user needs root");
+    }
+    let desk = Desk::new();
+    let arguments = on_directory(&desk, "out");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let said = as_nobody_with(0o711, &desk, &arguments);
+    desk.refused(&said, MISSING, &["could not read", "fsderby", "which one was used", "try: chmod a+r"]);
+    assert!(!desk.path("out").exists());
 }
 
 #[test]

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use fsderby::filesystems;
 use fsderby::schema::event::Phase;
-use fsderby::store::record::{Held, Outcome, Record};
+use fsderby::schema::reason::{Held, Outcome};
+use fsderby::schema::record::Record;
 use fsderby::store::{self, Run};
 use fsderby::workloads;
 use support::desk::Desk;

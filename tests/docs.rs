@@ -6,7 +6,7 @@
 //! - `fsderby run …` is run twice: as it is written with `--dry-run` behind it, which proves that all of it is accepted and
 //!   expands to jobs; and for real with [`SMALLER`] in place of its own sizes and rounds. With `--resume` it is as
 //!   written, but `--rounds N` becomes `--rounds 2`.
-//! - `make TARGET` is `make -n TARGET`: the test is itself part of `make test`, and `make race` builds a release.
+//! - `make TARGET` is `make -n TARGET`: the test is itself part of `make test`, and `make run` builds a release.
 //! - `cargo test …` only has to name what exists: it is run by the gate itself.
 //! - Blocks marked `sh made-up` are run by `tests/made_up.rs`.
 //!
@@ -140,13 +140,13 @@ fn cargo_test(at: &str, test: &str) {
     assert!(exists, "{at}: there is no test {test}");
 }
 
-/// `make race` and `make test` begin with it. Without knowing what is asked for it must install nothing.
+/// `make run` and `make test` begin with it. Without knowing what is asked for it must install nothing.
 #[test]
 fn the_setup_script_is_a_script_and_refuses_what_it_does_not_know() {
     let script = project().join("scripts/setup.sh");
     let output = Command::new(&script).arg("nothing").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("setup.sh race|guests|test"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("setup.sh tools|guests|test"));
 }
 
 #[test]

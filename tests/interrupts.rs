@@ -9,8 +9,8 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use fsderby::schema::job::StepName;
-use fsderby::store::reason::Reason;
-use fsderby::store::{self, Run, record::Outcome};
+use fsderby::schema::reason::{Outcome, Reason};
+use fsderby::store::{self, Run};
 use rustix::process::{Pid, Signal, kill_process};
 use support::desk::Desk;
 use support::has_loop;

@@ -13,8 +13,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use fsderby::schema::reason::Outcome;
 use fsderby::store;
-use fsderby::store::record::Outcome;
 use support::documents::{self, Block};
 use support::{has_loop, project, skipped};
 
@@ -192,7 +192,7 @@ impl Copy {
         let run = store::read(&self.project.join(folder)).unwrap();
         let current = run.current();
         assert!(current.iter().all(|r| r.outcome == Outcome::Done), "{folder}");
-        let is_wanted = |r: &&&store::record::Record| {
+        let is_wanted = |r: &&&fsderby::schema::record::Record| {
             r.round == 1 && r.filesystem == filesystem && r.workload == workload
         };
         let measured = current.iter().find(is_wanted).unwrap();

@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use fsderby::agent::Mishap;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
 use fsderby::schema::machine::Machine;
+use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::schema::reason::Outcome;
+use fsderby::schema::record::{FileRef, Record};
 use fsderby::schema::request::Served;
 use fsderby::schema::setup::{ClockKind, Fidelity};
-use fsderby::store::record::{FileRef, Outcome, Record};
 use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::Testbed;
 use fsderby::testbeds::model::Model;

@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use fsderby::agent::channel::decode;
 use fsderby::filesystems::{self, TABLE, accept};
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::plan::{Candidate, Plan};
+use fsderby::runner::jobs;
 use fsderby::schema::event::Event;
-use fsderby::schema::job::Until;
-use fsderby::schema::job::{Job, Purpose, Step};
+use fsderby::schema::job::{Job, Purpose, Step, Until};
+use fsderby::schema::plan::{Candidate, Plan};
 use fsderby::schema::setup::Variant;
 use fsderby::testbeds;
 use support::{desk::Desk, has_loop};
@@ -33,7 +33,7 @@ fn plan_of(workload: &str, filesystems: &str) -> Plan {
 /// The integrity check's job and the first round's.
 fn jobs(plan: &Plan, testbed: &str, token: &str) -> [Job; 2] {
     let testbed = testbeds::parse(testbed).unwrap();
-    let job = |trial| plan.job(&trial, 1, &*testbed, token);
+    let job = |trial| jobs::job(plan, &trial, 1, &*testbed, token);
     [job(plan.integrity_checks().next().unwrap()), job(plan.round(1).next().unwrap())]
 }
 

@@ -10,11 +10,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
 use fsderby::schema::machine::Machine;
-use fsderby::store::record::Record;
+use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::schema::record::Record;
 use fsderby::store::{self, Folder};
 use support::fsderby;
 use support::scripted::Scripted;

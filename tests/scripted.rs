@@ -11,17 +11,19 @@ use std::time::Duration;
 
 use fsderby::analysis::metrics;
 use fsderby::analysis::verify::verify;
-use fsderby::declared;
 use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::plan::{Plan, Rounds};
+use fsderby::runner::rerun;
 use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
+use fsderby::schema::declared;
 use fsderby::schema::event::{Event, Seen};
 use fsderby::schema::job::{At, Purpose, StepName};
 use fsderby::schema::machine::Machine;
-use fsderby::store::reason::{Loss, Reason};
-use fsderby::store::record::{Held, Outcome, Record};
+use fsderby::schema::plan::{Candidate, Plan, Rounds};
+use fsderby::schema::reason::{Held, Loss, Outcome, Reason};
+use fsderby::schema::record::Record;
+use fsderby::schema::setup::ClockKind;
 use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::{Fault, Next, Stamped};
 use support::scripted::{Scripted, is_integrity};
@@ -590,6 +592,46 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
     assert_eq!(finish.rounds, 2);
     assert_eq!(run.current().len(), 18);
     assert_eq!((run.torn.len(), verify(&run).wrong.len()), (1, 0), "the torn line stays, noted");
+}
+
+#[test]
+fn labels_that_differ_in_signs_alone_have_files_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan();
+    for (candidate, label) in plan.candidates.iter_mut().zip(["日誌", "慢速", "A.b"]) {
+        candidate.label = label.into();
+    }
+    plan.candidates
+        .extend(["a_b", "a b"].map(|label| Candidate { label: label.into(), ..plan.candidates[0].clone() }));
+    let (_, run) = carry_out(folder.path(), &plan, &Scripted::well(), None);
+    let found = verify(&run);
+    assert_eq!((found.wrong, found.histograms), (Vec::new(), 2 * 5 * 3));
+}
+
+#[test]
+fn a_run_that_another_process_writes_to_is_not_even_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let held = Folder::create(&path, &plan(), &Machine::default()).unwrap();
+    std::fs::write(path.join("plan.toml"), "half a pl").unwrap();
+    let error = Folder::open(&path).unwrap_err().to_string();
+    assert!(error.contains("another fsderby is writing to"), "{error}");
+    drop(held);
+    assert!(Folder::open(&path).unwrap_err().to_string().contains("plan.toml is damaged"));
+}
+
+#[test]
+fn a_trial_that_was_repeated_is_run_again_only_as_it_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let second = plan().round(2).nth(1).unwrap().name();
+    carry_out(folder.path(), &plan(), &Scripted::well(), Some(&second));
+    let (_, mut run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
+    for record in &mut run.records {
+        record.clock = ClockKind::Virtual;
+        record.provenance.insert("kernel".into(), "00".into());
+    }
+    assert_eq!(run.records.iter().filter(|r| r.outcome == Outcome::Done).count(), 19);
+    assert_eq!(rerun::candidates(&run).len(), 18);
 }
 
 #[test]

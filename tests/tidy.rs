@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -158,8 +159,70 @@ fn every_file_with_an_implementation_has_a_row() {
     assert!(!filesystems::TABLE.is_empty() && !probes::TABLE.is_empty() && !testbeds::TABLE.is_empty());
 }
 
+/// What each folder of the program may import of the others: what lies below it. Whoever may import a folder may import what that
+/// one may.
+const BELOW: &[(&str, &[&str])] = &[
+    ("host", &[]),
+    ("filesystems", &[]),
+    ("workloads", &[]),
+    ("storage", &["host"]),
+    ("probes", &["storage", "host"]),
+    ("guest", &["host"]),
+    ("agent", &["filesystems", "workloads", "probes", "storage"]),
+    ("testbeds", &["agent", "guest"]),
+    ("dropins", &["workloads"]),
+    ("store", &[]),
+    ("analysis", &["store", "filesystems", "workloads", "probes"]),
+    ("papers", &["filesystems", "workloads"]),
+    ("runner", &["testbeds", "analysis"]),
+    ("report", &["runner", "papers"]),
+    ("cli", &["report", "dropins"]),
+];
+/// Leaves that everybody may import.
+const LEAVES: [&str; 4] = ["schema", "exit", "mistakes", "names"];
+
+fn may_import(folder: &str) -> BTreeSet<&'static str> {
+    let own = BELOW.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, below)| below);
+    own.iter().flat_map(|below| may_import(below).into_iter().chain([*below])).collect()
+}
+
+/// Of `a::b`, `a`; of `{a::b, c}`, both.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |text: &str| text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    match path.strip_prefix('{') {
+        None => vec![name(path)],
+        Some(list) => list.split_once('}').map_or(list, |(inside, _)| inside).split(',').map(name).collect(),
+    }
+}
+
+#[test]
+fn imports_go_downwards_only() {
+    let mut found = Vec::new();
+    for (folder, _) in BELOW {
+        let below = may_import(folder);
+        for file in files(&format!("src/{folder}"), "rs") {
+            for (number, line) in program(&file) {
+                for used in line.split("crate::").skip(1).flat_map(first_names) {
+                    let is_known = BELOW.iter().any(|(name, _)| *name == used);
+                    if is_known && used != *folder && !below.contains(used.as_str()) {
+                        found.push(format!("{file}:{number}: {used}"));
+                    }
+                    assert!(
+                        is_known || LEAVES.contains(&used.as_str()) || used.starts_with(char::is_uppercase),
+                        "{file}:{number}: nothing says who may import {used}"
+                    );
+                }
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    let folders = fs::read_dir(project().join("src")).unwrap().flatten().filter(|e| e.path().is_dir());
+    assert!(folders.count() == BELOW.len(), "a folder has no place in the order of imports");
+}
+
 /// Folders in which no file stands in a circle of imports, taken together. A folder that is free of circles belongs here.
 const WITHOUT_CIRCLES: &[&str] = &[
+    "crates/diskmodel/",
     "crates/schema/",
     "crates/stats/",
     "crates/sys/",
@@ -173,7 +236,11 @@ const WITHOUT_CIRCLES: &[&str] = &[
     "src/papers/",
     "src/probes/",
     "src/report/",
+    "src/runner/",
+    "src/storage/",
+    "src/store/",
     "src/testbeds/",
+    "src/workloads/",
 ];
 
 #[test]

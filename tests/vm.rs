@@ -15,15 +15,15 @@ use fsderby::agent::Mishap;
 use fsderby::filesystems::KernelNeed;
 use fsderby::guest::kernel;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::skips;
 use fsderby::schema::event::Event;
-use fsderby::schema::job::StepName;
-use fsderby::schema::job::{At, Job, Purpose};
+use fsderby::schema::job::{At, Job, Purpose, StepName};
 use fsderby::schema::machine::Machine;
+use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::schema::reason::{Held, Outcome};
+use fsderby::schema::record::Record;
 use fsderby::schema::setup::{Named, Volume};
-use fsderby::store::record::{Held, Outcome, Record};
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::vm::Vm;
 use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
@@ -63,7 +63,7 @@ fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let path = folder.path().join("run");
     let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
     let before = store::read(&path).unwrap();
-    testbed.ready(&plan.need()).unwrap();
+    testbed.ready(&fsderby::runner::jobs::need(&plan)).unwrap();
     let skips = skips(&plan, testbed);
     let stop = AtomicBool::new(false);
     Runner {

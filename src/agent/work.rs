@@ -16,8 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use super::worker::{GO, Orders, READY, Told};
 use super::{StepError, tools};
 use crate::host::memory_group;
-use crate::schema::job::Until;
-use crate::schema::job::WorkSpec;
+use crate::schema::job::{Until, WorkSpec};
 
 /// A worker that is ready and waits for its signal.
 pub struct Worker {

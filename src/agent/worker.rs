@@ -15,10 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
 use crate::host::memory_group;
-use crate::schema::event::Phase;
-use crate::schema::event::{Buckets, Stepped};
-use crate::schema::job::Until;
-use crate::schema::job::{StepName, WorkSpec};
+use crate::schema::event::{Buckets, Phase, Stepped};
+use crate::schema::job::{StepName, Until, WorkSpec};
 use crate::schema::work::LiveFile;
 use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
 

@@ -1,9 +1,9 @@
 //! How much of its volume a filesystem lets be filled.
 
-use crate::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::job::At;
 use crate::schema::metric::{Better, Metric};
-use crate::store::record::Record;
+use crate::schema::record::Record;
 
 const CAPACITY: Declared =
     Declared { better: Better::Higher, section: Section::Capacity, over: Over::Moment, ..Declared::PERCENT };

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::{Outcome, Record};
 
 pub struct Dataset<'r> {
     /// Every label that was planned, in the order of the plan; a stray one that only records know comes last.

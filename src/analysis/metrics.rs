@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::{capacity, steps};
-use crate::declared::Declared;
 use crate::probes::{self, Probe, Raw};
+use crate::schema::declared::Declared;
 use crate::schema::event::{Phase, Stepped};
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::metric::Metric;
-use crate::store::record::{Outcome, Part, Record};
+use crate::schema::reason::Outcome;
+use crate::schema::record::{Part, Record};
 use crate::workloads::{self, Work};
 
 /// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
@@ -95,7 +96,7 @@ fn work(record: &Record) -> Option<Stepped> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::{Over, PART};
+    use crate::schema::declared::{Over, PART};
     use crate::schema::metric::Of;
 
     fn everything() -> Vec<&'static Declared> {

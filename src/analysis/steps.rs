@@ -1,9 +1,9 @@
 //! The steps of a trial around its work, and what an administrator does after a power cut: how long each took.
 
-use crate::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::job::{At, StepName};
 use crate::schema::metric::{Better, Metric};
-use crate::store::record::Record;
+use crate::schema::record::Record;
 
 const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }

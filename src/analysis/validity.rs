@@ -3,10 +3,10 @@
 use crate::filesystems;
 use crate::schema::event::{Seen, Tree};
 use crate::schema::job::{At, Job, Step};
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::Mount;
+use crate::schema::reason::{Held, ValidityCheck};
+use crate::schema::record::Record;
+use crate::schema::setup::{ClockKind, Mount};
 use crate::schema::units::Bytes;
-use crate::store::record::{Held, Record, ValidityCheck};
 
 /// A guest's clock may differ from the host's by both of these before its trial is void.
 const DRIFT_SHARE: f64 = 0.001;

@@ -1,10 +1,11 @@
 //! Recomputes everything of a run from its raw records.
 
 use super::metrics;
-use crate::runner::plan::Plan;
 use crate::schema::job::Purpose;
+use crate::schema::plan::Plan;
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::{Outcome, Record};
 use crate::workloads;
 
 /// What a check of a whole run found.

@@ -1,4 +1,4 @@
-//! `fsderby doctor`: what this machine can do, what is missing, and the command that brings it.
+//! `fsderby doctor`: what this machine can do, what is missing, and the command that installs it.
 
 use std::process::ExitCode;
 
@@ -17,6 +17,7 @@ use crate::testbeds::{self, Need, Testbed};
 
 #[derive(Args)]
 pub struct Arguments {
+    /// The same as JSON
     #[arg(long)]
     json: bool,
 }
@@ -27,7 +28,7 @@ struct Finding {
     what: String,
     /// What was found, or what is missing.
     found: String,
-    /// The command that brings it.
+    /// The command that installs it.
     #[serde(skip_serializing_if = "String::is_empty")]
     try_this: String,
 }
@@ -52,7 +53,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let findings: String = findings.iter().map(shown).collect();
         let end = match packages.as_slice() {
             [] => "No package is missing.".to_owned(),
-            some => format!("To bring what is missing:\n  apt-get install {}", some.join(" ")),
+            some => format!("To install what is missing:\n  apt-get install {}", some.join(" ")),
         };
         print_line(&format!("{findings}\n{end}"))?;
     }
@@ -103,7 +104,7 @@ fn machine_findings() -> Vec<Finding> {
     for kind in testbeds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
         let what = format!("testbed {}", kind.name());
         findings.push(match kind.with(None).map(|testbed| testbed.ready(&need)) {
-            Ok(Ok(())) => finding(State::Ok, &what, "for images of 1 GiB", ""),
+            Ok(Ok(())) => finding(State::Ok, &what, "for volumes of 1 GiB", ""),
             Ok(Err(missing)) => finding(State::Missing, &what, missing.what, missing.try_this),
             Err(text) => finding(State::Missing, &what, text, ""),
         });
@@ -116,7 +117,7 @@ fn machine_findings() -> Vec<Finding> {
 
 /// Whose CPU a guest runs on, which a guest was started to find out, and its kernel.
 fn guests() -> Finding {
-    const NO_KVM: &str = "a machine with KVM, or the right to use /dev/kvm, for times that count";
+    const NO_KVM: &str = "a machine with KVM, or the right to use /dev/kvm; without it no times are shown";
     match Vm::default().shown() {
         Some((cpu, kernel, true)) => {
             finding(State::Ok, "guests", format!("on {cpu}, with Linux {kernel}"), "")
@@ -124,7 +125,7 @@ fn guests() -> Finding {
         Some((cpu, kernel, false)) => {
             finding(State::Warning, "guests", format!("on {cpu}, with Linux {kernel}"), NO_KVM)
         }
-        None => finding(State::Missing, "guests", "no QEMU or no kernel", "see the testbed vm"),
+        None => finding(State::Missing, "guests", "no QEMU or no kernel", "what the line testbed vm says"),
     }
 }
 
@@ -144,7 +145,7 @@ fn binary() -> Finding {
         true => finding(
             State::Warning,
             "binary",
-            "dynamic",
+            "dynamic, so it cannot be the init of a guest",
             "build from a clone: .cargo/config.toml makes it static",
         ),
     }
@@ -181,7 +182,9 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
     let in_guests = Vm::default().serves(&kind.kernel()).is_ok();
     match testbed.serves(&kind.kernel()) {
         Ok(()) => finding(State::Ok, kind.name(), "tools and kernel", ""),
-        Err(_) if in_guests => finding(State::Ok, kind.name(), "tools, and the kernel of guests", ""),
+        Err(_) if in_guests => {
+            finding(State::Ok, kind.name(), "tools; only the guests' kernel has it: --on vm, --on model", "")
+        }
         Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),
     }
 }

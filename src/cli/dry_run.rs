@@ -6,11 +6,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
-use crate::runner::jobs::Trial;
-use crate::runner::plan::{Plan, Rounds};
+use crate::runner::jobs;
 use crate::runner::skips::Skip;
-use crate::schema::job::Until;
-use crate::schema::job::{Job, Step};
+use crate::schema::job::{Job, Step, Until};
+use crate::schema::plan::{Plan, Rounds, Trial};
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
@@ -25,7 +24,7 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     let is_skipped =
         |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.candidate.label && s.workload == t.work.label);
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
-    let job = |trial: Trial<'_>| plan.job(&trial, 1, testbed, "dry-run");
+    let job = |trial: Trial<'_>| jobs::job(plan, &trial, 1, testbed, "dry-run");
     let jobs: Vec<Job> = trials.map(job).collect();
     if as_json {
         print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
 use crate::analysis::metrics;
-use crate::declared;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::papers::Paper;
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::schema::declared;
 use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
 use crate::schema::story::Story;
@@ -25,6 +25,7 @@ const WIDTH: usize = 100;
 pub struct Arguments {
     /// A filesystem, workload, testbed, probe, experiment, modelled disk, paper or metric
     name: String,
+    /// The same as JSON
     #[arg(long)]
     json: bool,
 }
@@ -89,14 +90,14 @@ fn filesystem(name: &str) -> Explained {
     if let Some(check) = kind.check() {
         text.push_str(&format!("Check       {}\n", check.argv.join(" ")));
     }
-    text.push_str("\nWhat it can do, and who says so:\n");
+    text.push_str("\nWhat it can do, with the source of each fact:\n");
     for (what, value, source) in capabilities(kind) {
         text.push_str(&format!("  {what:<20} {value:<22} {source}\n"));
     }
     Some((text, json!({ "name": name, "story": kind.story(), "can": kind.can(), "package": kind.package() })))
 }
 
-/// Each capability as words: what, which, by whose word.
+/// Each capability as words: what, whether, and the source.
 pub fn capabilities(kind: &dyn Filesystem) -> Vec<(String, String, String)> {
     let Ok(Value::Object(facts)) = serde_json::to_value(kind.can()) else { return Vec::new() };
     let fact = |(name, fact): (String, Value)| {
@@ -189,7 +190,7 @@ fn experiment(name: &str) -> Explained {
     Some((shown, json!({ "name": name, "analysis": experiment.analysis.trim(), "toml": text })))
 }
 
-/// A modelled disk: each value, and who says so.
+/// A modelled disk: each value with its source.
 fn disk(name: &str) -> Explained {
     let (_, text) = disks::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
     let spec = Spec::parse(text).ok()?;

@@ -12,15 +12,15 @@ use crate::guest::{apt, kernel};
 
 #[derive(Subcommand)]
 pub enum Kernel {
-    /// Bring a stock kernel into the cache: from the distribution's packages, neither installed nor as root
+    /// Download a stock kernel from the distribution's packages into the cache; nothing is installed, and no root is needed
     Fetch {
-        /// A release as uname shows it, a .deb file, or …/boot/vmlinuz-RELEASE; the newest of the 6.12 series where absent
+        /// A release as uname shows it, a .deb file, or …/boot/vmlinuz-RELEASE; without it the newest of the 6.12 series
         release: Option<String>,
-        /// Do nothing when a kernel is in the cache
+        /// Do nothing if the cache has a kernel already
         #[arg(long)]
         if_absent: bool,
     },
-    /// The kernels in the cache
+    /// List the kernels in the cache
     List,
 }
 

@@ -16,9 +16,10 @@ use crate::{papers, probes, testbeds, workloads};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// All of them where absent
+    /// What to list; without it all
     #[arg(value_enum)]
     what: Option<What>,
+    /// The same as JSON
     #[arg(long)]
     json: bool,
 }
@@ -53,7 +54,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         print_json(&all)?;
     } else {
         let lists: String = lists.iter().map(|l| format!("{}\n{}\n\n", l.title, table(l))).collect();
-        print_line(&format!("{lists}fsderby explain NAME says more of each."))?;
+        print_line(&format!("{lists}`fsderby explain NAME` says more of each."))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -109,8 +110,8 @@ fn filesystems() -> Listed {
             "snapshots",
             "hard links",
             "check",
-            "from",
-            "Linux",
+            "smallest",
+            "in Linux",
             "package",
         ],
         rows: filesystems::TABLE.iter().map(row).collect(),
@@ -129,17 +130,28 @@ fn workloads() -> Listed {
             .iter()
             .flat_map(|engine| engine.sets().iter().map(move |set| (engine, set, set.file())))
     };
-    let sentence = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     Listed {
         title: "workloads",
         head: vec!["name", "engine", "what it is"],
-        rows: sets().map(|(engine, set, file)| vec![set.name.into(), engine.name().into(), sentence(&file.story)]).collect(),
+        rows: sets().map(|(engine, set, file)| vec![set.name.into(), engine.name().into(), first_sentence(&file.story)]).collect(),
         json: sets()
             .map(|(engine, set, file)| {
                 json!({ "name": set.name, "engine": engine.name(), "story": file.story, "source": file.source, "parameters": file.parameters })
             })
             .collect(),
     }
+}
+
+/// Up to the first word that ends with a full stop or a question mark, on one line.
+fn first_sentence(text: &str) -> String {
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        words.push(word);
+        if word.ends_with(['.', '?']) {
+            break;
+        }
+    }
+    words.join(" ")
 }
 
 fn testbeds() -> Listed {
@@ -166,13 +178,10 @@ fn probes() -> Listed {
 fn experiments() -> anyhow::Result<Listed> {
     let all = SHIPPED.iter().map(|(name, text)| Ok((*name, Experiment::parse(text, name)?)));
     let all = all.collect::<anyhow::Result<Vec<_>>>()?;
-    let first = |text: &str| {
-        text.split_inclusive('.').next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
-    };
     Ok(Listed {
         title: "experiments",
         head: vec!["name", "what it is for"],
-        rows: all.iter().map(|(name, e)| vec![(*name).to_owned(), first(&e.analysis)]).collect(),
+        rows: all.iter().map(|(name, e)| vec![(*name).to_owned(), first_sentence(&e.analysis)]).collect(),
         json: all.iter().map(|(name, e)| json!({ "name": name, "analysis": e.analysis.trim() })).collect(),
     })
 }

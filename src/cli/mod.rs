@@ -29,27 +29,27 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runner filesystems: from an experiment to a report
+    /// Compare filesystems: from an experiment to a report
     Run(Box<run::Arguments>),
-    /// Run a PostMark script as the original does: same commands, same operations, same reports
+    /// Run a PostMark script, with the commands, operations and report of the original
     Postmark {
-        /// The script; `.pmrc` where absent
+        /// The script; without it `.pmrc`
         script: Vec<OsString>,
     },
     /// Recompute every number of a run from its raw records
     Verify(verify::Arguments),
-    /// What there is: filesystems, workloads, testbeds, probes, experiments
+    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
     List(list::Arguments),
-    /// What a kind, workload, testbed, probe or experiment is, where it comes from, and what it does not measure
+    /// Explain one of what `list` names: what it is, where it comes from, and what it does not measure
     Explain(explain::Arguments),
-    /// What this machine can do, what is missing, and the command that brings it
+    /// Show what this machine can do, what is missing, and the command that installs it
     Doctor(doctor::Arguments),
-    /// The kernels that virtual machines boot
+    /// Fetch and list the kernels that virtual machines boot
     #[command(subcommand)]
     Kernel(kernel::Kernel),
-    /// Completions for a shell, on standard output
+    /// Print completions for a shell
     Completions { shell: clap_complete::Shell },
-    /// The manual: one page, or all pages into a folder
+    /// Print the manual page, or write one for each command
     Man(shell::Man),
     /// Carry out one trial for another fsderby
     #[command(hide = true)]
@@ -60,7 +60,7 @@ enum Command {
     /// Do the work of one trial for an agent
     #[command(hide = true)]
     Worker,
-    /// Show a run: medians, ranges and every trial, in the terminal or as HTML, Markdown, CSV or JSON
+    /// Show the report of a run in the terminal, or write it as HTML, Markdown, CSV or JSON
     Report(report::Options),
 }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::runner::plan::{Plan, Rounds};
 use crate::runner::rounds::Watch;
 use crate::runner::skips::Skip;
-use crate::store::record::{Outcome, Record};
+use crate::schema::plan::{Plan, Rounds};
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
 
 pub struct Progress {
     bar: ProgressBar,

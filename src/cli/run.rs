@@ -17,15 +17,15 @@ use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::names;
 use crate::runner::experiment::{Experiment, FilesystemEntry, RoundsAsked};
+use crate::runner::jobs;
 use crate::runner::machine;
-use crate::runner::plan::{Plan, Rounds};
-use crate::runner::power_cut::PowerCut;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::ImageState;
+use crate::schema::plan::{Plan, Rounds};
+use crate::schema::power_cut::PowerCut;
+use crate::schema::reason::{Held, Outcome};
+use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, Percent, Scale, Span};
-use crate::store::record::{Held, Outcome};
 use crate::store::{self, Folder, Run};
 use crate::testbeds::{self, Testbed};
 
@@ -152,7 +152,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
                 return dry_run::print(&plan, &*testbed, &skips, arguments.json);
             }
             let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-            let machine = machine::look(&*testbed, kinds);
+            let machine = machine::look(&*testbed, kinds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = store::read(&path)?;
@@ -234,7 +234,9 @@ fn testbed(experiment: &Experiment) -> anyhow::Result<Box<dyn Testbed>> {
         let plan = experiment.plan(named.to_owned(), 1)?;
         let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
         let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-        return Ok(testbeds::choose(&asked, experiment.takes_all(), &plan.need()).map_err(Failure::usage)?);
+        return Ok(
+            testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan)).map_err(Failure::usage)?
+        );
     }
     Ok(testbeds::parse(named).map_err(Failure::usage)?)
 }
@@ -270,7 +272,7 @@ fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
             format!("the testbed {name} cannot lose its power\n  try: --on vm, or without --power-cut");
         return Err(Failure::usage(text).into());
     }
-    testbed.ready(&plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
+    testbed.ready(&jobs::need(plan)).map_err(|m| Failure::missing(m.to_string()))?;
     let on_host = testbed.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
@@ -339,7 +341,7 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 
 fn code(run: &Run, finish: Finish) -> u8 {
     let current = run.current();
-    let integrity = |r: &&&store::record::Record| {
+    let integrity = |r: &&&crate::schema::record::Record| {
         r.validity.iter().any(|c| INTEGRITY.contains(&c.name.as_str()) && c.held == Held::No)
     };
     if current.iter().find(integrity).is_some() {
@@ -376,7 +378,7 @@ mod tests {
 
     use super::*;
     use crate::report::build::repeat;
-    use crate::runner::plan::Candidate;
+    use crate::schema::plan::Candidate;
 
     #[derive(Parser)]
     struct Line {

@@ -11,7 +11,7 @@ use super::output::print;
 
 #[derive(Args)]
 pub struct Man {
-    /// One page a subcommand, into this folder; without it the main page goes to standard output
+    /// The folder for the pages, one a subcommand; without it the main page goes to standard output
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }

@@ -10,8 +10,9 @@ use serde_json::json;
 use super::output::{print_json, print_line};
 use crate::analysis::verify::{Verified, verify};
 use crate::exit::{self, Failure};
+use crate::runner::jobs;
 use crate::runner::rerun::{self, Compared};
-use crate::store::record::Record;
+use crate::schema::record::Record;
 use crate::store::{self, Run};
 use crate::testbeds;
 
@@ -95,7 +96,7 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
     };
     let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
     let testbed = testbeds::parse(&run.plan.testbed).map_err(Failure::usage)?;
-    testbed.ready(&run.plan.need()).map_err(|m| Failure::missing(m.to_string()))?;
+    testbed.ready(&jobs::need(&run.plan)).map_err(|m| Failure::missing(m.to_string()))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or(cpus, usize::from);
     let [mut same, mut differ, mut incomparable] = [0, 0, 0];

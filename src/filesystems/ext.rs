@@ -1,4 +1,4 @@
-//! ext2, ext3 in its three ways to keep a journal, and ext4. One program makes them and one driver, ext4, serves them.
+//! ext2, ext3 in its three journaling modes, and ext4. One program makes them and one driver, ext4, serves them.
 
 use std::ops::RangeInclusive;
 
@@ -57,7 +57,7 @@ pub static EXT2: Ext = Ext {
         origin: "Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
             Filesystem); Documentation/filesystems/ext2.rst describes it.",
         limits: "The ext4 driver serves it on most kernels, so a figure says little about the older ext2 driver. It promises \
-            nothing about order after a power cut, and its speed is not to be set beside a journal without saying so. Defaults \
+            nothing about order after a power cut; its speed is not comparable with that of a journaling filesystem. Defaults \
             come from /etc/mke2fs.conf of the machine that runs mke2fs, and below 512 MiB the blocks have 1 KiB.",
     },
 };
@@ -72,7 +72,7 @@ pub static EXT3_JOURNAL: Ext = Ext {
     largest: LARGEST_32_BIT,
     largest_file: LARGEST_FILE_MAPPED,
     story: Story {
-        what: "ext2 with a journal through which data and metadata pass before they reach their place.",
+        what: "ext3 with data=journal: data and metadata are written to the journal first, and then to their place.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
     },
@@ -82,7 +82,7 @@ pub static EXT3_ORDERED: Ext = Ext {
     name: "ext3-ordered",
     data: &["data=ordered"],
     story: Story {
-        what: "ext2 with a journal of metadata, where data reach their place before the metadata that names them is committed.",
+        what: "ext3 with data=ordered: a journal of metadata, and data is written before the metadata that refers to it is committed.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
     },
@@ -93,7 +93,7 @@ pub static EXT3_WRITEBACK: Ext = Ext {
     name: "ext3-writeback",
     data: &["data=writeback"],
     story: Story {
-        what: "ext2 with a journal of metadata and no order between data and metadata.",
+        what: "ext3 with data=writeback: a journal of metadata, and no order between data and metadata.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
     },

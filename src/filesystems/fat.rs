@@ -55,7 +55,7 @@ pub static FAT32: Fat = Fat {
     story: Story {
         what: "The File Allocation Table with 28-bit cluster numbers, and long names.",
         origin: "Microsoft, 1996, with Windows 95 OSR2; Microsoft's fatgen103 describes it.",
-        limits: "The vfat driver is Linux's own, so a figure says nothing about Windows. A file ends at 4 GiB.",
+        limits: "The vfat driver is Linux's own, so a figure says nothing about Windows. Files are limited to 4 GiB.",
     },
 };
 

@@ -144,7 +144,7 @@ pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     match flag.map(String::as_str).or(option) {
         None => Ok(()),
         Some(word) => Err(format!(
-            "'{word}' would make another kind of {}; remove it, or take the other kind (see: fsderby list filesystems)",
+            "'{word}' would turn {} into another kind; remove it, or take that kind (see: fsderby list filesystems)",
             kind.name()
         )),
     }

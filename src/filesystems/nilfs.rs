@@ -22,7 +22,7 @@ impl Filesystem for Nilfs2 {
 
     fn story(&self) -> Story {
         Story {
-            what: "One log that is never overwritten, with a checkpoint at every few seconds that can be kept as a snapshot.",
+            what: "A log-structured filesystem: one log that is never overwritten, with a checkpoint every few seconds that can be kept as a snapshot.",
             origin: "Ryusuke Konishi and NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a Log-Structured File \
                 System, 2006); Documentation/filesystems/nilfs2.rst.",
             limits: "It is mounted by the kernel's call alone, so nilfs_cleanerd does not run and nothing frees old segments: \

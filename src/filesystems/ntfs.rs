@@ -35,8 +35,8 @@ pub static NTFS_3G: Ntfs = Ntfs {
         what: "The filesystem of Windows NT, served outside the kernel by the FUSE program ntfs-3g.",
         origin: "Szabolcs Szakacsits and Jean-Pierre André, 2006, on the Linux-NTFS project; ntfs-3g(8).",
         limits: "Each operation passes through FUSE to a process: that is measured, not the format. Its CPU is the process's, \
-            not the kernel's. It runs with its defaults, without big_writes and permissions, and takes options that it does not \
-            know without a word. The check is shallow: ntfsfix looks at a few structures, and a clean answer says little.",
+            not the kernel's. It runs with its defaults, without big_writes and permissions, and silently accepts options that \
+            it does not know. The check is shallow: ntfsfix looks at a few structures, and a clean answer says little.",
     },
 };
 

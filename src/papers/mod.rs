@@ -100,8 +100,8 @@ pub fn factor(from: &str, to: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::metrics;
-    use crate::declared;
     use crate::filesystems;
+    use crate::schema::declared;
     use crate::schema::units::Scale;
 
     fn all() -> impl Iterator<Item = (Paper, Table)> {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
-use crate::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::metric::Metric;
 use crate::schema::story::Story;
 

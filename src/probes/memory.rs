@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use procfs::Current;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
-use crate::declared::{Declared, Over, Section};
 use crate::host::memory_group;
+use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::metric::{Better, Metric};
 use crate::schema::story::Story;
 use crate::schema::units::MIB;

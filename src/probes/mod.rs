@@ -11,7 +11,7 @@ mod modelled_disk;
 
 use std::collections::BTreeMap;
 
-use crate::declared::Declared;
+use crate::schema::declared::Declared;
 use crate::schema::event::{Phase, Stepped};
 use crate::schema::metric::Metric;
 use crate::schema::story::Story;

@@ -7,13 +7,13 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
-use super::power_cut::PowerCut;
+use super::jobs;
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::schema::job::WorkSpec;
-use crate::schema::setup::ImageState;
-use crate::schema::setup::Variant;
+use crate::schema::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
+use crate::schema::power_cut::PowerCut;
+use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::{mistakes, names, workloads};
 
@@ -213,7 +213,7 @@ impl Experiment {
             workloads: self.planned_workloads()?,
         };
         for work in &plan.workloads {
-            plan.cut_after(work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
+            jobs::cut_after(&plan, work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
         }
         distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
@@ -419,6 +419,20 @@ mod tests {
         assert!(error.message.contains("did you mean 'size'?"), "{error}");
         let error = Experiment::parse("[[filesystem]]\nkind=\"ext4\"\nmuont=[]", "x.toml").unwrap_err();
         assert!(error.message.contains("did you mean 'mount'?"), "{error}");
+    }
+
+    /// A run that was interrupted goes on in the order that its plan had, with another version of the program too.
+    #[test]
+    fn a_seed_gives_the_order_and_the_workloads_seed_that_it_always_gave() {
+        let text = "name = 'known'\nfilesystems = ['ext2', 'ext4', 'xfs', 'btrfs', 'jfs', 'f2fs']\n\
+                    workloads = ['maildir-quick']\nseed = 7\nrounds = 2\n";
+        let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 1).unwrap();
+        assert_eq!(plan.order(1, "maildir-quick"), [1, 0, 2, 4, 3, 5]);
+        assert_eq!(plan.order(2, "maildir-quick"), [2, 5, 0, 3, 1, 4]);
+        assert_eq!(
+            [1, 2].map(|round| plan.workload_seed(round)),
+            [2_006_328_255_003_015_773, 5_354_197_875_136_551_726]
+        );
     }
 
     #[test]

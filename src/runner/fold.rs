@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::jobs::Trial;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::probes;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
+use crate::schema::plan::Trial;
+use crate::schema::reason::{Held, Loss, Outcome, Reason, ValidityCheck};
+use crate::schema::record::{Circumstances, Part, Record, SCHEMA};
 use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
-use crate::store::reason::{Loss, Reason};
-use crate::store::record::{Circumstances, Held, Outcome, Part, Record, SCHEMA, ValidityCheck};
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
 use crate::workloads;
 

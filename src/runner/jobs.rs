@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::plan::{Candidate, Plan, PlannedWork};
 use crate::filesystems::{self, Filesystem};
-use crate::schema::job::Until;
-use crate::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName};
+use crate::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, Until};
+use crate::schema::plan::{Plan, PlannedWork, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::{Moment, Need, Testbed};
@@ -19,90 +18,56 @@ const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
 const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 const ALIVE_EVERY_MS: u64 = 1000;
 
-/// One cell of one round.
-#[derive(Clone, Copy, Debug)]
-pub struct Trial<'a> {
-    pub purpose: Purpose,
-    /// 0 for an integrity check.
-    pub round: u32,
-    /// From 1, in the round's random order.
-    pub order: u32,
-    pub candidate: &'a Candidate,
-    pub work: &'a PlannedWork,
+/// What the storage of a round may depend on; 0 is that of the integrity checks.
+pub fn moment(plan: &Plan, round: u32) -> Moment {
+    Moment { image: plan.image, size: plan.size, round, seed: plan.plan_seed }
 }
 
-impl Trial<'_> {
-    /// `r03/WORKLOAD/LABEL`
-    pub fn name(&self) -> String {
-        let round = match self.purpose {
-            Purpose::Integrity => "integrity".to_owned(),
-            Purpose::Measure => format!("r{:02}", self.round),
-        };
-        format!("{round}/{}/{}", self.work.label, self.candidate.label)
-    }
+/// What the testbed must have for it.
+pub fn need(plan: &Plan) -> Need {
+    Need { size: plan.size, memory: plan.memory, cold: plan.cold }
 }
 
-impl Plan {
-    /// All trials of a round: workload by workload, the filesystems in random order, back to back.
-    pub fn round(&self, round: u32) -> impl Iterator<Item = Trial<'_>> {
-        self.workloads.iter().flat_map(move |work| {
-            let order = self.order(round, &work.label);
-            order.into_iter().enumerate().map(move |(place, at)| Trial {
-                purpose: Purpose::Measure,
-                round,
-                order: place as u32 + 1,
-                candidate: &self.candidates[at],
-                work,
-            })
-        })
-    }
-
-    /// One integrity check for each cell.
-    pub fn integrity_checks(&self) -> impl Iterator<Item = Trial<'_>> {
-        self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
-    }
-
-    /// What the device of a round may depend on; 0 is that of the integrity checks.
-    pub fn moment(&self, round: u32) -> Moment {
-        Moment { image: self.image, size: self.size, round, seed: self.plan_seed }
-    }
-
-    /// What the testbed must have for it.
-    pub fn need(&self) -> Need {
-        Need { size: self.size, memory: self.memory, cold: self.cold }
-    }
-
-    /// The job of a trial. `token` names what the agent makes on the host.
-    pub fn job(&self, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
-        let traits = testbed.traits();
-        let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
-        let (storage, volume) = testbed.storage(&self.moment(trial.round));
-        let steps = match self.cut_after(trial.work) {
-            Ok(Some(operations)) if trial.purpose == Purpose::Measure => {
-                steps_of_a_cut(kind, trial, self.cold, operations)
-            }
-            _ => steps(kind, trial, self.cold),
-        };
-        // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
-        let is_virtual = traits.clock == ClockKind::Virtual;
-        Job {
-            protocol: PROTOCOL,
-            token: token.to_owned(),
-            trial: trial.name(),
-            attempt,
-            purpose: trial.purpose,
-            guest: traits.guest,
-            modules: modules(kind.filter(|_| traits.guest)),
-            limits_seconds: steps.iter().map(|step| limit(step, volume.size, is_virtual)).collect(),
-            steps,
-            storage,
-            volume,
-            memory: self.memory,
-            work: trial.work.work.canonical(),
-            workload_seed: self.workload_seed(trial.round),
-            alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
+/// The job of a trial. `token` names what the agent makes on the host.
+pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
+    let traits = testbed.traits();
+    let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
+    let (storage, volume) = testbed.storage(&moment(plan, trial.round));
+    let steps = match cut_after(plan, trial.work) {
+        Ok(Some(operations)) if trial.purpose == Purpose::Measure => {
+            steps_of_a_cut(kind, trial, plan.cold, operations)
         }
+        _ => steps(kind, trial, plan.cold),
+    };
+    // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
+    let is_virtual = traits.clock == ClockKind::Virtual;
+    Job {
+        protocol: PROTOCOL,
+        token: token.to_owned(),
+        trial: trial.name(),
+        attempt,
+        purpose: trial.purpose,
+        guest: traits.guest,
+        modules: modules(kind.filter(|_| traits.guest)),
+        limits_seconds: steps.iter().map(|step| limit(step, volume.size, is_virtual)).collect(),
+        steps,
+        storage,
+        volume,
+        memory: plan.memory,
+        work: trial.work.work.canonical(),
+        workload_seed: plan.workload_seed(trial.round),
+        alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
     }
+}
+
+/// After how many operations of this work the power is cut; `None` where it is not.
+///
+/// # Errors
+/// Where the work cannot be cut then.
+pub fn cut_after(plan: &Plan, work: &PlannedWork) -> Result<Option<u64>, String> {
+    let Some(cut) = plan.power_cut else { return Ok(None) };
+    let engine = workloads::engine(&work.work.engine).ok_or("this fsderby has no such workload")?;
+    cut.after(engine.parse(&work.work.parameters)?.operations()).map(Some)
 }
 
 /// How long a step may take, in seconds.

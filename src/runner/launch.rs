@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::fold::{Fold, Folded};
-use super::jobs::Trial;
-use super::plan::Plan;
+use super::jobs;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
+use crate::schema::plan::{Plan, Trial};
+use crate::schema::reason::Reason;
+use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
-use crate::store::reason::Reason;
-use crate::store::record::Circumstances;
 use crate::testbeds::{Ended, Launched, Next, Testbed};
 
 /// How often the world is looked at while an agent is silent.
@@ -97,7 +97,7 @@ impl Launcher<'_> {
 
     fn job(&self, Attempt { trial, number }: &Attempt<'_>) -> Job {
         let token = format!("{}-{}-{number}", std::process::id(), token(&trial.name()));
-        self.plan.job(trial, *number, self.testbed, &token)
+        jobs::job(self.plan, trial, *number, self.testbed, &token)
     }
 }
 

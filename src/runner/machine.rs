@@ -2,23 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use procfs::Current;
 
+use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
 use crate::schema::machine::{Build, Disk, Machine, Tool};
 use crate::schema::setup::Fidelity;
-use crate::schema::units::{Bytes, MIB};
+use crate::schema::units::Bytes;
 use crate::store::Run;
 use crate::testbeds::Testbed;
 
 /// This machine, its disk below the testbed, and the tools of these kinds.
-pub fn look<'a>(testbed: &dyn Testbed, kinds: impl Iterator<Item = &'a dyn Filesystem>) -> Machine {
+///
+/// # Errors
+/// When a tool cannot be read: nobody could say later whether it is the same.
+pub fn look<'a>(
+    testbed: &dyn Testbed,
+    kinds: impl Iterator<Item = &'a dyn Filesystem>,
+) -> anyhow::Result<Machine> {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -28,10 +34,12 @@ pub fn look<'a>(testbed: &dyn Testbed, kinds: impl Iterator<Item = &'a dyn Files
     let memory = procfs::Meminfo::current().map_or(0, |m| m.mem_total);
     let (kernel, kernel_build) =
         testbed.kernel().unwrap_or_else(|| (text(uname.release()), text(uname.version())));
-    Machine {
+    let mut all = testbed_tools(testbed)?;
+    all.extend(tools(kinds)?);
+    Ok(Machine {
         fsderby: Build {
             version: env!("CARGO_PKG_VERSION").into(),
-            blake3: hash_file(Path::new("/proc/self/exe")),
+            blake3: hash_file(Path::new("/proc/self/exe"))?,
         },
         kernel,
         kernel_build,
@@ -51,14 +59,14 @@ pub fn look<'a>(testbed: &dyn Testbed, kinds: impl Iterator<Item = &'a dyn Files
         hypervisor: hypervisor(&cpus),
         disk: disk(testbed.folder()),
         memory_groups: memory_group::version(),
-        tools: testbed_tools(testbed).chain(tools(kinds)).collect(),
-    }
+        tools: all,
+    })
 }
 
 /// A run goes on only where it began: same kernel, same tools, same binary.
 pub fn same_as_before(before: &Run, testbed: &dyn Testbed) -> anyhow::Result<()> {
     let kinds = before.plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-    let (was, is) = (&before.machine, look(testbed, kinds));
+    let (was, is) = (&before.machine, look(testbed, kinds)?);
     let same = [
         ("the kernel", was.kernel == is.kernel && was.kernel_build == is.kernel_build),
         ("the CPU", was.cpu == is.cpu && was.cpus == is.cpus),
@@ -73,7 +81,7 @@ pub fn same_as_before(before: &Run, testbed: &dyn Testbed) -> anyhow::Result<()>
                 "{what} changed since {} began, so its rounds would not be of one kind\n  try: a new run",
                 before.folder.display()
             );
-            Err(crate::exit::Failure::usage(text).into())
+            Err(Failure::usage(text).into())
         }
     }
 }
@@ -127,30 +135,37 @@ pub fn below(folder: &Path) -> Option<(String, Vec<String>)> {
 }
 
 /// What the testbed itself is made with, under the testbed's name.
-fn testbed_tools(testbed: &dyn Testbed) -> impl Iterator<Item = Tool> {
+fn testbed_tools(testbed: &dyn Testbed) -> anyhow::Result<Vec<Tool>> {
     let found = testbed.programs().iter().filter_map(|program| Some((program, programs::find(program)?)));
-    found.map(|(program, path)| Tool {
-        kind: format!("testbed {}", testbed.name()),
-        program: (*program).to_owned(),
-        version: first_line(&path, &["--version".to_owned()]),
-        blake3: hash_file(&path),
-        path: path.display().to_string(),
-    })
+    let tool = |(program, path): (&&str, PathBuf)| {
+        Ok(Tool {
+            kind: format!("testbed {}", testbed.name()),
+            program: (*program).to_owned(),
+            version: first_line(&path, &["--version".to_owned()]),
+            blake3: hash_file(&path)?,
+            path: path.display().to_string(),
+        })
+    };
+    found.map(tool).collect()
 }
 
-fn tools<'a>(kinds: impl Iterator<Item = &'a dyn Filesystem>) -> Vec<Tool> {
-    let mut hashes = BTreeMap::new();
+fn tools<'a>(kinds: impl Iterator<Item = &'a dyn Filesystem>) -> anyhow::Result<Vec<Tool>> {
+    let mut hashes: BTreeMap<PathBuf, String> = BTreeMap::new();
     let mut tools = Vec::new();
     for kind in kinds {
         let version = version(kind);
         for program in filesystems::tools(kind) {
             let Some(path) = programs::find(&program) else { continue };
-            let blake3 = hashes.entry(path.clone()).or_insert_with(|| hash_file(&path)).clone();
+            let blake3 = match hashes.get(&path) {
+                Some(blake3) => blake3.clone(),
+                None => hash_file(&path)?,
+            };
+            hashes.insert(path.clone(), blake3.clone());
             let (kind, path) = (kind.name().to_owned(), path.display().to_string());
             tools.push(Tool { kind, program, path, version: version.clone(), blake3 });
         }
     }
-    tools
+    Ok(tools)
 }
 
 /// The first line that the kind's version command prints.
@@ -169,12 +184,15 @@ fn first_line(path: &Path, arguments: &[String]) -> String {
     text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default().to_owned()
 }
 
-fn hash_file(path: &Path) -> String {
+fn hash_file(path: &Path) -> Result<String, Failure> {
     let mut hash = blake3::Hasher::new();
-    let mut buffer = vec![0; MIB as usize];
-    let Ok(mut file) = fs::File::open(path) else { return String::new() };
-    while let Ok(length @ 1..) = file.read(&mut buffer) {
-        hash.update(&buffer[..length]);
+    match fs::File::open(path).and_then(|file| hash.update_reader(file).map(|_| ())) {
+        Ok(()) => Ok(hash.finalize().to_hex().to_string()),
+        Err(e) => {
+            let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            let path = path.display();
+            let text = format!("could not read {path}, so nobody could tell later which one was used: {e}");
+            Err(Failure::missing(format!("{text}\n  try: chmod a+r {path}")))
+        }
     }
-    hash.finalize().to_hex().to_string()
 }

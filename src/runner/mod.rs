@@ -6,8 +6,6 @@ pub mod fold;
 pub mod jobs;
 mod launch;
 pub mod machine;
-pub mod plan;
-pub mod power_cut;
 pub mod rerun;
 pub mod rounds;
 mod side_by_side;

@@ -3,12 +3,12 @@
 use anyhow::Context;
 
 use super::fold::Folded;
-use super::jobs::Trial;
 use super::launch::{Attempt, Launcher};
-use super::plan::Plan;
 use super::side_by_side::{Hear, side_by_side};
 use crate::schema::job::Purpose;
-use crate::store::record::{Circumstances, FileRef, Outcome, Record};
+use crate::schema::plan::{Plan, Trial};
+use crate::schema::reason::Outcome;
+use crate::schema::record::{Circumstances, FileRef, Record};
 use crate::store::{Attached, Run};
 use crate::testbeds::Testbed;
 
@@ -27,7 +27,8 @@ pub type Tell<'t> = dyn FnMut(&Record, &Compared) + Send + 't;
 
 /// The trials of a run that can be run again: those that count and whose clock is virtual.
 pub fn candidates(run: &Run) -> Vec<&Record> {
-    run.records.iter().filter(|r| r.outcome == Outcome::Done && r.fingerprint().is_some()).collect()
+    let counts = |r: &&Record| r.outcome == Outcome::Done && r.fingerprint().is_some();
+    run.current().into_iter().filter(counts).collect()
 }
 
 /// Runs each of these trials so many times, `jobs` at a time, and tells what came of each.

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
-use super::jobs::Trial;
+use super::jobs;
 use super::launch::{Attempt, Launcher};
-use super::plan::{Plan, Rounds};
 use super::side_by_side::{Hear, side_by_side};
 use super::skips::Skip;
 use crate::schema::job::Purpose;
-use crate::store::reason::Reason;
-use crate::store::record::{Outcome, Record};
+use crate::schema::plan::{Plan, Rounds, Trial};
+use crate::schema::reason::{Outcome, Reason};
+use crate::schema::record::Record;
 use crate::store::{Attached, Folder, Run};
 use crate::testbeds::Testbed;
 
@@ -176,7 +176,7 @@ impl<'a> Runner<'a> {
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let job = self.plan.job(trial, attempt, self.testbed, "");
+        let job = jobs::job(self.plan, trial, attempt, self.testbed, "");
         blank(trial, &job, self.testbed.name(), self.testbed.traits())
     }
 }

@@ -1,7 +1,7 @@
 //! What cannot take part here, and why: said before anything is measured, never silently.
 
-use super::plan::{Candidate, Plan, PlannedWork};
 use crate::filesystems::{self, Filesystem};
+use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::units::{Bytes, GIB, KIB, MIB};
 use crate::testbeds::Testbed;
 use crate::workloads;

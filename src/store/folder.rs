@@ -1,51 +1,29 @@
 //! The folder on disk: made whole or not at all, then only added to.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
-use super::Run;
-use super::lines;
-use super::machine::Machine;
-use super::record::{FileRef, Record};
+use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
+use super::unready::Unready;
+use super::{Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
-use crate::runner::plan::Plan;
-use crate::schema::event::Buckets;
+use crate::schema::machine::Machine;
+use crate::schema::plan::Plan;
+use crate::schema::record::Record;
 
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
-const TRIALS: &str = "trials.jsonl";
-const HISTOGRAMS: Beside = Beside { folder: "histograms", extension: "jsonl", what: "latencies" };
-const CONSOLES: Beside = Beside { folder: "consoles", extension: "txt", what: "console" };
-const REQUESTS: Beside = Beside { folder: "requests", extension: "bin", what: "requests" };
-/// A folder is filled under this name and its maker's process number before it gets its own.
-const UNREADY: &str = ".fsderby-";
-
-/// Files that lie beside the records, one a trial.
-struct Beside {
-    folder: &'static str,
-    extension: &'static str,
-    what: &'static str,
-}
-
-/// What is stored beside a record.
-#[derive(Clone, Debug, Default)]
-pub struct Attached {
-    pub histograms: Vec<Buckets>,
-    /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
-    pub console: String,
-    /// What a modelled disk did; see [`crate::storage::disk::request`].
-    pub requests: Vec<u8>,
-}
 
 /// A run's folder, open for adding to. Only one process at a time has it open.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Locked.
     trials: File,
     last: String,
 }
@@ -60,55 +38,56 @@ impl Folder {
             );
             return Err(Failure::usage(text).into());
         }
-        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = or_here(path.parent());
         let above: Vec<&Path> =
             parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
-        let cannot = |e: anyhow::Error| {
+        let made = fs::create_dir_all(parent).map_err(anyhow::Error::from).and_then(|()| {
+            let unready = Unready::in_folder(parent)?;
+            let last = fill(unready.path(), plan, machine)?;
+            let trials = unready.named(path)?;
+            sync_folder(parent)?;
+            above.iter().try_for_each(|made| sync_folder(or_here(made.parent())))?;
+            Ok(Folder { path: path.to_owned(), trials, last })
+        });
+        made.map_err(|e| {
             above.iter().for_each(|p| drop(fs::remove_dir(p)));
             let text = format!(
                 "could not make the run's folder {}: {e:#}\n  try: --output DIR, in a folder of your own with room",
                 path.display()
             );
-            Failure::missing(text)
-        };
-        fs::create_dir_all(parent).map_err(|e| cannot(e.into()))?;
-        remove_unready_of_the_dead(parent);
-        let unready = parent.join(format!("{UNREADY}{}", std::process::id()));
-        let made = fill(&unready, plan, machine).and_then(|()| {
-            renameat_with(CWD, &unready, CWD, path, RenameFlags::NOREPLACE)
-                .map_err(|e| io::Error::from(e).into())
-        });
-        if let Err(e) = made {
-            let _ = fs::remove_dir_all(&unready);
-            return Err(cannot(e).into());
-        }
-        Self::open(path).map(|(folder, _)| folder)
+            Failure::missing(text).into()
+        })
     }
 
-    /// An existing run, to go on with, and what it holds.
+    /// An existing run, to go on with, and what it holds. It is read when nobody else can write to it any more.
     ///
     /// # Errors
     /// When it is damaged: what follows a wrong line would be built on sand. A torn line is no damage.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Run)> {
-        let run = read(path)?;
+        let opened = OpenOptions::new().read(true).append(true).open(path.join(TRIALS));
+        let mut trials = opened.map_err(|e| match e.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => not_a_run(path, &format!("{TRIALS}: {e}")),
+            _ => Failure::missing(format!("could not go on with {}: {TRIALS}: {e}", path.display())),
+        })?;
+        flock(&trials, FlockOperation::NonBlockingLockExclusive).map_err(|e| {
+            let path = path.display();
+            match e {
+                Errno::WOULDBLOCK => {
+                    Failure::usage(format!("another fsderby is writing to {path}\n  try: wait for its end"))
+                }
+                _ => Failure::missing(format!("could not lock {path}: {e}")),
+            }
+        })?;
+        let mut bytes = Vec::new();
+        trials.read_to_end(&mut bytes)?;
+        let (run, last) = parsed(path, &bytes)?;
         if let Some(what) = run.damage.first() {
             let text = format!("{} is damaged: {what}\n  try: fsderby verify {0}", path.display());
             return Err(Failure::new(DAMAGED, text).into());
         }
-        let at = path.join(TRIALS);
-        let mut trials = OpenOptions::new().read(true).append(true).open(&at)?;
-        flock(&trials, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            Failure::usage(format!(
-                "another fsderby is writing to {}\n  try: wait for its end",
-                path.display()
-            ))
-        })?;
-        let mut bytes = Vec::new();
-        trials.read_to_end(&mut bytes)?;
         if bytes.last().is_some_and(|b| *b != b'\n') {
             trials.write_all(b"\n")?;
         }
-        let last = lines::read_all(&bytes, &first_sum(path)?).last;
         Ok((Folder { path: path.to_owned(), trials, last }, run))
     }
 
@@ -133,13 +112,13 @@ impl Folder {
         if !histograms.is_empty() {
             let lines: Result<Vec<String>, _> = histograms.iter().map(serde_json::to_string).collect();
             let text = lines?.join("\n") + "\n";
-            record.histograms = vec![self.store_beside(&record, &HISTOGRAMS, text.as_bytes())?];
+            record.histograms = vec![HISTOGRAMS.store(&self.path, &record, text.as_bytes())?];
         }
         if !console.is_empty() {
-            record.console = Some(self.store_beside(&record, &CONSOLES, console.as_bytes())?);
+            record.console = Some(CONSOLES.store(&self.path, &record, console.as_bytes())?);
         }
         if !requests.is_empty() {
-            record.requests = Some(self.store_beside(&record, &REQUESTS, requests)?);
+            record.requests = Some(REQUESTS.store(&self.path, &record, requests)?);
         }
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
@@ -148,67 +127,24 @@ impl Folder {
         self.last = sum;
         Ok(record)
     }
-
-    /// A file of this trial's, written through to the disk before its record is.
-    fn store_beside(&self, record: &Record, beside: &Beside, bytes: &[u8]) -> anyhow::Result<FileRef> {
-        let Beside { folder, extension, what } = *beside;
-        let name: String = record
-            .trial
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
-            .collect();
-        // Labels that differ only in signs would share a name; the place in the order tells them apart.
-        let path = format!("{folder}/{name}.{}.{}.{extension}", record.order, record.attempt);
-        // A run of an older fsderby that is gone on with has not all of the folders.
-        fs::create_dir_all(self.path.join(folder))?;
-        let mut file =
-            File::create_new(self.free_name(&path)).with_context(|| format!("could not store {path}"))?;
-        file.write_all(bytes)?;
-        file.sync_data()?;
-        let blake3 = blake3::hash(bytes).to_hex().to_string();
-        Ok(FileRef { path, blake3, what: what.into() })
-    }
-
-    /// A file that a killed run left without its record makes way under another name: nothing is thrown away.
-    fn free_name(&self, path: &str) -> PathBuf {
-        let at = self.path.join(path);
-        if at.exists() {
-            let aside = (1..).map(|n| self.path.join(format!("{path}.orphan{n}"))).find(|p| !p.exists());
-            let _ = aside.map(|aside| fs::rename(&at, aside));
-        }
-        at
-    }
-}
-
-/// What a process began to fill and died over.
-fn remove_unready_of_the_dead(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let maker = name.to_str().and_then(|n| n.strip_prefix(UNREADY)?.parse::<u32>().ok());
-        if maker.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
 }
 
 /// What the first line chains to, so that no plan or machine can be put under records that were made with another.
-fn first_sum(path: &Path) -> io::Result<String> {
+fn first_sum(plan: &str, machine: &str) -> String {
     let mut sum = crc32fast::Hasher::new();
-    for name in [PLAN, MACHINE] {
-        sum.update(&fs::read(path.join(name))?);
-    }
-    Ok(format!("{:08x}", sum.finalize()))
+    sum.update(plan.as_bytes());
+    sum.update(machine.as_bytes());
+    format!("{:08x}", sum.finalize())
 }
 
-fn fill(at: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<()> {
-    fs::create_dir(at)?;
+/// All that a run has before its first trial. Returns what that will chain to.
+fn fill(at: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
+    let (plan, machine) = (toml::to_string(plan)?, serde_json::to_string_pretty(machine)?);
     fs::create_dir(at.join(HISTOGRAMS.folder))?;
     fs::create_dir(at.join(CONSOLES.folder))?;
-    write_through(&at.join(PLAN), toml::to_string(plan)?.as_bytes())?;
-    write_through(&at.join(MACHINE), serde_json::to_string_pretty(machine)?.as_bytes())?;
-    write_through(&at.join(TRIALS), b"")?;
-    File::open(at)?.sync_all()?;
-    Ok(())
+    write_through(&at.join(PLAN), plan.as_bytes())?;
+    write_through(&at.join(MACHINE), machine.as_bytes())?;
+    Ok(first_sum(&plan, &machine))
 }
 
 fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -217,37 +153,35 @@ fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+fn or_here(folder: Option<&Path>) -> &Path {
+    folder.filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Reads a run, whatever its state; what is wrong stands in `damage`.
 ///
 /// # Errors
 /// When it is not a run's folder.
 pub fn read(path: &Path) -> anyhow::Result<Run> {
-    let not_a_run = |what: &str| {
-        let text = format!(
-            "{} is not a run's folder: {what}\n  try: a folder that fsderby run made, below results/",
-            path.display()
-        );
-        Failure::usage(text)
-    };
+    let bytes = fs::read(path.join(TRIALS)).map_err(|e| not_a_run(path, &format!("{TRIALS}: {e}")))?;
+    Ok(parsed(path, &bytes)?.0)
+}
+
+/// The run of these records, and the checksum of the last of them.
+fn parsed(path: &Path, trials: &[u8]) -> anyhow::Result<(Run, String)> {
     let damaged =
         |name: &str, e: String| Failure::new(DAMAGED, format!("{}/{name} is damaged: {e}", path.display()));
-    let has_records = path.join(TRIALS).exists();
-    let text = |name: &str| {
-        fs::read_to_string(path.join(name)).map_err(|e| match has_records {
-            true => damaged(name, e.to_string()),
-            false => not_a_run(&format!("{name}: {e}")),
-        })
-    };
-    let plan = toml::from_str(&text(PLAN)?).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
-    let machine = serde_json::from_str(&text(MACHINE)?).map_err(|e| damaged(MACHINE, e.to_string()))?;
-    let bytes = fs::read(path.join(TRIALS)).map_err(|e| not_a_run(&format!("{TRIALS}: {e}")))?;
-    let lines = lines::read_all(&bytes, &first_sum(path)?);
-    Ok(Run {
-        folder: path.to_owned(),
-        plan,
-        machine,
-        records: lines.records,
-        damage: lines.damage,
-        torn: lines.torn,
-    })
+    let text = |name: &str| fs::read_to_string(path.join(name)).map_err(|e| damaged(name, e.to_string()));
+    let (plan, machine) = (text(PLAN)?, text(MACHINE)?);
+    let lines::Lines { records, last, damage, torn } = lines::read_all(trials, &first_sum(&plan, &machine));
+    let plan = toml::from_str(&plan).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
+    let machine = serde_json::from_str(&machine).map_err(|e| damaged(MACHINE, e.to_string()))?;
+    Ok((Run { folder: path.to_owned(), plan, machine, records, damage, torn }, last))
+}
+
+fn not_a_run(path: &Path, what: &str) -> Failure {
+    let text = format!(
+        "{} is not a run's folder: {what}\n  try: a folder that fsderby run made, below results/",
+        path.display()
+    );
+    Failure::usage(text)
 }

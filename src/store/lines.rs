@@ -5,7 +5,7 @@
 //! {"schema":1,…,"previous":"5d41402a","crc32":"7d793037"}
 //! ```
 
-use super::record::{Record, SCHEMA};
+use crate::schema::record::{Record, SCHEMA};
 
 /// How a whole line ends, but for the eight digits.
 const KEY: &str = ",\"crc32\":\"";

@@ -12,25 +12,28 @@
 //!   report.html          and what else was asked for
 //! ```
 
+mod beside;
 mod folder;
 pub mod lines;
-pub mod reason;
-pub mod record;
+mod unready;
 
-pub use crate::schema::machine;
-pub use folder::{Attached, Folder, read};
+pub use beside::Attached;
+pub use folder::{Folder, read};
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-use crate::runner::plan::Plan;
 use crate::schema::event::Buckets;
+use crate::schema::machine::Machine;
+use crate::schema::plan::Plan;
+use crate::schema::record::Record;
 use crate::schema::request::{LENGTH, Served};
-use machine::Machine;
-use record::Record;
+
+const TRIALS: &str = "trials.jsonl";
 
 /// A run as it was read from its folder.
 #[derive(Clone, Debug)]
@@ -90,5 +93,14 @@ impl Run {
         let served: Option<Vec<Served>> = whole.iter().map(Served::from_bytes).collect();
         let served = served.filter(|_| rest.is_empty());
         Ok(Some(served.with_context(|| format!("{} holds something that is no request", path.display()))?))
+    }
+}
+
+/// What was made, renamed or removed in this folder is on the disk.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        // Some filesystems cannot, since they keep no names back.
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Ok(()),
+        other => other,
     }
 }

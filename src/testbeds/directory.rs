@@ -6,8 +6,7 @@ use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, Tes
 use crate::filesystems::KernelNeed;
 use crate::host::memory_group;
 use crate::schema::job::Job;
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::{Named, Volume};
+use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::story::Story;
 use crate::storage::directory;
 
@@ -24,9 +23,9 @@ impl TestbedKind for DirectoryKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A folder of an existing filesystem, used as it is: nothing is formatted, nothing but our own subfolder is touched. Needs no root.",
+            what: "A directory of a mounted filesystem, used as it is: nothing is formatted, and one subdirectory is made and removed. Needs no root.",
             origin: "What every older tool measures.",
-            limits: "The filesystem's age, fill and neighbours are part of the result; two folders are not the same testbed.",
+            limits: "The filesystem's age, its fill and other users of the disk are part of the result. Two directories are not comparable.",
         }
     }
 

@@ -62,23 +62,25 @@ impl Launched for LocalAgent {
         let fault = match ended {
             Ok(status) if status.success() => None,
             Ok(status) => Some(how(status)),
-            Err(e) => Some(e.to_string()),
+            Err(e) => Some(Fault::Lost(e.to_string())),
         };
         let mut text = String::new();
         let _ = self.console.rewind().and_then(|()| self.console.read_to_string(&mut text));
         let console = text.lines().map(str::to_owned).collect();
-        Ended { fault: fault.map(Fault::Lost), console, ..Ended::default() }
+        Ended { fault, console, ..Ended::default() }
     }
 }
 
 /// A supervisor ends as its agent did; of a signal's number it makes an exit code as shells do.
-fn how(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (None, Some(code)) if code == i32::from(STUCK) => "killed, without effect".into(),
+fn how(status: ExitStatus) -> Fault {
+    Fault::Lost(match (status.signal(), status.code()) {
+        (None, Some(code)) if code == i32::from(STUCK) => {
+            return Fault::Hung("killed, without effect".into());
+        }
         (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
         (None, Some(code)) => format!("exit code {code}"),
         (signal, _) => format!("its supervisor was killed by signal {}", signal.unwrap_or(0)),
-    }
+    })
 }
 
 /// Whether the running kernel has one of these types, or a module that it would load by itself on a mount.

@@ -6,8 +6,7 @@ use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, Tes
 use crate::filesystems::KernelNeed;
 use crate::host::memory_group;
 use crate::schema::job::Job;
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::{Named, Volume};
+use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::MIB;
 use crate::storage::image;
@@ -30,10 +29,11 @@ impl TestbedKind for LoopKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A fresh image for each trial, in FOLDER (/var/tmp), behind a loop device, in namespaces that nobody else sees. Needs root.",
+            what: "A loop device on a fresh image file for each trial, mounted where no other process sees it. Images lie in FOLDER \
+                   (default /var/tmp). Needs root.",
             origin: "The kernel's loop driver, with direct I/O where the host's filesystem allows it, and AUTOCLEAR.",
-            limits: "The image lies on the host's filesystem: its allocator, its journal and the host's scheduler are below every candidate. \
-                     Ratios hold better than absolute figures.",
+            limits: "The image lies on the host's filesystem, so that filesystem's allocator and journal and the host's I/O scheduler are part \
+                     of every trial. Ratios hold better than absolute figures.",
         }
     }
 

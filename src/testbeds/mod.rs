@@ -19,8 +19,7 @@ use std::time::Duration;
 use crate::filesystems::KernelNeed;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
-use crate::schema::setup::{ClockKind, Fidelity};
-use crate::schema::setup::{ImageState, Named, Volume};
+use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 
@@ -48,7 +47,8 @@ pub trait Testbed: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
-    /// The storage that a trial gets, and the part of it that mkfs is given. Pure: nothing is made yet.
+    /// The storage that a trial gets, and the part of it that mkfs is given. Pure: what must be looked at for it was when the
+    /// testbed was asked whether it is [`Testbed::ready`].
     fn storage(&self, moment: &Moment) -> (Named, Volume);
     /// Release and build of the kernel where it is not this machine's.
     fn kernel(&self) -> Option<(String, String)> {

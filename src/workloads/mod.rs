@@ -1,4 +1,4 @@
-//! The work that is done inside one folder: one trait, one table.
+//! What is done in a directory: one trait, one table.
 //!
 //! A workload knows neither its filesystem nor its testbed. It is described by parameters (a TOML table); ready sets of
 //! them are data beside the code and are entered into experiments by name.
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Table;
 
-use crate::declared::Declared;
+use crate::schema::declared::Declared;
 use crate::schema::metric::Metric;
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};

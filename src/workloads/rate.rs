@@ -1,7 +1,7 @@
 //! Rates: what a work counted, by the time of the phases in which it did.
 
 use super::Phase;
-use crate::declared::{Declared, Over};
+use crate::schema::declared::{Declared, Over};
 use crate::schema::metric::Metric;
 use crate::schema::units::MIB;
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use fsderby::guest::kernel;
 use fsderby::host::programs;
-use fsderby::runner::plan::{Plan, Rounds};
 use fsderby::runner::rounds::Watch;
 use fsderby::runner::skips::Skip;
-use fsderby::store::record::Record;
+use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::schema::record::Record;
 
 use super::skipped;
 

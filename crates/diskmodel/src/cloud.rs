@@ -6,9 +6,9 @@
 //! so a flush has nothing to do.
 
 use crate::counters::Counters;
-use crate::front::wire_ns;
-use crate::request::{Completion, Cost, Op, Request};
-use crate::sample::{Sample, mix};
+use crate::mix::mix;
+use crate::request::{Completion, Cost, Op, Request, wire_ns};
+use crate::sample::Sample;
 use crate::spec::CloudSpec;
 
 /// A bucket of tokens.

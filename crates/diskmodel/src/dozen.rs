@@ -14,7 +14,7 @@
 //! form with each other, the cache and the CPU, the most alike has 40 % of its variance in common, in the median over dozens.
 //! So of 256 random designs the one is taken whose most alike pair is least alike: 13 %.
 
-use crate::sample::mix;
+use crate::mix::mix;
 
 pub(crate) const DRAWS: usize = 12;
 const RANGES: usize = 3;

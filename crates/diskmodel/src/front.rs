@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
-use crate::request::{Completion, Cost, Op, Request};
+use crate::request::{Completion, Cost, Op, Request, wire_ns};
 use crate::sample::Sample;
 use crate::spec::FrontSpec;
 
@@ -419,11 +419,6 @@ impl<M: Medium> Front<M> {
     fn wire_ns(&self, sectors: u64) -> u64 {
         wire_ns(sectors, self.interface_kbps)
     }
-}
-
-/// The time of sectors at a rate of thousands of bytes a second.
-pub(crate) fn wire_ns(sectors: u64, kbps: u64) -> u64 {
-    sectors * 512 * 1_000_000 / kbps
 }
 
 fn add_motion(cost: &mut Cost, motion: Motion) {

@@ -29,6 +29,7 @@ mod flash;
 mod front;
 mod hard;
 mod medium;
+mod mix;
 mod raid;
 mod request;
 mod sample;

@@ -65,3 +65,8 @@ impl Cost {
         self.overhead_ns + self.seek_ns + self.rotation_ns + self.transfer_ns + self.interface_ns
     }
 }
+
+/// The time of sectors at a rate of thousands of bytes a second.
+pub(crate) fn wire_ns(sectors: u64, kbps: u64) -> u64 {
+    sectors * 512 * 1_000_000 / kbps
+}

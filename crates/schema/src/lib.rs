@@ -4,10 +4,16 @@
 //! setup ── plan ── job ──▶ agent ──▶ event ──▶ record
 //! ```
 
+pub mod declared;
 pub mod event;
 pub mod job;
 pub mod machine;
 pub mod metric;
+pub mod plan;
+pub mod power_cut;
+pub mod random;
+pub mod reason;
+pub mod record;
 pub mod request;
 pub mod setup;
 pub mod story;

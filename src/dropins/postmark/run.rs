@@ -6,7 +6,7 @@ use super::files::Lenient;
 use super::report::{Counters, Report, Seconds};
 use super::{Flow, Refused, Session};
 use crate::workloads::postmark::drive::{self, Ended, Extent};
-use crate::workloads::postmark::generator::Generator;
+use crate::workloads::postmark::generator::{Generator, afford};
 use crate::workloads::postmark::kernel::Kernel;
 use crate::workloads::postmark::names::Namer;
 
@@ -44,7 +44,7 @@ impl Session<'_> {
             ));
         }
         rules.check()?;
-        rules.afford()
+        afford(rules)
     }
 
     /// Works in the current folder; no report where the files ran out.

@@ -3,8 +3,9 @@
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::{Outcome, Record};
 
 /// What was skipped: once for each filesystem and reason, and those with the same reason together.
 pub fn skips(run: &Run, workloads: usize) -> Vec<Skips> {

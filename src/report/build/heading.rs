@@ -9,9 +9,10 @@ use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::number::{count, list};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
 use crate::schema::setup::{Fidelity, ImageState};
 use crate::store::Run;
-use crate::store::record::{Outcome, Record};
 
 const MEDIANS: &str =
     "Medians, ranges and every trial are shown; whether filesystems differ is not tested statistically.";

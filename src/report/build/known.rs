@@ -1,7 +1,7 @@
 //! What the view looks up by a name that stands in a record; tests bring their own.
 
-use crate::declared::Declared;
 use crate::filesystems::Filesystem;
+use crate::schema::declared::Declared;
 
 #[derive(Clone, Copy)]
 pub struct Known {

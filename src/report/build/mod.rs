@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_gives_only_what_no_round_gives() {
+    fn an_integrity_check_gives_only_what_no_round_gives() {
         let example = examples::example();
         let summary = example.report().summary;
         let steps: Vec<&Row> = summary.workloads[0].rows().filter(|r| r.name.ends_with(".time")).collect();

@@ -5,10 +5,11 @@ use crate::analysis::dataset::{Cell, Work};
 use crate::report::view::entry::Entry;
 use crate::report::view::validity::ValidityLine;
 use crate::report::view::workload::Label;
+use crate::schema::reason::{Held, Outcome};
+use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::schema::work::Amount;
 use crate::store::Run;
-use crate::store::record::{Held, Outcome, Record};
 
 pub struct Notes {
     /// Why all of it is about the page cache and the CPU; empty where it is about the disk.

@@ -5,12 +5,12 @@
 
 use super::{model, timeless};
 use crate::analysis::ensemble::sampled;
-use crate::declared::{self, Declared};
 use crate::papers::{self, Paper, Table, factor};
 use crate::report::view::entry::Entry;
 use crate::report::view::number::{count, list};
 use crate::report::view::published::{Beside, Figure, Line};
 use crate::report::view::row::{Cell, Row};
+use crate::schema::declared::{self, Declared};
 use crate::schema::job::WorkSpec;
 use crate::schema::units::Percent;
 use crate::store::Run;
@@ -138,7 +138,7 @@ fn place(run: &Run, paper: &Paper) -> String {
 mod tests {
     use super::*;
     use crate::report::examples::{self, Example, published as example};
-    use crate::runner::power_cut::PowerCut;
+    use crate::schema::power_cut::PowerCut;
     use crate::schema::setup::Fidelity;
 
     fn beside(example: &Example) -> Option<Beside> {

@@ -3,9 +3,8 @@
 use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
-use crate::runner::plan::{Candidate, Plan, Rounds};
-use crate::schema::setup::ImageState;
-use crate::schema::setup::Variant;
+use crate::schema::plan::{Candidate, Plan, Rounds};
+use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
 use crate::workloads;
 

@@ -1,9 +1,9 @@
 //! The sections of a report: their order, and how each is drawn. What stands in them is declared by those who measure it.
 
 use crate::analysis::dataset::Series;
-use crate::declared::{self, Declared, Section};
 use crate::report::view::row::Row;
 use crate::report::view::workload::{Drawing, SectionSummary};
+use crate::schema::declared::{self, Declared, Section};
 
 /// Of a metric with more dimensions than this, such as a sweep over sizes, none is drawn.
 const ALIKE_DRAWN: usize = 12;

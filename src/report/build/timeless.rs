@@ -1,7 +1,7 @@
 //! Why no time is shown, where none says anything.
 
 use super::repeat;
-use crate::runner::plan::Plan;
+use crate::schema::plan::Plan;
 use crate::schema::setup::Fidelity;
 use crate::store::Run;
 

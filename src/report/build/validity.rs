@@ -2,8 +2,9 @@
 
 use crate::report::view::Summary;
 use crate::report::view::validity::{ValidityChecks, ValidityLine};
+use crate::schema::reason::{Held, ValidityCheck};
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::{Held, Record, ValidityCheck};
 
 /// Of all trials whose last attempt this is. Filesystems of which the same was asked share a line where it held.
 pub fn of(run: &Run, summary: &Summary) -> ValidityChecks {

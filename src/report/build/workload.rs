@@ -9,8 +9,8 @@ use crate::report::view::entry::Entry;
 use crate::report::view::latency::Latency;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::Record;
 use crate::workloads;
 
 pub fn of(

@@ -1,7 +1,7 @@
 //! The metrics of a workload that exists in these tests only, as it would declare them.
 
 use crate::analysis::metrics;
-use crate::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section};
 
 const MIXED: Over = Over::Phase("transactions");
 const FILES: Declared = Declared { section: Section::Files, over: MIXED, ..Declared::PER_SECOND };

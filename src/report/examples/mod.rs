@@ -17,21 +17,19 @@ use tempfile::TempDir;
 use crate::filesystems::*;
 use crate::report::Report;
 use crate::report::build::known::Known;
-use crate::runner::plan::{Candidate, Plan, PlannedWork, Rounds};
-use crate::schema::event::Phase;
-use crate::schema::event::{Buckets, Space, Stepped};
-use crate::schema::job::StepName;
-use crate::schema::job::{At, Purpose, WorkSpec};
+use crate::schema::event::{Buckets, Phase, Space, Stepped};
+use crate::schema::job::{At, Purpose, StepName, WorkSpec};
 use crate::schema::machine::{Build, Disk, Machine, Tool};
 use crate::schema::metric::{Better, Metric, Of};
-use crate::schema::setup::ImageState;
-use crate::schema::setup::{Named, Volume};
+use crate::schema::plan::{Candidate, Plan, PlannedWork, Rounds};
+use crate::schema::reason::Reason;
+use crate::schema::reason::*;
+use crate::schema::record::*;
+use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, GIB, MIB, Percent};
 use crate::schema::work::Amount;
 use crate::store::Run;
-use crate::store::reason::Reason;
-use crate::store::record::*;
 
 /// A run and the folder that holds its histograms.
 pub struct Example {
@@ -313,8 +311,9 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
 }
 
 fn without_result(record: Record, outcome: Outcome, why: &str) -> Record {
+    let metrics = Vec::new();
     let reason = Some(Reason::Skipped { text: why.into() });
-    Record { outcome, reason, metrics: Vec::new(), histograms: Vec::new(), ..record }
+    Record { outcome, reason, metrics, histograms: Vec::new(), ..record }
 }
 
 fn integrity_check(plan: &Plan) -> Record {

@@ -9,10 +9,10 @@ use fsderby_diskmodel::{CachePolicy, Op, Sample};
 use super::Example;
 use crate::schema::event::Stepped;
 use crate::schema::job::StepName;
+use crate::schema::record::{FileRef, Record};
 use crate::schema::request::Served;
 use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
 use crate::schema::units::{Bytes, GIB, MIB};
-use crate::store::record::{FileRef, Record};
 
 /// The run has them under these labels: one that is always better, one that is always worse, one that the first is like, and one
 /// that is better than some but for a write-through cache.

@@ -10,8 +10,8 @@ use crate::analysis::dataset::{counted, dimensions};
 use crate::report::Report;
 use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::Record;
 
 const COLUMNS: [&str; 21] = [
     "run",

@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::view::{SCHEMA, Summary};
-use crate::runner::plan::Plan;
 use crate::schema::machine::Machine;
-use crate::store::record::Record;
+use crate::schema::plan::Plan;
+use crate::schema::record::Record;
 
 #[derive(Serialize)]
 struct Page<'r> {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::number::Scale;
 pub use crate::analysis::dataset::{Cell, Value};
-use crate::declared::Declared;
+use crate::schema::declared::Declared;
 use crate::schema::metric::{Better, Of};
 
 /// One metric of one workload, over all filesystems.

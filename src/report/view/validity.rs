@@ -1,7 +1,7 @@
 //! The validity checks of all trials, alike ones in one line.
 
 use super::number;
-use crate::store::record::Held;
+use crate::schema::reason::Held;
 
 pub struct ValidityChecks {
     /// Did not hold, or held with a label.

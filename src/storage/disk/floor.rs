@@ -9,9 +9,9 @@ use fsderby_diskmodel::{Drive, SHIPPED, Sample, Spec};
 use fsderby_sys::physical::PhysicalMemory;
 use rustix::fs::OFlags;
 
+use super::attach::{Attached, attach};
 use super::server::Server;
-use super::{Attached, attach};
-use crate::agent::monotonic_ns;
+use crate::host::monotonic_ns;
 use crate::schema::units::{Bytes, MIB};
 
 /// A device of its own, beside that of the trial.

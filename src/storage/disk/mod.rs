@@ -2,69 +2,44 @@
 //! kernel does not know of.
 //!
 //! ```text
-//! filesystem ── elevator ── kernel's ublk ── server ─┬─ Drive   when each request is done
-//!                                                      ├─ store   what the sectors hold
-//!                                                      └─ requests, for the host
+//! filesystem ── I/O scheduler ── kernel's ublk ── server ─┬─ Drive   when each request is done
+//!                                                         ├─ store   what the sectors hold
+//!                                                         └─ requests, for the host
 //! ```
 //! Nothing of it is timed by the host, so that with an instruction counter for a clock every run is the same.
 
+mod attach;
 mod floor;
 pub mod layout;
 pub mod outbox;
 mod server;
+mod totals;
+
+pub use totals::{Totals, totals};
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
-use fsderby_diskmodel::{Counters, Drive, Spec};
+use fsderby_diskmodel::{Drive, Spec};
 use fsderby_sys::physical::PhysicalMemory;
-use fsderby_sys::ublk::{Device, Shape};
-use serde::Serialize;
 
+use self::attach::attach;
 use self::layout::Layout;
 use self::outbox::Outbox;
-use self::server::Server;
+use self::server::{SECTOR, Server};
 use super::image::GuestDisk;
-use super::{Attached as OnTop, Storage};
+use super::{Attached, Storage};
 use crate::host::StepError;
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
 use crate::schema::setup::{Modelled, Named, Volume};
-use crate::schema::units::Bytes;
 
 /// The disk, as the guest's kernel names it.
 pub const DEVICE: &str = "/dev/ublkb0";
 /// What the disk is, in the guest's first root.
 pub const SPEC: &str = "/disk.toml";
-
-/// What the disk has done so far.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Totals {
-    #[serde(flatten)]
-    pub drive: Counters,
-    /// Answers that were given later than [`LATE_NS`] after their time: the one CPU had other work.
-    pub late: u64,
-    /// By how much, in all.
-    pub late_ns: u64,
-}
-
-/// Less than the least that a disk can be told apart by.
-pub const LATE_NS: u64 = 20_000;
-
-static TOTALS: Mutex<Option<Totals>> = Mutex::new(None);
-
-/// What this guest's disk has done so far; `None` where there is none.
-pub fn totals() -> Option<Totals> {
-    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn publish(totals: Totals) {
-    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(totals);
-}
 
 /// `disk`: a part of a modelled disk, in virtual time.
 pub struct ModelledDisk;
@@ -79,9 +54,9 @@ impl Storage for ModelledDisk {
         "disk"
     }
 
-    fn attach(&self, _job: &Job) -> Result<OnTop, StepError> {
+    fn attach(&self, _job: &Job) -> Result<Attached, StepError> {
         let (path, folder) = (DEVICE.into(), "/dev".into());
-        Ok(OnTop::Device(Box::new(GuestDisk { path, direct: true, folder })))
+        Ok(Attached::Device(Box::new(GuestDisk { path, direct: true, folder })))
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
@@ -130,38 +105,5 @@ fn seed_random(seed: u64) -> anyhow::Result<()> {
     fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random numbers")
 }
 
-pub const SECTOR: u64 = 512;
-
-/// Says on the guest's console, in its kernel's log, why requests will fail from now on.
-fn complain(what: &str) {
-    let _ = std::fs::write("/dev/kmsg", format!("<3>fsderby: {what}\n"));
-}
-
-/// Bytes of the largest request: what disks of 28-bit addresses take, and no more of any.
-const LARGEST: u32 = 128 << 10;
 /// Requests that wait before the disk and are merged and sorted there: the kernel's default for a disk, whatever its depth.
 const SORTED: &str = "128";
-
-/// A device that is there, and the thread that answers for it until it is taken away.
-struct Attached {
-    device: Device,
-    server: JoinHandle<PhysicalMemory>,
-}
-
-/// Has the server answer for the device of this number.
-fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Attached> {
-    let shape = Shape {
-        sectors: volume.0 / SECTOR,
-        logical_block: spec.logical_block(),
-        physical_block: spec.physical_block(),
-        depth: spec.queue_depth(),
-        request: LARGEST,
-        is_rotational: spec.is_rotational(),
-        discards: spec.discards(),
-    };
-    let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
-    let queue = device.queue();
-    let server = thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
-    device.start().context("the kernel did not take the modelled disk")?;
-    Ok(Attached { device, server })
-}

@@ -14,9 +14,13 @@ use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
 use super::outbox::Outbox;
-use super::{LARGEST, LATE_NS, SECTOR, Totals, complain, publish};
-use crate::agent::monotonic_ns;
+use super::totals::{LATE_NS, Totals, publish};
+use crate::host::monotonic_ns;
 use crate::schema::request::Served;
+
+pub const SECTOR: u64 = 512;
+/// Bytes of the largest request: what disks of 28-bit addresses take, and no more of any.
+pub const LARGEST: u32 = 128 << 10;
 
 pub struct Server {
     pub drive: Drive,
@@ -54,6 +58,11 @@ impl Server {
         }
         self.store
     }
+}
+
+/// Says on the guest's console, in its kernel's log, why requests will fail from now on.
+fn complain(what: &str) {
+    let _ = std::fs::write("/dev/kmsg", format!("<3>fsderby: {what}\n"));
 }
 
 /// The disk comes before everything that waits for it, is woken at the nanosecond, and may be what memory is freed by.

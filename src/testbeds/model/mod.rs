@@ -30,8 +30,7 @@ use crate::guest::initramfs::{self, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
 use crate::schema::job::Job;
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::{Modelled, Named, Volume};
+use crate::schema::setup::{ClockKind, Modelled, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
@@ -45,7 +44,7 @@ const MIPS: u32 = 500;
 /// A guest that used so much of the host's CPU without an event spins.
 const SPINS: Duration = Duration::from_secs(1800);
 
-/// The disk where none is named: of today, and slow enough beside what answers for it.
+/// The disk where none is named: a current one, so slow that its server's own CPU time hardly counts beside it.
 const DISK: &str = "hdd-16tb";
 
 pub struct ModelKind;
@@ -61,14 +60,15 @@ impl TestbedKind for ModelKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "The filesystems of a stock kernel on a modelled disk, in virtual time: QEMU counts instructions for a clock and skips idle \
-                   time, and the disk is a model inside the guest. The same run gives the same figures to the nanosecond, on a busy host too. \
-                   DISK is one of `fsderby list disks` (hdd-16tb), or a file; the partition begins at offset. Needs no root.",
+            what: "The filesystems of a stock kernel on a modelled disk, in virtual time. QEMU's count of instructions is the guest's clock, \
+                   idle time is skipped, and the disk is a program inside the guest. The same run gives the same figures to the \
+                   nanosecond, on a busy host too. DISK is one of `fsderby list disks` (default hdd-16tb), or a file. The volume \
+                   begins at offset. Needs no root.",
             origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch) and the disks of disks/*.toml, each value \
                      with its source.",
-            limits: "A model is no disk: what it says holds as far as it holds over the whole ensemble of samples. An instruction takes always \
-                     the same time: caches, memory and parallel CPUs are not modelled, and the disk's own work runs on the one CPU. Of \
-                     mips=1000, the fastest, no sample has twice the speed: two thirds of them have it and one third the half.",
+            limits: "A model is no disk: trust what holds in all samples of the model. Every instruction takes the same time; caches, latency \
+                     of memory and parallel CPUs are not modelled, and the disk's program runs on the guest's one CPU. mips=1000 is the \
+                     fastest: two thirds of the samples have it, one third has half of it, and none has twice.",
         }
     }
 

@@ -34,8 +34,7 @@ use crate::guest::initramfs::{self, Base, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
 use crate::schema::job::{Job, Step};
-use crate::schema::setup::ClockKind;
-use crate::schema::setup::{ImageState, Named, Volume};
+use crate::schema::setup::{ClockKind, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
@@ -68,11 +67,11 @@ impl TestbedKind for VmKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A virtual machine for each trial, with a stock kernel that has every filesystem, a fresh image in FOLDER (/var/tmp) as its \
-                   disk, and our own program as its init. Needs no root and touches nothing else of the host.",
+            what: "A virtual machine for each trial: a stock kernel that has every filesystem, a fresh image file in FOLDER (default /var/tmp) \
+                   as its disk, and fsderby itself as its init. Needs no root and touches nothing else of the host.",
             origin: "QEMU's microvm with Debian's kernel of the 6.12 series, the last long-term one that has every filesystem (fsderby kernel fetch).",
-            limits: "Where the CPU is emulated, for want of KVM, no time says anything about a real machine: requests, bytes, flushes and capacity \
-                     can be compared. The image lies on the host's filesystem.",
+            limits: "Without KVM the CPU is emulated, and no time says anything about a real machine; requests, bytes, flushes and capacity \
+                     can still be compared. The image lies on the host's filesystem.",
         }
     }
 
@@ -91,6 +90,7 @@ pub struct Vm {
     pub silence: Duration,
     pub mishap: Option<Mishap>,
     found: OnceLock<Option<Found>>,
+    /// Whether images can be kept out of the host's page cache; looked at with all that makes the testbed ready.
     direct: OnceLock<bool>,
     /// What was found of programs that guests are to run, by their names.
     tools: Mutex<HashMap<String, Result<(), Missing>>>,
@@ -193,7 +193,9 @@ impl Testbed for Vm {
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
-        if need.cold && !self.is_direct() {
+        local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")?;
+        let direct = self.is_direct();
+        if need.cold && !direct {
             let folder = self.images.display();
             let what = format!(
                 "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them"
@@ -203,7 +205,7 @@ impl Testbed for Vm {
                 try_this: "--on vm:images=FOLDER on another one, or without --cold".into(),
             });
         }
-        local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")
+        Ok(())
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
@@ -216,7 +218,10 @@ impl Testbed for Vm {
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
-        let disk = Some(image::Disk { path: machine::DISK.into(), direct: self.is_direct() });
+        let disk = Some(image::Disk {
+            path: machine::DISK.into(),
+            direct: self.direct.get().copied().unwrap_or_default(),
+        });
         let folder = self.images.display().to_string();
         (image::Settings { folder, state: moment.image, disk }.named(), moment.volume())
     }

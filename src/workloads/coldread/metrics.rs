@@ -1,6 +1,6 @@
 //! From phases to metrics: each count by the time of its own phase.
 
-use crate::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::Metric;
 use crate::workloads::rate::Rate;

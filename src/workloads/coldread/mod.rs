@@ -19,7 +19,7 @@
 use toml::Table;
 
 use super::{ParamSet, Work, Workload};
-use crate::declared::Declared;
+use crate::schema::declared::Declared;
 use crate::schema::story::Story;
 use crate::schema::units::Scale;
 
@@ -43,15 +43,15 @@ impl Workload for ColdRead {
 
     fn story(&self) -> Story {
         Story {
-            what: "Walks and reads files that were written earlier while nothing of them is in memory: in the order \
-                   of their folders, in random order, and single blocks at random; then deletes them. The filesystem is \
-                   unmounted and mounted again before each.",
+            what: "Walks and reads files that were written earlier, with cold caches: in the order of their directories, \
+                   in random order, and single blocks at random; then deletes them. The filesystem is unmounted and \
+                   mounted again before each of these.",
             origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
                      \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009; orders and blocks are those that \
                      find, tar, Bonnie++ and fio have made usual.",
-            limits: "One process that does one thing at a time, so the disk never has more than one request of it beside \
-                     what the kernel reads ahead. The tree is written in one go to an empty filesystem: nothing has aged and \
-                     nothing is fragmented by others.",
+            limits: "One process that does one thing at a time, so the disk has one request at a time, plus what the kernel reads \
+                     ahead. The tree is written in one go to an empty filesystem: nothing has aged, and nothing is \
+                     fragmented.",
         }
     }
 

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::tree::BLOCK;
-use crate::schema::units::{Bytes, GIB, MIB, Scale};
+use crate::schema::units::{Bytes, GIB, KIB, MIB, Scale};
 use crate::{mistakes, names};
 
+/// What a random read reads.
+pub const BLOCK: usize = 4 * KIB as usize;
 /// What the tree is and how much of it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-use super::parameters::Parameters;
+use super::parameters::{BLOCK, Parameters};
+use crate::schema::random::{below, seeded, shuffle};
 use crate::schema::units::{KIB, MIB};
 
 /// What one call writes or reads at most.
 pub const CHUNK: usize = 128 * KIB as usize;
-/// What a random read reads.
-pub const BLOCK: usize = 4 * KIB as usize;
 /// So many bytes at the beginning of each chunk say of which file and which place they are.
 const STAMP: usize = 16;
 /// How many different beginnings a chunk's noise has.
@@ -132,11 +131,12 @@ impl Tree {
 
     /// The stamp of the chunk that begins there, and where in the noise the rest of it begins.
     fn chunk(&self, file: u32, at: u64) -> ([u8; STAMP], usize) {
-        let first = mixed(self.seed ^ mixed((u64::from(file) << 40) | (at / CHUNK as u64)));
+        let chunk = SplitMix64::seed_from_u64((u64::from(file) << 40) | (at / CHUNK as u64)).next_u64();
+        let mut source = SplitMix64::seed_from_u64(self.seed ^ chunk);
+        let begin = source.next_u64() % NOISE as u64;
         let mut stamp = [0; STAMP];
-        stamp[..8].copy_from_slice(&first.to_le_bytes());
-        stamp[8..].copy_from_slice(&mixed(first).to_le_bytes());
-        (stamp, (first % NOISE as u64) as usize)
+        source.fill_bytes(&mut stamp);
+        (stamp, begin as usize)
     }
 
     /// All files but the large ones, shuffled.
@@ -185,27 +185,7 @@ fn sizes(parameters: &Parameters, seed: u64) -> Vec<u32> {
 
 /// A generator of its own for each use, so that a change of one leaves the others as they are.
 fn random(seed: u64, what: &str) -> Xoshiro256PlusPlus {
-    let what = what.bytes().fold(0, |all, byte| mixed(all ^ u64::from(byte)));
-    Xoshiro256PlusPlus::seed_from_u64(seed ^ what)
-}
-
-fn shuffle<T>(list: &mut [T], source: &mut impl Rng) {
-    for last in (1..list.len()).rev() {
-        list.swap(last, below(source, last as u64 + 1) as usize);
-    }
-}
-
-/// Below `n`, each alike to one in 2^32 and better: n is far below 2^32.
-fn below(source: &mut impl Rng, n: u64) -> u64 {
-    ((u128::from(source.next_u64()) * u128::from(n)) >> 64) as u64
-}
-
-/// One step of SplitMix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014).
-fn mixed(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ value >> 31
+    seeded(&[what.as_bytes(), &seed.to_le_bytes()])
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, statat, unlinkat};
 use rustix::io::{pread, read, write};
 
 use super::metrics;
-use super::parameters::Parameters;
-use super::tree::{BLOCK, CHUNK, Tree};
+use super::parameters::{BLOCK, Parameters};
+use super::tree::{CHUNK, Tree};
 use super::visit::{Entry, Visitor, visit};
 use crate::schema::event::Phase;
 use crate::schema::job::Until;

@@ -4,9 +4,8 @@ use std::convert::Infallible;
 
 use super::drive::{self, Extent, Files};
 use super::generator::{File, Generator};
-use super::names::Namer;
+use super::names::{Namer, path};
 use super::rules::Rules;
-use super::timed::path;
 use crate::schema::work::LiveFile;
 
 /// The CRC-32 of each slot's content; of no slot where nobody will ask.

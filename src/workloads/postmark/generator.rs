@@ -7,6 +7,7 @@
 use super::rules::Rules;
 use super::taken::Taken;
 use super::twister::Twister;
+use crate::schema::units::Bytes;
 
 /// First of the 95 printable characters that files are made of.
 const FIRST_CHARACTER: u8 = b' ';
@@ -58,13 +59,24 @@ pub struct Generator {
     shares: Vec<u32>,
 }
 
-/// A run's memory for each of the 2N slots.
-pub const SLOT_BYTES: usize = size_of::<Slot>();
-
 #[derive(Clone, Copy, Default)]
 struct Slot {
     name: Name,
     bytes: u32,
+}
+
+/// Whether this machine gives the memory for the table, the source and the longest request. The original
+/// takes twice the source, and dies where it does not get it.
+pub fn afford(rules: &Rules) -> Result<(), String> {
+    let table = 2 * rules.number as usize * size_of::<Slot>();
+    let bytes = table + rules.high as usize + rules.high.min(rules.read_block) as usize;
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
+        format!(
+            "this needs {}, which this machine does not have; \
+                 choose a smaller number or size",
+            Bytes(bytes as u64)
+        )
+    })
 }
 
 impl Generator {

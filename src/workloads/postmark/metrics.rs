@@ -4,7 +4,7 @@
 //! of all three. PostMark's clock has whole seconds; ours has nanoseconds.
 
 use super::dry::Totals;
-use crate::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::Metric;
 use crate::workloads::rate::Rate;

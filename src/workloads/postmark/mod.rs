@@ -36,7 +36,7 @@
 use toml::Table;
 
 use super::{ParamSet, Work, Workload};
-use crate::declared::Declared;
+use crate::schema::declared::Declared;
 use crate::schema::story::Story;
 use crate::schema::units::Scale;
 

@@ -1,9 +1,16 @@
 //! File names, written without allocating.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use super::generator::Name;
 use super::rules::Rules;
+
+/// A written name as a path.
+pub fn path(name: &CStr) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(name.to_bytes()))
+}
 
 /// Writes names into one buffer that it keeps.
 pub struct Namer {

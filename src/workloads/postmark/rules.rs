@@ -1,8 +1,5 @@
 //! What a PostMark run is: its parameters, in the original's words and with its defaults.
 
-use super::generator::SLOT_BYTES;
-use crate::schema::units::Bytes;
-
 /// The parameters of one run. All whole numbers are positive 32-bit integers in the original too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -73,20 +70,6 @@ impl Rules {
             return Err(format!("the locations' weights sum up to {shares}; choose smaller ones"));
         }
         Ok(())
-    }
-
-    /// Whether this machine gives the memory for the table, the source and the longest request. The original
-    /// takes twice the source, and dies where it does not get it.
-    pub fn afford(&self) -> Result<(), String> {
-        let table = 2 * self.number as usize * SLOT_BYTES;
-        let bytes = table + self.high as usize + self.high.min(self.read_block) as usize;
-        Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| {
-            format!(
-                "this needs {}, which this machine does not have; \
-                     choose a smaller number or size",
-                Bytes(bytes as u64)
-            )
-        })
     }
 
     /// Subdirectories that are used: from two on.

@@ -1,11 +1,9 @@
 //! The operations of a trial, each timed; the first that fails ends the run.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::CStr;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 use rustix::io::Errno;
 
@@ -15,7 +13,7 @@ use super::dry::Totals;
 use super::generator::File;
 use super::kernel::{self, Kernel};
 use super::latencies::{Kind, Latencies};
-use super::names::Namer;
+use super::names::{Namer, path};
 use super::stream::Handle;
 use crate::workloads::{Clock, OpError};
 
@@ -44,10 +42,6 @@ struct Failed(&'static str, io::Error);
 
 fn failed(operation: &'static str) -> impl FnOnce(Errno) -> Failed {
     move |errno| Failed(operation, errno.into())
-}
-
-pub fn path(name: &CStr) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
 impl Timed<'_> {

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::content::{self, Checksums};
 use super::drive::{self, Ended, Extent};
 use super::dry::{Totals, dry_run};
-use super::generator::Generator;
+use super::generator::{Generator, afford};
 use super::kernel::Kernel;
 use super::latencies::Latencies;
 use super::metrics;
@@ -39,7 +39,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {
         let rules = self.rules_for(seed);
-        rules.afford()?;
+        afford(&rules)?;
         let run = dry_run(&rules);
         if let Ended::OutOfFiles(transaction) = run.ended {
             return Err(format!(

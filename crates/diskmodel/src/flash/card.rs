@@ -9,8 +9,8 @@
 
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
-use crate::front::wire_ns;
 use crate::medium::{Done, Medium, Motion, What, Work};
+use crate::request::wire_ns;
 use crate::sample::Sample;
 use crate::spec::CardSpec;
 

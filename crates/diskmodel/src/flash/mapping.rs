@@ -6,11 +6,13 @@
 
 use std::ops::Range;
 
-use crate::sample::mix;
+use crate::mix::mix;
 use crate::spec::FlashSpec;
 
 /// Of 4 KiB.
 pub(crate) const UNIT_SECTORS: u64 = 8;
+/// So many superblocks are kept erased; below it, what is written pays for collecting.
+pub(super) const KEPT_ERASED: usize = 3;
 const LEAF: usize = 1024;
 const MIB_UNITS: u32 = 256;
 /// Never written since the beginning.
@@ -66,7 +68,7 @@ impl Mapping {
     pub fn new(spec: &FlashSpec) -> Self {
         let (all, units) = (spec.superblocks(), spec.superblock_units());
         let logical = spec.sectors / UNIT_SECTORS;
-        let erased = (all * spec.erased_permille / 1000).clamp(super::ssd::KEPT_ERASED as u64 + 1, all);
+        let erased = (all * spec.erased_permille / 1000).clamp(KEPT_ERASED as u64 + 1, all);
         let before = logical.div_ceil(all - erased.min(all - 1)).min(units);
         // A disk that begins erased keeps its data, if any, packed.
         let full = logical.div_ceil(before).min(all - erased);
@@ -272,10 +274,8 @@ mod tests {
         // 123,886 units are looked at, 70 % of them hold data.
         assert!(filled.abs_diff(123_886 * 7 / 10) < 1500, "{filled}");
         assert!(mapping.leaves.iter().all(|leaf| matches!(leaf, Leaf::AsBefore)));
-        assert!(mapping.erased() > KEPT && mapping.live(0) < mapping.units());
+        assert!(mapping.erased() > KEPT_ERASED && mapping.live(0) < mapping.units());
     }
-
-    const KEPT: usize = super::super::ssd::KEPT_ERASED;
 
     #[test]
     fn what_is_written_moves_and_leaves_a_dead_unit() {

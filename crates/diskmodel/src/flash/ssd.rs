@@ -4,15 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::dies::Dies;
-use super::mapping::{Location, Mapping, UNIT_SECTORS};
+use super::mapping::{KEPT_ERASED, Location, Mapping, UNIT_SECTORS};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
-use crate::sample::{Sample, mix};
+use crate::mix::mix;
+use crate::sample::Sample;
 use crate::spec::FlashSpec;
-
-/// So many superblocks are kept erased; below it, what is written pays for collecting.
-pub(super) const KEPT_ERASED: usize = 3;
 
 /// What has ended, by time and order of beginning.
 type Ending = Reverse<(u64, u64, Ended)>;

@@ -7,7 +7,8 @@ use super::shingle::{Run, Shingle, Way};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
-use crate::sample::{Sample, mix};
+use crate::mix::mix;
+use crate::sample::Sample;
 use crate::spec::HardSpec;
 
 /// Of the writes ahead in the arm's sweep so many are compared by their positioning time. More would find little that is

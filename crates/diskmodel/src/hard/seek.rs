@@ -1,6 +1,22 @@
 //! The time to move the arm.
 
-use crate::spec::SeekSpec;
+/// The arm's three times, without settling for a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeekSpec {
+    pub track_ns: u64,
+    pub average_ns: u64,
+    pub full_ns: u64,
+}
+
+impl SeekSpec {
+    pub fn map(self, change: impl Fn(u64) -> u64) -> Self {
+        SeekSpec {
+            track_ns: change(self.track_ns),
+            average_ns: change(self.average_ns),
+            full_ns: change(self.full_ns),
+        }
+    }
+}
 
 /// With t₁ to the next cylinder, t̄ on average and t_max over all N cylinders, a seek over d ≥ 1 cylinders takes
 ///

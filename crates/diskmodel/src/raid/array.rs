@@ -8,8 +8,9 @@ use crate::dirty::{Choice, Dirty, Extent};
 use crate::front::Front;
 use crate::hard::Hard;
 use crate::medium::{Done, Medium, Motion, What, Work};
+use crate::mix::mix;
 use crate::request::{Completion, Op, Request};
-use crate::sample::{Sample, mix};
+use crate::sample::Sample;
 use crate::spec::RaidSpec;
 
 /// Something the members work on together.

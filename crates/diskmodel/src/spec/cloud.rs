@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use super::{SpecError, sectors};
-use crate::front::wire_ns;
+use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CloudSpec {

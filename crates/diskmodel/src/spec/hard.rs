@@ -2,26 +2,8 @@
 
 use super::fields::Fields;
 use super::{FrontSpec, SpecError, sectors};
-use crate::front::wire_ns;
-use crate::hard::{SeekCurve, cylinders_per_zone};
-
-/// The arm's three times, without settling for a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SeekSpec {
-    pub track_ns: u64,
-    pub average_ns: u64,
-    pub full_ns: u64,
-}
-
-impl SeekSpec {
-    pub fn map(self, change: impl Fn(u64) -> u64) -> Self {
-        SeekSpec {
-            track_ns: change(self.track_ns),
-            average_ns: change(self.average_ns),
-            full_ns: change(self.full_ns),
-        }
-    }
-}
+use crate::hard::{SeekCurve, SeekSpec, cylinders_per_zone};
+use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HardSpec {

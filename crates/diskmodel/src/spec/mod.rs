@@ -24,7 +24,7 @@ use toml::Table;
 pub(crate) use cloud::CloudSpec;
 use fields::Fields;
 pub(crate) use flash::{CardSpec, FlashSpec};
-pub(crate) use hard::{HardSpec, SeekSpec, ShingleSpec};
+pub(crate) use hard::{HardSpec, ShingleSpec};
 pub(crate) use raid::RaidSpec;
 
 /// A parsed and checked disk file.

@@ -4,7 +4,7 @@ use toml::Table;
 
 use super::fields::Fields;
 use super::{FrontSpec, HardSpec, SpecError, Value, sectors};
-use crate::front::wire_ns;
+use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RaidSpec {

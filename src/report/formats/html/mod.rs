@@ -33,8 +33,9 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
 use crate::schema::machine::{Disk, Machine, Tool};
 use crate::schema::metric::Metric;
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::{Outcome, Record};
 
 /// What decides more pairs stands in the table alone.
 const PAIRS_DRAWN: usize = 12;
@@ -326,12 +327,12 @@ fn trial(record: &Record, values: Vec<String>) -> TrialLine {
 
 #[cfg(test)]
 mod tests {
+    use crate::schema::reason::Reason;
     use std::path::PathBuf;
 
     use super::*;
     use crate::analysis::dataset::counted;
     use crate::report::examples::{self, model, published};
-    use crate::store::reason::Reason;
 
     fn page_of(example: &examples::Example) -> String {
         page(&example.report()).expect("the page renders")

@@ -1,10 +1,10 @@
 //! A section of the page: its charts, its table and what its metrics mean.
 
 use super::chart::{self, Bars, Grouped};
-use crate::declared::Declared;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::workload::{Drawing, SectionSummary};
+use crate::schema::declared::Declared;
 
 /// More metrics than this stand below one another.
 const METRICS_ACROSS: usize = 8;

@@ -13,8 +13,8 @@ use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::sampled;
 use crate::report::view::number::{Scale, count, list, percent};
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::record::Record;
 use crate::store::Run;
-use crate::store::record::Record;
 
 /// Up to so many pictures are unfolded: two rows of them.
 const UNFOLDED: usize = 4;

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use super::super::chart::{self, Tick};
 use super::requests::{self, COLUMNS, DEPTHS, DISTANCES, Grid, ROWS, Seen, Window};
 use crate::report::view::number::{Scale, grouped, percent};
+use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::store::Run;
-use crate::store::record::Record;
 
 /// Shades of one colour, each for about as many times more requests than the one before.
 const SHADES: usize = 4;

@@ -1,7 +1,7 @@
 //! Where the time of the work and its sync went, by the disk's own counters.
 
 use crate::schema::job::StepName;
-use crate::store::record::Record;
+use crate::schema::record::Record;
 
 /// One trial's time in nanoseconds. The mechanism's four parts and its idleness fill the wall time; the controller and the CPU
 /// work beside it.

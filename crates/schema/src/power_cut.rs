@@ -6,8 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
 
-use crate::schema::units::Percent;
-use crate::workloads::Work;
+use crate::units::Percent;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PowerCut {
@@ -18,12 +17,11 @@ pub enum PowerCut {
 }
 
 impl PowerCut {
-    /// After how many operations of this work.
+    /// After how many operations of a work that has so many.
     ///
     /// # Errors
     /// Where the work cannot be stopped so, or ends before.
-    pub fn after(self, work: &dyn Work) -> Result<u64, String> {
-        let all = work.operations();
+    pub fn after(self, all: u64) -> Result<u64, String> {
         match self {
             _ if all == 0 => Err("it cannot be stopped at an operation".into()),
             PowerCut::Operation(n) if n > all => {

@@ -3,16 +3,14 @@
 //! The plan is a function, not a list: the order within a round is computed from a seed, open-ended, so that a budget, a
 //! resumed run or a further round need no rewriting.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::power_cut::PowerCut;
-use crate::schema::job::WorkSpec;
-use crate::schema::setup::ImageState;
-use crate::schema::setup::Variant;
-use crate::schema::units::{Bytes, Percent, Span};
-use crate::workloads;
+use crate::job::{Purpose, WorkSpec};
+use crate::power_cut::PowerCut;
+use crate::random::{seeded, shuffle};
+use crate::setup::{ImageState, Variant};
+use crate::units::{Bytes, Percent, Span};
 
 /// The shape of `plan.toml`.
 pub const SCHEMA: u32 = 1;
@@ -90,14 +88,31 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Plan {
+    /// All trials of a round: workload by workload, the filesystems in random order, back to back.
+    pub fn round(&self, round: u32) -> impl Iterator<Item = Trial<'_>> {
+        self.workloads.iter().flat_map(move |work| {
+            let order = self.order(round, &work.label);
+            order.into_iter().enumerate().map(move |(place, at)| Trial {
+                purpose: Purpose::Measure,
+                round,
+                order: place as u32 + 1,
+                candidate: &self.candidates[at],
+                work,
+            })
+        })
+    }
+
+    /// One integrity check for each cell.
+    pub fn integrity_checks(&self) -> impl Iterator<Item = Trial<'_>> {
+        self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
+    }
+
     /// The order in which the filesystems take their turn: a shuffle from (seed, round, workload) of their indices.
     pub fn order(&self, round: u32, workload: &str) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
         let mut random =
             seeded(&[b"order", &self.plan_seed.to_le_bytes(), &round.to_le_bytes(), workload.as_bytes()]);
-        for last in (1..order.len()).rev() {
-            order.swap(last, below(&mut random, last as u64 + 1) as usize);
-        }
+        shuffle(&mut order, &mut random);
         order
     }
 
@@ -106,39 +121,31 @@ impl Plan {
         Plan { candidates: vec![Candidate { label, kind, variant: Variant::default() }], ..self }
     }
 
-    /// After how many operations of this work the power is cut; `None` where it is not.
-    ///
-    /// # Errors
-    /// Where the work cannot be cut then.
-    pub fn cut_after(&self, work: &PlannedWork) -> Result<Option<u64>, String> {
-        let Some(cut) = self.power_cut else { return Ok(None) };
-        let engine = workloads::engine(&work.work.engine).ok_or("this fsderby has no such workload")?;
-        cut.after(&*engine.parse(&work.work.parameters)?).map(Some)
-    }
-
     /// The seed that every filesystem's workload gets in this round.
     pub fn workload_seed(&self, round: u32) -> u64 {
         seeded(&[b"workload", &self.workload_seed.to_le_bytes(), &round.to_le_bytes()]).next_u64() >> 1
     }
 }
 
-/// Xoshiro256++ from the BLAKE3 of the parts, so that no part can run into the next.
-fn seeded(parts: &[&[u8]]) -> Xoshiro256PlusPlus {
-    let mut hash = blake3::Hasher::new();
-    for part in parts {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    Xoshiro256PlusPlus::from_seed(*hash.finalize().as_bytes())
+/// One cell of one round.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    pub purpose: Purpose,
+    /// 0 for an integrity check.
+    pub round: u32,
+    /// From 1, in the round's random order.
+    pub order: u32,
+    pub candidate: &'a Candidate,
+    pub work: &'a PlannedWork,
 }
 
-/// A whole number below `n`, each equally likely: draws from the incomplete last span are thrown away.
-fn below(random: &mut impl Rng, n: u64) -> u64 {
-    let whole = u64::MAX - u64::MAX % n;
-    loop {
-        let draw = random.next_u64();
-        if draw < whole {
-            return draw % n;
-        }
+impl Trial<'_> {
+    /// `r03/WORKLOAD/LABEL`
+    pub fn name(&self) -> String {
+        let round = match self.purpose {
+            Purpose::Integrity => "integrity".to_owned(),
+            Purpose::Measure => format!("r{:02}", self.round),
+        };
+        format!("{round}/{}/{}", self.work.label, self.candidate.label)
     }
 }

@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
-use crate::schema::job::StepName;
-use crate::schema::metric::{Better, Metric, Of};
+use crate::job::StepName;
+use crate::metric::{Better, Metric, Of};
 
 /// One metric, or where its name ends with [`PART`] one for each part of a work that has several.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,11 +1,53 @@
-//! Why a trial was not done. What decides something is a type; the sentence is for people.
+//! What came of a trial, and why it was not done. What decides something is a type; the sentence is for people.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::record::{Outcome, ValidityCheck};
-use crate::schema::job::StepName;
+use crate::job::StepName;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Done,
+    /// The filesystem, its kernel, a tool or the workload failed. Not repeated.
+    Failed,
+    /// Absent on this machine, or unable to do this work.
+    Skipped,
+    /// The conditions did not hold, or agent or machine were lost: nothing is said about the filesystem. Repeated, twice at most.
+    Void,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Failed => "failed",
+            Outcome::Skipped => "skipped",
+            Outcome::Void => "void",
+        }
+    }
+}
+
+/// A condition of the trial, checked by its effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValidityCheck {
+    /// `mount`, `memory`, `flush`, `cold`, `cold start`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
+    pub name: String,
+    pub asked: String,
+    pub seen: String,
+    pub held: Held,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Held {
+    Yes,
+    /// Voids the trial.
+    No,
+    /// Does not void it, but every report says it: compressed, packed, only in the page cache.
+    Label,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::reason::Reason;
-use crate::schema::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
-use crate::schema::job::{Purpose, StepName, WorkSpec};
-use crate::schema::metric::{Metric, Of};
-pub use crate::schema::setup::{ClockKind, Fidelity};
-use crate::schema::setup::{Modelled, Mounted, Named, Sampled, Variant, Volume};
-use crate::schema::units::Bytes;
-use crate::schema::work::Amount;
+use crate::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
+use crate::job::{Purpose, StepName, WorkSpec};
+use crate::metric::{Metric, Of};
+use crate::reason::{Outcome, Reason, ValidityCheck};
+use crate::setup::{ClockKind, Fidelity, Modelled, Mounted, Named, Sampled, Variant, Volume};
+use crate::units::Bytes;
+use crate::work::Amount;
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
 pub const SCHEMA: u32 = 2;
@@ -99,55 +98,12 @@ pub struct Record {
     // `crc32`, over all bytes of the line before it, is put in as the last key when the line is written.
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    Done,
-    /// The filesystem, its kernel, a tool or the workload failed. Not repeated.
-    Failed,
-    /// Absent on this machine, or unable to do this work.
-    Skipped,
-    /// The conditions did not hold, or agent or machine were lost: nothing is said about the filesystem. Repeated, twice at most.
-    Void,
-}
-
-impl Outcome {
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Done => "done",
-            Outcome::Failed => "failed",
-            Outcome::Skipped => "skipped",
-            Outcome::Void => "void",
-        }
-    }
-}
-
 /// A part of the work, from its start to the end of its sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The phases that it had, by name.
     pub phases: Vec<String>,
     pub probes: BTreeMap<String, BTreeMap<String, u64>>,
-}
-
-/// A condition of the trial, checked by its effect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ValidityCheck {
-    /// `mount`, `memory`, `flush`, `cold`, `cold start`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
-    pub name: String,
-    pub asked: String,
-    pub seen: String,
-    pub held: Held,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Held {
-    Yes,
-    /// Voids the trial.
-    No,
-    /// Does not void it, but every report says it: compressed, packed, only in the page cache.
-    Label,
 }
 
 /// A file of the run's folder.

@@ -1,0 +1,35 @@
+//! A block device of the guest's, with a thread that answers for it.
+
+use std::thread::{self, JoinHandle};
+
+use anyhow::Context;
+use fsderby_diskmodel::Spec;
+use fsderby_sys::physical::PhysicalMemory;
+use fsderby_sys::ublk::{Device, Shape};
+
+use super::server::{LARGEST, SECTOR, Server};
+use crate::schema::units::Bytes;
+
+/// A device that is there, and the thread that answers for it until it is taken away.
+pub struct Attached {
+    pub device: Device,
+    pub server: JoinHandle<PhysicalMemory>,
+}
+
+/// Has the server answer for the device of this number.
+pub fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Attached> {
+    let shape = Shape {
+        sectors: volume.0 / SECTOR,
+        logical_block: spec.logical_block(),
+        physical_block: spec.physical_block(),
+        depth: spec.queue_depth(),
+        request: LARGEST,
+        is_rotational: spec.is_rotational(),
+        discards: spec.discards(),
+    };
+    let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
+    let queue = device.queue();
+    let server = thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
+    device.start().context("the kernel did not take the modelled disk")?;
+    Ok(Attached { device, server })
+}

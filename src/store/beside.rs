@@ -1,0 +1,119 @@
+//! What lies beside the records: a folder for each kind of it, in it one file for each trial that has any.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::sync_folder;
+use crate::schema::event::Buckets;
+use crate::schema::record::{FileRef, Record};
+
+/// What is stored beside a record.
+#[derive(Clone, Debug, Default)]
+pub struct Attached {
+    pub histograms: Vec<Buckets>,
+    /// What the agent or its machine wrote to its console, whole; mostly nothing where there is no machine.
+    pub console: String,
+    /// What a modelled disk did; see [`crate::schema::request`].
+    pub requests: Vec<u8>,
+}
+
+/// A kind of such files.
+pub struct Beside {
+    pub folder: &'static str,
+    extension: &'static str,
+    what: &'static str,
+}
+
+pub const HISTOGRAMS: Beside = Beside { folder: "histograms", extension: "jsonl", what: "latencies" };
+pub const CONSOLES: Beside = Beside { folder: "consoles", extension: "txt", what: "console" };
+pub const REQUESTS: Beside = Beside { folder: "requests", extension: "bin", what: "requests" };
+
+/// Of a file's name, what its trial may take, so that the whole has no more than 200 bytes.
+const LONGEST: usize = 160;
+/// What stands between the two parts of a name that was too long, and in no other.
+const CUT: char = '~';
+
+impl Beside {
+    /// A file of this trial's in the run's folder, on the disk with its name before its record is.
+    pub fn store(&self, run: &Path, record: &Record, bytes: &[u8]) -> anyhow::Result<FileRef> {
+        let folder = run.join(self.folder);
+        if !folder.is_dir() {
+            fs::create_dir(&folder)?;
+            sync_folder(run)?;
+        }
+        let path =
+            format!("{}/{}.{}.{}", self.folder, file_name(&record.trial), record.attempt, self.extension);
+        let storing = || format!("could not store {path}");
+        make_way(run, &path).with_context(storing)?;
+        let mut file = File::create_new(run.join(&path)).with_context(storing)?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        sync_folder(&folder)?;
+        let blake3 = blake3::hash(bytes).to_hex().to_string();
+        Ok(FileRef { path, blake3, what: self.what.into() })
+    }
+}
+
+/// A file that a killed run left without its record makes way under another name: nothing is thrown away.
+fn make_way(run: &Path, path: &str) -> io::Result<()> {
+    let at = run.join(path);
+    if !at.exists() {
+        return Ok(());
+    }
+    let aside = (1..).map(|n| run.join(format!("{path}.orphan{n}"))).find(|p| !p.exists());
+    aside.map_or(Ok(()), |aside| fs::rename(&at, aside))
+}
+
+/// A trial's name as a file's, another for every trial, also where upper and lower case are one: all but small letters,
+/// digits and hyphens is percent-encoded, a slash becomes a low line. One too long ends with a hash of the whole.
+fn file_name(trial: &str) -> String {
+    use std::fmt::Write;
+    let mut name = String::new();
+    for byte in trial.bytes() {
+        match byte {
+            b'/' => name.push('_'),
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => name.push(char::from(byte)),
+            // Writing into a string does not fail.
+            _ => drop(write!(name, "%{byte:02x}")),
+        }
+    }
+    if name.len() > LONGEST {
+        let hash = &blake3::hash(trial.as_bytes()).to_hex()[..32];
+        name.truncate(LONGEST - hash.len() - 1);
+        name.push(CUT);
+        name.push_str(hash);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_as_its_trial_is_and_as_no_other() {
+        assert_eq!(file_name("r03/postmark-quick/no atime"), "r03_postmark-quick_no%20atime");
+        let alike = ["a.b", "a_b", "a/b", "a b", "A B", "a%20b", "慢", "快", "é", "e\u{301}"];
+        let mut names: Vec<String> = alike.iter().map(|trial| file_name(trial)).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), alike.len());
+        let [one, other] =
+            ["快", "慢"].map(|last| file_name(&("r01/慢".to_owned() + &"慢".repeat(99) + last)));
+        assert!(one != other && one.len() == LONGEST && one.starts_with("r01_%e6%85%a2"), "{one} {other}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_trials_share_a_file(one in "\\PC{1,90}", other in "\\PC{1,90}") {
+            let names = [&one, &other].map(|trial| file_name(trial));
+            prop_assert!(names.iter().all(|n| n.len() <= LONGEST && *n == n.to_lowercase() && !n.contains('/')));
+            prop_assert_eq!(names[0] == names[1], one == other);
+        }
+    }
+}

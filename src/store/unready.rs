@@ -1,0 +1,159 @@
+//! A run's folder before it has its name: filled under another and renamed, so that it is there whole or not at all.
+//!
+//! ```text
+//! .fsderby-0123456789abcdef0123456789abcdef/trials.jsonl     empty, and locked for as long as its maker lives
+//! ```
+//! A maker that dies leaves it, and the next one removes it: one with that name and that file, which it can lock. On storage
+//! that machines share, the number of a process would say nothing about who lives.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
+
+use super::{TRIALS, sync_folder};
+
+const PREFIX: &str = ".fsderby-";
+/// Two numbers of so many digits are never the same by chance.
+const DIGITS: usize = 32;
+
+/// Removed when it is dropped, as long as it has not got its name.
+pub struct Unready {
+    at: PathBuf,
+    trials: File,
+    is_ready: bool,
+}
+
+impl Unready {
+    /// An empty one, locked.
+    pub fn in_folder(parent: &Path) -> io::Result<Self> {
+        remove_those_of_the_dead(parent);
+        loop {
+            let at = parent.join(format!("{PREFIX}{:0DIGITS$x}", random()?));
+            fs::create_dir(&at)?;
+            let made = OpenOptions::new().read(true).append(true).create_new(true).open(at.join(TRIALS));
+            let trials = made.inspect_err(|_| drop(fs::remove_dir(&at)))?;
+            let unready = Unready { at, trials, is_ready: false };
+            match flock(&unready.trials, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) if unready.trials.metadata()?.nlink() > 0 => return Ok(unready),
+                // Between the two somebody took it for that of a dead one.
+                Ok(()) | Err(Errno::WOULDBLOCK) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.at
+    }
+
+    /// Gives it its name, which nobody may have, and hands out its file of records, still locked.
+    pub fn named(mut self, path: &Path) -> io::Result<File> {
+        sync_folder(&self.at)?;
+        match renameat_with(CWD, &self.at, CWD, path, RenameFlags::NOREPLACE) {
+            // Not every filesystem knows the flag.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_onto_own(&self.at, path)?,
+            other => other?,
+        }
+        self.is_ready = true;
+        self.trials.try_clone()
+    }
+}
+
+impl Drop for Unready {
+    fn drop(&mut self) {
+        if !self.is_ready {
+            let _ = fs::remove_dir_all(&self.at);
+        }
+    }
+}
+
+/// The name is taken first, by an empty folder. A rename replaces that and nothing else: what is a file, or has something in
+/// it, makes it fail.
+fn rename_onto_own(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    fs::rename(from, to).inspect_err(|_| drop(fs::remove_dir(to)))
+}
+
+fn remove_those_of_the_dead(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
+        let is_ours = digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        // Held until the folder is gone, so that no two remove it.
+        if is_ours && let Some(_lock) = abandoned(&entry.path().join(TRIALS)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The lock of an unready folder's file, where nobody has it.
+fn abandoned(trials: &Path) -> Option<File> {
+    let file = OpenOptions::new().append(true).open(trials).ok()?;
+    let is_empty = file.metadata().ok()?.len() == 0;
+    (is_empty && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(file)
+}
+
+fn random() -> io::Result<u128> {
+    let mut bytes = [0; size_of::<u128>()];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u128::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_ours_and_was_left_by_the_dead_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, has_records: bool| {
+            let at = folder.path().join(name);
+            fs::create_dir(&at).unwrap();
+            has_records.then(|| fs::write(at.join(TRIALS), "").unwrap());
+            at
+        };
+        let digits = "0".repeat(DIGITS);
+        let left = make(&format!("{PREFIX}{digits}"), true);
+        let others = [
+            make(&format!("{PREFIX}4194304"), true),
+            make(&format!("{PREFIX}{}1", &digits[1..]), false),
+            make(&format!("{PREFIX}{}z", &digits[1..]), true),
+        ];
+        let living = Unready::in_folder(folder.path()).unwrap();
+        assert!(!left.exists(), "of a dead one");
+        assert!(others.iter().all(|other| other.exists()), "not known to be one of ours");
+        drop(Unready::in_folder(folder.path()).unwrap());
+        assert!(living.path().exists(), "of a living one");
+        let named = folder.path().join("run");
+        let trials = living.named(&named).unwrap();
+        assert!(abandoned(&named.join(TRIALS)).is_none(), "still locked under its own name");
+        drop(trials);
+        assert!(abandoned(&named.join(TRIALS)).is_some());
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_not_taken_away_with_or_without_the_flag() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, empty, full, free] =
+            ["file", "empty", "full", "free"].map(|name| folder.path().join(name));
+        fs::write(&file, "kept").unwrap();
+        fs::create_dir(&empty).unwrap();
+        fs::create_dir(&full).unwrap();
+        fs::write(full.join("within"), "kept").unwrap();
+        for taken in [&file, &empty, &full] {
+            assert!(Unready::in_folder(folder.path()).unwrap().named(taken).is_err());
+            let unready = Unready::in_folder(folder.path()).unwrap();
+            assert!(rename_onto_own(unready.path(), taken).is_err());
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
+        assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(full.join("within")).unwrap(), "kept");
+        let unready = Unready::in_folder(folder.path()).unwrap();
+        rename_onto_own(unready.path(), &free).unwrap();
+        assert!(free.join(TRIALS).exists());
+    }
+}
