@@ -12,6 +12,7 @@ pub mod guest;
 pub mod host;
 pub mod mistakes;
 pub mod names;
+pub mod older;
 pub mod papers;
 pub mod probes;
 pub mod report;

@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    match fsderby::cli::Cli::parse().run() {
+    match fsderby::cli::Cli::from_arguments().and_then(|cli| cli.run()) {
         Ok(code) => code,
         Err(error) => {
             fsderby::cli::say(&format!("fsderby: {error:#}"));

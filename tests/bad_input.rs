@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use fsderby::exit;
 use fsderby::schema::machine::Machine;
+use fsderby::schema::reason::Held;
 use fsderby::store::{self, Folder};
 use support::desk::{Desk, Said, run};
 use support::{has_loop, is_root, skipped};
@@ -57,6 +58,45 @@ fn an_unknown_name_offers_the_nearest() {
     flags(&["--on", "lop"], &["unknown testbed 'lop'", "did you mean 'loop'?"]);
     Desk::new().refuses(&["explain", "ext44"], USAGE, &["unknown name", "did you mean 'ext4'?"]);
     Desk::new().refuses(&["list", "tesbeds"], USAGE, &["'testbeds'"]);
+}
+
+#[test]
+fn a_key_of_an_older_version_names_the_new_one() {
+    let rest = "filesystems = ['ext4']\nworkloads = ['postmark-quick']";
+    file(&format!("ground = 'loop'\n{rest}"), &["x.toml: ground is called on now: write on = \"loop\""]);
+    file(&format!("trials_per_boot = 4\n{rest}"), &["trials_per_boot is gone", "leave it out"]);
+}
+
+#[test]
+fn a_flag_of_an_older_version_names_the_new_one() {
+    for ground in [&["--ground", "loop"][..], &["--ground=loop"]] {
+        flags(ground, &["--ground is called --on now: write --on loop"]);
+    }
+    flags(&["--trials-per-boot", "4"], &["--trials-per-boot is gone", "leave it out"]);
+}
+
+#[test]
+fn a_model_setting_of_an_older_version_names_the_new_one() {
+    flags(&["--on", "model:hdd-16tb,draws=off"], &["draws is called samples now: write samples=off"]);
+}
+
+#[test]
+fn a_run_of_another_version_is_told_from_a_damaged_one() {
+    for (version, words) in [
+        (1, "made by an older fsderby (records of version 1); this one reads version 2"),
+        (3, "made by a newer fsderby (records of version 3); this one reads version 2"),
+    ] {
+        let desk =
+            changed("plan.toml", |text| text.replacen("schema = 2", &format!("schema = {version}"), 1));
+        for command in [
+            &["verify", "run"][..],
+            &["report", "run"],
+            &["run", "--resume", "run"],
+            &["run", "run/plan.toml"],
+        ] {
+            desk.refuses(command, USAGE, &[words]);
+        }
+    }
 }
 
 #[test]
@@ -125,6 +165,14 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
     flags(&late, &["maildir-durable: it has 1150 operations", "--power-cut 1150 or less"]);
     for testbed in ["loop", "directory:/tmp"] {
         flags(&["--on", testbed, "--power-cut", "9"], &["cannot lose its power", "try: --on vm"]);
+    }
+}
+
+#[test]
+fn a_filesystem_named_for_a_directory_is_refused() {
+    for (flag, value) in [("--filesystems", "ext4,xfs"), ("--filesystem", "ext4 mount=noatime")] {
+        let words = [flag, "what is mounted is taken as it is", "try: without", "--on loop"];
+        flags(&["--on", "directory:/var/tmp", flag, value], &words);
     }
 }
 
@@ -293,6 +341,28 @@ fn resume_takes_its_plan_from_the_folder() {
 }
 
 #[test]
+fn a_runs_plan_is_an_experiment_that_plans_the_same_jobs() {
+    let desk = copied();
+    let planned = |experiment: &str| {
+        let said = desk.say(&["run", experiment, "--dry-run", "--json"]);
+        assert_eq!(said.code, 0, "{said:#?}");
+        let shown: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        (shown["plan"].clone(), shown["jobs"].clone())
+    };
+    let (plan, jobs) = planned("run/plan.toml");
+    let stored = store::read(&desk.path("run")).unwrap().plan;
+    assert_eq!(plan, serde_json::to_value(&stored).unwrap());
+    assert_eq!(jobs.as_array().map(Vec::len), Some(2));
+    let said = desk.say(&["run", "run/plan.toml", "--output", "again", "--quiet"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let again = store::read(&desk.path("again")).unwrap();
+    assert_eq!(again.plan, stored);
+    assert_eq!(again.current().len(), 2);
+    let half = desk.file("half.toml", "schema = 2\nname = 'x'\n");
+    desk.refuses(&["run", &half.display().to_string()], USAGE, &["half.toml", "missing field"]);
+}
+
+#[test]
 fn resume_on_another_kernel_or_with_another_tool_is_refused() {
     let desk = copied();
     let before = store::read(&desk.path("run")).unwrap();
@@ -412,8 +482,9 @@ fn work_larger_than_the_image_is_refused_with_its_size() {
 /// A run of real trials with these further words; its records and what it said.
 fn carry_out(desk: &Desk, more: &[&str]) -> (Said, store::Run) {
     let testbed = desk.testbed();
-    let words = ["run", "quick", "--on", &testbed, "--workloads", "postmark-quick", "--rounds", "1"];
-    let said = desk.say(&[&words, more, &["--output", "out"]].concat());
+    let words = ["run", "quick", "--on", &testbed, "--rounds", "1", "--output", "out"];
+    let work: &[&str] = if more.contains(&"--workloads") { &[] } else { &["--workloads", "postmark-quick"] };
+    let said = desk.say(&[&words, work, more].concat());
     desk.leaves_nothing(said.pid);
     assert!(desk.path("out").exists(), "{said:#?}");
     let run = store::read(&desk.path("out")).unwrap();
@@ -436,7 +507,8 @@ fn a_filesystem_that_fills_up_fails_its_trial_and_no_other() {
     }
     let desk = Desk::new();
     let small = "ext4 label=small mkfs=\"-J size=24\"";
-    let more = ["--filesystem", small, "--filesystem", "ext4", "--size", "56m"];
+    // A seed by which no write is cut short by the end of the room: that would be told in other words.
+    let more = ["--filesystem", small, "--filesystem", "ext4", "--size", "56m", "--seed", "7"];
     let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     let reasons = reasons(&run, "small");
@@ -471,6 +543,25 @@ fn a_mount_option_that_the_kernel_does_not_know_fails_its_trial_in_the_kernels_w
     let (said, run) = carry_out(&desk, &more);
     assert_eq!(said.code, TRIALS, "{said:#?}");
     assert!(reasons(&run, "ext4")[0].contains("notime"), "{:?}", reasons(&run, "ext4"));
+}
+
+#[test]
+fn a_flush_that_was_asked_not_to_be_made_is_a_label_and_voids_nothing() {
+    if !has_loop("mount=nobarrier") {
+        return;
+    }
+    let desk = Desk::new();
+    let more = ["--filesystem", "ext4 mount=nobarrier,nodiscard", "--size", "64m", "--scale", "1/16"];
+    let (said, run) = carry_out(&desk, &[&more[..], &["--workloads", "maildir-quick"]].concat());
+    assert_eq!(said.code, 0, "{said:#?}");
+    for record in &run.records {
+        for (name, words) in
+            [("flush", "none, as was asked for"), ("mount", "of nodiscard the kernel shows nothing")]
+        {
+            let check = record.validity.iter().find(|check| check.name == name).unwrap();
+            assert!(check.held == Held::Label && check.seen.contains(words), "{check:?}");
+        }
+    }
 }
 
 /// The program where nobody may read and run it.

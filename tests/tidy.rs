@@ -179,7 +179,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("cli", &["report", "dropins"]),
 ];
 /// Leaves that everybody may import.
-const LEAVES: [&str; 4] = ["schema", "exit", "mistakes", "names"];
+const LEAVES: [&str; 5] = ["schema", "exit", "mistakes", "names", "older"];
 
 fn may_import(folder: &str) -> BTreeSet<&'static str> {
     let own = BELOW.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, below)| below);
@@ -222,7 +222,6 @@ fn imports_go_downwards_only() {
 
 /// Folders in which no file stands in a circle of imports, taken together. A folder that is free of circles belongs here.
 const WITHOUT_CIRCLES: &[&str] = &[
-    "crates/diskmodel/",
     "crates/schema/",
     "crates/stats/",
     "crates/sys/",

@@ -39,7 +39,7 @@ pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<ValidityCh
         memory(record),
         cold(record),
         cold_start(record, job),
-        flush(record),
+        flush(record, witness.asked),
         clock(record),
         floor(record),
         host_cache(record, job, witness.direct),
@@ -66,9 +66,15 @@ fn mount(record: &Record, asked: Option<&Mount>) -> Option<ValidityCheck> {
     let shown =
         |fstype: &str, options: &[String]| format!("{fstype} {}", options.join(",")).trim_end().to_owned();
     let wanted = shown(asked.fstype(), asked.options());
+    let options = shown(&seen.fstype, &seen.options);
+    let unconfirmed = filesystems::absences_not_shown(&record.variant.mount, seen).join(", ");
     match kind.confirm(asked, seen) {
-        Ok(()) => check("mount", wanted, shown(&seen.fstype, &seen.options), Held::Yes),
         Err(differs) => check("mount", wanted, differs, Held::No),
+        Ok(()) if unconfirmed.is_empty() => check("mount", wanted, options, Held::Yes),
+        Ok(()) => {
+            let text = format!("{options}: of {unconfirmed} the kernel shows nothing, nor of the opposite");
+            check("mount", wanted, text, Held::Label)
+        }
     }
 }
 
@@ -135,7 +141,7 @@ fn cold_start(record: &Record, job: &Job) -> Option<ValidityCheck> {
     check("cold start", asked, seen, yes_or(no, held && all_caches))
 }
 
-fn flush(record: &Record) -> Option<ValidityCheck> {
+fn flush(record: &Record, mount: Option<&Mount>) -> Option<ValidityCheck> {
     let fsyncs: u64 = record.phases.iter().map(|p| p.count("fsyncs")).sum();
     let flushes = record.probe("block_io", "flushes")?;
     if fsyncs == 0 {
@@ -147,6 +153,10 @@ fn flush(record: &Record) -> Option<ValidityCheck> {
     }
     if flushes == 0 && filesystems::find(&record.kind).is_some_and(|kind| !kind.flushes_on_fsync()) {
         let seen = "none: fsync of this filesystem leaves data in the device's volatile cache";
+        return check("flush", asked, seen, Held::Label);
+    }
+    if flushes == 0 && mount.is_some_and(|mount| filesystems::give_up_flushes(mount.options())) {
+        let seen = "none, as was asked for: the data stays in the device's volatile cache";
         return check("flush", asked, seen, Held::Label);
     }
     check("flush", asked, format!("{flushes} flushes"), yes_or(Held::No, flushes > 0))

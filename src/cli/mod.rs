@@ -3,7 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
+
+use crate::exit::Failure;
+use crate::older::{self, Stood};
 
 mod doctor;
 mod dry_run;
@@ -65,6 +69,23 @@ enum Command {
 }
 
 impl Cli {
+    /// The process's own arguments. Help, and what clap refuses, end the process here.
+    ///
+    /// # Errors
+    /// When an option is of an older version.
+    pub fn from_arguments() -> anyhow::Result<Self> {
+        Cli::try_parse().or_else(|error| {
+            let unknown = match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::String(flag)) => flag.as_str(),
+                _ => "",
+            };
+            match older::instead(Stood::Flag, unknown) {
+                Some(now) => Err(Failure::usage(now).into()),
+                None => error.exit(),
+            }
+        })
+    }
+
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),

@@ -138,6 +138,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             if let Some(agent) = &arguments.agent {
                 testbed.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
             }
+            names_what_is_made(&arguments, &*testbed)?;
             let jobs = jobs(arguments.jobs, &*testbed)?;
             let plan = experiment.plan(testbed.name(), now_seed())?;
             let plan = if testbed.traits().makes_filesystem { plan } else { as_mounted(plan, &*testbed) };
@@ -184,7 +185,8 @@ fn image(text: &str) -> Result<ImageState, String> {
 
 /// The experiment with the flags over it.
 fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
-    let mut experiment = Experiment::load(&arguments.experiment)?;
+    let own = Experiment::load(&arguments.experiment)?;
+    let mut experiment = own.clone();
     if !arguments.filesystems.is_empty() || !arguments.filesystem.is_empty() {
         experiment.filesystems.clone_from(&arguments.filesystems);
         experiment.filesystem.clone_from(&arguments.filesystem);
@@ -192,6 +194,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     if !arguments.workloads.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
         experiment.workload.clear();
+        experiment.planned.clear();
     }
     match arguments.memory {
         Some(Memory::Limit(limit)) => experiment.memory = Some(limit),
@@ -208,11 +211,13 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     experiment.at_least = arguments.at_least.or(experiment.at_least);
     experiment.budget = arguments.budget.or(experiment.budget);
     experiment.margin = arguments.margin.or(experiment.margin);
-    experiment.seed = arguments.seed.or(experiment.seed);
+    if arguments.seed.is_some() {
+        (experiment.seed, experiment.workload_seed) = (arguments.seed, None);
+    }
     experiment.scale = arguments.scale.or(experiment.scale);
     experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
     experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
-    Ok(experiment)
+    Ok(experiment.told_from(&own))
 }
 
 /// The testbed vm with this kernel, which is taken into the cache where it is a file.
@@ -262,6 +267,24 @@ fn jobs(asked: Option<u32>, testbed: &dyn Testbed) -> anyhow::Result<usize> {
 fn as_mounted(plan: Plan, testbed: &dyn Testbed) -> Plan {
     let fstype = machine::below(testbed.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
     plan.with_one_row(format!("{fstype}, as mounted"), fstype)
+}
+
+/// A filesystem that is named must be one that is made.
+fn names_what_is_made(arguments: &Arguments, testbed: &dyn Testbed) -> anyhow::Result<()> {
+    let named = [
+        ("--filesystems", !arguments.filesystems.is_empty()),
+        ("--filesystem", !arguments.filesystem.is_empty()),
+    ];
+    match named.iter().find(|(_, is_named)| *is_named && !testbed.traits().makes_filesystem) {
+        None => Ok(()),
+        Some((flag, _)) => {
+            let text = format!(
+                "{flag} cannot be kept on {}, where what is mounted is taken as it is\n  try: without {flag}, or --on loop",
+                testbed.name()
+            );
+            Err(Failure::usage(text).into())
+        }
+    }
 }
 
 /// Whether this testbed can be compared on, here and with the rights that we have.
@@ -447,6 +470,79 @@ mod tests {
             let repeat = repeat::of(&planned, true);
             assert_eq!(repeat.warning(), None, "{words:?}");
             assert_eq!(typed(&repeat.command), planned, "{}", repeat.command);
+        }
+    }
+
+    #[test]
+    fn a_stored_plan_is_an_experiment_that_gives_the_very_same_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plan.toml");
+        let lines: &[&[&str]] = &[
+            &[],
+            &[
+                "mail-2008",
+                "--scale",
+                "1/8",
+                "--rounds",
+                "7",
+                "--memory",
+                "none",
+                "--cold",
+                "--image",
+                "written",
+            ],
+            &[
+                "--filesystem",
+                r#"ext4 label="it's \ bare" mkfs="-O ^has_journal -b 1024""#,
+                "--filesystem",
+                "xfs label=b",
+            ],
+            &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4", "--workloads", "maildir-durable"],
+            &["--on", "model:hdd-16tb,mips=250"],
+        ];
+        for words in lines {
+            let planned = Plan { workload_seed: 9, ..plan(words) };
+            std::fs::write(&file, toml::to_string(&planned).unwrap()).unwrap();
+            let from = file.display().to_string();
+            assert_eq!(plan(&[&from]), planned, "{words:?}");
+            let seeded = plan(&[&from, "--seed", "5"]);
+            assert_eq!((seeded.plan_seed, seeded.workload_seed), (5, 5));
+        }
+    }
+
+    #[test]
+    fn an_experiment_that_flags_have_changed_says_so() {
+        let told = |words: &[&str]| {
+            let plan = plan(words);
+            (plan.name, plan.analysis.lines().next().unwrap_or_default().chars().take(50).collect::<String>())
+        };
+        let all: Vec<&str> = filesystems::TABLE.iter().map(|kind| kind.name()).collect();
+        for same in [
+            &["--rounds", "3", "--seed", "4", "--on", "vm"][..],
+            &[
+                "--workloads",
+                "postmark-quick,maildir-quick",
+                "--memory",
+                "24m",
+                "--filesystems",
+                &all.join(","),
+            ],
+        ] {
+            assert_eq!(
+                told(same),
+                ("quick".into(), "A mail server with and without fsync, on every fil".into())
+            );
+        }
+        for (words, with) in [
+            (&["--filesystems", "ext4"][..], "quick with other filesystems: A mail server"),
+            (
+                &["--workloads", "maildir-quick", "--scale", "1/2"],
+                "quick with other workloads and another scale: A",
+            ),
+            (&["--memory", "none"], "quick with another memory limit: A mail server"),
+        ] {
+            let (name, analysis) = told(words);
+            assert!(name == "quick, changed" && analysis.starts_with(with), "{name}: {analysis}");
         }
     }
 

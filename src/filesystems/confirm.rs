@@ -42,6 +42,25 @@ fn confirm_option(asked: &str, shown: &[String]) -> Result<(), String> {
     }
 }
 
+/// Of these options, those that ask for the absence of something of which the kernel shows nothing. It may be absent by
+/// default, or the kernel may not know it any more.
+pub fn absences_not_shown<'o>(options: &'o [String], seen: &Mounted) -> Vec<&'o str> {
+    let is_shown = |asked: &str| seen.options.iter().any(|option| key(option) == key(asked));
+    let asks_absence = |option: &&str| !option.contains('=') && option.starts_with("no");
+    let options = options.iter().flat_map(|option| option.split(','));
+    options.filter(asks_absence).filter(|option| !is_shown(option)).collect()
+}
+
+/// Whether these options ask for an fsync that leaves the data in the device's volatile cache.
+pub fn give_up_flushes(options: &[String]) -> bool {
+    let last = |name: &str| {
+        let mut options = options.iter().flat_map(|option| option.split(',')).rev();
+        options.find(|option| key(option) == name).unwrap_or_default()
+    };
+    let barrier = last("barrier");
+    is_off(barrier) || barrier == "barrier=none" || last("fsync_mode") == "fsync_mode=nobarrier"
+}
+
 /// The name under which an option and its opposite are one: `discard` for `nodiscard` and for `discard=async`.
 pub(super) fn key(option: &str) -> &str {
     match option.split_once('=') {
@@ -129,6 +148,31 @@ pub(super) mod tests {
         let seen = mounted("42 27 7:0 / /mnt rw,relatime - jfs /dev/loop0 ro");
         assert!(confirm_type_and_options(&asked("jfs", &[]), &seen).unwrap_err().contains("read-only"));
         assert_eq!(confirm_type_and_options(&asked("jfs", &["ro"]), &seen), Ok(()));
+    }
+
+    #[test]
+    fn an_absence_of_which_the_kernel_shows_nothing_is_named() {
+        let options = ["noikeep,noquota", "wsync", "noatime"].map(str::to_owned);
+        assert_eq!(xfs(&["noikeep"]), Ok(()));
+        assert_eq!(absences_not_shown(&options, &mounted(XFS)), ["noikeep", "noatime"]);
+    }
+
+    #[test]
+    fn who_asks_for_no_barrier_asks_for_no_flush() {
+        let gives_up = |options: &str| give_up_flushes(&[options.to_owned()]);
+        for options in [
+            "nobarrier",
+            "noatime,barrier=0",
+            "barrier=none",
+            "fsync_mode=nobarrier",
+            "nobarrier,fsync_mode=posix",
+        ] {
+            assert!(gives_up(options), "{options}");
+        }
+        for options in ["", "noatime", "barrier=1", "barrier=flush", "nobarrier,barrier", "fsync_mode=posix"]
+        {
+            assert!(!gives_up(options), "{options}");
+        }
     }
 
     #[test]

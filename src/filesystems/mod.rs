@@ -27,7 +27,7 @@ use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
-pub use confirm::confirm_type_and_options;
+pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
 
 pub use crate::schema::setup::{Argv, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Variant};
 

@@ -10,22 +10,23 @@ use toml::{Table, Value};
 use super::jobs;
 use crate::exit::Failure;
 use crate::filesystems;
+use crate::older::{self, Stood};
 use crate::schema::job::WorkSpec;
-use crate::schema::plan::{Candidate, Plan, PlannedWork, Rounds, SCHEMA};
+use crate::schema::plan::{self, Candidate, Plan, PlannedWork, Rounds, SCHEMA};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
-use crate::{mistakes, names, workloads};
+use crate::{mistakes, names, store, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
 const LONGEST_FILE: u64 = MIB;
 /// Below 512 MiB some kinds choose other block sizes; the smallest of the large ones ends just under 2 GiB.
-const SIZE: Bytes = Bytes(2 * GIB);
+pub(super) const SIZE: Bytes = Bytes(2 * GIB);
 const ROUNDS: u32 = 10;
 const AT_LEAST: u32 = 6;
 const MARGIN: Percent = Percent(3.0);
 /// In place of a list of filesystems: every kind there is.
-const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
 
 /// The ready experiments, by name.
 pub static SHIPPED: &[(&str, &str)] = &[
@@ -60,6 +61,12 @@ pub struct Experiment {
     pub scale: Option<Scale>,
     pub filesystem: Vec<FilesystemEntry>,
     pub workload: Vec<WorkloadEntry>,
+    /// Workloads of a stored plan, with all their parameters.
+    #[serde(skip)]
+    pub planned: Vec<PlannedWork>,
+    /// Of a stored plan, where it is another than `seed`.
+    #[serde(skip)]
+    pub workload_seed: Option<u64>,
 }
 
 /// The keys of an experiment, for the nearest one.
@@ -150,6 +157,8 @@ impl Experiment {
         Ok(Self::parse(&read(path)?, named)?)
     }
 
+    /// An experiment's text, or a stored plan's.
+    ///
     /// # Errors
     /// Names the line, or the key and the nearest right one.
     pub fn parse(text: &str, from: &str) -> Result<Self, Failure> {
@@ -157,6 +166,12 @@ impl Experiment {
             Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e)))
         };
         let table: Table = toml::from_str(text).map_err(fault)?;
+        if table.contains_key(plan::MARK) {
+            return Ok(store::plan::parse(text, from)?.into());
+        }
+        if let Some(now) = table.keys().find_map(|key| older::instead(Stood::Key, key)) {
+            return Err(Failure::usage(format!("{from}: {now}")));
+        }
         known_keys(&table, "key", &KEYS, from)?;
         for (key, instead) in [("filesystem", "filesystems"), ("workload", "workloads")] {
             let is_list_of_tables = |v: &Value| v.as_array().is_some_and(|a| a.iter().all(Value::is_table));
@@ -208,9 +223,9 @@ impl Experiment {
             budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
             margin: self.margin.unwrap_or(MARGIN),
             plan_seed: seed,
-            workload_seed: seed,
+            workload_seed: self.workload_seed.unwrap_or(seed),
             candidates,
-            workloads: self.planned_workloads()?,
+            workloads: self.planned_workloads(self.scale)?,
         };
         for work in &plan.workloads {
             jobs::cut_after(&plan, work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
@@ -220,12 +235,13 @@ impl Experiment {
         Ok(plan)
     }
 
-    /// Whether kinds were taken as they come, so that one that cannot take part is no mistake of the user's.
+    /// Whether kinds were taken as they come, or as a stored plan has them, so that one that cannot take part is no mistake of
+    /// the user's.
     pub fn takes_all(&self) -> bool {
-        self.filesystems.iter().any(|f| f == ALL)
+        self.filesystems.iter().any(|f| f == ALL) || !self.planned.is_empty()
     }
 
-    fn candidates(&self) -> Result<Vec<Candidate>, Failure> {
+    pub(super) fn candidates(&self) -> Result<Vec<Candidate>, Failure> {
         let mut candidates = Vec::new();
         for name in &self.filesystems {
             if name == ALL {
@@ -250,11 +266,16 @@ impl Experiment {
         Ok(candidates)
     }
 
-    fn planned_workloads(&self) -> Result<Vec<PlannedWork>, Failure> {
-        let plain = self.workloads.iter().map(|set| planned(set, None, &Table::new(), self.scale));
-        let changed =
-            self.workload.iter().map(|w| planned(&w.set, w.label.as_deref(), &w.changed, self.scale));
-        let all: Vec<PlannedWork> = plain.chain(changed).collect::<Result<_, _>>()?;
+    pub(super) fn planned_workloads(&self, scale: Option<Scale>) -> Result<Vec<PlannedWork>, Failure> {
+        let stored = self.planned.iter().map(|stored| {
+            let engine = workloads::engine(&stored.work.engine).ok_or_else(|| {
+                Failure::usage(format!("this fsderby has no workload {}", stored.work.engine))
+            })?;
+            planned(engine, &stored.label, stored.work.parameters.clone(), scale)
+        });
+        let plain = self.workloads.iter().map(|set| of_set(set, None, &Table::new(), scale));
+        let changed = self.workload.iter().map(|w| of_set(&w.set, w.label.as_deref(), &w.changed, scale));
+        let all: Vec<PlannedWork> = stored.chain(plain).chain(changed).collect::<Result<_, _>>()?;
         if all.is_empty() {
             let text = format!(
                 "the experiment has no workload\n  try: --workloads {}",
@@ -353,7 +374,7 @@ fn sets() -> impl Iterator<Item = &'static str> {
     workloads::TABLE.iter().flat_map(|w| w.sets()).map(|s| s.name)
 }
 
-fn planned(
+fn of_set(
     set: &str,
     label: Option<&str>,
     changed: &Table,
@@ -363,14 +384,25 @@ fn planned(
         workloads::find(set).ok_or_else(|| Failure::usage(names::unknown("workload", set, sets())))?;
     let mut parameters = found.file().parameters;
     parameters.extend(changed.clone());
-    let fault = |e: String| Failure::usage(format!("workload {set}: {e}"));
+    planned(engine, label.unwrap_or(set), parameters, scale)
+}
+
+fn planned(
+    engine: &dyn workloads::Workload,
+    label: &str,
+    mut parameters: Table,
+    scale: Option<Scale>,
+) -> Result<PlannedWork, Failure> {
+    let fault = |e: String| Failure::usage(format!("workload {label}: {e}"));
     if let Some(scale) = scale {
         parameters = engine.scale(&parameters, scale).map_err(fault)?;
     }
     engine.parse(&parameters).map_err(fault)?;
-    let label = label.unwrap_or(set).to_owned();
-    usable_label("workload", &label)?;
-    Ok(PlannedWork { label, work: WorkSpec { engine: engine.name().to_owned(), parameters } })
+    usable_label("workload", label)?;
+    Ok(PlannedWork {
+        label: label.to_owned(),
+        work: WorkSpec { engine: engine.name().to_owned(), parameters },
+    })
 }
 
 /// Labels become part of a trial's name, which is cut at slashes.

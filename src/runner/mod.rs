@@ -1,11 +1,13 @@
 //! From an experiment to a plan, from a plan to jobs, from their events to records: where filesystems, workloads, testbeds and
 //! probes meet.
 
+mod changed;
 pub mod experiment;
 pub mod fold;
 pub mod jobs;
 mod launch;
 pub mod machine;
+mod planned;
 pub mod rerun;
 pub mod rounds;
 mod side_by_side;

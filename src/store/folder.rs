@@ -172,6 +172,7 @@ fn parsed(path: &Path, trials: &[u8]) -> anyhow::Result<(Run, String)> {
         |name: &str, e: String| Failure::new(DAMAGED, format!("{}/{name} is damaged: {e}", path.display()));
     let text = |name: &str| fs::read_to_string(path.join(name)).map_err(|e| damaged(name, e.to_string()));
     let (plan, machine) = (text(PLAN)?, text(MACHINE)?);
+    super::plan::is_of_this_version(&plan, &path.display().to_string())?;
     let lines::Lines { records, last, damage, torn } = lines::read_all(trials, &first_sum(&plan, &machine));
     let plan = toml::from_str(&plan).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
     let machine = serde_json::from_str(&machine).map_err(|e| damaged(MACHINE, e.to_string()))?;

@@ -37,7 +37,7 @@ pub fn read(line: &str) -> Line {
     match serde_json::from_str::<Record>(&format!("{open}}}")) {
         Err(e) => Line::Damaged(format!("it is not understood: {e}")),
         Ok(record) if record.schema != SCHEMA => {
-            Line::Damaged(format!("it has the shape {}, this fsderby reads {SCHEMA}", record.schema))
+            Line::Damaged(format!("it is of version {}, this fsderby reads {SCHEMA}", record.schema))
         }
         Ok(record) => Line::Sound(Box::new(record), sum.to_owned()),
     }

@@ -15,6 +15,7 @@
 mod beside;
 mod folder;
 pub mod lines;
+pub mod plan;
 mod unready;
 
 pub use beside::Attached;

@@ -13,7 +13,9 @@ use crate::setup::{ImageState, Variant};
 use crate::units::{Bytes, Percent, Span};
 
 /// The shape of `plan.toml`.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
+/// The key that every plan has and no experiment.
+pub const MARK: &str = "schema";
 
 /// What `plan.toml` holds: everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -48,9 +48,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
 
 /// The ready experiment that has this plan's words.
 fn shipped(plan: &Plan) -> Option<&'static str> {
-    let same = |text: &str, name: &str| {
-        Experiment::parse(text, name).is_ok_and(|e| e.name == plan.name && e.analysis == plan.analysis)
-    };
+    let same = |text: &str, name: &str| Experiment::parse(text, name).is_ok_and(|e| e.describes(plan));
     SHIPPED.iter().find(|(name, text)| same(text, name)).map(|(name, _)| *name)
 }
 

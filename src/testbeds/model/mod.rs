@@ -29,6 +29,7 @@ use crate::filesystems::KernelNeed;
 use crate::guest::initramfs::{self, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
+use crate::older::{self, Stood};
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Modelled, Named, Volume};
 use crate::schema::story::Story;
@@ -139,6 +140,9 @@ impl std::str::FromStr for Model {
                 Some(("samples", "off")) => model.samples = false,
                 Some(("samples", "on")) => {}
                 Some(("kernel", release)) => model.kernel = Some(release.to_owned()),
+                Some((word, _)) if let Some(now) = older::instead(Stood::ModelSetting, word) => {
+                    return Err(now.to_owned());
+                }
                 _ => {
                     return Err(format!(
                         "'{setting}' says nothing about a model; write {}",

@@ -1,0 +1,44 @@
+//! Words of older versions: each is refused with the one to write in its place.
+
+/// Where a word stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stood {
+    /// A key of an experiment.
+    Key,
+    /// An option of the command line.
+    Flag,
+    /// A setting of the testbed model.
+    ModelSetting,
+}
+
+/// A word, and what to write now.
+struct Older {
+    stood: Stood,
+    word: &'static str,
+    now: &'static str,
+}
+
+static WORDS: &[Older] = &[
+    Older { stood: Stood::Key, word: "ground", now: "ground is called on now: write on = \"loop\"" },
+    Older { stood: Stood::Flag, word: "--ground", now: "--ground is called --on now: write --on loop" },
+    Older {
+        stood: Stood::Key,
+        word: "trials_per_boot",
+        now: "trials_per_boot is gone, as each trial has a boot of its own now: leave it out",
+    },
+    Older {
+        stood: Stood::Flag,
+        word: "--trials-per-boot",
+        now: "--trials-per-boot is gone, as each trial has a boot of its own now: leave it out",
+    },
+    Older {
+        stood: Stood::ModelSetting,
+        word: "draws",
+        now: "draws is called samples now: write samples=off",
+    },
+];
+
+/// What to write in place of this word, where an older version had it.
+pub fn instead(stood: Stood, word: &str) -> Option<&'static str> {
+    WORDS.iter().find(|older| older.stood == stood && older.word == word).map(|older| older.now)
+}

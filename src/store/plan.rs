@@ -1,0 +1,31 @@
+//! `plan.toml` read back.
+
+use toml::{Table, Value};
+
+use crate::exit::Failure;
+use crate::mistakes;
+use crate::schema::plan::{MARK, Plan, SCHEMA};
+
+/// A stored plan's text.
+///
+/// # Errors
+/// Names the version where it is another, else the line.
+pub fn parse(text: &str, from: &str) -> Result<Plan, Failure> {
+    is_of_this_version(text, from)?;
+    toml::from_str(text)
+        .map_err(|e| Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e))))
+}
+
+/// Whether the run with this plan is of the version that this fsderby reads. A text that is no plan says nothing of one.
+pub fn is_of_this_version(text: &str, from: &str) -> Result<(), Failure> {
+    let table = text.parse::<Table>().unwrap_or_default();
+    let age = match table.get(MARK).and_then(Value::as_integer) {
+        Some(version) if version < i64::from(SCHEMA) => Some(("an older", version)),
+        Some(version) if version > i64::from(SCHEMA) => Some(("a newer", version)),
+        _ => None,
+    };
+    age.map_or(Ok(()), |(age, version)| {
+        let made = format!("{from} was made by {age} fsderby (records of version {version})");
+        Err(Failure::usage(format!("{made}; this one reads version {SCHEMA}")))
+    })
+}
