@@ -96,7 +96,7 @@ impl Going {
         assert_eq!(said.code, 0, "{said:#?}");
         let run = self.run();
         assert!(run.current().iter().all(|r| r.outcome == Outcome::Done), "{:#?}", run.current());
-        assert_eq!(run.current().len(), 4, "two filesystems proved and measured");
+        assert_eq!(run.current().len(), 4, "two filesystems checked and measured");
     }
 }
 

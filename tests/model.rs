@@ -6,7 +6,9 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -24,7 +26,7 @@ use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::Testbed;
 use fsderby::testbeds::model::Model;
 use fsderby_diskmodel::Op;
-use support::desk::Desk;
+use support::desk::{Desk, run};
 use support::quiet::{Quiet, has_guests};
 use support::say;
 
@@ -160,6 +162,48 @@ fn only_runs_in_virtual_time_can_be_run_again() {
     let said = desk.say(&["verify", "run", "--rerun"]);
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("model:DISK"), "{}", said.err);
+}
+
+/// How a change of structure shows that it changed nothing: a new host with an older agent must repeat every request of the older
+/// program. FSDERBY_OLDER names that program, of the same protocol, and all kinds are compared; without it an older one is
+/// played by a copy of ours, another file that does the same.
+#[test]
+fn a_host_with_an_older_agent_repeats_every_request_of_the_older_program() {
+    if !has_guests("another program as the guests' agent") {
+        return;
+    }
+    let desk = Desk::new();
+    let (older, filesystems) = match std::env::var_os("FSDERBY_OLDER") {
+        Some(older) => (PathBuf::from(older), "all"),
+        None => (a_copy(&desk), "ext4"),
+    };
+    let experiment = ["run", "quick", "--on", "model:hdd-16tb,samples=off", "--filesystems", filesystems];
+    let small = ["--workloads", "maildir-quick", "--size", "512m", "--memory", "64m", "--scale", "1/32"];
+    let once = ["--rounds", "1", "--seed", "7", "--quiet"];
+    let common: Vec<&str> = [&experiment[..], &small, &once].concat();
+    let theirs =
+        run(Command::new(&older).args(&common).args(["--output", "older"]).current_dir(desk.path("")));
+    assert_eq!(theirs.code, 0, "{theirs:?}");
+    let more = ["--agent", older.to_str().unwrap(), "--output", "newer"];
+    let ours = desk.say(&[&common[..], &more].concat());
+    assert_eq!(ours.code, 0, "{ours:?}");
+    let requests = |folder: &str| -> BTreeMap<String, Option<String>> {
+        let run = store::read(&desk.path(folder)).unwrap();
+        let hash = |record: &Record| record.requests.as_ref().map(|file| file.blake3.clone());
+        run.current().into_iter().map(|record| (record.trial.clone(), hash(record))).collect()
+    };
+    let (theirs, ours) = (requests("older"), requests("newer"));
+    assert!(theirs.len() > 1 && theirs.values().any(Option::is_some), "{theirs:?}");
+    assert_eq!(theirs, ours);
+}
+
+/// Our own program in another file, of another length.
+fn a_copy(desk: &Desk) -> PathBuf {
+    let mut program = std::fs::read(env!("CARGO_BIN_EXE_fsderby")).unwrap();
+    program.push(0);
+    let copy = desk.file("older-fsderby", program);
+    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    copy
 }
 
 /// Six small cells whose outcome is known, for the kernel, the tools and the QEMU that stand beside them.

@@ -21,7 +21,7 @@ use fsderby::schema::event::{Event, Seen};
 use fsderby::schema::job::{At, Purpose, StepName};
 use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Candidate, Plan, Rounds};
-use fsderby::schema::reason::{Held, Loss, Outcome, Reason};
+use fsderby::schema::reason::{Condition, Held, Loss, Outcome, Reason};
 use fsderby::schema::record::Record;
 use fsderby::schema::setup::ClockKind;
 use fsderby::store::{self, Folder, Run};
@@ -185,9 +185,10 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
         let (_kept, run) = compared(testbed);
         assert_eq!(outcomes(&run, trial), [Outcome::Void; 3], "{check}");
         let record = run.records.iter().find(|r| r.trial == trial).unwrap();
-        let broken = |reason: &Reason| matches!(reason, Reason::Validity(broken) if broken.name == check);
+        let broken =
+            |reason: &Reason| matches!(reason, Reason::Validity(broken) if broken.name.title() == check);
         assert!(record.reason.as_ref().is_some_and(broken), "{}", record.why());
-        assert!(record.validity.iter().any(|c| c.name == check && c.held == Held::No));
+        assert!(record.validity.iter().any(|c| c.name.title() == check && c.held == Held::No));
         assert!(record.metrics.is_empty(), "a void trial has raw values and no metrics");
         assert_eq!(verify(&run).wrong, Vec::<String>::new());
     }
@@ -259,7 +260,7 @@ fn a_host_that_remembers_the_image_or_misses_writes_voids_the_trial() {
         let folder = tempfile::tempdir().unwrap();
         let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
         let record = run.records.iter().find(|r| !r.probes.is_empty()).unwrap();
-        let found = record.validity.iter().find(|c| c.name == check).map(|c| c.held);
+        let found = record.validity.iter().find(|c| c.name.title() == check).map(|c| c.held);
         assert_eq!((record.outcome, found), (outcome, Some(held)), "{:?}", record.reason);
     }
 }
@@ -323,7 +324,7 @@ fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem()
         assert_eq!(value(name, "transactions.rate"), None, "work that was cut short has no rate");
     }
     assert_eq!((value("ext4", parts[0]).is_some(), value("ext2", parts[0]).is_some()), (false, true));
-    let held = |name: &str| of(name).validity.iter().find(|c| c.name == "survivors").unwrap().held;
+    let held = |name: &str| of(name).validity.iter().find(|c| c.name == Condition::Survivors).unwrap().held;
     assert_eq!((held("ext4"), held("ext2"), held("xfs")), (Held::Yes, Held::Label, Held::No));
     assert_eq!(outcomes(&run, "r01/maildir-quick/xfs"), [Outcome::Failed], "not repeated");
     assert!(of("xfs").why().contains("2 are missing"));

@@ -100,11 +100,11 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
         assert_eq!(record.outcome, Outcome::Done, "{}: {reason}", record.filesystem);
         let hash = |at| record.trees.iter().find(|t| t.at == at).map(|t| t.hash.as_str());
         assert!(hash(At::Filled).is_some_and(|h| Some(h) == hash(At::Remounted)), "{:?}", record.trees);
-        let read_back = record.validity.iter().find(|c| c.name == "read-back").map(|c| c.held);
+        let read_back = record.validity.iter().find(|c| c.name.title() == "read-back").map(|c| c.held);
         assert_eq!(read_back, Some(Held::Yes), "{}", record.filesystem);
         assert!(record.probe("block_io", "writes").is_some(), "{} has no counters", record.filesystem);
         for name in ["host cache", "host counters"] {
-            let check = record.validity.iter().find(|c| c.name == name);
+            let check = record.validity.iter().find(|c| c.name.title() == name);
             let held = check.is_some_and(|c| c.held == Held::Yes);
             assert!(held, "{}: {check:?} {:?}", record.filesystem, record.not_available);
         }

@@ -12,7 +12,7 @@ use super::site::Site;
 use super::work::{Start, Worker};
 use super::worker::Told;
 use super::{StepError, monotonic_ns, settle, tools, tree};
-use crate::host::memory_group::MemoryGroup;
+use crate::host::{self, memory_group::MemoryGroup};
 use crate::probes::{self, Running};
 use crate::schema::event::{Event, Stepped};
 use crate::schema::job::{Job, Step, StepName, Until};
@@ -274,7 +274,7 @@ impl Hands<'_> {
             let fault = |e| StepError::io("wait for", "the filesystem's daemon", e);
             match reap(false).map_err(fault)? {
                 Some(Reaped { usage, .. }) => daemons = daemons.plus(usage),
-                None if !has_children() => break,
+                None if host::children().is_empty() => break,
                 None if begin.elapsed() > limit => {
                     let text =
                         format!("it has not ended {} s after its filesystem was unmounted", limit.as_secs());
@@ -291,11 +291,6 @@ impl Hands<'_> {
         self.site()?.forget_cached()?;
         self.command(&check.argv, &check.clean, limit)
     }
-}
-
-/// Whether this process has children left, ended ones included.
-fn has_children() -> bool {
-    std::fs::read_to_string("/proc/thread-self/children").is_ok_and(|c| !c.trim().is_empty())
 }
 
 fn stepped(ns: u64, usage: Usage, status: i32) -> Stepped {

@@ -3,7 +3,7 @@
 use crate::filesystems;
 use crate::schema::event::{Seen, Tree};
 use crate::schema::job::{At, Job, Step};
-use crate::schema::reason::{Held, ValidityCheck};
+use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, Mount};
 use crate::schema::units::Bytes;
@@ -11,15 +11,11 @@ use crate::schema::units::Bytes;
 /// A guest's clock may differ from the host's by both of these before its trial is void.
 const DRIFT_SHARE: f64 = 0.001;
 const DRIFT_NS: u64 = 20_000_000;
-/// The validity checks that say that data is not what was written.
-pub const INTEGRITY: [&str; 2] = ["read-back", "survivors"];
 /// After a cold start the device reads at least this share of what the work reads: a file may lie in what the mount reads.
 const COLD_SHARE: f64 = 0.99;
 /// Below this share of its bytes on the device, data was packed or compressed.
 const STORED_SHARE: f64 = 0.95;
 
-/// The name of the validity check of a modelled disk's speed; where it does not hold, no time says anything.
-pub const FLOOR: &str = "floor";
 /// How many times slower than no disk at all a modelled one must be.
 const FLOORS: u64 = 20;
 
@@ -52,8 +48,13 @@ pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<ValidityCh
     all.into_iter().flatten().collect()
 }
 
-fn check(name: &str, asked: impl Into<String>, seen: impl Into<String>, held: Held) -> Option<ValidityCheck> {
-    Some(ValidityCheck { name: name.to_owned(), asked: asked.into(), seen: seen.into(), held })
+fn check(
+    name: Condition,
+    asked: impl Into<String>,
+    seen: impl Into<String>,
+    held: Held,
+) -> Option<ValidityCheck> {
+    Some(ValidityCheck { name, asked: asked.into(), seen: seen.into(), held })
 }
 
 fn yes_or(no: Held, held: bool) -> Held {
@@ -69,11 +70,11 @@ fn mount(record: &Record, asked: Option<&Mount>) -> Option<ValidityCheck> {
     let options = shown(&seen.fstype, &seen.options);
     let unconfirmed = filesystems::absences_not_shown(&record.variant.mount, seen).join(", ");
     match kind.confirm(asked, seen) {
-        Err(differs) => check("mount", wanted, differs, Held::No),
-        Ok(()) if unconfirmed.is_empty() => check("mount", wanted, options, Held::Yes),
+        Err(differs) => check(Condition::Mount, wanted, differs, Held::No),
+        Ok(()) if unconfirmed.is_empty() => check(Condition::Mount, wanted, options, Held::Yes),
         Ok(()) => {
             let text = format!("{options}: of {unconfirmed} the kernel shows nothing, nor of the opposite");
-            check("mount", wanted, text, Held::Label)
+            check(Condition::Mount, wanted, text, Held::Label)
         }
     }
 }
@@ -83,12 +84,14 @@ fn memory(record: &Record) -> Option<ValidityCheck> {
     let asked = format!("at most {limit}");
     if let Some(bound) = record.probe("memory", "peak_bytes_at_most").map(Bytes) {
         let seen = format!("a machine with {bound} for workload and page cache");
-        return check("memory", asked, seen, yes_or(Held::No, bound <= limit));
+        return check(Condition::Memory, asked, seen, yes_or(Held::No, bound <= limit));
     }
     match record.probe("memory", "peak_bytes").map(Bytes) {
         None if !record.probes.contains_key("cpu") => None,
-        None => check("memory", asked, "this kernel does not report the peak", Held::Label),
-        Some(peak) => check("memory", asked, format!("a peak of {peak}"), yes_or(Held::No, peak <= limit)),
+        None => check(Condition::Memory, asked, "this kernel does not report the peak", Held::Label),
+        Some(peak) => {
+            check(Condition::Memory, asked, format!("a peak of {peak}"), yes_or(Held::No, peak <= limit))
+        }
     }
 }
 
@@ -103,10 +106,12 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
     };
     let (asked, read) = record.seen.iter().find_map(witness)?;
     match read {
-        None => check("cold", "empty caches", "no block device whose reads could show it", Held::Label),
+        None => {
+            check(Condition::Cold, "empty caches", "no block device whose reads could show it", Held::Label)
+        }
         Some(read) => {
             let text = format!("{} of a test file of {} came from the device", Bytes(read), Bytes(asked));
-            check("cold", "empty caches", text, yes_or(Held::No, read >= asked))
+            check(Condition::Cold, "empty caches", text, yes_or(Held::No, read >= asked))
         }
     }
 }
@@ -126,7 +131,7 @@ fn cold_start(record: &Record, job: &Job) -> Option<ValidityCheck> {
         let wanted = record.count_of(part, "bytes_read");
         let Some(read) = part.probes.get("block_io").and_then(|raw| raw.get("bytes_read")) else {
             let text = "no block device whose reads could show it";
-            return check("cold start", asked, text, Held::Label);
+            return check(Condition::ColdStart, asked, text, Held::Label);
         };
         held &= *read > 0 && *read as f64 >= wanted as f64 * COLD_SHARE;
         let of = if wanted > 0 { format!(" for {}", Bytes(wanted)) } else { String::new() };
@@ -138,7 +143,7 @@ fn cold_start(record: &Record, job: &Job) -> Option<ValidityCheck> {
     if !all_caches {
         seen.push_str("; without root only the files' pages could be dropped, not names and inodes");
     }
-    check("cold start", asked, seen, yes_or(no, held && all_caches))
+    check(Condition::ColdStart, asked, seen, yes_or(no, held && all_caches))
 }
 
 fn flush(record: &Record, mount: Option<&Mount>) -> Option<ValidityCheck> {
@@ -149,17 +154,22 @@ fn flush(record: &Record, mount: Option<&Mount>) -> Option<ValidityCheck> {
     }
     let asked = format!("flushes at the device for {fsyncs} fsyncs");
     if record.probe("block_io", "volatile_cache") == Some(0) {
-        return check("flush", asked, "the device has no volatile cache, so no flush is needed", Held::Label);
+        return check(
+            Condition::Flush,
+            asked,
+            "the device has no volatile cache, so no flush is needed",
+            Held::Label,
+        );
     }
     if flushes == 0 && filesystems::find(&record.kind).is_some_and(|kind| !kind.flushes_on_fsync()) {
         let seen = "none: fsync of this filesystem leaves data in the device's volatile cache";
-        return check("flush", asked, seen, Held::Label);
+        return check(Condition::Flush, asked, seen, Held::Label);
     }
     if flushes == 0 && mount.is_some_and(|mount| filesystems::give_up_flushes(mount.options())) {
         let seen = "none, as was asked for: the data stays in the device's volatile cache";
-        return check("flush", asked, seen, Held::Label);
+        return check(Condition::Flush, asked, seen, Held::Label);
     }
-    check("flush", asked, format!("{flushes} flushes"), yes_or(Held::No, flushes > 0))
+    check(Condition::Flush, asked, format!("{flushes} flushes"), yes_or(Held::No, flushes > 0))
 }
 
 fn clock(record: &Record) -> Option<ValidityCheck> {
@@ -170,7 +180,7 @@ fn clock(record: &Record) -> Option<ValidityCheck> {
     let share = drift as f64 / record.circumstances.host_ns.max(1) as f64;
     let seen = format!("{:.3} ms apart ({:.4}%)", drift as f64 / 1e6, share * 100.0);
     check(
-        "clock",
+        Condition::Clock,
         "the agent's clock as fast as the host's",
         seen,
         yes_or(Held::No, drift <= DRIFT_NS || share <= DRIFT_SHARE),
@@ -188,7 +198,7 @@ fn floor(record: &Record) -> Option<ValidityCheck> {
     let asked = format!("a disk {FLOORS} times slower than serving its requests");
     let seen =
         format!("4 KiB at random take {:.1} µs, and {:.1} µs without a disk", micros(service), micros(floor));
-    check(FLOOR, asked, seen, yes_or(Held::Label, service >= FLOORS * floor))
+    check(Condition::Floor, asked, seen, yes_or(Held::Label, service >= FLOORS * floor))
 }
 
 /// A trial that claims cold caches must find the host's cold too.
@@ -197,7 +207,7 @@ fn host_cache(record: &Record, job: &Job, direct: Option<bool>) -> Option<Validi
     let way = if direct { "direct I/O on the image" } else { "I/O through the host's page cache" };
     let Some(cached) = record.probe("host_cache", "cached_bytes") else {
         return check(
-            "host cache",
+            Condition::HostCache,
             "the image is not in the host's page cache",
             way,
             yes_or(Held::Label, direct),
@@ -205,7 +215,12 @@ fn host_cache(record: &Record, job: &Job, direct: Option<bool>) -> Option<Validi
     };
     let seen = format!("{way}; {} of the image were cached when the work began", Bytes(cached));
     let no = if is_cold(job) { Held::No } else { Held::Label };
-    check("host cache", "the image is not in the host's page cache", seen, yes_or(no, direct && cached == 0))
+    check(
+        Condition::HostCache,
+        "the image is not in the host's page cache",
+        seen,
+        yes_or(no, direct && cached == 0),
+    )
 }
 
 /// What a guest counts of its disk must have arrived at the machine that plays the disk.
@@ -222,7 +237,7 @@ fn host_counters(record: &Record) -> Option<ValidityCheck> {
         Bytes(written)
     );
     let arrived = pairs.iter().all(|(guest, host)| guest <= host);
-    check("host counters", "what the guest counts reaches its disk", seen, yes_or(Held::No, arrived))
+    check(Condition::HostCounters, "what the guest counts reaches its disk", seen, yes_or(Held::No, arrived))
 }
 
 fn stored(trees: &[Tree]) -> Option<ValidityCheck> {
@@ -232,7 +247,7 @@ fn stored(trees: &[Tree]) -> Option<ValidityCheck> {
     }
     let share = tree.stored as f64 / tree.bytes as f64;
     let seen = format!("{} on the device for files of {}", Bytes(tree.stored), Bytes(tree.bytes));
-    check("stored", "every byte stored in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
+    check(Condition::Stored, "every byte stored in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
 }
 
 fn read_back(trees: &[Tree]) -> Option<ValidityCheck> {
@@ -242,13 +257,13 @@ fn read_back(trees: &[Tree]) -> Option<ValidityCheck> {
     let asked = format!("{} files, {} as they were written", first.files, Bytes(first.bytes));
     match wrong {
         None => check(
-            "read-back",
+            Condition::ReadBack,
             asked,
             trees.iter().map(|t| t.at.name()).collect::<Vec<_>>().join(" and ") + ": the same",
             Held::Yes,
         ),
         Some(tree) => check(
-            "read-back",
+            Condition::ReadBack,
             asked,
             format!("{}: {} files, {} of other content", tree.at.name(), tree.files, Bytes(tree.bytes)),
             Held::No,
@@ -262,23 +277,23 @@ fn survivors(record: &Record) -> Option<ValidityCheck> {
     let (files, bytes) = (seen.files, Bytes(seen.bytes));
     if files == 0 {
         let asked = "synced files survive the power cut";
-        return check("survivors", asked, "the work had synced no file", Held::Label);
+        return check(Condition::Survivors, asked, "the work had synced no file", Held::Label);
     }
     let promised = if seen.names_promised { "content and name" } else { "content" };
     let asked = format!("{promised} of {files} synced files, {bytes}, survive the power cut");
     let lost = seen.lost.join("; ");
     match (seen.missing, seen.altered, seen.nameless) {
-        (0, 0, 0) => check("survivors", asked, "all are as they were written", Held::Yes),
+        (0, 0, 0) => check(Condition::Survivors, asked, "all are as they were written", Held::Yes),
         (0, 0, nameless) if !seen.names_promised => {
             let text = format!(
                 "{nameless} have lost their names, which only an fsync of their directory would guarantee: {lost}"
             );
-            check("survivors", asked, text, Held::Label)
+            check(Condition::Survivors, asked, text, Held::Label)
         }
         (missing, altered, nameless) => {
             let text =
                 format!("{missing} are missing, {altered} altered, {nameless} without their names: {lost}");
-            check("survivors", asked, text, Held::No)
+            check(Condition::Survivors, asked, text, Held::No)
         }
     }
 }
@@ -292,7 +307,7 @@ fn reached_device(record: &Record) -> Option<ValidityCheck> {
     }
     let seen = format!("{} of {}", Bytes(reached), Bytes(written));
     check(
-        "device",
+        Condition::Device,
         "at least half of the written bytes reach the device",
         seen,
         yes_or(Held::Label, reached * 2 >= written),

@@ -45,7 +45,7 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
         Rounds::AtLeast(n) => (n, format!("at least {n} rounds")),
     };
     lines.push(format!(
-        "\n{} trials a round in random order, {of}, each cell proved once before the first.",
+        "\n{} trials a round in random order, {of}, after one integrity check of each cell.",
         jobs.len() / 2
     ));
     lines.push(format!(

@@ -79,7 +79,7 @@ impl Watch for Progress {
     fn trial(&mut self, name: &str, left: Option<Duration>) {
         let left = left.map_or(String::new(), |left| format!("  ({} left)", clock(left)));
         self.bar.set_position(0);
-        self.bar.set_prefix("racing");
+        self.bar.set_prefix("measuring");
         self.bar.set_message(format!("{name}{left}"));
     }
 

@@ -12,7 +12,6 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
-use crate::analysis::validity::INTEGRITY;
 use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::names;
@@ -365,7 +364,7 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
 fn code(run: &Run, finish: Finish) -> u8 {
     let current = run.current();
     let integrity = |r: &&&crate::schema::record::Record| {
-        r.validity.iter().any(|c| INTEGRITY.contains(&c.name.as_str()) && c.held == Held::No)
+        r.validity.iter().any(|c| c.name.is_integrity() && c.held == Held::No)
     };
     if current.iter().find(integrity).is_some() {
         exit::INTEGRITY
@@ -402,6 +401,7 @@ mod tests {
     use super::*;
     use crate::report::build::repeat;
     use crate::schema::plan::Candidate;
+    use crate::schema::setup::Variant;
 
     #[derive(Parser)]
     struct Line {
@@ -437,6 +437,7 @@ mod tests {
                 r#"ext4 label="it's no atime" mount=noatime,nodev"#,
             ],
             &["--filesystem", r#"ext4 mkfs="-O ^has_journal -b 1024" mount=noatime label=bare"#],
+            &["--filesystem", r#"ext4 label="a \"quick\" {one,two}!""#],
             &["--filesystem", "xfs", "--filesystem", "ext4 label=b", "--filesystem", "ext2"],
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
@@ -551,10 +552,13 @@ mod tests {
         let mut planned = plan(&["--scale", "1/4"]);
         planned.name = "my own".into();
         planned.workload_seed = 1;
-        let label = String::from("a \" quote");
-        planned.candidates.push(Candidate { label, ..planned.candidates[0].clone() });
+        let variant = Variant { mkfs: vec!["-L one word".into()], ..Variant::default() };
+        let label = String::from("a blank in an argument");
+        planned.candidates.push(Candidate { label, variant, ..planned.candidates[0].clone() });
         let said = repeat::of(&planned, true).warning().unwrap();
-        for what in ["name and question", "a \" quote", "postmark-quick", "maildir-quick", "seed 1"] {
+        for what in
+            ["name and question", "a blank in an argument", "postmark-quick", "maildir-quick", "seed 1"]
+        {
             assert!(said.contains(what), "{said}");
         }
     }

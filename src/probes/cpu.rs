@@ -1,8 +1,10 @@
 //! CPU time of the whole machine, and of the filesystem's own daemons.
 
-use std::fs;
+use procfs::process::Process;
+use procfs::{CurrentSI, KernelStats};
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
+use crate::host;
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::metric::Metric;
 use crate::schema::story::Story;
@@ -81,7 +83,7 @@ impl Probe for Cpu {
 
     fn open(&self, _site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-        let daemons = children();
+        let daemons = daemons();
         let before = read(tick_ns, &daemons).ok_or_else(|| NotAvailable("no /proc/stat".into()))?;
         Ok(Box::new(Open { tick_ns, daemons, before }))
     }
@@ -89,7 +91,7 @@ impl Probe for Cpu {
 
 struct Open {
     tick_ns: u64,
-    daemons: Vec<String>,
+    daemons: Vec<Process>,
     before: Reading,
 }
 
@@ -112,33 +114,23 @@ impl Running for Open {
 type Reading = [(&'static str, u64); 5];
 
 /// Processes that the agent inherited: daemons of FUSE filesystems, and the waiting worker, whose time is told apart.
-fn children() -> Vec<String> {
-    let children = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
-    let is_worker = |pid: &&str| {
-        fs::read(format!("/proc/{pid}/cmdline"))
-            .is_ok_and(|c| c.split(|b| *b == 0).any(|word| word == b"worker"))
-    };
-    children.split_whitespace().filter(|pid| !is_worker(pid)).map(str::to_owned).collect()
+fn daemons() -> Vec<Process> {
+    let is_worker =
+        |process: &Process| process.cmdline().is_ok_and(|words| words.iter().any(|word| word == "worker"));
+    let children = host::children().into_iter().filter_map(|pid| Process::new(pid).ok());
+    children.filter(|process| !is_worker(process)).collect()
 }
 
-fn read(tick_ns: u64, daemons: &[String]) -> Option<Reading> {
-    let stat = fs::read_to_string("/proc/stat").ok()?;
-    let words = stat.lines().next()?.split_whitespace().skip(1);
-    let ticks: Vec<u64> = words.map_while(|w| w.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal
-    let tick = |i: usize| ticks.get(i).copied().unwrap_or(0) * tick_ns;
+fn read(tick_ns: u64, daemons: &[Process]) -> Option<Reading> {
+    let all = KernelStats::current().ok()?.total;
+    let [iowait, irq, softirq, steal] =
+        [all.iowait, all.irq, all.softirq, all.steal].map(Option::unwrap_or_default);
+    let of_daemons = daemons.iter().filter_map(|process| process.stat().ok()).map(|s| s.utime + s.stime);
     Some([
-        ("machine_user_ns", tick(0) + tick(1)),
-        ("machine_sys_ns", tick(2) + tick(5) + tick(6)),
-        ("machine_iowait_ns", tick(4)),
-        ("machine_steal_ns", tick(7)),
-        ("daemons_ns", daemons.iter().filter_map(|pid| process_ticks(pid)).sum::<u64>() * tick_ns),
+        ("machine_user_ns", (all.user + all.nice) * tick_ns),
+        ("machine_sys_ns", (all.system + irq + softirq) * tick_ns),
+        ("machine_iowait_ns", iowait * tick_ns),
+        ("machine_steal_ns", steal * tick_ns),
+        ("daemons_ns", of_daemons.sum::<u64>() * tick_ns),
     ])
-}
-
-/// User and system ticks of all threads of a process; the name in brackets may hold blanks.
-fn process_ticks(pid: &str) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let words: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    Some(words.get(11)?.parse::<u64>().ok()? + words.get(12)?.parse::<u64>().ok()?)
 }

@@ -211,7 +211,7 @@ impl Experiment {
         let candidates = self.candidates()?;
         let plan = Plan {
             schema: SCHEMA,
-            name: if self.name.is_empty() { "race".into() } else { self.name.clone() },
+            name: if self.name.is_empty() { "unnamed".into() } else { self.name.clone() },
             analysis: self.analysis.clone(),
             testbed,
             size: self.size.unwrap_or(SIZE),
@@ -292,7 +292,8 @@ impl std::str::FromStr for FilesystemEntry {
 
     /// `KIND label="no atime" mount=noatime,nodev mkfs="-O ^has_journal" conversion`
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut words = quoted_words(text)?.into_iter();
+        let words = shell_words::split(text).map_err(|_| format!("a quote is not closed in: {text}"))?;
+        let mut words = words.into_iter();
         let kind = words.next().ok_or("write a kind first: --filesystem 'KIND mount=noatime'")?;
         let mut entry = FilesystemEntry { kind, ..FilesystemEntry::default() };
         for word in words {
@@ -320,23 +321,6 @@ impl std::str::FromStr for FilesystemEntry {
         }
         Ok(entry)
     }
-}
-
-/// Splits at blanks outside double quotes; the quotes go.
-fn quoted_words(text: &str) -> Result<Vec<String>, String> {
-    let mut words = vec![String::new()];
-    let mut quoted = false;
-    for c in text.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            c if c.is_whitespace() && !quoted => words.push(String::new()),
-            c => words.last_mut().into_iter().for_each(|word| word.push(c)),
-        }
-    }
-    if quoted {
-        return Err(format!("a quote is not closed in: {text}"));
-    }
-    Ok(words.into_iter().filter(|w| !w.is_empty()).collect())
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

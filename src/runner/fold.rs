@@ -9,7 +9,7 @@ use crate::probes;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
 use crate::schema::plan::Trial;
-use crate::schema::reason::{Held, Loss, Outcome, Reason, ValidityCheck};
+use crate::schema::reason::{Condition, Held, Loss, Outcome, Reason, ValidityCheck};
 use crate::schema::record::{Circumstances, Part, Record, SCHEMA};
 use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
@@ -162,7 +162,7 @@ impl<'a> Fold<'a> {
         }
         let witness = Witness { asked, direct: self.direct };
         self.record.validity = validity::judge(&self.record, self.job, witness);
-        if self.record.validity.iter().any(|c| c.name == validity::FLOOR && c.held == Held::Label) {
+        if self.record.validity.iter().any(|c| c.name == Condition::Floor && c.held == Held::Label) {
             self.record.fidelity = Fidelity::FloorBound;
         }
         self.record.reason = self.reason(&ended);
@@ -224,7 +224,7 @@ impl<'a> Fold<'a> {
 
 /// Data that is not what was written is the filesystem's failure; any other broken validity check says nothing about it.
 fn not_held(check: ValidityCheck) -> Reason {
-    let is_integrity = validity::INTEGRITY.contains(&check.name.as_str());
+    let is_integrity = check.name.is_integrity();
     if is_integrity { Reason::Integrity(check) } else { Reason::Validity(check) }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use procfs::{CurrentSI, KernelStats};
+
 use super::fold::{Fold, Folded};
 use super::jobs;
 use crate::schema::event::Event;
@@ -138,13 +140,13 @@ fn token(trial: &str) -> String {
     blake3::hash(trial.as_bytes()).to_hex()[..8].to_owned()
 }
 
+/// As the kernel prints it, in hundredths; `procfs` has an `f32`, which is another number.
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().and_then(|w| w.parse().ok()).unwrap_or(0.0)
 }
 
 fn steal_ns() -> u64 {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks: u64 = text.split_whitespace().nth(8).and_then(|w| w.parse().ok()).unwrap_or(0);
-    ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second())
+    let ticks = KernelStats::current().ok().and_then(|stats| stats.total.steal);
+    ticks.unwrap_or(0) * (1_000_000_000 / rustix::param::clock_ticks_per_second())
 }

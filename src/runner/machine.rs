@@ -27,10 +27,8 @@ pub fn look<'a>(
 ) -> anyhow::Result<Machine> {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
-    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        cpus.lines().find_map(|l| Some(l.strip_prefix(name)?.split_once(':')?.1.trim().to_owned()))
-    };
+    let cpus = procfs::CpuInfo::current().ok();
+    let cpu = cpus.as_ref().and_then(|cpus| cpus.model_name(0)).unwrap_or_default().to_owned();
     let memory = procfs::Meminfo::current().map_or(0, |m| m.mem_total);
     let (kernel, kernel_build) =
         testbed.kernel().unwrap_or_else(|| (text(uname.release()), text(uname.version())));
@@ -45,8 +43,8 @@ pub fn look<'a>(
         kernel_build,
         architecture: text(uname.machine()),
         cpu: match testbed.traits().fidelity {
-            Fidelity::VmEmulated => format!("an emulated CPU on {}", field("model name").unwrap_or_default()),
-            _ => field("model name").unwrap_or_default(),
+            Fidelity::VmEmulated => format!("an emulated CPU on {cpu}"),
+            _ => cpu,
         },
         cpus: match testbed.kernel() {
             // A guest has one.
@@ -56,7 +54,7 @@ pub fn look<'a>(
             }
         },
         memory: Bytes(memory),
-        hypervisor: hypervisor(&cpus),
+        hypervisor: hypervisor(cpus.as_ref()),
         disk: disk(testbed.folder()),
         memory_groups: memory_group::version(),
         tools: all,
@@ -86,11 +84,11 @@ pub fn same_as_before(before: &Run, testbed: &dyn Testbed) -> anyhow::Result<()>
     }
 }
 
-fn hypervisor(cpuinfo: &str) -> String {
+fn hypervisor(cpus: Option<&procfs::CpuInfo>) -> String {
     let named = fs::read_to_string("/sys/hypervisor/type").unwrap_or_default();
     let product = fs::read_to_string("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
-    let virtual_cpu =
-        cpuinfo.lines().any(|l| l.starts_with("flags") && l.split_whitespace().any(|f| f == "hypervisor"));
+    let flags = cpus.and_then(|cpus| cpus.flags(0)).unwrap_or_default();
+    let virtual_cpu = flags.contains(&"hypervisor");
     match (named.trim(), product.trim()) {
         ("", product) if virtual_cpu => if product.is_empty() { "yes, unnamed" } else { product }.to_owned(),
         (named, _) => named.to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan, PlannedWork};
-use crate::schema::units::{Bytes, GIB, KIB, MIB};
+use crate::schema::units::Bytes;
 use crate::testbeds::Testbed;
 use crate::workloads;
 
@@ -61,23 +61,16 @@ fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
     if size < *smallest {
         Some(format!(
             "an image of {size} is too small for {name}, which needs {smallest}\n  try: --size {}",
-            exact(*smallest)
+            smallest.written()
         ))
     } else if size > *largest {
         Some(format!(
             "an image of {size} is too large for {name}, which ends at {largest}\n  try: --size {}",
-            exact(*largest)
+            largest.written()
         ))
     } else {
         None
     }
-}
-
-/// As the user types it, to the byte.
-fn exact(bytes: Bytes) -> String {
-    let units = [(GIB, "g"), (MIB, "m"), (KIB, "k")];
-    let fits = units.iter().find(|(unit, _)| bytes.0.is_multiple_of(*unit));
-    fits.map_or(bytes.0.to_string(), |(unit, letter)| format!("{}{letter}", bytes.0 / unit))
 }
 
 fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork) -> Option<String> {

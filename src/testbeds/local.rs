@@ -92,22 +92,16 @@ pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
         dry.args(["--dry-run", "--quiet", &format!("fs-{fstype}")]).stderr(Stdio::null());
         dry.status().ok().filter(ExitStatus::success)
     };
-    let known: Vec<String> = known_types().collect();
-    if need.types.iter().any(|t| known.iter().any(|k| k == t) || loadable(t).is_some()) {
+    // A type is the last word of its line; `procfs` does not read this list.
+    let list = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let is_known = |fstype: &str| list.lines().any(|line| line.split_whitespace().last() == Some(fstype));
+    if need.types.iter().any(|fstype| is_known(fstype) || loadable(fstype).is_some()) {
         return Ok(());
     }
     Err(Missing {
         what: format!("this kernel has no {}", need.types.join(" or ")),
         try_this: format!("a kernel with the module {}", need.modules.last().unwrap_or(&"for it")),
     })
-}
-
-fn known_types() -> impl Iterator<Item = String> {
-    let text = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    text.lines()
-        .filter_map(|l| l.split_whitespace().last().map(str::to_owned))
-        .collect::<Vec<_>>()
-        .into_iter()
 }
 
 /// Whether a program is installed here.

@@ -29,11 +29,67 @@ impl Outcome {
     }
 }
 
+/// What a validity check is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Condition {
+    /// What is mounted is what was asked for.
+    Mount,
+    /// Page cache and workload stayed within their limit.
+    Memory,
+    /// The trial began with empty caches.
+    Cold,
+    /// Nothing was in memory before a later part of the work.
+    ColdStart,
+    /// An fsync reached the device.
+    Flush,
+    /// The agent's clock runs as the host's.
+    Clock,
+    /// The modelled disk is slow beside what serves its requests.
+    Floor,
+    /// Nothing of a guest's image is in the host's page cache.
+    HostCache,
+    /// What a guest counts reaches its disk.
+    HostCounters,
+    /// Every byte is stored in full.
+    Stored,
+    /// What is read back is what was written.
+    ReadBack,
+    /// What was synced outlived the power cut.
+    Survivors,
+    /// At least half of what was written reached the device.
+    Device,
+}
+
+impl Condition {
+    pub fn title(self) -> &'static str {
+        match self {
+            Condition::Mount => "mount",
+            Condition::Memory => "memory",
+            Condition::Cold => "cold",
+            Condition::ColdStart => "cold start",
+            Condition::Flush => "flush",
+            Condition::Clock => "clock",
+            Condition::Floor => "floor",
+            Condition::HostCache => "host cache",
+            Condition::HostCounters => "host counters",
+            Condition::Stored => "stored",
+            Condition::ReadBack => "read-back",
+            Condition::Survivors => "survivors",
+            Condition::Device => "device",
+        }
+    }
+
+    /// Whether it says that data is not what was written: the filesystem's failure, where any other says nothing about it.
+    pub fn is_integrity(self) -> bool {
+        matches!(self, Condition::ReadBack | Condition::Survivors)
+    }
+}
+
 /// A condition of the trial, checked by its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValidityCheck {
-    /// `mount`, `memory`, `flush`, `cold`, `cold start`, `clock`, `host cache`, `host counters`, `stored`, `read-back`, `survivors`.
-    pub name: String,
+    pub name: Condition,
     pub asked: String,
     pub seen: String,
     pub held: Held,
@@ -110,7 +166,7 @@ impl fmt::Display for Reason {
             Reason::Launch { why } => write!(f, "it could not be launched: {why}"),
             Reason::Hung(loss) | Reason::LostAgent(loss) | Reason::Panic(loss) => write!(f, "{loss}"),
             Reason::Validity(check) | Reason::Integrity(check) => {
-                write!(f, "validity check {}: asked {}; seen {}", check.name, check.asked, check.seen)
+                write!(f, "validity check {}: asked {}; seen {}", check.name.title(), check.asked, check.seen)
             }
             Reason::Failed { step, operation, path, text, .. } => {
                 write!(f, "{step}: {operation} of {path} failed: {text}")

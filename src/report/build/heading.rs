@@ -253,7 +253,8 @@ fn preliminary(progress: Progress) -> String {
 }
 
 fn next(run: &Run, progress: Progress) -> Next {
-    let folder = repeat::quoted(&run.folder.to_string_lossy());
+    let folder = run.folder.to_string_lossy();
+    let folder = shell_words::quote(&folder);
     let missing = progress.needed - progress.complete;
     // A round in which a trial failed is over and stays incomplete.
     let rounds = progress.needed + rounds_over(run).saturating_sub(progress.complete);

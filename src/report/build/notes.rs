@@ -5,7 +5,7 @@ use crate::analysis::dataset::{Cell, Work};
 use crate::report::view::entry::Entry;
 use crate::report::view::validity::ValidityLine;
 use crate::report::view::workload::Label;
-use crate::schema::reason::{Held, Outcome};
+use crate::schema::reason::{Condition, Held, Outcome};
 use crate::schema::record::Record;
 use crate::schema::units::Bytes;
 use crate::schema::work::Amount;
@@ -27,7 +27,8 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
 /// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
 /// the device after a cold start.
 fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
-    let is_cold = |r: &&Record| r.validity.iter().any(|c| c.name == "cold start" && c.held == Held::Yes);
+    let is_cold =
+        |r: &&Record| r.validity.iter().any(|c| c.name == Condition::ColdStart && c.held == Held::Yes);
     if counted.iter().all(is_cold) {
         return String::new();
     }
@@ -70,7 +71,7 @@ fn check_labels(run: &Run, workload: &str, filesystems: &[Entry]) -> Vec<Label> 
     let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();
     let lines = validity::lines(&records);
     let of = |Entry { label: filesystem, .. }: &Entry| {
-        let notable = lines.iter().filter(|l| l.is_label() && l.name != "device");
+        let notable = lines.iter().filter(|l| l.is_label() && l.name != Condition::Device);
         let mine = notable.filter(|l| l.filesystems.contains(filesystem));
         let label = |line| Label {
             filesystem: filesystem.clone(),

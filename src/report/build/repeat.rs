@@ -1,5 +1,7 @@
 //! The command that expands to the same plan, and what of the plan no command line can say.
 
+use shell_words::quote;
+
 use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
@@ -23,10 +25,10 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     words.extend(shipped(plan).map(str::to_owned));
     words.extend(filesystems_of(candidates));
     let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
-    words.push(format!("--workloads {}", quoted(&works.join(","))));
-    words.push(format!("--on {}", quoted(&plan.testbed)));
-    words.push(format!("--size {}", size(plan.size)));
-    words.push(format!("--memory {}", plan.memory.map_or_else(|| "none".to_owned(), size)));
+    words.push(format!("--workloads {}", quote(&works.join(","))));
+    words.push(format!("--on {}", quote(&plan.testbed)));
+    words.push(format!("--size {}", plan.size.written()));
+    words.push(format!("--memory {}", plan.memory.map_or_else(|| "none".to_owned(), Bytes::written)));
     if plan.image != ImageState::default() {
         words.push(format!("--image {}", plan.image.name()));
     }
@@ -64,9 +66,9 @@ fn filesystems_of(candidates: &[Candidate]) -> Vec<String> {
     };
     let mut words = Vec::new();
     if taken > 0 {
-        words.push(format!("--filesystems {}", quoted(&names)));
+        words.push(format!("--filesystems {}", quote(&names)));
     }
-    words.extend(candidates[taken..].iter().map(|e| format!("--filesystem {}", quoted(&candidate(e)))));
+    words.extend(candidates[taken..].iter().map(|e| format!("--filesystem {}", quote(&candidate(e)))));
     words
 }
 
@@ -93,8 +95,12 @@ fn candidate(candidate: &Candidate) -> String {
     words.join(" ")
 }
 
-fn in_quotes(text: &str) -> String {
-    if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text.to_owned() }
+/// A word of an entry: in double quotes where it needs any, since the whole entry may stand in single ones.
+fn in_quotes(word: &str) -> String {
+    if shell_words::split(word).is_ok_and(|words| words == [word]) {
+        return word.to_owned();
+    }
+    format!("\"{}\"", word.replace('\\', r"\\").replace('"', r#"\""#))
 }
 
 fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
@@ -119,38 +125,16 @@ fn entry(candidate: &Candidate) -> FilesystemEntry {
     FilesystemEntry { label: (label != kind).then_some(label), kind, mkfs, mount, conversion }
 }
 
-/// `2g`: the units of the command line.
-fn size(bytes: Bytes) -> String {
-    const STEPS: [(u32, &str); 4] = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
-    let step = STEPS.iter().find(|(power, _)| bytes.0 > 0 && bytes.0.is_multiple_of(1 << power));
-    step.map_or_else(|| bytes.0.to_string(), |(power, unit)| format!("{}{unit}", bytes.0 >> power))
-}
-
-/// For a shell: in single quotes where it needs them.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_for_a_shell_only_where_needed() {
-        assert_eq!(quoted("a,b-c"), "a,b-c");
-        assert_eq!(quoted("it's here"), r"'it'\''s here'");
-        assert_eq!(quoted(""), "''");
-    }
-
-    #[test]
-    fn sizes_are_written_as_they_are_typed() {
-        assert_eq!(size(Bytes(2 << 30)), "2g");
-        assert_eq!(size(Bytes(512 << 20)), "512m");
-        assert_eq!(size(Bytes(2_147_450_880)), "2097120k");
-        assert_eq!(size(Bytes(1001)), "1001");
+    fn a_candidate_is_read_as_it_was_written_whatever_its_label() {
+        for label in ["no atime", "", "it's", r#"a "quick" one"#, r"back\slash", "#1", "two  blanks"] {
+            let variant = Variant { mkfs: vec!["-O".into(), "^has_journal".into()], ..Variant::default() };
+            let one = Candidate { label: label.into(), kind: "kind".into(), variant };
+            assert_eq!(candidate(&one).parse(), Ok(entry(&one)), "{}", candidate(&one));
+        }
     }
 }

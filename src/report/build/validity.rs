@@ -2,14 +2,14 @@
 
 use crate::report::view::Summary;
 use crate::report::view::validity::{ValidityChecks, ValidityLine};
-use crate::schema::reason::{Held, ValidityCheck};
+use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 use crate::store::Run;
 
 /// Of all trials whose last attempt this is. Filesystems of which the same was asked share a line where it held.
 pub fn of(run: &Run, summary: &Summary) -> ValidityChecks {
     let mut lines = lines(&run.current());
-    let names: Vec<String> = lines.iter().map(|line| line.name.clone()).collect();
+    let names: Vec<Condition> = lines.iter().map(|line| line.name).collect();
     let place = |line: &ValidityLine| {
         let work = summary.workloads.iter().position(|w| w.label == line.workload);
         let name = names.iter().position(|name| *name == line.name);
@@ -52,7 +52,7 @@ fn add(lines: &mut Vec<ValidityLine>, record: &Record, check: &ValidityCheck) {
         None => lines.push(ValidityLine {
             workload: record.workload.clone(),
             filesystems: vec![record.filesystem.clone()],
-            name: check.name.clone(),
+            name: check.name,
             asked: vec![check.asked.clone()],
             seen: vec![check.seen.clone()],
             held: check.held,

@@ -347,19 +347,19 @@ fn measured(folder: &Path, record: Record, work: usize, who: usize) -> Record {
 }
 
 fn validity(record: &Record) -> Vec<ValidityCheck> {
-    let check = |name: &str, asked: &str, seen: &str, held| ValidityCheck {
-        name: name.into(),
+    let check = |name: Condition, asked: &str, seen: &str, held| ValidityCheck {
+        name,
         asked: asked.into(),
         seen: seen.into(),
         held,
     };
     let mut all = vec![
-        check("mount", "defaults", "rw, relatime", Held::Yes),
-        check("cold", "310 MiB from the device", "311 MiB", Held::Yes),
+        check(Condition::Mount, "defaults", "rw, relatime", Held::Yes),
+        check(Condition::Cold, "310 MiB from the device", "311 MiB", Held::Yes),
     ];
     if record.kind == "cedarfs" {
         let seen = format!("1.{} GiB (compressed)", record.round);
-        all.push(check("stored", "2.1 GiB in full", &seen, Held::Label));
+        all.push(check(Condition::Stored, "2.1 GiB in full", &seen, Held::Label));
     }
     all
 }

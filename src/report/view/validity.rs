@@ -1,7 +1,7 @@
 //! The validity checks of all trials, alike ones in one line.
 
 use super::number;
-use crate::schema::reason::Held;
+use crate::schema::reason::{Condition, Held};
 
 pub struct ValidityChecks {
     /// Did not hold, or held with a label.
@@ -14,7 +14,7 @@ pub struct ValidityChecks {
 pub struct ValidityLine {
     pub workload: String,
     pub filesystems: Vec<String>,
-    pub name: String,
+    pub name: Condition,
     /// Each once, in order.
     pub asked: Vec<String>,
     pub seen: Vec<String>,
@@ -48,7 +48,13 @@ impl ValidityLine {
     /// `stored (2 of 6 trials): expected 2 GiB in full, found e.g. 1.2 GiB`
     pub fn said(&self) -> String {
         let of = number::count(self.of, "trial");
-        format!("{} ({} of {of}): expected {}, found {}", self.name, self.trials, self.asked(), self.seen())
+        format!(
+            "{} ({} of {of}): expected {}, found {}",
+            self.name.title(),
+            self.trials,
+            self.asked(),
+            self.seen()
+        )
     }
 }
 

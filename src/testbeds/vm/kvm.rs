@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use procfs::{CpuInfo, Current};
+
 use super::BOOT;
 use super::guest::Guest;
 use super::machine::{Cpu, Machine};
@@ -39,8 +41,8 @@ pub fn cpu(qemu: &Path, kernel: &Kernel, agent: &Path) -> Cpu {
 fn answer_file(qemu: &Path, kernel: &Kernel) -> PathBuf {
     let uname = rustix::system::uname();
     let changed = fs::metadata(qemu).and_then(|m| m.modified()).ok();
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpuinfo.lines().find(|l| l.starts_with("model name")).unwrap_or_default();
+    let cpus = CpuInfo::current().ok();
+    let model = cpus.as_ref().and_then(|cpus| cpus.model_name(0)).unwrap_or_default();
     let asked = format!("{:?} {model} {qemu:?} {changed:?} {}", uname.version(), kernel.index.image_blake3);
     cache().join("kvm").join(&blake3::hash(asked.as_bytes()).to_hex()[..16])
 }

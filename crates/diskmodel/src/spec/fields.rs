@@ -2,7 +2,35 @@
 
 use toml::{Table, Value as Toml};
 
-use super::{SpecError, Value};
+/// One value of a disk, as a report shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub key: String,
+    pub value: String,
+    pub unit: &'static str,
+    /// Where it stands, or `estimate: ` and why.
+    pub source: String,
+}
+
+/// What is wrong with a disk file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    #[error("it is not TOML: {0}")]
+    Syntax(String),
+    #[error("`{key}` is missing")]
+    Missing { key: String },
+    #[error("`{key}` is unknown; allowed are {allowed}")]
+    Unknown { key: String, allowed: String },
+    #[error("`{key}` cannot be {value}; allowed is {allowed}")]
+    Wrong { key: String, value: String, allowed: String },
+    #[error(
+        "`{key} = {value}` does not say where it comes from; allowed is \
+         {{ is = VALUE, source = \"…\" }} or {{ is = VALUE, estimate = \"why\" }}"
+    )]
+    Unsourced { key: String, value: String },
+    #[error("the values of `{keys}` do not fit together: {why}")]
+    Contradiction { keys: String, why: String },
+}
 
 /// A table under reading. What is never asked for is an error in the end.
 pub(super) struct Fields<'a> {

@@ -23,6 +23,7 @@ use toml::Table;
 
 pub(crate) use cloud::CloudSpec;
 use fields::Fields;
+pub use fields::{SpecError, Value};
 pub(crate) use flash::{CardSpec, FlashSpec};
 pub(crate) use hard::{HardSpec, ShingleSpec};
 pub(crate) use raid::RaidSpec;
@@ -37,40 +38,10 @@ pub struct Spec {
     values: Vec<Value>,
 }
 
-/// One value of a disk, as a report shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
-    pub key: String,
-    pub value: String,
-    pub unit: &'static str,
-    /// Where it stands, or `estimate: ` and why.
-    pub source: String,
-}
-
 impl Value {
     pub fn is_estimate(&self) -> bool {
         self.source.starts_with("estimate: ")
     }
-}
-
-/// What is wrong with a disk file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpecError {
-    #[error("it is not TOML: {0}")]
-    Syntax(String),
-    #[error("`{key}` is missing")]
-    Missing { key: String },
-    #[error("`{key}` is unknown; allowed are {allowed}")]
-    Unknown { key: String, allowed: String },
-    #[error("`{key}` cannot be {value}; allowed is {allowed}")]
-    Wrong { key: String, value: String, allowed: String },
-    #[error(
-        "`{key} = {value}` does not say where it comes from; allowed is \
-         {{ is = VALUE, source = \"…\" }} or {{ is = VALUE, estimate = \"why\" }}"
-    )]
-    Unsourced { key: String, value: String },
-    #[error("the values of `{keys}` do not fit together: {why}")]
-    Contradiction { keys: String, why: String },
 }
 
 /// The kinds of disks.
