@@ -4,7 +4,7 @@
 //! metrics of its own.
 
 pub mod block_io;
-mod cpu;
+pub mod cpu;
 mod faults;
 pub mod memory;
 mod modelled_disk;

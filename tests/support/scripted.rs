@@ -310,7 +310,12 @@ impl Script {
             ("volatile_cache", 1),
         ];
         self.say(Event::Probe { name: "block_io".into(), raw: raw(&block) });
-        let cpu = [("machine_user_ns", 200_000_000), ("machine_sys_ns", 700_000_000), ("daemons_ns", 0)];
+        let cpu = [
+            ("machine_cpus_ns", 2_000_000_000),
+            ("machine_idle_ns", 1_000_000_000),
+            ("machine_iowait_ns", 100_000_000),
+            ("daemons_ns", 0),
+        ];
         self.say(Event::Probe { name: "cpu".into(), raw: raw(&cpu) });
         if let Some(limit) = job.memory {
             self.say(Event::Probe { name: "memory".into(), raw: raw(&[("peak_bytes", limit.0)]) });

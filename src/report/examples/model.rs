@@ -59,7 +59,11 @@ fn on_model(record: &mut Record) {
         ("overhead_ns", 90_000_000),
     ];
     record.probes.insert("disk".into(), counters.map(|(name, ns)| (name.to_owned(), ns)).into());
-    let cpu = [("machine_user_ns", 200_000_000), ("machine_sys_ns", 300_000_000)];
+    let cpu = [
+        ("machine_cpus_ns", 2_000_000_000),
+        ("machine_idle_ns", 1_400_000_000),
+        ("machine_iowait_ns", 100_000_000),
+    ];
     record.probes.insert("cpu".into(), BTreeMap::from(cpu.map(|(name, ns)| (name.to_owned(), ns))));
     let value = 100.0 * speed(record, sample);
     record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = value);

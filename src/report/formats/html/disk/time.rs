@@ -1,5 +1,6 @@
 //! Where the time of the work and its sync went, by the disk's own counters.
 
+use crate::probes::cpu;
 use crate::schema::job::StepName;
 use crate::schema::record::Record;
 
@@ -42,7 +43,6 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
     // What was still going on before the work began may make a little more than there is.
     let fits = (wall_ns / (busy / at_once).max(1.0)).min(1.0);
     let [seek_ns, rotation_ns, transfer_ns, copy_ns] = parts.map(|part| part / at_once * fits);
-    let cpu = record.probe("cpu", "machine_user_ns").zip(record.probe("cpu", "machine_sys_ns"));
     Some(Spent {
         wall_ns,
         at_once: at_once as u64,
@@ -53,7 +53,7 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
         idle_ns: (wall_ns - seek_ns - rotation_ns - transfer_ns - copy_ns).max(0.0),
         overhead_ns: counter("overhead_ns")?,
         late_ns: counter("late_ns").unwrap_or(0.0),
-        cpu_ns: cpu.map(|(user, sys)| (user + sys) as f64),
+        cpu_ns: record.probes.get("cpu").and_then(cpu::machine_ns).map(|ns| ns as f64),
     })
 }
 
