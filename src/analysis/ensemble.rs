@@ -11,13 +11,13 @@ use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, shar
 use serde::Serialize;
 
 use super::dataset::{Cell, Series, Work};
-
 use crate::schema::metric::Better;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
 
-/// Fewer samples give a preliminary result. So many have each of the three cache policies and each of the three speeds of the CPU four times.
+/// Fewer samples give a preliminary result. So many have each of the three cache policies and each of the three speeds of the
+/// CPU four times.
 pub const SAMPLES_NEEDED: usize = 12;
 /// The share of samples that must agree.
 pub const AGREEMENT: f64 = 0.95;
