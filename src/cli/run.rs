@@ -47,7 +47,7 @@ pub struct Arguments {
     workloads: Vec<String>,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Option<String>,
-    /// On the testbed vm: a kernel of the cache, or a package to take it from
+    /// For guests: a kernel of the cache, or a package to take it from
     #[arg(long, value_name = "VERSION|PATH")]
     kernel: Option<String>,
     /// The volume given to mkfs: 512m, 2g
@@ -71,7 +71,7 @@ pub struct Arguments {
     /// Differences below this share are of no interest: 3%
     #[arg(long)]
     margin: Option<Percent>,
-    /// Decides the order and what workloads sample
+    /// Decides the order and the random choices of the workloads
     #[arg(long)]
     seed: Option<u64>,
     /// The same work, smaller or larger: 1/16
@@ -224,17 +224,19 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment.told_from(&own))
 }
 
-/// The testbed vm with this kernel, which is taken into the cache where it is a file.
-fn with_kernel(testbed: Option<&str>, kernel: &str) -> anyhow::Result<String> {
+/// The testbed with this kernel, which is taken into the cache where it is a file.
+fn with_kernel(named: Option<&str>, kernel: &str) -> anyhow::Result<String> {
     let release = match kernel.contains('/') {
         true => crate::guest::kernel::import(Path::new(kernel))?.index.release,
         false => kernel.to_owned(),
     };
-    match testbed.unwrap_or(testbeds::AUTO) {
-        testbeds::AUTO | "vm" => Ok(format!("vm:kernel={release}")),
-        named if named.starts_with("vm:") => Ok(format!("{named},kernel={release}")),
-        other => Err(Failure::usage(format!("--kernel is for the testbed vm, not for {other}")).into()),
+    let named = named.unwrap_or(testbeds::AUTO);
+    if named == testbeds::AUTO {
+        return Ok(testbeds::booting(&release).map_err(Failure::usage)?.name());
     }
+    let mut testbed = testbeds::parse(named).map_err(Failure::usage)?;
+    testbed.take_kernel(&release).map_err(|m| Failure::usage(m.to_string()))?;
+    Ok(testbed.name())
 }
 
 fn testbed(experiment: &Experiment) -> anyhow::Result<Box<dyn Testbed>> {

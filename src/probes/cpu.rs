@@ -10,7 +10,7 @@ use procfs::{CurrentSI, KernelStats};
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::host;
 use crate::schema::declared::{Declared, Over, Section};
-use crate::schema::metric::Metric;
+use crate::schema::metric::{Metric, Of};
 use crate::schema::story::Story;
 
 pub struct Cpu;
@@ -34,6 +34,7 @@ static SHARE: Declared = Declared {
     explained: "CPU time of the workload's process and of the filesystem's daemons ÷ the time of the work: 100 % is one CPU that never \
                 waits. It is neither good nor bad: a work that waits for the disk has a small share.",
     key: true,
+    of: Of::ShareOfTime,
     ..Declared::PERCENT
 };
 

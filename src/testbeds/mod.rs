@@ -71,6 +71,13 @@ pub trait Testbed: Sync {
             try_this: "--on vm or model:DISK".into(),
         })
     }
+    /// Has guests boot this kernel of the cache.
+    fn take_kernel(&mut self, _release: &str) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!("{} boots no kernel", self.name()),
+            try_this: "--on vm, or without --kernel".into(),
+        })
+    }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
     /// Starts an agent with this job.
@@ -190,6 +197,18 @@ impl Ended {
 
 /// The testbed that this machine serves best.
 pub const AUTO: &str = "auto";
+
+/// The first testbed of the table that boots this kernel.
+///
+/// # Errors
+/// When none does.
+pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
+    let with_it = |kind: &&dyn TestbedKind| {
+        let mut testbed = kind.with(None).ok()?;
+        testbed.take_kernel(release).ok().map(|()| testbed)
+    };
+    TABLE.iter().find_map(with_it).ok_or_else(|| "no testbed boots a kernel".into())
+}
 
 /// A testbed from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].
 pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {

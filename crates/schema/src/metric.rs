@@ -22,14 +22,23 @@ pub struct Metric {
     pub headline: bool,
 }
 
-/// What kind of quantity it is: on an emulated CPU nothing is said about `Time`.
+/// What kind of quantity it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Of {
     Time,
     Count,
     Bytes,
     Share,
+    /// One time divided by another.
+    ShareOfTime,
+}
+
+impl Of {
+    /// Whether it says nothing where times say nothing, as on an emulated CPU.
+    pub fn is_time(self) -> bool {
+        matches!(self, Of::Time | Of::ShareOfTime)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

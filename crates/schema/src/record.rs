@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
 use crate::job::{Purpose, StepName, WorkSpec};
-use crate::metric::{Metric, Of};
+use crate::metric::Metric;
 use crate::reason::{Outcome, Reason, ValidityCheck};
 use crate::setup::{ClockKind, Fidelity, Modelled, Mounted, Named, Sampled, Variant, Volume};
 use crate::units::Bytes;
@@ -172,7 +172,7 @@ impl Record {
 
     /// Whether this figure says anything where it was measured: where times do not count, no share of one does either.
     pub fn says(&self, metric: &Metric) -> bool {
-        self.fidelity.times_count() || (metric.of != Of::Time && !metric.name.starts_with("cpu."))
+        self.fidelity.times_count() || !metric.of.is_time()
     }
 
     pub fn metric(&self, name: &str) -> Option<&Metric> {

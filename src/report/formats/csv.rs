@@ -118,6 +118,7 @@ fn of(of: Of) -> &'static str {
         Of::Count => "count",
         Of::Bytes => "bytes",
         Of::Share => "share",
+        Of::ShareOfTime => "share-of-time",
     }
 }
 

@@ -235,6 +235,11 @@ impl Testbed for Vm {
         &[QEMU]
     }
 
+    fn take_kernel(&mut self, release: &str) -> Result<(), Missing> {
+        self.kernel = Some(release.to_owned());
+        Ok(())
+    }
+
     fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
         self.agent = agent.to_owned();
         Ok(())
