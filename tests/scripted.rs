@@ -81,6 +81,13 @@ fn tried(
     (finish, run)
 }
 
+/// Of [`plan`]: an integrity check for each cell, and its two rounds.
+fn all_trials() -> usize {
+    let plan = plan();
+    plan.integrity_checks().count()
+        + (1..=plan.rounds.at_least()).map(|n| plan.round(n).count()).sum::<usize>()
+}
+
 /// No metric of any record, whatever was done to the testbed, is one that nobody can explain.
 fn everything_is_declared(run: &Run) {
     for record in &run.records {
@@ -112,7 +119,7 @@ fn a_good_run_is_proved_measured_and_verifies() {
     let folder = tempfile::tempdir().unwrap();
     let (finish, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     assert_eq!(finish, Finish { rounds: 2, interrupted: false });
-    assert_eq!(run.records.len(), 6 + 2 * 6, "an integrity check for each cell and two rounds");
+    assert_eq!(run.records.len(), all_trials(), "an integrity check for each cell and two rounds");
     assert!(
         run.records.iter().all(|r| r.outcome == Outcome::Done),
         "{:?}",
@@ -274,7 +281,7 @@ fn a_lost_event_voids_the_trial_and_a_repeat_may_do_better() {
         events
     }));
     assert_eq!(outcomes(&run, "r01/postmark-quick/xfs"), [Outcome::Void, Outcome::Done]);
-    assert_eq!(run.current().len(), 18, "of the two attempts only the last counts");
+    assert_eq!(run.current().len(), all_trials(), "of the two attempts only the last counts");
     let last_of_round = run.records.iter().rposition(|r| r.round == 1).unwrap();
     assert_eq!(
         run.records[last_of_round].trial, "r01/postmark-quick/xfs",
@@ -355,7 +362,7 @@ fn a_failed_step_is_one_failed_trial() {
     let failed = run.records.iter().find(|r| r.outcome != Outcome::Done).unwrap();
     assert_eq!(outcomes(&run, "r01/postmark-quick/ext2"), [Outcome::Failed], "not repeated");
     assert_eq!(failed.why(), "work: write of s0/17 failed: No space left on device");
-    assert_eq!(run.current().len(), 18);
+    assert_eq!(run.current().len(), all_trials());
 }
 
 /// A testbed that loses the agent of this trial during its mkfs, with this fault, so many times.
@@ -448,7 +455,7 @@ fn an_interrupted_round_is_repeated_whole() {
         [Outcome::Done, Outcome::Done],
         "its pair was run before the interruption"
     );
-    assert_eq!(run.current().len(), 18);
+    assert_eq!(run.current().len(), all_trials());
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
 }
 
@@ -466,7 +473,7 @@ fn a_round_that_was_interrupted_is_completed_though_the_budget_is_used_up() {
     assert!(run.current().iter().any(|r| r.outcome == Outcome::Void));
     let (finish, run) = carry_out(folder.path(), &within("0s"), &Scripted::well(), None);
     assert_eq!(finish, Finish { rounds: 3, interrupted: false });
-    assert_eq!(run.current().len(), 6 + 3 * 6);
+    assert_eq!(run.current().len(), all_trials() + plan().round(3).count());
     assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
 }
 
@@ -591,7 +598,7 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
     assert_eq!((torn.torn.len(), torn.damage.len(), torn.records.len()), (1, 0, 17));
     let (finish, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     assert_eq!(finish.rounds, 2);
-    assert_eq!(run.current().len(), 18);
+    assert_eq!(run.current().len(), all_trials());
     assert_eq!((run.torn.len(), verify(&run).wrong.len()), (1, 0), "the torn line stays, noted");
 }
 
@@ -632,7 +639,7 @@ fn a_trial_that_was_repeated_is_run_again_only_as_it_counts() {
         record.provenance.insert("kernel".into(), "00".into());
     }
     assert_eq!(run.records.iter().filter(|r| r.outcome == Outcome::Done).count(), 19);
-    assert_eq!(rerun::candidates(&run).len(), 18);
+    assert_eq!(rerun::candidates(&run).len(), all_trials());
 }
 
 #[test]

@@ -25,10 +25,15 @@ mod verify;
 pub use output::say;
 
 #[derive(Parser)]
-#[command(version, about, propagate_version = true)]
+#[command(version, about, propagate_version = true, after_help = exit_codes())]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+}
+
+fn exit_codes() -> String {
+    let line = |(code, meaning): &(u8, &str)| format!("{code:>5}  {}\n", meaning.replace('`', ""));
+    "Exit codes:\n".to_owned() + &crate::exit::MEANINGS.iter().map(line).collect::<String>()
 }
 
 #[derive(Subcommand)]

@@ -4,6 +4,7 @@
 //! words and lengths that the template writes.
 
 mod bias;
+pub use bias::BIAS;
 mod chart;
 mod disk;
 mod part;
@@ -175,7 +176,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
         abilities: abilities(summary),
         validity: validity::of(run, summary),
         trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
-        bias: bias::BIAS,
+        bias: BIAS,
     };
     page.render().context("render the page")
 }
