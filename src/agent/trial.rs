@@ -266,30 +266,39 @@ impl Hands<'_> {
     /// Unmounts and waits for a FUSE daemon to end, whose CPU time then belongs to this step's record. A daemon that does not
     /// end may still write, and no check must race it.
     fn unmount(&mut self, limit: Duration) -> Outcome {
+        let mut unmounted = self.timed(|hands| hands.site_mut()?.unmount())?;
         let begin = Instant::now();
-        let mut stepped = self.timed(|hands| hands.site_mut()?.unmount())?;
-        let left = Instant::now();
-        let mut daemons = Usage::default();
-        loop {
-            let fault = |e| StepError::io("wait for", "the filesystem's daemon", e);
-            match reap(false).map_err(fault)? {
-                Some(Reaped { usage, .. }) => daemons = daemons.plus(usage),
-                None if host::children().is_empty() => break,
-                None if begin.elapsed() > limit => {
-                    let text =
-                        format!("it has not ended {} s after its filesystem was unmounted", limit.as_secs());
-                    return Err(StepError::new("wait for", "the filesystem's daemon", text));
-                }
-                None => std::thread::sleep(Duration::from_millis(1)),
-            }
-        }
-        stepped.ns += if daemons == Usage::default() { 0 } else { elapsed_ns(left) };
-        Ok(Stepped { ns: stepped.ns, ..self::stepped(stepped.ns, daemons, 0) })
+        let daemons = until_ended(|| reap(false), || !host::children().is_empty(), limit)?;
+        unmounted.ns += if daemons == Usage::default() { 0 } else { elapsed_ns(begin) };
+        Ok(Stepped { ns: unmounted.ns, ..stepped(unmounted.ns, daemons, 0) })
     }
 
     fn check(&mut self, check: &Check, limit: Duration) -> Outcome {
         self.site()?.forget_cached()?;
         self.command(&check.argv, &check.clean, limit)
+    }
+}
+
+/// Reaps what has ended until nothing is left, and says what all of it used.
+fn until_ended(
+    mut reap: impl FnMut() -> io::Result<Option<Reaped>>,
+    has_children: impl Fn() -> bool,
+    limit: Duration,
+) -> Result<Usage, StepError> {
+    const WHAT: &str = "the filesystem's daemon";
+    let begin = Instant::now();
+    let mut used = Usage::default();
+    loop {
+        match reap().map_err(|e| StepError::io("wait for", WHAT, e))? {
+            Some(Reaped { usage, .. }) => used = used.plus(usage),
+            None if !has_children() => return Ok(used),
+            None if begin.elapsed() > limit => {
+                let text =
+                    format!("it has not ended {} s after its filesystem was unmounted", limit.as_secs());
+                return Err(StepError::new("wait for", WHAT, text));
+            }
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
     }
 }
 
@@ -300,4 +309,23 @@ fn stepped(ns: u64, usage: Usage, status: i32) -> Stepped {
 
 fn elapsed_ns(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use fsderby_sys::process::End;
+
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_does_not_end_fails_its_unmount_and_one_that_does_is_accounted_for() {
+        let lasting = until_ended(|| Ok(None), || true, Duration::from_millis(5));
+        assert!(lasting.is_err_and(|e| e.to_string().contains("has not ended")));
+        let usage = Usage { user_ns: 7, ..Usage::default() };
+        let mut ended =
+            vec![Reaped { pid: 2, end: End::Exit(0), usage }, Reaped { pid: 3, end: End::Exit(0), usage }];
+        let used = until_ended(|| Ok(ended.pop()), || false, Duration::from_secs(1)).unwrap();
+        assert_eq!(used.user_ns, 14);
+        assert_eq!(until_ended(|| Ok(None), || false, Duration::ZERO).unwrap(), Usage::default());
+    }
 }
