@@ -18,7 +18,7 @@ use fsderby::schema::machine::Machine;
 use fsderby::schema::reason::Held;
 use fsderby::store::{self, Folder};
 use support::desk::{Desk, Said, run};
-use support::{has_loop, is_root, skipped};
+use support::{copy_program, has_loop, is_root, skipped};
 
 const USAGE: i32 = exit::USAGE as i32;
 const MISSING: i32 = exit::MISSING as i32;
@@ -572,7 +572,7 @@ fn as_nobody(desk: &Desk, arguments: &[&str]) -> Said {
 /// The program with this mode, run by nobody.
 fn as_nobody_with(mode: u32, desk: &Desk, arguments: &[&str]) -> Said {
     let program = desk.path("fsderby");
-    fs::copy(env!("CARGO_BIN_EXE_fsderby"), &program).unwrap();
+    copy_program(&program);
     fs::set_permissions(&program, fs::Permissions::from_mode(mode)).unwrap();
     let mut command = Command::new(&program);
     command.args(arguments).env("NO_COLOR", "1").current_dir(desk.images()).uid(NOBODY).gid(NOBODY);

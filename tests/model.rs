@@ -6,7 +6,6 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +27,7 @@ use fsderby::testbeds::model::Model;
 use fsderby_diskmodel::Op;
 use support::desk::{Desk, run};
 use support::quiet::{Quiet, has_guests};
-use support::say;
+use support::{copy_program, say};
 
 fn model(text: &str) -> Model {
     let mut model: Model = text.parse().unwrap();
@@ -199,10 +198,10 @@ fn a_host_with_an_older_agent_repeats_every_request_of_the_older_program() {
 
 /// Our own program in another file, of another length.
 fn a_copy(desk: &Desk) -> PathBuf {
-    let mut program = std::fs::read(env!("CARGO_BIN_EXE_fsderby")).unwrap();
-    program.push(0);
-    let copy = desk.file("older-fsderby", program);
-    std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = desk.path("older-fsderby");
+    copy_program(&copy);
+    let longer = Command::new("truncate").args(["--size", "+1"]).arg(&copy).status();
+    assert!(longer.is_ok_and(|status| status.success()));
     copy
 }
 

@@ -28,7 +28,7 @@ use fsderby::store::{self, Folder};
 use fsderby::testbeds::vm::Vm;
 use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
 use support::quiet::{Quiet, has_guests};
-use support::{fsderby, image_folder, skipped};
+use support::{copy_program, fsderby, image_folder, skipped};
 
 /// Guests one after another: two at a time would only wait for each other, and a test finds its guest by there being one.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -335,7 +335,7 @@ fn for_nobody(folder: &Path) -> Option<PathBuf> {
         std::fs::copy(module.path(), to.join("modules").join(module.file_name())).unwrap();
     }
     let program = folder.join("program");
-    std::fs::copy(env!("CARGO_BIN_EXE_fsderby"), &program).unwrap();
+    copy_program(&program);
     for path in [folder, &folder.join("fsderby")] {
         std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     }

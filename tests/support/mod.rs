@@ -19,6 +19,13 @@ pub fn fsderby() -> Command {
     command
 }
 
+/// Copies the program. Another process does it: a descriptor of ours could live on in the child of another test, and what is open for
+/// writing cannot be executed.
+pub fn copy_program(to: &Path) {
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_fsderby")).arg(to).status();
+    assert!(copied.is_ok_and(|status| status.success()), "could not copy the program to {}", to.display());
+}
+
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
