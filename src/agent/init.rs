@@ -11,7 +11,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use rustix::mount::MountFlags;
@@ -20,6 +19,7 @@ use rustix::system::{RebootCommand, init_module, reboot};
 use super::channel::Teller;
 use super::mishap::Mishap;
 use super::{monotonic_ns, trial};
+use crate::host::wait_for;
 use crate::probes::memory::for_use;
 use crate::schema::event::{Event, Seen};
 use crate::schema::job::{Job, PROTOCOL, StepName};
@@ -28,8 +28,6 @@ use crate::storage;
 
 /// The name of the port that events leave by.
 pub const PORT: &str = "fsderby.events";
-/// How long devices may take to appear.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The hidden role `init`. The machine is off before it returns.
 pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
@@ -156,15 +154,4 @@ fn port() -> Option<PathBuf> {
     let found = ports.into_iter().find(is_ours)?;
     let device = Path::new("/dev").join(found.file_name());
     device.exists().then_some(device)
-}
-
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        if let Some(found) = look() {
-            return Some(found);
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    None
 }

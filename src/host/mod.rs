@@ -4,7 +4,24 @@ mod fault;
 pub mod memory_group;
 pub mod programs;
 
+use std::time::{Duration, Instant};
+
 pub use fault::StepError;
+
+/// How long a device may take to appear.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Looks again and again until there is something to find; `None` when there still is nothing after half a minute.
+pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    None
+}
 
 /// The children of this thread, ended ones that nobody has waited for included. `procfs` reads them at twice the cost.
 pub fn children() -> Vec<i32> {

@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use super::steps::steps;
 use crate::filesystems::{self, Filesystem};
-use crate::schema::job::{Job, PROTOCOL, Purpose, Step, StepName};
+use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName};
 use crate::schema::plan::{Plan, PlannedWork, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::{Moment, Need, Testbed};
 use crate::workloads;
 
-/// A step that takes longer than this has failed.
-const LIMIT: Duration = Duration::from_secs(3600);
 /// What writes or reads all of a volume may take this for each mebibyte of it beside: no disk in order does less than ten in a second.
 const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
 /// In virtual time waiting costs nothing.

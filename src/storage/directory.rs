@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attached, Storage, name};
+use super::{Attached, Storage, name, settings};
 use crate::host::StepError;
 use crate::schema::job::Job;
 use crate::schema::setup::Named;
@@ -44,7 +44,6 @@ impl Storage for Directory {
 }
 
 fn folder(job: &Job) -> Result<PathBuf, StepError> {
-    let settings: Settings =
-        job.storage.settings().map_err(|e: String| StepError::new("attach", "the storage", e))?;
+    let settings: Settings = settings(job)?;
     Ok(PathBuf::from(settings.path).join(name(&job.token)))
 }

@@ -4,22 +4,18 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fsderby_sys::loop_device::{LoopDevice, forget_cached};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use serde::{Deserialize, Serialize};
 
-use super::{Attached, Device, Storage};
-use crate::host::StepError;
+use super::{Attached, Device, Storage, settings};
+use crate::host::{StepError, wait_for};
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
 use crate::schema::setup::{ImageState, Named};
 use crate::schema::units::{Bytes, MIB};
-
-/// How long a guest's disk may take to appear.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Image;
 
@@ -54,8 +50,7 @@ impl Storage for Image {
     }
 
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
-        let settings = settings(job)?;
-        let Settings { folder, state, disk } = &settings;
+        let Settings { folder, state, disk } = settings(job)?;
         if let Some(disk) = disk {
             let (path, folder) = (PathBuf::from(&disk.path), PathBuf::from("/dev"));
             return Ok(Attached::Device(Box::new(GuestDisk { path, direct: disk.direct, folder })));
@@ -65,25 +60,19 @@ impl Storage for Image {
         }
         let folder = PathBuf::from(folder);
         let image =
-            make(&folder, *state, job.volume.size).map_err(|e| StepError::io("make an image", &folder, e))?;
+            make(&folder, state, job.volume.size).map_err(|e| StepError::io("make an image", &folder, e))?;
         let device =
             LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
         Ok(Attached::Device(Box::new(Looped { device, folder })))
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
-        let disk = settings(job)?.disk.context("the image is none of a guest's")?;
-        let begin = Instant::now();
-        while !Path::new(&disk.path).exists() {
-            anyhow::ensure!(begin.elapsed() < PATIENCE, "there is no {}", disk.path);
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let settings: Settings = settings(job)?;
+        let disk = PathBuf::from(settings.disk.context("the image is none of a guest's")?.path);
+        wait_for(|| disk.exists().then_some(()))
+            .with_context(|| format!("there is no {}", disk.display()))?;
         Ok(None)
     }
-}
-
-fn settings(job: &Job) -> Result<Settings, StepError> {
-    job.storage.settings().map_err(|e: String| StepError::new("attach", "the storage", e))
 }
 
 struct Looped {

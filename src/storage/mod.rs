@@ -9,6 +9,8 @@ pub mod image;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 use crate::host::StepError;
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
@@ -64,6 +66,14 @@ pub trait Device {
 pub fn find(named: &Named) -> Result<&'static dyn Storage, StepError> {
     let found = TABLE.iter().copied().find(|storage| storage.name() == named.name);
     found.ok_or_else(|| StepError::new("attach", &named.name, "there is no such storage"))
+}
+
+/// What the storage of this job was given, for whoever attaches it or brings it up.
+///
+/// # Errors
+/// When these are settings of another storage.
+pub fn settings<T: DeserializeOwned>(job: &Job) -> Result<T, StepError> {
+    job.storage.settings().map_err(|e: String| StepError::new("attach", "the storage", e))
 }
 
 /// What a job's agent calls things that have a name: a folder, the source of a mount, a memory group.

@@ -1,4 +1,4 @@
-//! Races that nobody watches, and whether guests can take part at all.
+//! Runs that nobody watches, and whether guests can take part at all.
 
 use std::time::Duration;
 

@@ -58,12 +58,12 @@ impl Job {
     }
 
     pub fn limit(&self, step: StepName) -> Duration {
-        Duration::from_secs(self.limits_seconds.get(&step).copied().unwrap_or(LIMIT_SECONDS))
+        self.limits_seconds.get(&step).map_or(LIMIT, |seconds| Duration::from_secs(*seconds))
     }
 }
 
-/// Where a job does not say how long a step may take.
-pub const LIMIT_SECONDS: u64 = 3600;
+/// How long a step may take if nothing about it asks for more.
+pub const LIMIT: Duration = Duration::from_secs(3600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -30,7 +30,7 @@ use self::layout::Layout;
 use self::outbox::Outbox;
 use self::server::{SECTOR, Server};
 use super::image::GuestDisk;
-use super::{Attached, Storage};
+use super::{Attached, Storage, settings};
 use crate::host::StepError;
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
@@ -60,7 +60,7 @@ impl Storage for ModelledDisk {
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
-        let modelled: Modelled = job.storage.settings().map_err(anyhow::Error::msg)?;
+        let modelled: Modelled = settings(job)?;
         seed_random(modelled.guest_seed)?;
         start(&modelled, &job.volume).map(Some)
     }
