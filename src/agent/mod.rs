@@ -16,6 +16,7 @@ mod init;
 mod mishap;
 mod mounting;
 mod recovery;
+mod sandbox;
 mod settle;
 mod site;
 mod supervisor;

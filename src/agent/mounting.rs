@@ -104,6 +104,12 @@ fn driver(source: &str) -> Option<String> {
         .map(|d| d.file_name().to_string_lossy().into_owned())
 }
 
+/// Unmounts a small tree of ours with all that is mounted in it.
+pub fn unmount_all(base: &Path) -> Result<(), StepError> {
+    rustix::mount::unmount(base, rustix::mount::UnmountFlags::DETACH)
+        .map_err(|e| StepError::io("unmount", base, e))
+}
+
 /// Unmounts, waiting out whoever looks at it for a moment.
 pub fn unmount(target: &Path) -> Result<(), StepError> {
     let mut tries = 0;

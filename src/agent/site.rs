@@ -8,7 +8,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{StepError, mounting};
+use super::sandbox::{Sandbox, Tree};
+use super::{StepError, monotonic_ns, mounting};
 use crate::schema::event::Space;
 use crate::schema::job::{At, Job};
 use crate::schema::setup::{DEVICE, MOUNTPOINT, Mount, Mounted};
@@ -20,7 +21,11 @@ const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
 pub struct Site {
     device: Option<Box<dyn Device>>,
+    /// Where its tools run; none in a guest, which is all of it a sandbox, and none without a device.
+    sandbox: Option<Sandbox>,
     mountpoint: PathBuf,
+    /// The small tree of ours in which all this lies.
+    base: Option<PathBuf>,
     mounted: bool,
     /// The folder in which the workload works.
     place: PathBuf,
@@ -32,10 +37,12 @@ impl Site {
     /// What this job's storage is, attached.
     pub fn new(job: &Job) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
-            Attached::Device(device) => Self::on_device(device, &job.token),
+            Attached::Device(device) => Self::on_device(device, job),
             Attached::Folder(place) => Ok(Site {
                 device: None,
+                sandbox: None,
                 mountpoint: place.parent().unwrap_or(&place).to_owned(),
+                base: None,
                 mounted: false,
                 folder: Some(place.clone()),
                 place,
@@ -43,11 +50,34 @@ impl Site {
         }
     }
 
-    fn on_device(device: Box<dyn Device>, token: &str) -> Result<Self, StepError> {
-        let mountpoint = base(device.lies_in(), token)?.join("site");
-        fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
+    fn on_device(device: Box<dyn Device>, job: &Job) -> Result<Self, StepError> {
+        // Before there is anything of ours in it.
+        let tree = if job.guest { None } else { Some(Tree::new()?) };
+        let base = base(device.lies_in(), &job.token)?;
+        let around = |tree: &Tree| Sandbox::around(device.path(), &job.privileges, &base, tree);
+        let sandbox = tree.as_ref().map(around).transpose()?;
+        let mountpoint = match &sandbox {
+            Some(sandbox) => sandbox.mountpoint(),
+            None => base.join("site"),
+        };
+        if sandbox.is_none() {
+            fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
+        }
         let place = mountpoint.join("work");
-        Ok(Site { device: Some(device), mountpoint, mounted: false, place, folder: None })
+        Ok(Site {
+            device: Some(device),
+            sandbox,
+            mountpoint,
+            base: Some(base),
+            mounted: false,
+            place,
+            folder: None,
+        })
+    }
+
+    /// Where its tools run.
+    pub fn sandbox(&self) -> Option<&Sandbox> {
+        self.sandbox.as_ref()
     }
 
     pub fn place(&self) -> &Path {
@@ -72,14 +102,26 @@ impl Site {
     /// The command line with device and mount point put in.
     pub fn expand(&self, argv: &[String]) -> Vec<String> {
         let device = self.device().map(|d| d.0).unwrap_or_default();
-        let mountpoint = self.mountpoint.display().to_string();
+        let mountpoint = self.mountpoint_inside().display().to_string();
         argv.iter().map(|word| word.replace(DEVICE, &device).replace(MOUNTPOINT, &mountpoint)).collect()
     }
 
-    /// Mounts by the kernel's call. A mount by a command is run by the caller, who then says so.
-    pub fn mount(&mut self, fstype: &str, options: &[String]) -> Result<(), StepError> {
+    /// As tools find it.
+    fn mountpoint_inside(&self) -> &Path {
+        if self.sandbox.is_some() { Sandbox::site() } else { &self.mountpoint }
+    }
+
+    /// Mounts by the kernel's call and says how many nanoseconds that took. A mount by a command is run by the caller, who
+    /// then says so.
+    pub fn mount(&self, fstype: &str, options: &[String]) -> Result<u64, StepError> {
         let device = self.device().map(|d| d.0).unwrap_or_default();
-        mounting::mount(Path::new(&device), &self.mountpoint, fstype, options)
+        let target = self.mountpoint_inside();
+        let mount = || {
+            let begin = monotonic_ns();
+            mounting::mount(Path::new(&device), target, fstype, options)?;
+            Ok(monotonic_ns() - begin)
+        };
+        self.sandbox.as_ref().map_or_else(mount, |sandbox| sandbox.within(mount)?)
     }
 
     /// After a mount: says what is there and makes the folder to work in.
@@ -152,8 +194,8 @@ impl Drop for Site {
     fn drop(&mut self) {
         let is_free = !self.mounted || mounting::unmount(&self.mountpoint).is_ok();
         // Our own little tree: in a guest another site may follow.
-        if let (true, Some(_), Some(base)) = (is_free, &self.device, self.mountpoint.parent()) {
-            let _ = mounting::unmount(base);
+        if let (true, Some(base)) = (is_free, &self.base) {
+            let _ = mounting::unmount_all(base);
         }
         if let Some(folder) = &self.folder {
             let _ = fs::remove_dir_all(folder);

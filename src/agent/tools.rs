@@ -3,14 +3,17 @@
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::process::Stdio;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{End, Reaped, Usage, reap, tied_command};
+use fsderby_sys::sandbox::Confined;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use super::StepError;
+use super::sandbox::Sandbox;
+use super::{StepError, monotonic_ns};
 use crate::host::programs::{FOLDERS, find};
 
 /// How much of a tool's output is kept for a message.
@@ -29,7 +32,12 @@ pub struct Ran {
 ///
 /// # Errors
 /// When it is not there, dies of a signal or takes too long. A bad exit code is the caller's to judge.
-pub fn run(argv: &[String], limit: Duration) -> Result<Ran, StepError> {
+pub fn run(
+    argv: &[String],
+    limit: Duration,
+    sandbox: Option<&Sandbox>,
+    mounts: bool,
+) -> Result<Ran, StepError> {
     let [program, arguments @ ..] = argv else {
         return Err(StepError::new("start", "", "an empty command line"));
     };
@@ -38,7 +46,11 @@ pub fn run(argv: &[String], limit: Duration) -> Result<Ran, StepError> {
     let fault = |e: std::io::Error| StepError::io("start", program, e);
     let output =
         File::from(memfd_create("fsderby-output", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
-    let mut command = tied_command(path);
+    let confined = sandbox.map(|sandbox| sandbox.command(&path, mounts)).transpose().map_err(fault)?;
+    let (mut command, started) = match confined {
+        Some(Confined { command, started }) => (command, Some(started)),
+        None => (tied_command(path), None),
+    };
     command
         .args(arguments)
         .env_clear()
@@ -46,10 +58,12 @@ pub fn run(argv: &[String], limit: Duration) -> Result<Ran, StepError> {
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
     command.stdout(output.try_clone().map_err(fault)?).stderr(output.try_clone().map_err(fault)?);
-    let begin = Instant::now();
+    let (begin, begin_ns) = (Instant::now(), monotonic_ns());
     let child = command.spawn().map_err(fault)?;
     let ended = wait(child.id(), begin, limit).map_err(|e| StepError { path: program.clone(), ..e })?;
-    let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    // What it took to enter the sandbox is no part of the tool's time.
+    let begin_ns = started.map_or(begin_ns, |started| started.load(Ordering::Relaxed));
+    let ns = monotonic_ns() - begin_ns;
     let last = last_lines(output);
     match ended.end {
         End::Exit(status) => Ok(Ran { ns, usage: ended.usage, status, last }),

@@ -137,12 +137,18 @@ impl Hands<'_> {
             Some((path, direct)) => told.push(Event::Device { path, bytes: job.volume.size, direct }),
             None => told.push(Event::Mounted(self.site()?.found()?)),
         }
+        told.extend(self.site()?.sandbox().map(|sandbox| Event::Sandbox(sandbox.told())));
         Ok(stepped)
     }
 
     fn command(&mut self, argv: &[String], good: &[i32], limit: Duration) -> Outcome {
-        let argv = self.site()?.expand(argv);
-        let ran = tools::run(&argv, limit)?;
+        self.tool(argv, good, limit, false)
+    }
+
+    fn tool(&mut self, argv: &[String], good: &[i32], limit: Duration, mounts: bool) -> Outcome {
+        let site = self.site()?;
+        let argv = site.expand(argv);
+        let ran = tools::run(&argv, limit, site.sandbox(), mounts)?;
         if !good.contains(&ran.status) {
             let text = format!("exit code {} of '{}': {}", ran.status, argv.join(" "), ran.last);
             return Err(StepError::new("run", &argv[0], text));
@@ -153,9 +159,9 @@ impl Hands<'_> {
     fn mount(&mut self, mount: &Mount, limit: Duration, told: &mut Vec<Event>) -> Outcome {
         let stepped = match mount {
             Mount::Syscall { fstype, options } => {
-                self.timed(|hands| hands.site_mut()?.mount(fstype, options))?
+                stepped(self.site()?.mount(fstype, options)?, Usage::default(), 0)
             }
-            Mount::Command { argv, .. } => self.command(argv, &[0], limit)?,
+            Mount::Command { argv, .. } => self.tool(argv, &[0], limit, true)?,
         };
         told.push(Event::Mounted(self.site_mut()?.settle_in(mount)?));
         Ok(stepped)

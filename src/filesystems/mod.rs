@@ -29,7 +29,9 @@ use crate::schema::units::Bytes;
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
 
-pub use crate::schema::setup::{Argv, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Variant};
+pub use crate::schema::setup::{
+    Argv, Capability, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Privileges, Variant,
+};
 
 /// Every kind, in the order in which `fsderby list filesystems` shows them.
 pub static TABLE: &[&dyn Filesystem] = &[
@@ -82,6 +84,10 @@ pub trait Filesystem: Sync {
     /// Prints the tools' version, on whichever of its two outputs; some tools end it with an exit code that is not 0.
     fn version(&self) -> Argv;
     fn mount(&self, variant: &Variant) -> Mount;
+    /// What its tools need beside the device that they are given.
+    fn privileges(&self) -> Privileges {
+        Privileges::default()
+    }
     /// Whether what is mounted is what was asked for. The error says what differs.
     ///
     /// The kernel hides defaults and rewrites values, so each kind may know better than this comparison by name.

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, mkfs, options, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, MOUNTPOINT, Mount, Recovery,
-    Resize, Variant,
+    Argv, Capabilities, Capability, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, MOUNTPOINT, Mount,
+    Privileges, Recovery, Resize, Variant,
 };
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
@@ -93,6 +93,15 @@ impl Filesystem for Ntfs {
 
     fn version(&self) -> Argv {
         argv([if self.fuse { "ntfs-3g" } else { "mkntfs" }, "--version"])
+    }
+
+    /// The program mounts by itself, takes the identity of its caller for a moment, and then answers the kernel's requests.
+    fn privileges(&self) -> Privileges {
+        if !self.fuse {
+            return Privileges::default();
+        }
+        let capabilities = vec![Capability::SysAdmin, Capability::SetUid, Capability::SetGid];
+        Privileges { capabilities, devices: vec!["/dev/fuse".into()] }
     }
 
     /// The kernel shows type `fuseblk` and none of ntfs-3g's own options.

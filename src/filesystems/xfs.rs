@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
-    Variant,
+    Argv, Capabilities, Capability, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Privileges,
+    Recovery, Resize, Variant,
 };
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
@@ -68,6 +68,11 @@ impl Filesystem for Xfs {
             conversion: no("mkfs.xfs(8)"),
             linux: linux("2.5.36", "xfs", "fs/xfs; 2.4.25 in the older series"),
         }
+    }
+
+    /// mkfs.xfs sets the block size of its device (BLKBSZSET), which the kernel leaves to this.
+    fn privileges(&self) -> Privileges {
+        Privileges { capabilities: vec![Capability::SysAdmin], ..Privileges::default() }
     }
 
     fn make(&self, variant: &Variant) -> Vec<Argv> {

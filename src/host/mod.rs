@@ -7,6 +7,7 @@ pub mod programs;
 use std::time::{Duration, Instant};
 
 pub use fault::StepError;
+pub use fsderby_sys::process::monotonic_ns;
 
 /// How long a device may take to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,10 +28,4 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
 pub fn children() -> Vec<i32> {
     let list = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
-}
-
-/// Nanoseconds of the monotonic clock.
-pub fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }

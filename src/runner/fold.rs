@@ -87,6 +87,8 @@ impl<'a> Fold<'a> {
                 self.record.steps.push(stepped);
             }
             Event::Device { direct, .. } => self.direct = Some(direct),
+            Event::Sandbox(sandbox) => self.record.sandbox = Some(sandbox),
+            Event::Worker(identity) => self.record.worker = Some(identity),
             Event::Mounted(mounted) => self.record.mounted = Some(mounted),
             Event::Space(space) => self.record.space.push(space),
             Event::Phase(phase) => {
@@ -264,6 +266,8 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         outcome: Outcome::Skipped,
         reason: None,
         mounted: None,
+        sandbox: None,
+        worker: None,
         steps: Vec::new(),
         work_window_ns: None,
         space: Vec::new(),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{At, StepName};
-use crate::setup::Mounted;
+use crate::setup::{Identity, Mounted, Sandbox};
 use crate::units::Bytes;
 
 /// What the agent says. `clock_ns` is the agent's monotonic clock.
@@ -33,6 +33,10 @@ pub enum Event {
         bytes: Bytes,
         direct: bool,
     },
+    /// What bounds the tools.
+    Sandbox(Sandbox),
+    /// Who the worker is, where it gave root's rights up.
+    Worker(Identity),
     Mounted(Mounted),
     Space(Space),
     /// The agent lives: how much of the work is done, of how much. None in virtual time.

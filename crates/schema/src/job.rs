@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::{Table, Value};
 
-use crate::setup::{Argv, Check, Mount, Named, Volume};
+use crate::setup::{Argv, Check, Mount, Named, Privileges, Volume};
 use crate::units::Bytes;
 
 /// Counted up with every change of a job or an event that an older agent would misread.
@@ -33,6 +33,9 @@ pub struct Job {
     /// Modules that a guest's kernel must have loaded, by name or alias; another machine's loads them by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,
+    /// What the tools need, where they run on this machine's own kernel.
+    #[serde(default, skip_serializing_if = "Privileges::is_empty")]
+    pub privileges: Privileges,
     pub steps: Vec<Step>,
     /// How long each step may take before it has failed, in seconds.
     pub limits_seconds: BTreeMap<StepName, u64>,

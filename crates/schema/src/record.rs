@@ -8,7 +8,9 @@ use crate::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
 use crate::job::{Purpose, StepName, WorkSpec};
 use crate::metric::Metric;
 use crate::reason::{Outcome, Reason, ValidityCheck};
-use crate::setup::{ClockKind, Fidelity, Modelled, Mounted, Named, Sampled, Variant, Volume};
+use crate::setup::{
+    ClockKind, Fidelity, Identity, Modelled, Mounted, Named, Sampled, Sandbox, Variant, Volume,
+};
 use crate::units::Bytes;
 use crate::work::Amount;
 
@@ -60,6 +62,12 @@ pub struct Record {
     pub reason: Option<Reason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounted: Option<Mounted>,
+    /// What bounded the tools; absent where no tool ran, and in a guest, which bounds them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
+    /// Who the worker was, where it gave root's rights up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<Identity>,
     /// In the order in which they ended.
     pub steps: Vec<Stepped>,
     /// From the start of the work to the end of the sync, by the agent's clock, which a modelled disk's requests are stamped with.

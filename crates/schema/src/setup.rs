@@ -86,6 +86,53 @@ pub enum Depth {
     Shallow,
 }
 
+/// What the tools of a kind need beside the trial's own device; see [`Sandbox`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Privileges {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<Capability>,
+    /// Paths of device nodes: `/dev/fuse`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
+}
+
+impl Privileges {
+    pub fn is_empty(&self) -> bool {
+        self.capabilities.is_empty() && self.devices.is_empty()
+    }
+}
+
+/// A right of root, capabilities(7), that a tool may keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Capability {
+    #[serde(rename = "CAP_SYS_ADMIN")]
+    SysAdmin,
+    #[serde(rename = "CAP_SETUID")]
+    SetUid,
+    #[serde(rename = "CAP_SETGID")]
+    SetGid,
+}
+
+/// What bounds the tools of a trial on this machine's own kernel. A tool that could not be bounded like that was not started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// All nodes of its /dev.
+    pub devices: Vec<String>,
+    pub capabilities: Vec<Capability>,
+    /// The version of Landlock that held all but the programs that mount; absent where the kernel has none.
+    pub landlock: Option<u32>,
+    /// Whether a control group kept agent, tools and worker from all other devices, by their numbers.
+    pub device_group: bool,
+}
+
+/// Who a worker was. It had no capabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    pub uid: u32,
+    pub gid: u32,
+}
+
 /// A row of one of the tables, by its name, with settings that only its own part understands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {

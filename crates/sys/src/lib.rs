@@ -1,5 +1,5 @@
 //! All of fsderby's `unsafe`, behind a small safe API: loop devices, child processes with what they cost, forks into
-//! namespaces of their own, the time-stamp counter, memory shared between processes, what the page cache holds, a file's close that
+//! namespaces of their own, sandboxes for commands, the time-stamp counter, memory shared between processes, what the page cache holds, a file's close that
 //! says how it went, and what a guest needs to be its own disk: block devices answered by a program, physical memory, priority,
 //! a known seed.
 //!
@@ -12,6 +12,7 @@ pub mod loop_device;
 pub mod page_cache;
 pub mod physical;
 pub mod process;
+pub mod sandbox;
 pub mod schedule;
 pub mod shared;
 pub mod steady;

@@ -161,6 +161,12 @@ pub fn tied_command(program: impl AsRef<std::ffi::OsStr>) -> std::process::Comma
     command
 }
 
+/// Nanoseconds of the monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
 /// Ends this process at once, without running anything that was to be run at its end.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: always sound; what is skipped (flushing, exit handlers) is meant to be skipped.

@@ -1,9 +1,9 @@
-//! Two counters shared between the process that works and the one that reports.
+//! Counters shared between processes: how far the work is, when a program started.
 
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
@@ -23,65 +23,86 @@ impl Progress {
     }
 }
 
-/// A [`Progress`] in memory that another process may map too.
+/// What may be shared: atomics alone, to which all zeros is a value.
+///
+/// # Safety
+/// Whoever implements it promises just that.
+pub unsafe trait Counters {}
+// SAFETY: two atomics.
+unsafe impl Counters for Progress {}
+// SAFETY: one atomic.
+unsafe impl Counters for AtomicU64 {}
+
+/// Counters in memory that another process may map too.
 #[derive(Debug)]
-pub struct SharedProgress {
-    at: *mut Progress,
+pub struct Shared<T: Counters> {
+    at: *mut T,
     file: OwnedFd,
 }
 
-// SAFETY: the mapping is only read and written through atomics.
-unsafe impl Send for SharedProgress {}
-// SAFETY: as above.
-unsafe impl Sync for SharedProgress {}
+/// A shared [`Progress`].
+pub type SharedProgress = Shared<Progress>;
 
-impl SharedProgress {
+// SAFETY: the mapping is only read and written through atomics.
+unsafe impl<T: Counters> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Counters> Sync for Shared<T> {}
+
+impl<T: Counters> Shared<T> {
     /// New, at zero.
     ///
     /// # Errors
     /// When the kernel has no memory left.
     pub fn new() -> io::Result<Self> {
-        let file = memfd_create("fsderby-progress", MemfdFlags::CLOEXEC)?;
-        ftruncate(&file, size_of::<Progress>() as u64)?;
+        let file = memfd_create("fsderby-counters", MemfdFlags::CLOEXEC)?;
+        ftruncate(&file, size_of::<T>() as u64)?;
         Self::map(file)
     }
 
     /// The one behind a descriptor that was inherited.
     ///
     /// # Errors
-    /// When the descriptor is not one of a shared progress.
+    /// When the descriptor is not one of such counters.
     pub fn inherited(file: File) -> io::Result<Self> {
-        if file.metadata()?.len() != size_of::<Progress>() as u64 {
-            return Err(io::Error::other("not a shared progress"));
+        if file.metadata()?.len() != size_of::<T>() as u64 {
+            return Err(io::Error::other("not the counters that are shared"));
         }
         Self::map(file.into())
     }
 
-    pub fn descriptor(&self) -> std::os::fd::BorrowedFd<'_> {
+    /// The same counters, mapped once more.
+    ///
+    /// # Errors
+    /// When the kernel has no memory or descriptors left.
+    pub fn again(&self) -> io::Result<Self> {
+        Self::map(self.file.try_clone()?)
+    }
+
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
     fn map(file: OwnedFd) -> io::Result<Self> {
-        let (length, access) = (size_of::<Progress>(), ProtFlags::READ | ProtFlags::WRITE);
+        let (length, access) = (size_of::<T>(), ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping at an address of the kernel's choice; the file is as long as the mapping.
         let at = unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, &file, 0)? };
-        Ok(SharedProgress { at: at.cast(), file })
+        Ok(Shared { at: at.cast(), file })
     }
 }
 
-impl Deref for SharedProgress {
-    type Target = Progress;
+impl<T: Counters> Deref for Shared<T> {
+    type Target = T;
 
-    fn deref(&self) -> &Progress {
-        // SAFETY: the mapping is as long as a Progress, page-aligned, zeroed at first, and lives as long as self.
+    fn deref(&self) -> &T {
+        // SAFETY: the mapping is as long as a T, page-aligned, zeroed at first, and lives as long as self.
         unsafe { &*self.at }
     }
 }
 
-impl Drop for SharedProgress {
+impl<T: Counters> Drop for Shared<T> {
     fn drop(&mut self) {
         // SAFETY: mapped in `map` with this length and not unmapped elsewhere; no reference outlives self.
-        let _ = unsafe { munmap(self.at.cast(), size_of::<Progress>()) };
+        let _ = unsafe { munmap(self.at.cast(), size_of::<T>()) };
     }
 }
 
@@ -92,7 +113,7 @@ mod tests {
     #[test]
     fn two_mappings_of_one_progress_see_each_other() {
         let ours = SharedProgress::new().unwrap();
-        let theirs = SharedProgress::inherited(File::from(ours.file.try_clone().unwrap())).unwrap();
+        let theirs = ours.again().unwrap();
         theirs.step();
         theirs.total.store(7, Ordering::Relaxed);
         assert_eq!((ours.done.load(Ordering::Relaxed), ours.total.load(Ordering::Relaxed)), (1, 7));

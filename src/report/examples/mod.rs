@@ -291,6 +291,8 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         seen: Vec::new(),
         validity: Vec::new(),
         trees: Vec::new(),
+        sandbox: None,
+        worker: None,
         survivors: None,
         provenance: BTreeMap::new(),
         histograms: Vec::new(),

@@ -1,0 +1,142 @@
+//! Where tools run on this machine's own kernel: mkfs, fsck and whatever mounts see their own device and no other, and can
+//! write nowhere else, whatever their arguments name.
+//!
+//! ```text
+//! BASE             a small tree of ours, which nobody else sees
+//! └─ root          all files of this machine, read-only, without devices: the root of every tool
+//!    ├─ dev        null, zero, full, random, urandom, the trial's own device, what the kind states
+//!    ├─ proc       this trial's processes, read-only
+//!    ├─ tmp        empty, writable
+//!    └─ run        empty, writable
+//!       └─ site    where the filesystem is mounted
+//! ```
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use fsderby_sys::sandbox::{self, Confined};
+use rustix::fs::{CWD, Dev, FileType, Mode, makedev, mknodat};
+use rustix::mount::MountFlags;
+use rustix::thread::CapabilitySet;
+
+use super::StepError;
+use crate::schema::setup::{self, Capability, Privileges};
+
+/// Character devices that do nothing to the machine: `Documentation/admin-guide/devices.txt`.
+const HARMLESS: [(&str, u32); 5] = [("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)];
+const MEMORY_MAJOR: u32 = 1;
+/// As every tool finds it.
+const SITE: &str = "/run/site";
+
+/// What the tools of a trial are put into.
+pub struct Sandbox {
+    root: PathBuf,
+    walls: sandbox::Sandbox,
+    privileges: Privileges,
+    devices: Vec<String>,
+}
+
+impl Sandbox {
+    /// Around this device, below `base`, which is ours.
+    pub fn around(
+        device: &Path,
+        privileges: &Privileges,
+        base: &Path,
+        tree: &Tree,
+    ) -> Result<Self, StepError> {
+        let root = base.join("root");
+        fs::create_dir(&root).map_err(|e| StepError::io("make", &root, e))?;
+        sandbox::put(&tree.0, &root).map_err(|e| StepError::io("mount", &root, e))?;
+        for (folder, fstype, flags, options) in [
+            ("dev", "tmpfs", MountFlags::NOSUID | MountFlags::NOEXEC, Some(c"size=1m,mode=0755")),
+            ("tmp", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=256m,mode=1777")),
+            ("run", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=1m,mode=0755")),
+            ("proc", "proc", MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC, None),
+        ] {
+            let at = root.join(folder);
+            rustix::mount::mount(fstype, &at, fstype, flags, options)
+                .map_err(|e| StepError::io("mount", &at, e))?;
+        }
+        let mut devices = Vec::new();
+        for (name, minor) in HARMLESS {
+            let path = Path::new("/dev").join(name);
+            node(&root, &path, FileType::CharacterDevice, makedev(MEMORY_MAJOR, minor))?;
+            devices.push(path.display().to_string());
+        }
+        for path in std::iter::once(device).chain(privileges.devices.iter().map(Path::new)) {
+            let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
+            let kind = if about.file_type().is_block_device() {
+                FileType::BlockDevice
+            } else {
+                FileType::CharacterDevice
+            };
+            node(&root, path, kind, about.rdev())?;
+            devices.push(path.display().to_string());
+        }
+        let site = inside(&root, SITE);
+        fs::create_dir(&site).map_err(|e| StepError::io("make", &site, e))?;
+        let writable = ["dev", "tmp", "run"].map(|folder| root.join(folder));
+        let walls = sandbox::Sandbox::new(&root, &writable.each_ref().map(PathBuf::as_path))
+            .map_err(|e| StepError::io("bound the tools by", &root, e))?;
+        Ok(Sandbox { root, walls, privileges: privileges.clone(), devices })
+    }
+
+    /// Where the filesystem is mounted, as the agent finds it.
+    pub fn mountpoint(&self) -> PathBuf {
+        inside(&self.root, SITE)
+    }
+
+    /// The same as tools find it.
+    pub fn site() -> &'static Path {
+        Path::new(SITE)
+    }
+
+    /// A tool that will run in it. One that mounts cannot be under Landlock.
+    pub fn command(&self, program: &Path, mounts: bool) -> std::io::Result<Confined> {
+        let set = |capability: &Capability| match capability {
+            Capability::SysAdmin => CapabilitySet::SYS_ADMIN,
+            Capability::SetUid => CapabilitySet::SETUID,
+            Capability::SetGid => CapabilitySet::SETGID,
+        };
+        let keep = self.privileges.capabilities.iter().map(set).fold(CapabilitySet::empty(), |a, b| a | b);
+        self.walls.command(program, keep, mounts)
+    }
+
+    /// Does what looks paths up, such as a mount whose options may name devices, where only these are.
+    pub fn within<T: Send>(&self, does: impl FnOnce() -> T + Send) -> Result<T, StepError> {
+        self.walls.within(does).map_err(|e| StepError::io("enter", &self.root, e))
+    }
+
+    /// For the record.
+    pub fn told(&self) -> setup::Sandbox {
+        setup::Sandbox {
+            devices: self.devices.clone(),
+            capabilities: self.privileges.capabilities.clone(),
+            landlock: self.walls.landlock(),
+            device_group: false,
+        }
+    }
+}
+
+/// All files of this machine as they are mounted now, read-only.
+pub struct Tree(std::os::fd::OwnedFd);
+
+impl Tree {
+    pub fn new() -> Result<Self, StepError> {
+        sandbox::read_only_tree().map(Tree).map_err(|e| {
+            let text = format!("{e}; tools are given a read-only copy of all mounts, which needs Linux 5.12");
+            StepError::new("copy", "the mounts of this machine", text)
+        })
+    }
+}
+
+fn inside(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+fn node(root: &Path, path: &Path, kind: FileType, number: Dev) -> Result<(), StepError> {
+    let at = inside(root, &path.display().to_string());
+    let made = mknodat(CWD, &at, kind, Mode::RUSR | Mode::WUSR, number);
+    made.map_err(|e| StepError::io("make", &at, e))
+}
