@@ -4,10 +4,6 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
-
-use fsderby::agent::channel::decode;
 use fsderby::filesystems::{self, TABLE, accept};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
@@ -16,7 +12,9 @@ use fsderby::schema::job::{Job, Purpose, Step, Until};
 use fsderby::schema::plan::{Candidate, Plan};
 use fsderby::schema::setup::Variant;
 use fsderby::testbeds;
-use support::{desk::Desk, has_loop};
+use support::agent::carry_out;
+use support::desk::Desk;
+use support::has_loop;
 
 const BEFORE: [&str; 7] = ["space-fresh", "settle", "probes-on", "work", "sync", "probes-off", "empty"];
 const READ_BACK: [&str; 5] = ["verify-filled", "unmount", "check-filled", "mount", "verify-remounted"];
@@ -116,18 +114,6 @@ fn a_directory_has_no_filesystem_to_make_mount_or_check() {
     assert_eq!(names(&integrity), around(&["verify-filled"]));
 }
 
-/// Hands a job to a real agent and returns its events; each line carries its number and checksum.
-fn carry_out(job: &Job) -> Vec<Event> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fsderby"));
-    let mut agent = command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lifeline = agent.stdin.take().unwrap();
-    writeln!(lifeline, "{}", serde_json::to_string(job).unwrap()).unwrap();
-    let lines = BufReader::new(agent.stdout.take().unwrap()).lines();
-    let events = lines.zip(0..).map(|(line, n)| decode(&line.unwrap(), n).unwrap()).collect();
-    assert!(agent.wait().unwrap().success());
-    events
-}
-
 #[test]
 fn the_agent_carries_the_steps_out_in_the_planned_order_and_keeps_silent_while_it_works() {
     if !has_loop("the agent's order") {
@@ -173,7 +159,8 @@ fn check(job: &Job, events: &[Event]) {
 fn check_within(step: &str, events: &[Event]) {
     let fits = |event: &Event| match event {
         Event::Phase(_) | Event::Histogram(_) => step == "work",
-        Event::Device { .. } => step == "reset",
+        Event::Device { .. } | Event::Sandbox(_) => step == "reset",
+        Event::Worker(_) => step == "probes-on",
         Event::Mounted(_) => step == "mount" || step == "cool",
         Event::Space(space) => step == format!("space-{}", space.at.name()),
         Event::Seen(_) => step == "settle",

@@ -1,6 +1,7 @@
 //! What several tests need.
 #![allow(dead_code, reason = "each test uses its own part of it")]
 
+pub mod agent;
 pub mod desk;
 pub mod documents;
 pub mod imports;
