@@ -74,12 +74,15 @@ impl Sandbox {
             node(&root, path, kind, about.rdev())?;
             devices.push(path.display().to_string());
         }
-        let site = inside(&root, SITE);
-        fs::create_dir(&site).map_err(|e| StepError::io("make", &site, e))?;
         let writable = ["dev", "tmp", "run"].map(|folder| root.join(folder));
         let walls = sandbox::Sandbox::new(&root, &writable.each_ref().map(PathBuf::as_path))
             .map_err(|e| StepError::io("bound the tools by", &root, e))?;
         Ok(Sandbox { root, walls, privileges: privileges.clone(), devices })
+    }
+
+    /// The root of what runs in it, as the agent finds it.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Where the filesystem is mounted, as the agent finds it.

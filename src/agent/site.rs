@@ -5,19 +5,27 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 
 use super::sandbox::{Sandbox, Tree};
 use super::{StepError, monotonic_ns, mounting};
 use crate::schema::event::Space;
 use crate::schema::job::{At, Job};
-use crate::schema::setup::{DEVICE, MOUNTPOINT, Mount, Mounted};
+use crate::schema::setup::{DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
 use crate::schema::units::Bytes;
 use crate::storage::{self, Attached, Device};
 
 /// Folders that every Linux has and over which, unseen by others, our own little tree can be mounted.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
+
+/// Nobody's: "fsdr" as a number, far above what accounts are given.
+const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
+
+const ROOT: Identity = Identity { uid: 0, gid: 0 };
 
 pub struct Site {
     device: Option<Box<dyn Device>>,
@@ -29,6 +37,7 @@ pub struct Site {
     mounted: bool,
     /// The folder in which the workload works.
     place: PathBuf,
+    worker: Option<Identity>,
     /// Removed at the end, where nothing was mounted.
     folder: Option<PathBuf>,
 }
@@ -38,15 +47,20 @@ impl Site {
     pub fn new(job: &Job) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
             Attached::Device(device) => Self::on_device(device, job),
-            Attached::Folder(place) => Ok(Site {
-                device: None,
-                sandbox: None,
-                mountpoint: place.parent().unwrap_or(&place).to_owned(),
-                base: None,
-                mounted: false,
-                folder: Some(place.clone()),
-                place,
-            }),
+            Attached::Folder(place) => {
+                let mut site = Site {
+                    device: None,
+                    sandbox: None,
+                    mountpoint: place.parent().unwrap_or(&place).to_owned(),
+                    base: None,
+                    mounted: false,
+                    folder: Some(place.clone()),
+                    place,
+                    worker: None,
+                };
+                site.give()?;
+                Ok(site)
+            }
         }
     }
 
@@ -56,13 +70,8 @@ impl Site {
         let base = base(device.lies_in(), &job.token)?;
         let around = |tree: &Tree| Sandbox::around(device.path(), &job.privileges, &base, tree);
         let sandbox = tree.as_ref().map(around).transpose()?;
-        let mountpoint = match &sandbox {
-            Some(sandbox) => sandbox.mountpoint(),
-            None => base.join("site"),
-        };
-        if sandbox.is_none() {
-            fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
-        }
+        let mountpoint = sandbox.as_ref().map_or_else(|| base.join("site"), Sandbox::mountpoint);
+        fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
         let place = mountpoint.join("work");
         Ok(Site {
             device: Some(device),
@@ -71,6 +80,7 @@ impl Site {
             base: Some(base),
             mounted: false,
             place,
+            worker: None,
             folder: None,
         })
     }
@@ -82,6 +92,42 @@ impl Site {
 
     pub fn place(&self) -> &Path {
         &self.place
+    }
+
+    /// The same as a descriptor, which stays what it is.
+    pub fn open(&self) -> Result<OwnedFd, StepError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(&self.place, flags, Mode::empty());
+        opened.map_err(|e| StepError::io("open", &self.place, e))
+    }
+
+    /// Who works in it; `None` where there are no rights to give up: in a guest, and for an ordinary user.
+    pub fn worker(&self) -> Option<Identity> {
+        self.worker
+    }
+
+    /// Gives the folder to who works in it: an id that nobody has, or on a mounted filesystem the owner of the folder above.
+    /// Where the filesystem knows no owners, root works there without its rights.
+    fn give(&mut self) -> Result<(), StepError> {
+        let fault = |e: rustix::io::Errno| StepError::io("give away", &self.place, e);
+        let place = self.open()?;
+        let to = match (&self.sandbox, &self.folder) {
+            (Some(_), _) => WORKER,
+            (None, Some(_)) if rustix::process::geteuid().is_root() => {
+                let above = rustix::fs::statat(&place, "..", AtFlags::empty()).map_err(fault)?;
+                Identity { uid: above.st_uid, gid: above.st_gid }
+            }
+            _ => return Ok(()),
+        };
+        let owner = || {
+            let seen = rustix::fs::fstat(&place).map_err(fault)?;
+            Ok::<_, StepError>(Identity { uid: seen.st_uid, gid: seen.st_gid })
+        };
+        if owner()? != to {
+            let _ = rustix::fs::fchown(&place, Some(Uid::from_raw(to.uid)), Some(Gid::from_raw(to.gid)));
+        }
+        self.worker = Some(if owner()? == to { to } else { ROOT });
+        Ok(())
     }
 
     /// What the reset brought: device, its size, whether it goes past the host's page cache.
@@ -133,9 +179,12 @@ impl Site {
         let seen = mounting::mounted(&self.mountpoint, program)?;
         self.mounted = true;
         match fs::create_dir(&self.place) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(StepError::io("make", &self.place, e)),
-            _ => Ok(seen),
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(StepError::io("make", &self.place, e));
+            }
+            _ => self.give()?,
         }
+        Ok(seen)
     }
 
     /// What the folder of a `directory` testbed lies on.

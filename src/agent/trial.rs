@@ -1,6 +1,7 @@
 //! Carries the steps of one job out, in their order, and tells each.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap};
@@ -205,14 +206,19 @@ impl Hands<'_> {
             job.steps.iter().filter_map(|s| if let Step::Work { until } = s { Some(*until) } else { None });
         let until = works.nth(self.started);
         let group = self.group.as_ref().map(|g| g.path().to_owned());
-        let place = self.site()?.place().to_owned();
-        let device = self.site()?.device_number();
+        let site = self.site()?;
+        let place = site.open()?;
+        let identity = site.worker();
+        told.extend(identity.map(Event::Worker));
+        let device = site.device_number();
         let start = Start {
-            place: &place,
+            place: place.as_fd(),
             work: &job.work,
             seed: job.workload_seed,
             until: until.unwrap_or(Until::End),
             memory_group: group.clone(),
+            identity,
+            root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
         };
         self.worker = Some(Worker::start(start)?);
         self.started += 1;

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use super::worker::{GO, Orders, READY, Told};
 use super::{StepError, tools};
 use crate::host::memory_group;
 use crate::schema::job::{Until, WorkSpec};
+use crate::schema::setup::Identity;
 
 /// A worker that is ready and waits for its signal.
 pub struct Worker {
@@ -30,11 +31,14 @@ pub struct Worker {
 
 /// How to start one.
 pub struct Start<'a> {
-    pub place: &'a Path,
+    /// Where it works: no path, which another could lead elsewhere.
+    pub place: BorrowedFd<'a>,
     pub work: &'a WorkSpec,
     pub seed: u64,
     pub until: Until,
     pub memory_group: Option<PathBuf>,
+    pub identity: Option<Identity>,
+    pub root: Option<PathBuf>,
 }
 
 impl Worker {
@@ -45,12 +49,16 @@ impl Worker {
         let errors =
             File::from(memfd_create("fsderby-errors", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
         let mut command = tied_command("/proc/self/exe");
-        command.arg("worker").current_dir(start.place);
+        // Changed to between fork and exec, when the child has this descriptor too.
+        command.arg("worker").current_dir(format!("/proc/self/fd/{}", start.place.as_raw_fd()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone().map_err(fault)?);
         let mut inherited = Inherited::default();
         let shared = inherited.path(progress.descriptor()).map_err(fault)?;
         inherited.hand_to(&mut command);
         let mut child = command.spawn().map_err(fault)?;
+        if let Some(group) = &start.memory_group {
+            memory_group::add(group, child.id()).map_err(fault)?;
+        }
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (Some(input), Some(output)) = (input, output) else {
             return Err(StepError::new("start", "the workload", "its pipes are missing"));
@@ -61,13 +69,14 @@ impl Worker {
             output: BufReader::new(output),
             errors,
             progress,
-            memory_group: start.memory_group.clone(),
+            memory_group: start.memory_group,
         };
         let orders = Orders {
             work: start.work.clone(),
             seed: start.seed,
             until: start.until,
-            memory_group: start.memory_group,
+            identity: start.identity,
+            root: start.root,
             progress: shared.into(),
         };
         worker.say(&serde_json::to_string(&orders).map_err(|e| fault(e.into()))?).map_err(fault)?;

@@ -10,13 +10,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use fsderby_sys::process::{die_with_parent, own_usage};
+use fsderby_sys::sandbox::renounce;
 use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
-use crate::host::memory_group;
 use crate::schema::event::{Buckets, Phase, Stepped};
 use crate::schema::job::{StepName, Until, WorkSpec};
+use crate::schema::setup::Identity;
 use crate::schema::work::LiveFile;
 use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
 
@@ -26,7 +27,10 @@ pub struct Orders {
     pub work: WorkSpec,
     pub seed: u64,
     pub until: Until,
-    pub memory_group: Option<PathBuf>,
+    /// Who it becomes, without any rights of root's; `None` where it stays who it is.
+    pub identity: Option<Identity>,
+    /// What it is confined to beside its working folder.
+    pub root: Option<PathBuf>,
     /// The counters that agent and worker share.
     pub progress: PathBuf,
 }
@@ -49,12 +53,9 @@ pub fn main() -> anyhow::Result<u8> {
     let mut lines = io::stdin().lock().lines();
     let orders = lines.next().context("the agent gave no orders")??;
     let orders: Orders = serde_json::from_str(&orders).context("could not understand the orders")?;
-    if let Some(group) = &orders.memory_group {
-        memory_group::join(group)
-            .with_context(|| format!("could not join the memory group {}", group.display()))?;
-    }
     let progress = OpenOptions::new().read(true).write(true).open(&orders.progress);
     let progress = progress.and_then(SharedProgress::inherited).context("could not share progress")?;
+    give_up_rights(&orders).context("could not give up the rights of root")?;
     let engine = workloads::engine(&orders.work.engine).context("this build has no such workload")?;
     let work = engine.parse(&orders.work.parameters).map_err(anyhow::Error::msg)?;
     let mut ready = work.prepare(orders.seed, orders.until).map_err(anyhow::Error::msg)?;
@@ -88,6 +89,14 @@ pub fn main() -> anyhow::Result<u8> {
     serde_json::to_writer(&mut out, &told)?;
     writeln!(out)?;
     Ok(0)
+}
+
+fn give_up_rights(orders: &Orders) -> io::Result<()> {
+    if let Some(root) = &orders.root {
+        // The working folder lies in it and stays.
+        rustix::process::chroot(root)?;
+    }
+    orders.identity.map_or(Ok(()), |Identity { uid, gid }| renounce(uid, gid))
 }
 
 fn failed(error: &OpError) -> Told {

@@ -59,9 +59,9 @@ impl Drop for MemoryGroup {
     }
 }
 
-/// Moves this process into the group.
-pub fn join(group: &Path) -> io::Result<()> {
-    fs::write(group.join("cgroup.procs"), "0")
+/// Moves a process into the group.
+pub fn add(group: &Path, pid: u32) -> io::Result<()> {
+    fs::write(group.join("cgroup.procs"), pid.to_string())
 }
 
 /// The most that was used in the group, in bytes; `None` where the kernel does not say.

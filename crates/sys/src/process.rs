@@ -130,16 +130,17 @@ pub fn fork() -> io::Result<Fork> {
     }
 }
 
-/// Moves this process into a mount namespace of its own, in which nothing it mounts is seen by others, and its next child
-/// into a process namespace of its own, whose init that child is.
+/// Moves this process into namespaces of its own: of mounts, where nothing it mounts is seen by others; of the network and of
+/// System V's objects, where nobody else is; and its next child into one of processes, whose init that child is.
 ///
 /// # Errors
 /// Without the right to do so.
 pub fn isolate() -> io::Result<()> {
     use rustix::mount::{MountPropagationFlags, mount_change};
     use rustix::thread::{UnshareFlags, unshare_unsafe};
-    // SAFETY: neither flag takes away anything that this process shares with another thread's memory or descriptors.
-    unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::NEWPID)? };
+    let all = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWNET | UnshareFlags::NEWIPC;
+    // SAFETY: none of the flags takes away anything that this process shares with another thread's memory or descriptors.
+    unsafe { unshare_unsafe(all)? };
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     Ok(())
 }

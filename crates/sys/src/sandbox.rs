@@ -199,25 +199,22 @@ fn bound_to(keep: CapabilitySet) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives up all capabilities, for good, and takes this identity if there is one. The working folder and what is open
-/// stay.
+/// Takes this identity, root's own perhaps, and gives up all capabilities for good. The working folder and what is open stay.
 ///
 /// # Errors
 /// Without the right to do so, and in a process of several threads, of which this would change only one.
-pub fn renounce(identity: Option<(u32, u32)>) -> io::Result<()> {
+pub fn renounce(uid: u32, gid: u32) -> io::Result<()> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::other("only a process of one thread can give its rights up"));
     }
     clear_ambient_capability_set()?;
     bound_to(CapabilitySet::empty())?;
-    if let Some((uid, gid)) = identity {
-        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-        set_thread_groups(&[])?;
-        set_thread_res_gid(gid, gid, gid)?;
-        set_thread_res_uid(uid, uid, uid)?;
-        // The kernel forgets this with a change of identity.
-        die_with_parent()?;
-    }
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    // The kernel forgets this with a change of identity.
+    die_with_parent()?;
     let none = CapabilitySet::empty();
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     Ok(set_no_new_privs(true)?)
@@ -243,6 +240,6 @@ mod tests {
     #[test]
     fn rights_of_a_process_with_several_threads_are_not_given_up_by_half() {
         // The harness runs each test in a thread of its own.
-        assert!(renounce(None).expect_err("it has several").to_string().contains("one thread"));
+        assert!(renounce(0, 0).expect_err("it has several").to_string().contains("one thread"));
     }
 }
