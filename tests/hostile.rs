@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -16,7 +17,7 @@ use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{Job, Step};
-use fsderby::schema::setup::{Argv, DEVICE, Mount};
+use fsderby::schema::setup::{Argv, Capability, DEVICE, Mount};
 use fsderby::testbeds;
 use fsderby_sys::loop_device::LoopDevice;
 use rand_core::{Rng, SeedableRng};
@@ -265,6 +266,113 @@ fn what_overwrote_a_neighbour_in_the_open_fails() {
         assert!(events.iter().any(|e| matches!(e, Event::Failed { .. })), "{kind}: {events:#?}");
         assert_eq!(neighbours.hash(), after, "{kind}");
     }
+}
+
+/// Not what a tool's arguments can do, but what a tool could that somebody else has written: a shell.
+#[test]
+fn from_inside_nothing_else_can_be_reached() {
+    if !has_loop("the sandbox from inside") {
+        return;
+    }
+    let neighbours = Neighbours::new();
+    let before = neighbours.hash();
+    let about = fs::metadata(neighbours.devices[0].path()).unwrap().rdev();
+    let (major, minor) = (rustix::fs::major(about), rustix::fs::minor(about));
+    let [device, file] = [text(neighbours.devices[0].path()), text(&neighbours.desk.path("file"))];
+    let home = text(&support::project());
+    // One line each: what is tried, and the command that must fail.
+    let attacks = [
+        ("write another device", format!("dd if=/dev/zero of={device} bs=4k count=1")),
+        ("write another file", format!("echo x > {file}")),
+        ("make a file", format!("echo x > {home}/hostile")),
+        ("delete a file", format!("rm {file}")),
+        ("make a node", format!("mknod /dev/x b {major} {minor}")),
+        ("make a node elsewhere", format!("mknod /tmp/x b {major} {minor}")),
+        ("write a node on its own filesystem", "dd if=/dev/zero of=/run/site/x bs=4k count=1".into()),
+        ("remount", "mount -o remount,rw /".into()),
+        ("remount what is bound", "mount -o remount,rw,bind /".into()),
+        ("mount", "mount -t tmpfs none /tmp".into()),
+        ("leave the root", "chroot /proc/1/root true".into()),
+        ("look through the agent", format!("cat /proc/1/root{file}")),
+        ("join the agent", "nsenter -t 1 -m true".into()),
+        ("set the kernel", "echo 1 > /proc/sys/vm/drop_caches".into()),
+        ("call the kernel", "echo h > /proc/sysrq-trigger".into()),
+        ("set a device", "echo 0 > /sys/block/loop0/queue/read_ahead_kb".into()),
+        ("load a module", "modprobe loop".into()),
+        ("end the agent", "kill -9 1 && sleep 1 && test ! -d /proc/1".into()),
+        ("see the network", "grep -v -e face -e Inter -e lo: /proc/net/dev".into()),
+        ("see sockets", "find /dev /run /tmp /var/run/ -type s | grep .".into()),
+        ("see other processes", "test $(ls /proc | grep -c '^[0-9]') -gt 9".into()),
+    ];
+    let lines: Vec<String> = attacks
+        .iter()
+        .map(|(what, attack)| {
+            format!("if ( {attack} ) >/tmp/said 2>&1; then echo 'could {what}'; reached=1; fi")
+        })
+        .collect();
+    let script = format!("reached=0\n{}\nexit $reached", lines.join("\n"));
+    let mut job = job("ext4", &neighbours.desk, &format!("{}-inside", std::process::id()));
+    job.steps.retain(|step| matches!(step, Step::Reset | Step::Make { .. } | Step::Mount { .. }));
+    let node = format!("mknod x b {major} {minor}");
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Argv>();
+    let mounted = job.steps.pop().unwrap();
+    job.steps.push(Step::Make { argv: words(&["debugfs", "-w", "-R", &node, DEVICE]) });
+    job.steps.push(mounted);
+    job.steps.push(Step::Make { argv: words(&["sh", "-c", &script]) });
+    for capabilities in [vec![], vec![Capability::SysAdmin]] {
+        job.privileges.capabilities = capabilities;
+        let events = carry_out(&job);
+        let failed = events.iter().find(|event| matches!(event, Event::Failed { .. }));
+        assert!(failed.is_none(), "{failed:#?}");
+        assert!(events.iter().any(|event| matches!(event, Event::Done { .. })), "{events:#?}");
+        assert_eq!(neighbours.hash(), before);
+    }
+    assert!(!support::project().join("hostile").exists());
+    neighbours.desk.leaves_nothing(std::process::id());
+}
+
+#[test]
+fn the_worker_has_no_rights_of_root() {
+    if !has_loop("the rights of a worker") {
+        return;
+    }
+    let desk = Desk::new();
+    let job = job("ext4", &desk, &format!("{}-rights", std::process::id()));
+    let (seen, events) = std::thread::scope(|scope| {
+        let trial = scope.spawn(|| carry_out(&job));
+        let mut seen = None;
+        while !trial.is_finished() {
+            seen = seen.or_else(rights_of_a_worker);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        (seen, trial.join().unwrap())
+    });
+    let told =
+        events.iter().find_map(|e| if let Event::Worker(identity) = e { Some(identity.uid) } else { None });
+    let uid = told.expect("it is told who works");
+    assert_ne!(uid, 0, "ext4 knows owners");
+    let seen = seen.expect("it is seen at work");
+    assert_eq!(seen["Uid"], format!("{uid}\t{uid}\t{uid}\t{uid}"));
+    assert_eq!(seen["Groups"], "");
+    assert_eq!(seen["NoNewPrivs"], "1");
+    for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
+        assert_eq!(seen[set], "0000000000000000", "{set}");
+    }
+}
+
+/// What `/proc/PID/status` says of our worker, once it has become who works.
+fn rights_of_a_worker() -> Option<BTreeMap<String, String>> {
+    let is_ours = |process: &PathBuf| {
+        let is_program = fs::read_link(process.join("exe"))
+            .is_ok_and(|exe| exe == Path::new(env!("CARGO_BIN_EXE_fsderby")));
+        is_program && fs::read(process.join("cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"))
+    };
+    let mut all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let status = fs::read_to_string(all.find(is_ours)?.join("status")).ok()?;
+    let lines = status.lines().filter_map(|line| line.split_once(':'));
+    let seen: BTreeMap<String, String> =
+        lines.map(|(key, value)| (key.into(), value.trim().into())).collect();
+    (seen.get("NoNewPrivs")? == "1").then_some(seen)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! BASE             a small tree of ours, which nobody else sees
-//! └─ root          all files of this machine, read-only, without devices: the root of every tool
+//! └─ root          all files of this machine, read-only, without devices: the root of tools and worker
 //!    ├─ dev        null, zero, full, random, urandom, the trial's own device, what the kind states
 //!    ├─ proc       this trial's processes, read-only
 //!    ├─ tmp        empty, writable
@@ -15,17 +15,20 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use fsderby_sys::device_filter::DeviceNumber;
 use fsderby_sys::sandbox::{self, Confined};
-use rustix::fs::{CWD, Dev, FileType, Mode, makedev, mknodat};
-use rustix::mount::MountFlags;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::mount::{MountFlags, mount_remount};
 use rustix::thread::CapabilitySet;
 
 use super::StepError;
+use crate::host::device_group::DeviceGroup;
+use crate::schema::job::Job;
 use crate::schema::setup::{self, Capability, Privileges};
 
-/// Character devices that do nothing to the machine: `Documentation/admin-guide/devices.txt`.
-const HARMLESS: [(&str, u32); 5] = [("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)];
-const MEMORY_MAJOR: u32 = 1;
+/// Devices that do nothing to the machine.
+const HARMLESS: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+const DEV_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NOEXEC);
 /// As every tool finds it.
 const SITE: &str = "/run/site";
 
@@ -35,49 +38,31 @@ pub struct Sandbox {
     walls: sandbox::Sandbox,
     privileges: Privileges,
     devices: Vec<String>,
+    device_group: Option<DeviceGroup>,
 }
 
 impl Sandbox {
-    /// Around this device, below `base`, which is ours.
-    pub fn around(
-        device: &Path,
-        privileges: &Privileges,
-        base: &Path,
-        tree: &Tree,
-    ) -> Result<Self, StepError> {
+    /// Around this device, below `base`, which is ours. From now on this process opens no other.
+    pub fn around(device: &Path, job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
         let root = base.join("root");
-        fs::create_dir(&root).map_err(|e| StepError::io("make", &root, e))?;
-        sandbox::put(&tree.0, &root).map_err(|e| StepError::io("mount", &root, e))?;
-        for (folder, fstype, flags, options) in [
-            ("dev", "tmpfs", MountFlags::NOSUID | MountFlags::NOEXEC, Some(c"size=1m,mode=0755")),
-            ("tmp", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=256m,mode=1777")),
-            ("run", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=1m,mode=0755")),
-            ("proc", "proc", MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC, None),
-        ] {
-            let at = root.join(folder);
-            rustix::mount::mount(fstype, &at, fstype, flags, options)
-                .map_err(|e| StepError::io("mount", &at, e))?;
-        }
-        let mut devices = Vec::new();
-        for (name, minor) in HARMLESS {
-            let path = Path::new("/dev").join(name);
-            node(&root, &path, FileType::CharacterDevice, makedev(MEMORY_MAJOR, minor))?;
-            devices.push(path.display().to_string());
-        }
-        for path in std::iter::once(device).chain(privileges.devices.iter().map(Path::new)) {
-            let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
-            let kind = if about.file_type().is_block_device() {
-                FileType::BlockDevice
-            } else {
-                FileType::CharacterDevice
-            };
-            node(&root, path, kind, about.rdev())?;
-            devices.push(path.display().to_string());
-        }
+        furnish(&root, tree)?;
+        let harmless = HARMLESS.iter().map(Path::new);
+        let stated = job.privileges.devices.iter().map(Path::new);
+        let paths: Vec<&Path> = harmless.chain([device]).chain(stated).collect();
+        let numbers = paths.iter().map(|path| node(&root, path)).collect::<Result<Vec<_>, _>>()?;
+        let dev = root.join("dev");
+        mount_remount(&dev, DEV_FLAGS | MountFlags::RDONLY, c"")
+            .map_err(|e| StepError::io("close", &dev, e))?;
         let writable = ["dev", "tmp", "run"].map(|folder| root.join(folder));
         let walls = sandbox::Sandbox::new(&root, &writable.each_ref().map(PathBuf::as_path))
             .map_err(|e| StepError::io("bound the tools by", &root, e))?;
-        Ok(Sandbox { root, walls, privileges: privileges.clone(), devices })
+        Ok(Sandbox {
+            root,
+            walls,
+            privileges: job.privileges.clone(),
+            devices: paths.iter().map(|path| path.display().to_string()).collect(),
+            device_group: DeviceGroup::enter(&job.token, &numbers).ok(),
+        })
     }
 
     /// The root of what runs in it, as the agent finds it.
@@ -117,7 +102,7 @@ impl Sandbox {
             devices: self.devices.clone(),
             capabilities: self.privileges.capabilities.clone(),
             landlock: self.walls.landlock(),
-            device_group: false,
+            device_group: self.device_group.is_some(),
         }
     }
 }
@@ -138,8 +123,29 @@ fn inside(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
 
-fn node(root: &Path, path: &Path, kind: FileType, number: Dev) -> Result<(), StepError> {
+/// The same device as this node, and its number.
+fn node(root: &Path, path: &Path) -> Result<DeviceNumber, StepError> {
+    let about = fs::metadata(path).map_err(|e| StepError::io("look at", path, e))?;
+    let (is_block, number) = (about.file_type().is_block_device(), about.rdev());
+    let kind = if is_block { FileType::BlockDevice } else { FileType::CharacterDevice };
     let at = inside(root, &path.display().to_string());
-    let made = mknodat(CWD, &at, kind, Mode::RUSR | Mode::WUSR, number);
-    made.map_err(|e| StepError::io("make", &at, e))
+    mknodat(CWD, &at, kind, Mode::RUSR | Mode::WUSR, number).map_err(|e| StepError::io("make", &at, e))?;
+    Ok(DeviceNumber { is_block, major: rustix::fs::major(number), minor: rustix::fs::minor(number) })
+}
+
+/// All files of this machine, read-only, with folders of their own where something may be written.
+fn furnish(root: &Path, tree: &Tree) -> Result<(), StepError> {
+    fs::create_dir(root).map_err(|e| StepError::io("make", root, e))?;
+    sandbox::put(&tree.0, root).map_err(|e| StepError::io("mount", root, e))?;
+    for (folder, fstype, flags, options) in [
+        ("dev", "tmpfs", DEV_FLAGS, Some(c"size=1m,mode=0755")),
+        ("tmp", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=256m,mode=1777")),
+        ("run", "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(c"size=1m,mode=0755")),
+        ("proc", "proc", MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NOEXEC, None),
+    ] {
+        let at = root.join(folder);
+        rustix::mount::mount(fstype, &at, fstype, flags, options)
+            .map_err(|e| StepError::io("mount", &at, e))?;
+    }
+    Ok(())
 }

@@ -68,7 +68,7 @@ impl Site {
         // Before there is anything of ours in it.
         let tree = if job.guest { None } else { Some(Tree::new()?) };
         let base = base(device.lies_in(), &job.token)?;
-        let around = |tree: &Tree| Sandbox::around(device.path(), &job.privileges, &base, tree);
+        let around = |tree: &Tree| Sandbox::around(device.path(), job, &base, tree);
         let sandbox = tree.as_ref().map(around).transpose()?;
         let mountpoint = sandbox.as_ref().map_or_else(|| base.join("site"), Sandbox::mountpoint);
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;

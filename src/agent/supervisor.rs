@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::channel::Teller;
 use super::{monotonic_ns, trial};
-use crate::host::memory_group;
+use crate::host::{device_group, memory_group};
 use crate::schema::event::Event;
 use crate::schema::job::{Job, PROTOCOL};
 use crate::storage;
@@ -84,14 +84,14 @@ fn keep(pid: i32, job: &Job) -> anyhow::Result<u8> {
     }
     eprintln!("the agent does not die: {WHY_STUCK}");
     // A folder lies on the filesystem that has most likely hung, and who removes it would hang too.
-    memory_group::remove(&job.token);
+    remove_groups(&job.token);
     Ok(STUCK)
 }
 
 /// Removes what a job's agent made on the host under a name. For whoever outlives it: the supervisor, or the host where the
 /// supervisor was killed.
 pub fn clean_up(job: &Job) {
-    memory_group::remove(&job.token);
+    remove_groups(&job.token);
     if let Ok(storage) = storage::find(&job.storage) {
         storage.clean_up(job);
     }
@@ -141,9 +141,15 @@ fn ends_within(process: impl AsFd, time: Duration) -> io::Result<bool> {
     }
 }
 
-/// Removes memory groups of runs whose supervisor was killed too. Groups of living runs are left alone.
+fn remove_groups(token: &str) {
+    memory_group::remove(token);
+    device_group::remove(token);
+}
+
+/// Removes control groups of runs whose supervisor was killed too. Groups of living runs are left alone.
 pub fn remove_what_dead_runs_left() {
     memory_group::remove_orphans();
+    device_group::remove_orphans();
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn name(token: &str) -> String {
 }
 
 /// A group can only be removed once the kernel has let go of its last process.
-fn remove_folder(path: &Path) {
+pub(super) fn remove_folder(path: &Path) {
     for _ in 0..100 {
         match fs::remove_dir(path) {
             Err(e) if e.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {

@@ -1,5 +1,6 @@
-//! What the machine that runs this process offers, host or guest: its programs and its memory groups.
+//! What the machine that runs this process offers, host or guest: its programs and its control groups.
 
+pub mod device_group;
 mod fault;
 pub mod memory_group;
 pub mod programs;

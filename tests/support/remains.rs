@@ -1,4 +1,4 @@
-//! What a run could leave behind: mounts that only some process sees, loop devices, images, memory groups, site folders.
+//! What a run could leave behind: mounts that only some process sees, loop devices, images, control groups, site folders.
 
 use std::fs;
 use std::path::Path;
@@ -58,8 +58,10 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 fn groups(pid: u32) -> Vec<String> {
-    let roots = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
+    let roots = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
     let all = roots.iter().flat_map(|root| fs::read_dir(root).into_iter().flatten().flatten());
-    let ours = all.filter(|g| g.file_name().to_string_lossy().starts_with(&format!("fsderby-{pid}-")));
-    ours.map(|g| format!("memory group {}", g.path().display())).collect()
+    let names = [format!("fsderby-{pid}-"), format!("fsderby-devices-{pid}-")];
+    let is_ours = |name: &str| names.iter().any(|ours| name.starts_with(ours));
+    let ours = all.filter(|group| is_ours(&group.file_name().to_string_lossy()));
+    ours.map(|group| format!("control group {}", group.path().display())).collect()
 }

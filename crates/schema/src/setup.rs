@@ -122,7 +122,7 @@ pub struct Sandbox {
     pub capabilities: Vec<Capability>,
     /// The version of Landlock that held all but the programs that mount; absent where the kernel has none.
     pub landlock: Option<u32>,
-    /// Whether a control group kept agent, tools and worker from all other devices, by their numbers.
+    /// Whether a control group kept agent and tools from all other devices by their numbers.
     pub device_group: bool,
 }
 

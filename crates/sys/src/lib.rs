@@ -5,6 +5,7 @@
 //!
 //! Whatever `rustix` offers safely is called by its users directly and is not wrapped again here.
 
+pub mod device_filter;
 pub mod file;
 pub mod inherit;
 
