@@ -102,7 +102,7 @@ fn a_guest_that_panics_spins_or_loses_its_disk_is_one_failed_trial() {
     ] {
         let mut testbed = model("diamondmax-plus-8");
         testbed.mishap = Some(mishap);
-        testbed.patience = Duration::from_secs(if mishap == Mishap::Spin { 15 } else { 600 });
+        testbed.patience = Duration::from_secs(if mishap == Mishap::Spin { 8 } else { 600 });
         let (_desk, run) = carry_out("\"ext4\"", &testbed, 0, 1);
         assert_eq!(run.records.len(), attempts, "{:?}", run.records);
         for record in &run.records {
