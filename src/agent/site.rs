@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{StepError, mounting};
+use crate::host::own_folder::OwnFolder;
 use crate::schema::event::Space;
 use crate::schema::job::{At, Job};
 use crate::schema::setup::{DEVICE, MOUNTPOINT, Mount, Mounted};
@@ -25,7 +26,7 @@ pub struct Site {
     /// The folder in which the workload works.
     place: PathBuf,
     /// Removed at the end, where nothing was mounted.
-    folder: Option<PathBuf>,
+    _folder: Option<OwnFolder>,
 }
 
 impl Site {
@@ -33,13 +34,11 @@ impl Site {
     pub fn new(job: &Job) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
             Attached::Device(device) => Self::on_device(device, &job.token),
-            Attached::Folder(place) => Ok(Site {
-                device: None,
-                mountpoint: place.parent().unwrap_or(&place).to_owned(),
-                mounted: false,
-                folder: Some(place.clone()),
-                place,
-            }),
+            Attached::Folder(folder) => {
+                let place = folder.work().to_owned();
+                let mountpoint = place.parent().unwrap_or(&place).to_owned();
+                Ok(Site { device: None, mountpoint, mounted: false, place, _folder: Some(folder) })
+            }
         }
     }
 
@@ -47,7 +46,7 @@ impl Site {
         let mountpoint = base(device.lies_in(), token)?.join("site");
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
         let place = mountpoint.join("work");
-        Ok(Site { device: Some(device), mountpoint, mounted: false, place, folder: None })
+        Ok(Site { device: Some(device), mountpoint, mounted: false, place, _folder: None })
     }
 
     pub fn place(&self) -> &Path {
@@ -154,9 +153,6 @@ impl Drop for Site {
         // Our own little tree: in a guest another site may follow.
         if let (true, Some(_), Some(base)) = (is_free, &self.device, self.mountpoint.parent()) {
             let _ = mounting::unmount(base);
-        }
-        if let Some(folder) = &self.folder {
-            let _ = fs::remove_dir_all(folder);
         }
     }
 }

@@ -200,10 +200,13 @@ mod tests {
             header.set_cksum();
             data.append(&header, &b"hello"[..]).unwrap();
             let mut found = Vec::new();
-            let read = files(&data.into_inner().unwrap()[..], &mut |path, _| Ok(found.push(path.to_owned())));
+            let read = files(&data.into_inner().unwrap()[..], &mut |path, _| {
+                found.push(path.to_owned());
+                Ok(())
+            });
             read.map(|()| found)
         };
-        assert_eq!(packed(&long, 250).unwrap(), [long.clone()]);
+        assert_eq!(packed(&long, 250).unwrap(), std::slice::from_ref(&long));
         let error = format!("{:#}", packed(&long, 1 << 20).unwrap_err());
         assert!(error.contains("more than 4 KiB"), "{error}");
     }

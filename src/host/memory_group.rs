@@ -1,13 +1,20 @@
 //! A memory limit around the workload: a cgroup of version 1 or 2, whichever holds the memory controller.
+//!
+//! Its maker holds a lock on the group's folder for as long as it lives, so that only what the dead have left is removed. The
+//! number of a process would not say so: each process namespace has its own.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::io::Errno;
+
 use crate::schema::units::Bytes;
 
-/// All our groups begin with this; the rest is the job's token.
+/// All our groups begin with this; the rest is the job's token, which ends with so many hexadecimal digits.
 const PREFIX: &str = "fsderby-";
+const DIGITS: usize = 32;
 
 /// How a version names its files.
 struct Names {
@@ -28,6 +35,7 @@ const V2: Names = Names { limit: "memory.max", swap: "memory.swap.max", peak: "m
 #[derive(Debug)]
 pub struct MemoryGroup {
     path: PathBuf,
+    _lock: File,
 }
 
 impl MemoryGroup {
@@ -36,8 +44,8 @@ impl MemoryGroup {
         let (root, names) =
             controller().ok_or_else(|| io::Error::other("this kernel has no memory controller"))?;
         let path = root.join(name(token));
-        fs::create_dir(&path)?;
-        let group = MemoryGroup { path };
+        let lock = made(&path)?;
+        let group = MemoryGroup { path, _lock: lock };
         fs::write(group.path.join(names.limit), limit.0.to_string())?;
         let without_swap = if names.swap == V1.swap { limit.0 } else { 0 };
         match fs::write(group.path.join(names.swap), without_swap.to_string()) {
@@ -55,7 +63,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        remove_folder(&self.path);
+        when_it_is_let_go(|| fs::remove_dir(&self.path));
     }
 }
 
@@ -79,21 +87,52 @@ pub fn killed(group: &Path) -> Option<u64> {
 /// Removes the group of that token, if there is one.
 pub fn remove(token: &str) {
     if let Some((root, _)) = controller() {
-        remove_folder(&root.join(name(token)));
+        when_it_is_let_go(|| remove_of_the_dead(&root.join(name(token))));
     }
 }
 
-/// Removes groups whose token's process is no longer there.
+/// Removes groups of ours whose maker is no longer there.
 pub fn remove_orphans() {
     let Some((root, _)) = controller() else { return };
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
-        let file_name = entry.file_name();
-        let owner =
-            file_name.to_str().and_then(|n| n.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = fs::remove_dir(entry.path());
+        if entry.file_name().to_str().is_some_and(is_ours) {
+            let _ = remove_of_the_dead(&entry.path());
         }
     }
+}
+
+/// `fsderby-PID-RANDOM`
+fn is_ours(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX).and_then(|token| token.split_once('-')).map(|(_, random)| random);
+    random.is_some_and(|r| r.len() == DIGITS && r.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// The kernel removes no group that has a process in it.
+fn remove_of_the_dead(path: &Path) -> io::Result<()> {
+    let _lock = locked(path)?;
+    fs::remove_dir(path)
+}
+
+/// A group's folder, new and locked.
+fn made(path: &Path) -> io::Result<File> {
+    fs::create_dir(path)?;
+    loop {
+        match locked(path) {
+            Ok(lock) if path.exists() => return Ok(lock),
+            // Between the two somebody took it for that of a dead one.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => fs::create_dir(path)?,
+        }
+    }
+}
+
+/// A group's folder, which nobody else has locked.
+fn locked(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(folder)
 }
 
 /// 1, 2, or 0 where there is no memory controller.
@@ -109,11 +148,12 @@ fn name(token: &str) -> String {
     format!("{PREFIX}{token}")
 }
 
-/// A group can only be removed once the kernel has let go of its last process.
-fn remove_folder(path: &Path) {
+/// A group can only be removed once the kernel has let go of its last process, and of its maker.
+fn when_it_is_let_go(mut remove: impl FnMut() -> io::Result<()>) {
+    let is_held = |e: &io::Error| matches!(Errno::from_io_error(e), Some(Errno::BUSY | Errno::WOULDBLOCK));
     for _ in 0..100 {
-        match fs::remove_dir(path) {
-            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {
+        match remove() {
+            Err(e) if is_held(&e) => {
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
             _ => return,
@@ -138,4 +178,34 @@ fn controller() -> Option<(PathBuf, Names)> {
         fs::write(v2.join("cgroup.subtree_control"), "+memory").ok()?;
     }
     Some((v2, V2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_ours_by_its_name() {
+        let random = "0123456789abcdef0123456789abcdef";
+        assert!(is_ours(&format!("fsderby-1-{random}")));
+        for other in
+            ["fsderby-1-82e1f3a0-1", "fsderby-1", "fsderby-", "docker-1-x", &format!("other-1-{random}")]
+        {
+            assert!(!is_ours(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_group_whose_maker_lives_stays_wherever_its_number_is_unknown() {
+        let token = format!("4194304-{:032x}", crate::host::random().unwrap());
+        let Ok(group) = MemoryGroup::new(&token, Bytes(1 << 20)) else { return };
+        assert!(!Path::new("/proc/4194304").exists(), "no process has the number in its name");
+        remove_orphans();
+        assert!(group.path().exists());
+        let path = group.path().to_owned();
+        let orphan = std::mem::ManuallyDrop::new(group);
+        flock(&orphan._lock, FlockOperation::Unlock).unwrap();
+        remove_orphans();
+        assert!(!path.exists());
+    }
 }

@@ -9,15 +9,12 @@ use rustix::io::Errno;
 
 use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
 use super::unready::Unready;
-use super::{Run, TRIALS, lines, sync_folder};
+use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
-
-const PLAN: &str = "plan.toml";
-const MACHINE: &str = "machine.json";
 
 /// A run's folder, open for adding to. Only one process at a time has it open.
 #[derive(Debug)]
