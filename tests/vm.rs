@@ -328,7 +328,7 @@ fn for_nobody(folder: &Path) -> Option<PathBuf> {
     let from = kernel.image().parent()?.to_owned();
     let to = folder.join("fsderby/kernels").join(&kernel.index.release);
     std::fs::create_dir_all(to.join("modules")).unwrap();
-    for part in ["image", "index.json"] {
+    for part in ["image", "index.json", "index.blake3"] {
         std::fs::copy(from.join(part), to.join(part)).unwrap();
     }
     for module in std::fs::read_dir(from.join("modules")).unwrap().flatten() {

@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use fsderby::exit;
@@ -79,7 +80,7 @@ fn a_tool_of_another_architecture_is_refused_by_name_before_anything_runs() {
     let mut program = fs::read("/bin/true").unwrap();
     program[OTHER_MACHINE.0] = OTHER_MACHINE.1;
     let other = desk.file("other", program);
-    fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(&other, PermissionsExt::from_mode(0o755)).unwrap();
     let before = format!("mount --bind {} {}", other.display(), fs::canonicalize(tool).unwrap().display());
     let said = after(&desk, &before, "ext4", &[]);
     refused(
@@ -89,19 +90,33 @@ fn a_tool_of_another_architecture_is_refused_by_name_before_anything_runs() {
     );
 }
 
-/// A copy of the newest kernel's folder in a cache of its own, with its index changed.
+/// A copy of the newest kernel's folder in a cache of its own, its modules by links, with its index changed.
 fn cache(desk: &Desk, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {
     let kernel = kernel::find(None).unwrap();
     let from = kernel.image().parent().unwrap().to_owned();
     let to = desk.path("cache/fsderby/kernels").join(&kernel.index.release);
     fs::create_dir_all(&to).unwrap();
     fs::copy(from.join("image"), to.join("image")).unwrap();
-    std::os::unix::fs::symlink(from.join("modules"), to.join("modules")).unwrap();
+    // Whether guests run on this machine's CPU is known, and need not be found out again.
+    let _ = std::os::unix::fs::symlink(from.join("../../kvm"), to.join("../../kvm"));
+    fs::create_dir(to.join("modules")).unwrap();
+    for module in fs::read_dir(from.join("modules")).unwrap().flatten() {
+        std::os::unix::fs::symlink(module.path(), to.join("modules").join(module.file_name())).unwrap();
+    }
     let mut index: serde_json::Value =
         serde_json::from_slice(&fs::read(from.join("index.json")).unwrap()).unwrap();
     change(&mut index);
     fs::write(to.join("index.json"), index.to_string()).unwrap();
+    fs::write(to.join("index.blake3"), blake3::hash(index.to_string().as_bytes()).to_hex().as_str()).unwrap();
     to
+}
+
+fn flip_a_bit(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    let _ = fs::remove_file(path);
+    fs::write(path, bytes).unwrap();
 }
 
 fn with_cache(desk: &Desk, filesystem: &str) -> Said {
@@ -130,14 +145,59 @@ fn a_kernel_that_was_altered_in_the_cache_is_not_booted() {
     if !can_boot("an altered kernel") {
         return;
     }
+    for (file, words) in [
+        ("image", "is not what was taken into it"),
+        ("modules/virtio_blk.ko", "is not what was taken into it"),
+        ("modules/ext4.ko", "ext4 of the kernel"),
+        ("modules/jbd2.ko", "jbd2 of the kernel"),
+        ("index.json", "index.json is not what was stored"),
+    ] {
+        let desk = Desk::new();
+        let kernel = cache(&desk, |_| ());
+        flip_a_bit(&kernel.join(file));
+        refused(&desk, &with_cache(&desk, "ext4"), &[words, "try: fsderby kernel fetch"]);
+    }
+}
+
+#[test]
+fn a_kernel_of_an_older_version_is_to_be_fetched_again() {
+    if !can_boot("a kernel of an older version") {
+        return;
+    }
     let desk = Desk::new();
-    let image = cache(&desk, |_| ()).join("image");
-    let mut bytes = fs::read(&image).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&image, bytes).unwrap();
-    let said = with_cache(&desk, "ext4");
-    refused(&desk, &said, &["is not what was taken into it", "try: fsderby kernel fetch"]);
+    cache(&desk, |index| index["schema"] = 1.into());
+    let words = ["there is no kernel to boot", "another version", "try: fsderby kernel fetch"];
+    refused(&desk, &with_cache(&desk, "ext4"), &words);
+}
+
+#[test]
+fn a_kernel_that_others_could_change_is_not_booted() {
+    if !can_boot("a kernel that others could change") {
+        return;
+    }
+    for part in ["", "fsderby", "fsderby/kernels"] {
+        let desk = Desk::new();
+        cache(&desk, |_| ());
+        let open = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(desk.path("cache").join(part), open).unwrap();
+        let words = ["there is no kernel to boot", "others can write in", "chmod go-w"];
+        refused(&desk, &with_cache(&desk, "ext4"), &words);
+        let package = package(&desk, &[("./boot/vmlinuz-6.0-test", b"no kernel at all")]);
+        let said = fetch_into(&desk, &package);
+        desk.refused(&said, MISSING, &["could not fetch a kernel", "others can write in", "try: chmod go-w"]);
+    }
+}
+
+#[test]
+fn without_a_home_there_is_no_kernel_and_no_place_for_one() {
+    let desk = Desk::new();
+    let homeless =
+        |arguments: &[&str]| run(desk.fsderby(arguments).env_remove("HOME").env_remove("XDG_CACHE_HOME"));
+    let said = homeless(&["kernel", "list"]);
+    assert!(said.code == 0 && said.out.starts_with("none"), "{said:?}");
+    let package = package(&desk, &[("./boot/vmlinuz-6.0-test", b"no kernel at all")]);
+    let said = homeless(&["kernel", "fetch", package.to_str().unwrap()]);
+    desk.refused(&said, MISSING, &["neither HOME nor XDG_CACHE_HOME", "try: set HOME"]);
 }
 
 /// A package with these files.
@@ -149,22 +209,31 @@ fn package(desk: &Desk, files: &[(&str, &[u8])]) -> PathBuf {
         header.set_cksum();
         data.append_data(&mut header, path, *content).unwrap();
     }
-    let data = data.into_inner().unwrap();
+    archive(desk, "data.tar", &data.into_inner().unwrap())
+}
+
+/// A package with this as its files.
+fn archive(desk: &Desk, name: &str, data: &[u8]) -> PathBuf {
     let path = desk.path("linux-image.deb");
-    // An ar archive: of each member a header of text, then its bytes, which here are an even number.
+    // An ar archive: of each member a header of text, then its bytes, an even number.
     let mut archive = b"!<arch>\n".to_vec();
-    for (name, bytes) in [("debian-binary", &b"2.0\n"[..]), ("data.tar", &data)] {
+    for (name, bytes) in [("debian-binary", &b"2.0\n"[..]), (name, data)] {
         archive.extend(format!("{name:<16}{:<32}{:<10}`\n", "", bytes.len()).bytes());
         archive.extend(bytes);
+        archive.extend(vec![b'\n'; bytes.len() % 2]);
     }
     fs::write(&path, archive).unwrap();
     path
 }
 
-fn fetch(desk: &Desk, package: &Path) -> Said {
+fn fetch_into(desk: &Desk, package: &Path) -> Said {
     let mut command = fsderby();
     command.args(["kernel", "fetch"]).arg(package).env("XDG_CACHE_HOME", desk.path("cache"));
-    let said = run(&mut command);
+    run(&mut command)
+}
+
+fn fetch(desk: &Desk, package: &Path) -> Said {
+    let said = fetch_into(desk, package);
     let kept = fs::read_dir(desk.path("cache/fsderby/kernels")).map_or(0, Iterator::count);
     assert_eq!(kept, 0, "something of it was kept");
     said
@@ -190,4 +259,51 @@ fn packages_without_virtio_without_a_kernel_cut_short_or_altered_do_not_enter_th
     altered[8 + 60 + 4 + 60 + 10] ^= 1;
     fs::write(&whole, altered).unwrap();
     desk.refused(&fetch(&desk, &whole), MISSING, &["linux-image.deb"]);
+}
+
+/// So many mebibytes of one byte, as a .zst file of 32 bytes each: blocks that repeat it 128 KiB (RFC 8878).
+fn bomb(mebibytes: usize) -> Vec<u8> {
+    [&[0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3][..], &[2, 0, 16, 0].repeat(8 * mebibytes), &[1, 0, 0]].concat()
+}
+
+/// So many files of 200 MiB that nobody wants, as data.tar.zst of 7 KB each.
+fn files_of_200_mib(number: usize) -> Vec<u8> {
+    let mut header = tar::Header::new_gnu();
+    header.set_path("usr/share/zeros").unwrap();
+    header.set_size(200 << 20);
+    header.set_cksum();
+    let file = [&[0, 16, 0][..], header.as_bytes(), &[2, 0, 16, 0].repeat(8 * 200)].concat();
+    [&[0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3][..], &file.repeat(number), &[1, 0, 0]].concat()
+}
+
+#[test]
+fn a_small_package_that_unpacks_to_gigabytes_is_refused() {
+    let desk = Desk::new();
+    let module = "./lib/modules/6.0-test/kernel/fs/ext4/ext4.ko.zst";
+    let one_module = package(&desk, &[("./boot/vmlinuz-6.0-test", b"k"), (module, &bomb(70))]);
+    desk.refused(&fetch(&desk, &one_module), MISSING, &["ext4.ko.zst", "more than 64 MiB"]);
+    let whole = archive(&desk, "data.tar.zst", &files_of_200_mib(6));
+    desk.refused(&fetch(&desk, &whole), MISSING, &["linux-image.deb", "more than 1 GiB"]);
+    let huge = desk.path("huge.deb");
+    fs::File::create(&huge).unwrap().set_len(10 << 30).unwrap();
+    desk.refused(&fetch(&desk, &huge), MISSING, &["huge.deb has 10 GiB, more than 1 GiB"]);
+}
+
+#[test]
+fn what_is_no_file_is_no_kernel() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("folder.deb")).unwrap();
+    let pipe = desk.path("pipe.deb");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for (file, words) in [
+        (PathBuf::from("/dev/zero"), "/dev/zero is a device, not a file"),
+        (pipe, "pipe.deb is a pipe, not a file"),
+        (desk.path("folder.deb"), "folder.deb is a folder, not a file"),
+    ] {
+        desk.refused(
+            &fetch(&desk, &file),
+            MISSING,
+            &["could not fetch a kernel", words, "try: fsderby kernel fetch"],
+        );
+    }
 }

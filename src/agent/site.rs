@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 
 use super::sandbox::{Sandbox, Tree};
 use super::{StepError, monotonic_ns, mounting};
+use crate::host::own_folder::OwnFolder;
 use crate::schema::event::Space;
 use crate::schema::job::{At, Job};
 use crate::schema::setup::{DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
@@ -39,7 +40,7 @@ pub struct Site {
     place: PathBuf,
     worker: Option<Identity>,
     /// Removed at the end, where nothing was mounted.
-    folder: Option<PathBuf>,
+    folder: Option<OwnFolder>,
 }
 
 impl Site {
@@ -47,16 +48,17 @@ impl Site {
     pub fn new(job: &Job) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
             Attached::Device(device) => Self::on_device(device, job),
-            Attached::Folder(place) => {
+            Attached::Folder(folder) => {
+                let place = folder.work().to_owned();
                 let mut site = Site {
                     device: None,
                     sandbox: None,
                     mountpoint: place.parent().unwrap_or(&place).to_owned(),
                     base: None,
                     mounted: false,
-                    folder: Some(place.clone()),
                     place,
                     worker: None,
+                    folder: Some(folder),
                 };
                 site.give()?;
                 Ok(site)
@@ -106,7 +108,7 @@ impl Site {
         self.worker
     }
 
-    /// Gives the folder to who works in it: an id that nobody has, or on a mounted filesystem the owner of the folder above.
+    /// Gives the folder to who works in it: an id that nobody has, or the owner of the folder in which ours was made.
     /// Where the filesystem knows no owners, root works there without its rights.
     fn give(&mut self) -> Result<(), StepError> {
         let fault = |e: rustix::io::Errno| StepError::io("give away", &self.place, e);
@@ -114,7 +116,7 @@ impl Site {
         let to = match (&self.sandbox, &self.folder) {
             (Some(_), _) => WORKER,
             (None, Some(_)) if rustix::process::geteuid().is_root() => {
-                let above = rustix::fs::statat(&place, "..", AtFlags::empty()).map_err(fault)?;
+                let above = rustix::fs::statat(&place, "../..", AtFlags::empty()).map_err(fault)?;
                 Identity { uid: above.st_uid, gid: above.st_gid }
             }
             _ => return Ok(()),
@@ -245,9 +247,6 @@ impl Drop for Site {
         // Our own little tree: in a guest another site may follow.
         if let (true, Some(base)) = (is_free, &self.base) {
             let _ = mounting::unmount_all(base);
-        }
-        if let Some(folder) = &self.folder {
-            let _ = fs::remove_dir_all(folder);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `fsderby run --dry-run`: the very jobs, printed.
 
+use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,8 +22,8 @@ const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
 const OVERHEAD: Duration = Duration::from_millis(800);
 
 pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
-    let is_skipped =
-        |t: &Trial<'_>| skips.iter().any(|s| s.filesystem == t.candidate.label && s.workload == t.work.label);
+    let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.workload)).collect();
+    let is_skipped = |t: &Trial<'_>| skipped.contains(&(&t.candidate.label, &t.work.label));
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
     let job = |trial: Trial<'_>| jobs::job(plan, &trial, 1, testbed, "dry-run");
     let jobs: Vec<Job> = trials.map(job).collect();
@@ -31,15 +32,18 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = Vec::new();
+    let (mut total, mut time, mut amounts) = (0_u64, Duration::ZERO, HashMap::new());
     for job in &jobs {
+        let work = (job.work.hash(), job.workload_seed);
+        let Amount { bytes_written, .. } = *amounts.entry(work).or_insert_with(|| volume(job));
+        total = total.saturating_add(bytes_written);
+        time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
         lines.push(job.trial.clone());
         lines.extend(job.steps.iter().map(|step| format!("  {}", shown(step))));
     }
     for (who, why) in reasons(skips) {
         lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
     }
-    let total: u64 = jobs.iter().map(|job| volume(job).bytes_written).sum();
-    let time: Duration = jobs.iter().map(expected).sum();
     let (rounds, of) = match plan.rounds {
         Rounds::Exactly(n) => (n, format!("{n} rounds")),
         Rounds::AtLeast(n) => (n, format!("at least {n} rounds")),
@@ -52,7 +56,7 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
         "Expected for the integrity checks and one round: {} written by the workloads, about {} s; for the run about {} min{}.",
         Bytes(total),
         time.as_secs(),
-        (time.as_secs() / 2 * u64::from(rounds + 1)).div_ceil(60),
+        (u128::from(time.as_secs() / 2) * (u128::from(rounds) + 1)).div_ceil(60),
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
     lines.push("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned());
@@ -90,9 +94,5 @@ fn shown(step: &Step) -> String {
 fn volume(job: &Job) -> Amount {
     let engine = workloads::engine(&job.work.engine);
     let work = engine.and_then(|e| e.parse(&job.work.parameters).ok());
-    work.map_or_else(Amount::default, |w| w.amount(job.workload_seed))
-}
-
-fn expected(job: &Job) -> Duration {
-    OVERHEAD + Duration::from_secs_f64(volume(job).bytes_written as f64 / BYTES_A_SECOND)
+    work.map_or_else(Amount::default, |w| w.expected(job.workload_seed))
 }

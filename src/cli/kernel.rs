@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Subcommand;
 
 use super::output::print_line;
 use crate::exit::Failure;
-use crate::guest::{apt, kernel};
+use crate::guest::{apt, cache, kernel};
 
 #[derive(Subcommand)]
 pub enum Kernel {
@@ -39,19 +38,21 @@ fn fetch(version: Option<&str>) -> anyhow::Result<()> {
         None => download(version),
     };
     let kernel = kernel.map_err(|e| Failure::missing(format!("could not fetch a kernel: {e:#}")))?;
-    print_line(&format!("{} is in {}", kernel.index.release, kernel::cache().join("kernels").display()))
+    print_line(&format!("{} is in {}", kernel.index.release, kernel::place()?.display()))
 }
 
 fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
-    let folder = kernel::cache().join(format!(".fetching-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    let brought = apt::download(version, &folder).and_then(|file| kernel::import(&file));
-    let _ = std::fs::remove_dir_all(&folder);
-    brought
+    let kernels = cache::made(kernel::KERNELS)?;
+    let folder = tempfile::Builder::new().prefix(".fetching-").tempdir_in(kernels)?;
+    let file = apt::download(version, folder.path())?;
+    kernel::import(&file)
 }
 
 fn list() -> anyhow::Result<()> {
     let all = kernel::all();
+    if let Some(why) = kernel::refused(None) {
+        super::say(&format!("note: not used: {why:#}"));
+    }
     if all.is_empty() {
         return print_line("none\n  try: fsderby kernel fetch");
     }

@@ -8,9 +8,9 @@
 //! ```
 //! `Documentation/arch/x86/boot.rst` of the kernel.
 
-use std::io::Read;
-
 use anyhow::{Context, ensure};
+
+use super::bounded::{Bounded, IMAGE, xz, zstd};
 
 const SECTOR: usize = 512;
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -23,15 +23,13 @@ pub fn bootable(image: Vec<u8>) -> anyhow::Result<Vec<u8>> {
         return Ok(image);
     }
     let payload = payload(&image)?;
-    let mut elf = Vec::new();
-    if payload.starts_with(&ZSTD) {
-        let mut stream = ruzstd::decoding::StreamingDecoder::new(payload).context("the kernel is damaged")?;
-        stream.read_to_end(&mut elf).context("the kernel is damaged")?;
+    let elf = if payload.starts_with(&ZSTD) {
+        Bounded::new(zstd(payload)?, IMAGE).all()?
     } else if payload.starts_with(&XZ) {
-        lzma_rust2::XzReader::new(payload, false).read_to_end(&mut elf).context("the kernel is damaged")?;
+        Bounded::new(xz(payload, false), IMAGE).all()?
     } else {
         return Ok(image);
-    }
+    };
     ensure!(elf.starts_with(&ELF), "the kernel holds something else than an ELF file");
     Ok(elf)
 }
@@ -59,5 +57,20 @@ mod tests {
         image[0x202..0x206].copy_from_slice(b"HdrS");
         image[0x24c] = 0xff;
         assert!(bootable(image).unwrap_err().to_string().contains("cut short"));
+    }
+
+    #[test]
+    fn a_kernel_that_unpacks_to_more_than_any_has_is_refused() {
+        // 300 MiB in 10 KB: a zstd frame of blocks that each repeat one byte 128 KiB (RFC 8878).
+        let block = [2, 0, 16, 7];
+        let payload = [&ZSTD[..], &[0, 7 << 3], &block.repeat(8 * 300), &[1, 0, 0], &[0; 4]].concat();
+        let mut image = vec![0; SECTOR];
+        image.resize(2 * SECTOR, 0);
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x248..0x24c].copy_from_slice(&0x200_u32.to_le_bytes());
+        image[0x24c..0x250].copy_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
+        image.extend(payload);
+        let error = format!("{:#}", bootable(image).unwrap_err());
+        assert!(error.contains("more than 256 MiB"), "{error}");
     }
 }

@@ -4,22 +4,36 @@
 //! $XDG_CACHE_HOME/fsderby/kernels/RELEASE/
 //!   image          what QEMU boots
 //!   modules/*.ko   unpacked, those that a filesystem may need
-//!   index.json     where it came from, the modules and what each needs
+//!   index.json     where it came from, the modules and what each needs, the BLAKE3 of image and modules
+//!   index.blake3   the BLAKE3 of index.json
 //! ```
+//! Each file is checked before it is used. That finds what a disk or an accident has changed. Who may write in the folder could
+//! change the hashes too; that nobody else may is what [`super::cache`] sees to.
 
-use std::fs;
-use std::io::Read;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use super::boot_image::bootable;
+use super::bounded::{ALL, Bounded, IMAGE, MODULE, xz, zstd};
+use super::cache;
 use super::modules::{Modules, describe, plain};
 use super::package;
+use crate::schema::units::Bytes;
 
 /// The shape of `index.json`.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
+/// What no guest reaches its disk and its host without.
+const NEEDED: [&str; 3] = ["virtio_mmio", "virtio_blk", "virtio_console"];
+/// Where kernels stand in the cache.
+pub const KERNELS: &str = "kernels";
+const INDEX: &str = "index.json";
+const INDEX_HASH: &str = "index.blake3";
 /// Folders of a kernel's modules in which a filesystem finds what it needs, and a guest its disk and its port.
 const FOLDERS: [&str; 8] = [
     "fs/",
@@ -70,34 +84,60 @@ impl Kernel {
         self.folder.join("image")
     }
 
-    /// Whether what would be booted is what was taken into the cache.
+    /// Whether what every guest boots is what was taken into the cache: the image, and what brings the disk.
     pub fn is_sound(&self) -> bool {
-        fs::read(self.image())
-            .is_ok_and(|image| blake3::hash(&image).to_hex().as_str() == self.index.image_blake3)
+        let image = fs::read(self.image()).is_ok_and(|image| hash(&image) == self.index.image_blake3);
+        let needed = self.index.modules.chain(NEEDED).unwrap_or_default();
+        image && needed.iter().all(|name| self.module(name).is_ok())
     }
 
     /// The bytes of a module, ready to be loaded.
+    ///
+    /// # Errors
+    /// When they are not those that were taken into the cache.
     pub fn module(&self, name: &str) -> anyhow::Result<Vec<u8>> {
+        let release = &self.index.release;
         let path = self.folder.join("modules").join(format!("{name}.ko"));
-        fs::read(&path).with_context(|| format!("could not read {}; fetch the kernel again", path.display()))
+        let bytes = fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
+        let stored = self.index.modules.loadable.get(name).map(|module| module.blake3.as_str());
+        ensure!(
+            stored == Some(hash(&bytes).as_str()),
+            "{name} of the kernel {release} in the cache is not what was taken into it"
+        );
+        Ok(bytes)
     }
 }
 
 /// Where kernels are kept.
-pub fn cache() -> PathBuf {
-    let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    let home = || given("HOME").unwrap_or_else(|| PathBuf::from("/var/tmp")).join(".cache");
-    given("XDG_CACHE_HOME").filter(|p| p.is_absolute()).unwrap_or_else(home).join("fsderby")
+///
+/// # Errors
+/// When nothing can be kept, or others could change it.
+pub fn place() -> Result<PathBuf, cache::Unusable> {
+    cache::folder(KERNELS)
 }
 
-fn kernels() -> PathBuf {
-    cache().join("kernels")
+/// Why a kernel that is in the cache, of that release where one is named, is not used.
+pub fn refused(release: Option<&str>) -> Option<anyhow::Error> {
+    let kernels = match place() {
+        Ok(kernels) => kernels,
+        Err(unusable) => return Some(unusable.into()),
+    };
+    let folders = entries(&kernels);
+    let named = |folder: &PathBuf| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        !name.starts_with('.') && release.is_none_or(|release| begins(&name, release))
+    };
+    folders.iter().filter(|folder| named(folder)).find_map(|folder| open(folder).err())
 }
 
-/// All kernels in the cache, the newest release last.
+fn entries(kernels: &Path) -> Vec<PathBuf> {
+    fs::read_dir(kernels).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// All kernels in the cache, the newest release last; none where the cache is not to be trusted.
 pub fn all() -> Vec<Kernel> {
-    let entries = fs::read_dir(kernels()).into_iter().flatten().flatten();
-    let mut all: Vec<Kernel> = entries.filter_map(|entry| open(&entry.path()).ok()).collect();
+    let Ok(kernels) = place() else { return Vec::new() };
+    let mut all: Vec<Kernel> = entries(&kernels).iter().filter_map(|folder| open(folder).ok()).collect();
     all.sort_by_key(|kernel| numbers(&kernel.index.release));
     all
 }
@@ -121,35 +161,63 @@ fn numbers(release: &str) -> Vec<u64> {
 }
 
 fn open(folder: &Path) -> anyhow::Result<Kernel> {
-    let text = fs::read(folder.join("index.json"))?;
-    let index: Index = serde_json::from_slice(&text)?;
-    ensure!(index.schema == SCHEMA, "it was unpacked by another version of fsderby");
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u32,
+    }
+    let shown = folder.display();
+    for part in [folder, &folder.join(INDEX), &folder.join(INDEX_HASH)] {
+        cache::is_ours(part, 0)?;
+    }
+    let text = fs::read(folder.join(INDEX)).with_context(|| format!("there is no {INDEX} in {shown}"))?;
+    let version: Version = serde_json::from_slice(&text).with_context(|| format!("{shown} is damaged"))?;
+    ensure!(version.schema == SCHEMA, "{shown} was unpacked by another version of fsderby");
+    let stored = fs::read_to_string(folder.join(INDEX_HASH)).unwrap_or_default();
+    ensure!(stored == hash(&text), "{shown}/{INDEX} is not what was stored");
+    let index = serde_json::from_slice(&text).with_context(|| format!("{shown}/{INDEX} is damaged"))?;
     Ok(Kernel { folder: folder.to_owned(), index })
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// Takes a kernel into the cache, from a package (`.deb`) or from where it is installed (`…/boot/vmlinuz-RELEASE`); what is there of the same release is replaced.
 pub fn import(file: &Path) -> anyhow::Result<Kernel> {
     let sha256 = package::sha256(file)?;
-    fs::create_dir_all(kernels()).with_context(|| format!("could not make {}", kernels().display()))?;
-    let folder = kernels().join(format!(".unpacking-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    let unpacked = unpack(file, &folder, sha256).and_then(|index| settle(&folder, index));
-    let _ = fs::remove_dir_all(&folder);
+    let kernels = cache::made(KERNELS)?;
+    let mode = Permissions::from_mode(0o755);
+    let folder = tempfile::Builder::new().prefix(".unpacking-").permissions(mode).tempdir_in(&kernels);
+    let folder = folder.with_context(|| format!("could not make a folder in {}", kernels.display()))?;
+    let unpacked = unpack(file, folder.path(), sha256).and_then(|index| settle(folder, &kernels, index));
     unpacked.with_context(|| format!("{} was not taken", file.display()))
 }
 
 /// Puts the finished folder in its place.
-fn settle(folder: &Path, index: Index) -> anyhow::Result<Kernel> {
-    fs::write(folder.join("index.json"), serde_json::to_vec(&index)?)?;
-    let place = kernels().join(&index.release);
+fn settle(folder: TempDir, kernels: &Path, index: Index) -> anyhow::Result<Kernel> {
+    write_index(folder.path(), &index)?;
+    let place = kernels.join(&index.release);
     let _ = fs::remove_dir_all(&place);
-    fs::rename(folder, &place).with_context(|| format!("could not make {}", place.display()))?;
+    fs::rename(folder.path(), &place).with_context(|| format!("could not make {}", place.display()))?;
+    let _ = folder.keep();
     Ok(Kernel { folder: place, index })
 }
 
+fn write_index(folder: &Path, index: &Index) -> anyhow::Result<()> {
+    let text = serde_json::to_vec(index)?;
+    // Not for others to write in, whatever the umask says.
+    let write = |name: &str, bytes: &[u8]| {
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(folder.join(name));
+        file?.write_all(bytes)
+    };
+    write(INDEX, &text)?;
+    Ok(write(INDEX_HASH, hash(&text).as_bytes())?)
+}
+
 fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
-    fs::create_dir_all(folder.join("modules"))?;
-    let mut parts = Parts::default();
+    fs::create_dir(folder.join("modules"))?;
+    let mut parts = Parts { room: ALL, ..Parts::default() };
     let mut takes = |path: &str, reader: &mut dyn Read| parts.take(path, reader, folder);
     match file.extension().is_some_and(|end| end == "deb") {
         true => package::for_each_file(file, &mut takes)?,
@@ -158,7 +226,7 @@ fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
     let name = file.display();
     let (release, image) = parts.image.with_context(|| format!("there is no kernel in {name}"))?;
     parts.modules.add_builtin(&parts.builtin, &parts.builtin_modinfo);
-    for needed in ["virtio_mmio", "virtio_blk", "virtio_console"] {
+    for needed in NEEDED {
         if parts.modules.chain([needed]).is_err() {
             bail!(
                 "the kernel {release} has no {needed}, without which no guest reaches its disk or its host"
@@ -168,13 +236,15 @@ fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
     let image = bootable(image).with_context(|| format!("could not take the kernel out of {name}"))?;
     fs::write(folder.join("image"), &image)?;
     let source = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let image_blake3 = blake3::hash(&image).to_hex().to_string();
+    let image_blake3 = hash(&image);
     Ok(Index { schema: SCHEMA, release, source, sha256, image_blake3, modules: parts.modules })
 }
 
 /// What a package has brought so far.
 #[derive(Default)]
 struct Parts {
+    /// For modules, unpacked.
+    room: Bytes,
     image: Option<(String, Vec<u8>)>,
     modules: Modules,
     builtin: String,
@@ -186,15 +256,20 @@ impl Parts {
         let path = path.strip_prefix("usr/").unwrap_or(path);
         if let Some(release) = path.strip_prefix("boot/vmlinuz-") {
             ensure!(is_plain(release), "the kernel has a strange name");
-            self.image = Some((release.to_owned(), all_of(reader)?));
+            self.image = Some((release.to_owned(), Bounded::new(&mut *reader, IMAGE).all()?));
         }
         let below = path.strip_prefix("lib/modules/").and_then(|p| p.split_once('/'));
         match below.map(|(_release, below)| below) {
-            Some("modules.builtin") => self.builtin = String::from_utf8_lossy(&all_of(reader)?).into_owned(),
-            Some("modules.builtin.modinfo") => self.builtin_modinfo = all_of(reader)?,
+            Some("modules.builtin") => {
+                self.builtin =
+                    String::from_utf8_lossy(&Bounded::new(&mut *reader, MODULE).all()?).into_owned();
+            }
+            Some("modules.builtin.modinfo") => {
+                self.builtin_modinfo = Bounded::new(&mut *reader, MODULE).all()?
+            }
             Some(module) => {
                 if let Some(name) = module.strip_prefix("kernel/").and_then(wanted) {
-                    self.module(name, &unpacked(path, all_of(reader)?)?, folder)?;
+                    self.module(name, &unpacked(path, reader)?, folder)?;
                 }
             }
             None => {}
@@ -204,6 +279,8 @@ impl Parts {
 
     fn module(&mut self, name: &str, bytes: &[u8], folder: &Path) -> anyhow::Result<()> {
         let name = plain(name);
+        let left = self.room.0.checked_sub(bytes.len() as u64);
+        self.room = Bytes(left.with_context(|| format!("its modules have more than {ALL}"))?);
         fs::write(folder.join("modules").join(format!("{name}.ko")), bytes)?;
         self.modules.loadable.insert(name, describe(bytes)?);
         Ok(())
@@ -221,20 +298,15 @@ fn wanted(path: &str) -> Option<&str> {
     is_plain(name).then_some(name)
 }
 
-fn unpacked(path: &str, bytes: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+fn unpacked(path: &str, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
+    let bytes = Bounded::new(reader, MODULE).all()?;
     if path.ends_with(".xz") {
-        all_of(&mut lzma_rust2::XzReader::new(&bytes[..], false))
+        Bounded::new(xz(&bytes[..], false), MODULE).all()
     } else if path.ends_with(".zst") {
-        all_of(&mut ruzstd::decoding::StreamingDecoder::new(&bytes[..]).context("it is damaged")?)
+        Bounded::new(zstd(&bytes[..])?, MODULE).all()
     } else {
         Ok(bytes)
     }
-}
-
-fn all_of(reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes).context("it is damaged or cut short")?;
-    Ok(bytes)
 }
 
 /// Fit for a file name of ours.
@@ -246,6 +318,7 @@ fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::modules::Module;
     use super::*;
 
     #[test]
@@ -255,6 +328,67 @@ mod tests {
         assert_eq!(wanted("drivers/char/virtio_console.ko.zst"), Some("virtio_console"));
         for other in ["fs/nfs/nfs.ko.xz", "drivers/gpu/drm/drm.ko.xz", "fs/ext4/ext4.txt", "fs/x/..ko"] {
             assert_eq!(wanted(other), None, "{other}");
+        }
+    }
+
+    /// A kernel with two modules in this folder.
+    fn stored(folder: &Path) -> Kernel {
+        let mut modules = Modules::default();
+        fs::create_dir(folder.join("modules")).unwrap();
+        for name in NEEDED.into_iter().chain(["used"]) {
+            let bytes = format!("the module {name}");
+            fs::write(folder.join(format!("modules/{name}.ko")), &bytes).unwrap();
+            let module = Module { blake3: hash(bytes.as_bytes()), ..Module::default() };
+            modules.loadable.insert(name.to_owned(), module);
+        }
+        fs::write(folder.join("image"), "an image").unwrap();
+        let (release, source, sha256) = ("6.0-test".into(), "test.deb".into(), String::new());
+        let index =
+            Index { schema: SCHEMA, release, source, sha256, image_blake3: hash(b"an image"), modules };
+        write_index(folder, &index).unwrap();
+        open(folder).unwrap()
+    }
+
+    fn flip_a_bit(path: &Path) {
+        let mut bytes = fs::read(path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn a_flipped_bit_in_any_file_of_a_kernel_is_found_before_it_is_used() {
+        for file in ["image", "index.json", "index.blake3", "modules/virtio_blk.ko", "modules/used.ko"] {
+            let folder = tempfile::tempdir().unwrap();
+            let kernel = stored(folder.path());
+            assert!(kernel.is_sound() && kernel.module("used").is_ok());
+            flip_a_bit(&folder.path().join(file));
+            let opens = open(folder.path()).is_ok();
+            let works = opens && kernel.is_sound() && kernel.module("used").is_ok();
+            assert!(!works, "{file}");
+            assert_eq!(opens, !file.starts_with("index"), "{file}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_of_an_older_version_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = stored(folder.path()).index;
+        index.schema = 1;
+        write_index(folder.path(), &index).unwrap();
+        let error = open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("another version"), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_whose_index_others_can_write_is_not_used() {
+        for part in ["", INDEX, INDEX_HASH] {
+            let folder = tempfile::tempdir().unwrap();
+            stored(folder.path());
+            let mode = Permissions::from_mode(0o777);
+            fs::set_permissions(folder.path().join(part), mode).unwrap();
+            let error = open(folder.path()).unwrap_err().to_string();
+            assert!(error.contains("others can write in"), "{error}");
         }
     }
 

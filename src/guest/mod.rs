@@ -3,6 +3,8 @@
 pub mod apt;
 mod ar;
 mod boot_image;
+mod bounded;
+pub mod cache;
 mod closure;
 mod cpio;
 pub mod initramfs;

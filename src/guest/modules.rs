@@ -18,6 +18,8 @@ pub struct Modules {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Module {
+    /// The BLAKE3 of its file in the cache.
+    pub blake3: String,
     /// Must be loaded before it.
     pub depends: Vec<String>,
     /// Names or aliases that it asks for at run time; useful before it where they are there.
@@ -100,7 +102,7 @@ pub fn plain(name: &str) -> String {
 pub fn describe(file: &[u8]) -> anyhow::Result<Module> {
     let elf = ElfFile::<FileHeader64<Endianness>>::parse(file).context("it is not an ELF file")?;
     let section = elf.section_by_name(".modinfo").context("it has no section .modinfo")?;
-    let mut module = Module::default();
+    let mut module = Module { blake3: blake3::hash(file).to_hex().to_string(), ..Module::default() };
     for entry in section.data().context("its section .modinfo cannot be read")?.split(|byte| *byte == 0) {
         let Some((key, value)) = std::str::from_utf8(entry).ok().and_then(|e| e.split_once('=')) else {
             continue;
@@ -128,7 +130,8 @@ mod tests {
 
     fn module(depends: &[&str], wants: &[&str], aliases: &[&str]) -> Module {
         let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
-        Module { depends: owned(depends), wants: owned(wants), aliases: owned(aliases) }
+        let blake3 = String::new();
+        Module { blake3, depends: owned(depends), wants: owned(wants), aliases: owned(aliases) }
     }
 
     fn modules() -> Modules {

@@ -1,19 +1,22 @@
 //! Reads a Debian package without installing it: an ar archive that holds, beside others, a compressed tar of its files.
 //!
-//! A package comes from outside and is not trusted: nothing is ever written under a path of its choice.
+//! A package comes from outside and is not trusted: nothing is ever written under a path of its choice, and what it unpacks to
+//! is bounded in size and number.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use super::ar::Archive;
-use crate::schema::units::MIB;
+use super::bounded::{self, ALL, Bounded, IMAGE, PACKAGE, xz, zstd};
+use crate::schema::units::{Bytes, MIB};
 
-/// Larger than any file that is wanted from a kernel package.
-const LARGEST: u64 = 256 * MIB;
+/// Kernels with all their modules have 10,000 files.
+const MOST_FILES: usize = 100_000;
+/// A path that the kernel would not take is none (PATH_MAX).
+const LONGEST_PATH: u64 = 4096;
 
 /// Calls `takes` with each regular file of the package: its path, as in `lib/modules/…`, and how to read it.
 ///
@@ -24,16 +27,13 @@ pub fn for_each_file(
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let name = package.display();
-    let file = File::open(package).with_context(|| format!("could not open {name}"))?;
+    let file = bounded::open(package, PACKAGE)?;
     let not_one = || format!("{name} is no Debian package, or cut short");
     let mut archive = Archive::new(BufReader::new(file)).with_context(not_one)?;
     while let Some(member) = archive.next_member().with_context(not_one)? {
         match member.as_str() {
-            "data.tar.xz" => return files(lzma_rust2::XzReader::new(archive, true), takes),
-            "data.tar.zst" => {
-                let stream = ruzstd::decoding::StreamingDecoder::new(archive);
-                return files(stream.context("the package's data is damaged")?, takes);
-            }
+            "data.tar.xz" => return files(xz(archive, true), takes),
+            "data.tar.zst" => return files(zstd(archive).context("the package's data")?, takes),
             "data.tar" => return files(archive, takes),
             other if other.starts_with("data.tar") => bail!("{name} is packed in an unknown way: {other}"),
             _ => {}
@@ -52,24 +52,28 @@ pub fn for_each_installed_file(
     let root = image.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     let modules = format!("lib/modules/{release}");
     ensure!(root.join(&modules).is_dir(), "there is no {}", root.join(&modules).display());
-    takes(&format!("boot/{name}"), &mut File::open(image)?)?;
-    walk(root, &modules, takes)
+    takes(&format!("boot/{name}"), &mut bounded::open(image, IMAGE)?)?;
+    walk(root, &modules, &mut 0, takes)
 }
 
 /// Links are not followed: a kernel's modules are files.
 fn walk(
     root: &Path,
     folder: &str,
+    seen: &mut usize,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     for entry in root.join(folder).read_dir().with_context(|| format!("could not read {folder}"))? {
         let entry = entry?;
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
         let kind = entry.file_type()?;
+        *seen += 1;
+        ensure!(*seen <= MOST_FILES, "there are more than {MOST_FILES} files");
         if kind.is_dir() {
-            walk(root, &path, takes)?;
+            walk(root, &path, seen, takes)?;
         } else if kind.is_file() {
-            takes(&path, &mut File::open(entry.path())?).with_context(|| format!("could not read {path}"))?;
+            let mut file = bounded::open(&entry.path(), IMAGE)?;
+            takes(&path, &mut file).with_context(|| format!("could not read {path}"))?;
         }
     }
     Ok(())
@@ -79,17 +83,39 @@ fn files(
     data: impl Read,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut archive = tar::Archive::new(data);
-    for entry in archive.entries().context("the package's data is damaged")? {
-        let mut entry = entry.context("the package's data is damaged or cut short")?;
-        let path = entry.path().context("a path in the package is not text")?.into_owned();
+    let mut archive = tar::Archive::new(Bounded::new(data, ALL));
+    // Long paths are read here, as the library would read one of any length.
+    let entries = archive.entries().context("the package's data is damaged")?.raw(true);
+    let mut long_path = None;
+    for (seen, entry) in (1..).zip(entries) {
+        ensure!(seen <= MOST_FILES, "the package has more than {MOST_FILES} files");
+        let mut entry = entry.context("the package's data is damaged, cut short or too large")?;
+        let kind = entry.header().entry_type();
+        if kind.is_gnu_longname() {
+            long_path = Some(long(&mut entry)?);
+        }
+        if kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() {
+            continue;
+        }
+        let path = match long_path.take() {
+            Some(path) => PathBuf::from(path),
+            None => entry.path().context("a path in the package is not text")?.into_owned(),
+        };
         let path = inside(&path)?;
-        if entry.header().entry_type().is_file() {
-            ensure!(entry.size() <= LARGEST, "{path} in the package is too large: {} bytes", entry.size());
+        if kind.is_file() {
+            let size = Bytes(entry.size());
+            ensure!(size <= IMAGE, "{path} in the package is too large: {size}");
             takes(&path, &mut entry).with_context(|| format!("could not read {path} of the package"))?;
         }
     }
     Ok(())
+}
+
+/// The path of the file that follows, ended by a zero byte.
+fn long(entry: impl Read) -> anyhow::Result<String> {
+    let bytes = Bounded::new(entry, Bytes(LONGEST_PATH)).all().context("a path in the package")?;
+    let text = String::from_utf8(bytes).ok().context("a path in the package is not text")?;
+    Ok(text.trim_end_matches('\0').to_owned())
 }
 
 /// The path without its `./`; refused where it could lead out of the folder that it is unpacked into.
@@ -109,7 +135,7 @@ fn inside(path: &Path) -> anyhow::Result<String> {
 
 /// The SHA-256 of a file, in hex.
 pub fn sha256(path: &Path) -> anyhow::Result<String> {
-    let mut file = File::open(path).with_context(|| format!("could not open {}", path.display()))?;
+    let mut file = bounded::open(path, PACKAGE)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; MIB as usize];
     loop {
@@ -124,7 +150,7 @@ pub fn sha256(path: &Path) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::{self, Write};
 
     /// A package with one file, and its path written into the header as it is.
     fn package(path: &str) -> tempfile::NamedTempFile {
@@ -156,6 +182,44 @@ mod tests {
     fn the_files_of_a_package_are_read() {
         let found = read(package("./boot/vmlinuz").path()).unwrap();
         assert_eq!(found, [("boot/vmlinuz".to_owned(), "hello".to_owned())]);
+    }
+
+    /// As dpkg-deb writes it.
+    #[test]
+    fn a_path_too_long_for_a_header_stands_before_its_file() {
+        let long = format!("lib/modules/{}.ko", "m".repeat(200));
+        let packed = |path: &str, said: u64| {
+            let mut data = tar::Builder::new(Vec::new());
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(tar::EntryType::GNULongName);
+            header.set_size(said);
+            header.set_cksum();
+            data.append(&header, path.as_bytes().chain(io::repeat(0)).take(said)).unwrap();
+            let mut header = tar::Header::new_gnu();
+            header.set_size(5);
+            header.set_cksum();
+            data.append(&header, &b"hello"[..]).unwrap();
+            let mut found = Vec::new();
+            let read = files(&data.into_inner().unwrap()[..], &mut |path, _| {
+                found.push(path.to_owned());
+                Ok(())
+            });
+            read.map(|()| found)
+        };
+        assert_eq!(packed(&long, 250).unwrap(), std::slice::from_ref(&long));
+        let error = format!("{:#}", packed(&long, 1 << 20).unwrap_err());
+        assert!(error.contains("more than 4 KiB"), "{error}");
+    }
+
+    #[test]
+    fn a_package_of_endlessly_many_files_is_refused() {
+        let mut header = tar::Header::new_gnu();
+        header.set_path("boot/file").unwrap();
+        header.set_size(0);
+        header.set_cksum();
+        let data = io::Cursor::new(header.as_bytes().repeat(MOST_FILES + 1));
+        let error = files(data, &mut |_, _| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("more than 100000 files"), "{error}");
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::io;
 use std::path::PathBuf;
 
 use fsderby_sys::device_filter::{self, DeviceNumber};
-use rustix::fs::{FlockOperation, flock};
+
+use super::control_group;
 
 const PREFIX: &str = "fsderby-devices-";
 
-/// A group of ours, locked while its agent lives, so that nobody takes it for one of the dead.
+/// A group of ours, locked while its agent lives.
 #[derive(Debug)]
 pub struct DeviceGroup {
     _locked: File,
@@ -22,36 +23,29 @@ impl DeviceGroup {
     /// Where no control groups of version 2 are mounted, or the kernel has no filter for devices.
     pub fn enter(token: &str, devices: &[DeviceNumber]) -> io::Result<Self> {
         let path = root()?.join(name(token));
-        fs::create_dir(&path)?;
-        let entered = File::open(&path).and_then(|group| {
-            flock(&group, FlockOperation::NonBlockingLockExclusive)?;
-            device_filter::hold_to(&group, devices)?;
-            fs::write(path.join("cgroup.procs"), "0")?;
-            Ok(DeviceGroup { _locked: group })
-        });
-        if entered.is_err() {
-            let _ = fs::remove_dir(&path);
+        let group = control_group::make(&path)?;
+        let held = device_filter::hold_to(&group, devices);
+        match held.and_then(|()| fs::write(path.join("cgroup.procs"), "0")) {
+            Ok(()) => Ok(DeviceGroup { _locked: group }),
+            Err(e) => {
+                control_group::remove_own(&path);
+                Err(e)
+            }
         }
-        entered
     }
 }
 
-/// Removes the group of that token, if there is one. Its processes must have ended: the kernel removes no other.
+/// Removes the group of that token, if there is one and its processes have ended.
 pub fn remove(token: &str) {
     if let Ok(root) = root() {
-        super::memory_group::remove_folder(&root.join(name(token)));
+        control_group::remove(&root.join(name(token)));
     }
 }
 
-/// Removes groups that no process is in and whose agent is gone.
+/// Removes groups of ours whose agent is no longer there.
 pub fn remove_orphans() {
-    let Ok(root) = root() else { return };
-    let ours = |name: &std::ffi::OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX));
-    for entry in fs::read_dir(root).into_iter().flatten().flatten().filter(|e| ours(&e.file_name())) {
-        let is_free = |group: File| flock(&group, FlockOperation::NonBlockingLockExclusive).is_ok();
-        if File::open(entry.path()).is_ok_and(is_free) {
-            let _ = fs::remove_dir(entry.path());
-        }
+    if let Ok(root) = root() {
+        control_group::remove_orphans(&root, PREFIX);
     }
 }
 

@@ -1,9 +1,10 @@
 //! A memory limit around the workload: a cgroup of version 1 or 2, whichever holds the memory controller.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::control_group;
 use crate::schema::units::Bytes;
 
 /// All our groups begin with this; the rest is the job's token.
@@ -28,6 +29,7 @@ const V2: Names = Names { limit: "memory.max", swap: "memory.swap.max", peak: "m
 #[derive(Debug)]
 pub struct MemoryGroup {
     path: PathBuf,
+    _lock: File,
 }
 
 impl MemoryGroup {
@@ -36,8 +38,8 @@ impl MemoryGroup {
         let (root, names) =
             controller().ok_or_else(|| io::Error::other("this kernel has no memory controller"))?;
         let path = root.join(name(token));
-        fs::create_dir(&path)?;
-        let group = MemoryGroup { path };
+        let lock = control_group::make(&path)?;
+        let group = MemoryGroup { path, _lock: lock };
         fs::write(group.path.join(names.limit), limit.0.to_string())?;
         let without_swap = if names.swap == V1.swap { limit.0 } else { 0 };
         match fs::write(group.path.join(names.swap), without_swap.to_string()) {
@@ -55,7 +57,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        remove_folder(&self.path);
+        control_group::remove_own(&self.path);
     }
 }
 
@@ -79,20 +81,14 @@ pub fn killed(group: &Path) -> Option<u64> {
 /// Removes the group of that token, if there is one.
 pub fn remove(token: &str) {
     if let Some((root, _)) = controller() {
-        remove_folder(&root.join(name(token)));
+        control_group::remove(&root.join(name(token)));
     }
 }
 
-/// Removes groups whose token's process is no longer there.
+/// Removes groups of ours whose maker is no longer there.
 pub fn remove_orphans() {
-    let Some((root, _)) = controller() else { return };
-    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
-        let file_name = entry.file_name();
-        let owner =
-            file_name.to_str().and_then(|n| n.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
-        if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = fs::remove_dir(entry.path());
-        }
+    if let Some((root, _)) = controller() {
+        control_group::remove_orphans(&root, PREFIX);
     }
 }
 
@@ -107,18 +103,6 @@ pub fn version() -> u32 {
 
 fn name(token: &str) -> String {
     format!("{PREFIX}{token}")
-}
-
-/// A group can only be removed once the kernel has let go of its last process.
-pub(super) fn remove_folder(path: &Path) {
-    for _ in 0..100 {
-        match fs::remove_dir(path) {
-            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::BUSY.raw_os_error()) => {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-            _ => return,
-        }
-    }
 }
 
 /// Where groups are made.
@@ -138,4 +122,25 @@ fn controller() -> Option<(PathBuf, Names)> {
         fs::write(v2.join("cgroup.subtree_control"), "+memory").ok()?;
     }
     Some((v2, V2))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{FlockOperation, flock};
+
+    use super::*;
+
+    #[test]
+    fn a_group_whose_maker_lives_stays_wherever_its_number_is_unknown() {
+        let token = format!("4194304-{:032x}", crate::host::random().unwrap());
+        let Ok(group) = MemoryGroup::new(&token, Bytes(1 << 20)) else { return };
+        assert!(!Path::new("/proc/4194304").exists(), "no process has the number in its name");
+        remove_orphans();
+        assert!(group.path().exists());
+        let path = group.path().to_owned();
+        let orphan = std::mem::ManuallyDrop::new(group);
+        flock(&orphan._lock, FlockOperation::Unlock).unwrap();
+        remove_orphans();
+        assert!(!path.exists());
+    }
 }

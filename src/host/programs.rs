@@ -1,7 +1,12 @@
 //! Where programs are: the same folders for root and for everybody.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, access};
 
 /// Where tools are looked for, in this order. The caller's PATH is not asked: it often lacks the sbin folders.
@@ -19,6 +24,104 @@ pub fn find_unusable(program: &str) -> Option<PathBuf> {
     files(program).find(|path| path.exists())
 }
 
+/// So much of what a program says of itself is read.
+const MOST_WORDS: usize = 64 * 1024;
+
+/// What a program says on standard output, then on standard error, as text. One that goes on for longer than this time, or
+/// without end, is killed; what it has said until then counts.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Result<String> {
+    let begin = Instant::now();
+    let mut command = Command::new(program);
+    command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (mut out, mut err) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
+    while !(out.has_ended() && err.has_ended())
+        && let Some(left) = patience.checked_sub(begin.elapsed())
+    {
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        let mut waiting: Vec<PollFd<'_>> = [out.waiting(), err.waiting()].into_iter().flatten().collect();
+        match poll(&mut waiting, Some(&left)) {
+            Ok(0) => break,
+            Err(e) if e != rustix::io::Errno::INTR => return Err(e.into()),
+            _ => {}
+        }
+        let ready: Vec<bool> = waiting.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let mut ready = ready.into_iter();
+        for pipe in [&mut out, &mut err] {
+            if !pipe.has_ended() && ready.next() == Some(true) {
+                pipe.read();
+            }
+        }
+    }
+    // It has said all, or is not heard any longer.
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok(String::from_utf8_lossy(&[out.said, err.said].concat()).into_owned())
+}
+
+/// What comes out of a program.
+struct Pipe {
+    source: Option<OwnedFd>,
+    said: Vec<u8>,
+}
+
+impl Pipe {
+    fn new(source: Option<impl Into<OwnedFd>>) -> Self {
+        Pipe { source: source.map(Into::into), said: Vec::new() }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.source.is_none()
+    }
+
+    fn waiting(&self) -> Option<PollFd<'_>> {
+        Some(PollFd::new(self.source.as_ref()?, PollFlags::IN))
+    }
+
+    fn read(&mut self) {
+        let mut buffer = [0; 4096];
+        match self.source.as_ref().map(|source| rustix::io::read(source, &mut buffer)) {
+            Some(Ok(length)) if length > 0 && self.said.len() < MOST_WORDS => {
+                self.said.extend(&buffer[..length]);
+            }
+            _ => self.source = None,
+        }
+    }
+}
+
 fn files(program: &str) -> impl Iterator<Item = PathBuf> {
     FOLDERS.iter().map(move |folder| Path::new(folder).join(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(script: &str, patience: Duration) -> String {
+        words(Path::new("/bin/sh"), &["-c".to_owned(), script.to_owned()], patience).unwrap()
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_a_program_says_is_heard_from_both_streams() {
+        assert_eq!(said("echo two >&2; echo one; exit 3", LONG), "one\ntwo\n");
+        assert!(words(Path::new("/no/such/program"), &[], LONG).is_err());
+    }
+
+    #[test]
+    fn a_program_that_says_nothing_for_too_long_is_ended() {
+        assert_eq!(said("echo begun; exec sleep 1000", Duration::from_millis(300)), "begun\n");
+        let children = said("sleep 1000 & echo begun", Duration::from_millis(300));
+        assert_eq!(children, "begun\n", "nor is its child waited for, which has its streams");
+    }
+
+    #[test]
+    fn a_program_that_never_stops_talking_is_ended() {
+        assert!(said("exec yes", LONG).len() < MOST_WORDS + 4097);
+        assert!(said("exec yes >&2", LONG).starts_with("y\ny\n"));
+    }
 }

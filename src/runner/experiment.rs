@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::jobs;
+use super::{bounds, jobs};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
@@ -227,9 +227,13 @@ impl Experiment {
             candidates,
             workloads: self.planned_workloads(self.scale)?,
         };
+        if self.at_least == Some(0) {
+            return Err(Failure::usage("at_least = 0: there must be a round\n  try: at_least = 6"));
+        }
         for work in &plan.workloads {
             jobs::cut_after(&plan, work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
         }
+        bounds::check(&plan)?;
         distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
         Ok(plan)

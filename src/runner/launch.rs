@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use procfs::{CurrentSI, KernelStats};
 
 use super::fold::{Fold, Folded};
 use super::jobs;
+use crate::host;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::plan::{Plan, Trial};
@@ -41,7 +43,7 @@ impl Launcher<'_> {
     /// # Errors
     /// When it cannot be launched at all; what fails afterwards stands in the record.
     pub fn launch(&self, attempt: &Attempt<'_>, tick: &mut dyn FnMut(u64, u64)) -> anyhow::Result<Folded> {
-        let job = self.job(attempt);
+        let job = self.job(attempt, &token()?);
         let mut watch = Stopwatch::start();
         let mut launched = self.testbed.launch(&job)?;
         let mut fold = Fold::new(&attempt.trial, &job, self.testbed.name(), self.testbed.traits());
@@ -91,15 +93,15 @@ impl Launcher<'_> {
 
     /// The record of a trial for which there could be no launch.
     pub fn not_launched(&self, attempt: &Attempt<'_>, why: &anyhow::Error) -> Folded {
-        let job = self.job(attempt);
+        // None was launched, so nothing has its name.
+        let job = self.job(attempt, "");
         let mut fold = Fold::new(&attempt.trial, &job, self.testbed.name(), self.testbed.traits());
         fold.is(Reason::Launch { why: format!("{why:#}") });
         fold.finish(Ended::default(), Stopwatch::start().stop())
     }
 
-    fn job(&self, Attempt { trial, number }: &Attempt<'_>) -> Job {
-        let token = format!("{}-{}-{number}", std::process::id(), token(&trial.name()));
-        jobs::job(self.plan, trial, *number, self.testbed, &token)
+    fn job(&self, Attempt { trial, number }: &Attempt<'_>, token: &str) -> Job {
+        jobs::job(self.plan, trial, *number, self.testbed, token)
     }
 }
 
@@ -135,9 +137,11 @@ impl Stopwatch {
     }
 }
 
-/// Short and fit for a file name, whatever the labels hold.
-fn token(trial: &str) -> String {
-    blake3::hash(trial.as_bytes()).to_hex()[..8].to_owned()
+/// Of no other trial anywhere, and guessed by nobody. The number of this process, which other namespaces and machines have too,
+/// is for whoever looks for what a run has made.
+fn token() -> anyhow::Result<String> {
+    let random = host::random().context("could not name a trial")?;
+    Ok(format!("{}-{random:032x}", std::process::id()))
 }
 
 /// As the kernel prints it, in hundredths; `procfs` has an `f32`, which is another number.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use procfs::Current;
 
@@ -16,6 +16,9 @@ use crate::schema::setup::Fidelity;
 use crate::schema::units::Bytes;
 use crate::store::Run;
 use crate::testbeds::Testbed;
+
+/// How long a program may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// This machine, its disk below the testbed, and the tools of these kinds.
 ///
@@ -175,10 +178,7 @@ fn version(kind: &dyn Filesystem) -> String {
 }
 
 fn first_line(path: &Path, arguments: &[String]) -> String {
-    let output = Command::new(path).args(arguments).stdin(Stdio::null()).env("LC_ALL", "C").output();
-    let Ok(output) = output else { return String::new() };
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
+    let text = programs::words(path, arguments, PATIENCE).unwrap_or_default();
     text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default().to_owned()
 }
 

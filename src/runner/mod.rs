@@ -1,6 +1,7 @@
 //! From an experiment to a plan, from a plan to jobs, from their events to records: where filesystems, workloads, testbeds and
 //! probes meet.
 
+mod bounds;
 mod changed;
 pub mod experiment;
 pub mod fold;

@@ -1,10 +1,13 @@
 //! Trials side by side: a queue of them and so many threads, each with one trial at a time.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, ScopedJoinHandle};
 
 use super::fold::Folded;
 use super::launch::{Attempt, Launcher};
+use crate::exit::Failure;
 
 /// Somebody who hears what becomes of the trials, of one at a time.
 pub trait Hear: Send {
@@ -47,11 +50,22 @@ pub fn side_by_side(
         Ok(())
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..jobs.min(attempts.len())).map(|_| scope.spawn(take_one_after_the_other)).collect();
-        let ends = threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
-        ends.fold(Ok(()), Result::and)
+        let start = |_| {
+            let started = Builder::new().spawn_scoped(scope, take_one_after_the_other);
+            // Those that were started end before they have begun much.
+            started.map_err(not_started).inspect_err(|_| broken.store(true, Ordering::Relaxed))
+        };
+        let threads: Vec<_> = (0..jobs.min(attempts.len())).map(start).collect();
+        let end =
+            |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
+        threads.into_iter().map(|thread| thread.map(end)?).fold(Ok(()), Result::and)
     })
+}
+
+fn not_started(e: io::Error) -> anyhow::Error {
+    let text =
+        format!("could not start a thread for a trial: {e}\n  try: a higher ulimit -u, or fewer --jobs");
+    Failure::missing(text).into()
 }
 
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

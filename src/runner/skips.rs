@@ -4,7 +4,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::units::Bytes;
 use crate::testbeds::Testbed;
-use crate::workloads;
+use crate::workloads::{self, Needs, Work};
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
 const ROOM: f64 = 0.85;
@@ -23,6 +23,8 @@ pub struct Skip {
 /// All cells that stay empty, in the plan's order.
 pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
     let mut skips = Vec::new();
+    let parsed = |work: &PlannedWork| workloads::engine(&work.work.engine)?.parse(&work.work.parameters).ok();
+    let works: Vec<_> = plan.workloads.iter().map(|work| Some(Asked::of(&*parsed(work)?, plan))).collect();
     for candidate in &plan.candidates {
         let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
         else {
@@ -30,8 +32,9 @@ pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
         };
         let size = size(kind, plan.size);
         let machine = || machine(kind, testbed);
-        for work in &plan.workloads {
-            let asked = size.clone().or_else(|| needs(kind, plan, work)).map(|reason| (reason, true));
+        for (work, asked) in plan.workloads.iter().zip(&works) {
+            let needs = || needs(kind, plan, work, asked.as_ref()?);
+            let asked = size.clone().or_else(needs).map(|reason| (reason, true));
             let Some((reason, by_experiment)) = asked.or_else(|| machine().map(|reason| (reason, false)))
             else {
                 continue;
@@ -73,9 +76,20 @@ fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
     }
 }
 
-fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork) -> Option<String> {
-    let parsed = workloads::engine(&work.work.engine)?.parse(&work.work.parameters).ok()?;
-    let (needs, can) = (parsed.needs(), kind.can());
+/// What a workload asks of any filesystem.
+struct Asked {
+    needs: Needs,
+    peak: Bytes,
+}
+
+impl Asked {
+    fn of(work: &dyn Work, plan: &Plan) -> Self {
+        Asked { needs: work.needs(), peak: Bytes(work.expected(plan.workload_seed(1)).bytes_peak) }
+    }
+}
+
+fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork, asked: &Asked) -> Option<String> {
+    let (Asked { needs, peak }, can) = (asked, kind.can());
     let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), work.label));
     if needs.hard_links && !can.hard_links.value {
         return lacks("hard links");
@@ -86,9 +100,8 @@ fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork) -> Option<Strin
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));
     }
-    let peak = Bytes(parsed.amount(plan.workload_seed(1)).bytes_peak);
     let room = Bytes((plan.size.0 as f64 * ROOM) as u64);
-    if peak > room {
+    if *peak > room {
         let text =
             format!("{} has up to {peak} of live files, too much for an image of {}", work.label, plan.size);
         return Some(format!("{text}\n  try: --size or --scale"));

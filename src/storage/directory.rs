@@ -1,12 +1,12 @@
 //! `directory`: a folder of ours in what is mounted already. Nothing is formatted.
 
-use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Attached, Storage, name, settings};
 use crate::host::StepError;
+use crate::host::own_folder::{self, OwnFolder};
 use crate::schema::job::Job;
 use crate::schema::setup::Named;
 
@@ -31,19 +31,19 @@ impl Storage for Directory {
     }
 
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
-        let folder = folder(job)?;
-        fs::create_dir(&folder).map_err(|e| StepError::io("make", &folder, e))?;
-        Ok(Attached::Folder(folder))
+        let (parent, name) = place(job)?;
+        let made = OwnFolder::make(&parent, &name);
+        Ok(Attached::Folder(made.map_err(|e| StepError::io("make", parent.join(name), e))?))
     }
 
     fn clean_up(&self, job: &Job) {
-        if let Ok(folder) = folder(job) {
-            let _ = fs::remove_dir_all(folder);
+        if let Ok((parent, name)) = place(job) {
+            own_folder::remove(&parent, &name);
         }
     }
 }
 
-fn folder(job: &Job) -> Result<PathBuf, StepError> {
+fn place(job: &Job) -> Result<(PathBuf, String), StepError> {
     let settings: Settings = settings(job)?;
-    Ok(PathBuf::from(settings.path).join(name(&job.token)))
+    Ok((settings.path.into(), name(&job.token)))
 }

@@ -7,11 +7,12 @@ pub mod disk;
 pub mod image;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
 use crate::host::StepError;
+use crate::host::own_folder::OwnFolder;
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
 use crate::schema::setup::{Named, Volume};
@@ -45,7 +46,7 @@ pub enum Attached {
     /// To be formatted and mounted.
     Device(Box<dyn Device>),
     /// A folder of ours in what is mounted already.
-    Folder(PathBuf),
+    Folder(OwnFolder),
 }
 
 /// A block device. Dropping it detaches it.

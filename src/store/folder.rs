@@ -1,23 +1,23 @@
 //! The folder on disk: made whole or not at all, then only added to.
 
+use std::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::ensure;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
 use super::unready::Unready;
-use super::{Run, TRIALS, lines, sync_folder};
+use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
-
-const PLAN: &str = "plan.toml";
-const MACHINE: &str = "machine.json";
 
 /// A run's folder, open for adding to. Only one process at a time has it open.
 #[derive(Debug)]
@@ -67,7 +67,10 @@ impl Folder {
         let opened = OpenOptions::new().read(true).append(true).open(path.join(TRIALS));
         let mut trials = opened.map_err(|e| match e.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => not_a_run(path, &format!("{TRIALS}: {e}")),
-            _ => Failure::missing(format!("could not go on with {}: {TRIALS}: {e}", path.display())),
+            _ => Failure::missing(format!(
+                "could not go on with {0}: {TRIALS}: {e}\n  try: as the user whose run it is, where it can be written in",
+                path.display()
+            )),
         })?;
         flock(&trials, FlockOperation::NonBlockingLockExclusive).map_err(|e| {
             let path = path.display();
@@ -102,12 +105,25 @@ impl Folder {
     pub fn append(&mut self, record: Record, attached: &Attached) -> anyhow::Result<Record> {
         self.append_or_fail(record, attached).map_err(|e| {
             let (path, trouble) = (self.path.display(), format!("{e:#}"));
-            let text = format!("could not store a trial in {path}: {trouble}\n  try: make room, then fsderby run --resume {path}");
+            let kind = |cause: &(dyn Error + 'static)| cause.downcast_ref().map(io::Error::kind);
+            let first = match e.chain().find_map(kind) {
+                _ if !self.is_in_its_place() => "put the folder back",
+                Some(ErrorKind::PermissionDenied) => "see that all of it can be written in",
+                _ => "make room",
+            };
+            let text = format!("could not store a trial in {path}: {trouble}\n  try: {first}, then fsderby run --resume {path}");
             Failure::missing(text).into()
         })
     }
 
+    /// Whether the folder still is where it was, so that all of a run stays together.
+    fn is_in_its_place(&self) -> bool {
+        let (ours, named) = (self.trials.metadata(), fs::metadata(self.path.join(TRIALS)));
+        ours.is_ok_and(|ours| named.is_ok_and(|named| (ours.dev(), ours.ino()) == (named.dev(), named.ino())))
+    }
+
     fn append_or_fail(&mut self, mut record: Record, attached: &Attached) -> anyhow::Result<Record> {
+        ensure!(self.is_in_its_place(), "it was renamed or removed meanwhile");
         let Attached { histograms, console, requests } = attached;
         if !histograms.is_empty() {
             let lines: Result<Vec<String>, _> = histograms.iter().map(serde_json::to_string).collect();

@@ -34,6 +34,8 @@ use crate::schema::plan::Plan;
 use crate::schema::record::Record;
 use crate::schema::request::{LENGTH, Served};
 
+const PLAN: &str = "plan.toml";
+const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 
 /// A run as it was read from its folder.

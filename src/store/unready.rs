@@ -3,18 +3,22 @@
 //! ```text
 //! .fsderby-0123456789abcdef0123456789abcdef/trials.jsonl     empty, and locked for as long as its maker lives
 //! ```
-//! A maker that dies leaves it, and the next one removes it: one with that name and that file, which it can lock. On storage
-//! that machines share, the number of a process would say nothing about who lives.
+//! A maker that dies leaves it, and the next one removes it: one with that name and that file, which it can lock, and nothing in
+//! it but what a maker puts there. On storage that machines share, the number of a process would say nothing about who lives.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, unlinkat,
+};
 use rustix::io::Errno;
 
-use super::{TRIALS, sync_folder};
+use super::beside::{CONSOLES, HISTOGRAMS};
+use super::{MACHINE, PLAN, TRIALS, sync_folder};
 
 const PREFIX: &str = ".fsderby-";
 /// Two numbers of so many digits are never the same by chance.
@@ -82,19 +86,49 @@ fn remove_those_of_the_dead(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
-        let is_ours = digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit());
-        // Held until the folder is gone, so that no two remove it.
-        if is_ours && let Some(_lock) = abandoned(&entry.path().join(TRIALS)) {
-            let _ = fs::remove_dir_all(entry.path());
+        if digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            let _ = remove_if_abandoned(&entry.path());
         }
     }
 }
 
+/// By descriptors, so that no link leads elsewhere; a file that is not of ours, or came meanwhile, keeps the folder.
+fn remove_if_abandoned(at: &Path) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(CWD, at, flags, Mode::empty())?;
+    // Held until the folder is gone, so that no two remove it.
+    let Some(_lock) = abandoned(&folder) else { return Ok(()) };
+    let known = [
+        (HISTOGRAMS.folder, true),
+        (CONSOLES.folder, true),
+        (PLAN, false),
+        (MACHINE, false),
+        (TRIALS, false),
+    ];
+    for entry in Dir::read_from(&folder)? {
+        let name = entry?.file_name().to_owned();
+        let is_known = |(ours, _): &(&str, bool)| ours.as_bytes() == name.to_bytes();
+        if !matches!(name.to_bytes(), b"." | b"..") && !known.iter().any(is_known) {
+            return Ok(());
+        }
+    }
+    for (name, is_folder) in known {
+        let how = if is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        match unlinkat(&folder, name, how) {
+            Err(e) if e != Errno::NOENT => return Err(e.into()),
+            _ => {}
+        }
+    }
+    fs::remove_dir(at)
+}
+
 /// The lock of an unready folder's file, where nobody has it.
-fn abandoned(trials: &Path) -> Option<File> {
-    let file = OpenOptions::new().append(true).open(trials).ok()?;
-    let is_empty = file.metadata().ok()?.len() == 0;
-    (is_empty && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(file)
+fn abandoned(folder: impl AsFd) -> Option<File> {
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(folder, TRIALS, flags, Mode::empty()).ok()?);
+    let about = file.metadata().ok()?;
+    let is_ours = about.is_file() && about.len() == 0;
+    (is_ours && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(file)
 }
 
 fn random() -> io::Result<u128> {
@@ -130,9 +164,34 @@ mod tests {
         assert!(living.path().exists(), "of a living one");
         let named = folder.path().join("run");
         let trials = living.named(&named).unwrap();
-        assert!(abandoned(&named.join(TRIALS)).is_none(), "still locked under its own name");
+        let folder = File::open(&named).unwrap();
+        assert!(abandoned(&folder).is_none(), "still locked under its own name");
         drop(trials);
-        assert!(abandoned(&named.join(TRIALS)).is_some());
+        assert!(abandoned(&folder).is_some());
+    }
+
+    #[test]
+    fn what_others_have_put_under_such_a_name_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let elsewhere = parent.path().join("elsewhere");
+        fs::create_dir_all(elsewhere.join(HISTOGRAMS.folder)).unwrap();
+        fs::write(elsewhere.join(TRIALS), "").unwrap();
+        let planted = |digit: &str| parent.path().join(format!("{PREFIX}{}", digit.repeat(DIGITS)));
+        std::os::unix::fs::symlink(&elsewhere, planted("1")).unwrap();
+        for (digit, file) in [("2", "photo"), ("3", "histograms/photo")] {
+            fs::create_dir_all(planted(digit).join(HISTOGRAMS.folder)).unwrap();
+            fs::write(planted(digit).join(TRIALS), "").unwrap();
+            fs::write(planted(digit).join(file), "kept").unwrap();
+        }
+        fs::create_dir(planted("4")).unwrap();
+        let owner = Mode::RUSR | Mode::WUSR;
+        let pipe = planted("4").join(TRIALS);
+        rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, owner, 0).unwrap();
+        drop(Unready::in_folder(parent.path()).unwrap());
+        assert!(elsewhere.join(TRIALS).exists() && planted("1").is_symlink());
+        assert_eq!(fs::read_to_string(planted("2").join("photo")).unwrap(), "kept");
+        assert_eq!(fs::read_to_string(planted("3").join("histograms/photo")).unwrap(), "kept");
+        assert!([2, 3, 4].iter().all(|digit| planted(&digit.to_string()).join(TRIALS).exists()));
     }
 
     #[test]

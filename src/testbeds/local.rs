@@ -131,7 +131,7 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
         return missing(what, format!("{elsewhere} on another disk"));
     }
     let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
-    if free < size.0 + slack {
+    if free < size.0.saturating_add(slack) {
         let what = format!(
             "an image of {size} needs that and {} free in {name}; free are {}",
             Bytes(slack),

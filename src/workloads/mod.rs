@@ -60,6 +60,10 @@ pub trait Work: Send {
     fn needs(&self) -> Needs;
     /// How much the work is, as exactly as it can be told from parameters and seed, without any I/O.
     fn amount(&self, seed: u64) -> Amount;
+    /// The same at once and in little memory, however much it is: exact where that is soon counted.
+    fn expected(&self, seed: u64) -> Amount {
+        self.amount(seed)
+    }
     /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String>;
     /// How many parts it has. Before each but the first, nothing of the filesystem's is left in memory, and another process goes

@@ -151,6 +151,9 @@ impl std::str::FromStr for Model {
                 }
             }
         }
+        if model.offset > model.disk() {
+            return Err(format!("offset={} is beyond the end of the disk of {}", model.offset, model.disk()));
+        }
         if !model.offset.0.is_multiple_of(MIB) {
             return Err(format!("offset={} is not whole mebibytes", model.offset));
         }
@@ -237,7 +240,7 @@ impl Testbed for Model {
         let machine = memory(need.memory, need.size);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
         let disk = self.disk();
-        if self.offset.0 + need.size.0 > disk.0 {
+        if self.offset.0.saturating_add(need.size.0) > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
             return Err(Missing { what, try_this: "a smaller --size or offset".into() });
         }

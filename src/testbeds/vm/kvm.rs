@@ -1,7 +1,7 @@
 //! Whether guests really run on this machine's CPU. That /dev/kvm opens proves nothing: on some hosts the guest then hangs.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use procfs::{CpuInfo, Current};
@@ -9,8 +9,8 @@ use procfs::{CpuInfo, Current};
 use super::BOOT;
 use super::guest::Guest;
 use super::machine::{Cpu, Machine};
-use crate::guest::initramfs;
-use crate::guest::kernel::{Kernel, cache};
+use crate::guest::kernel::Kernel;
+use crate::guest::{cache, initramfs};
 use crate::schema::event::Event;
 use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::{Launched, Next};
@@ -24,27 +24,28 @@ pub fn cpu(qemu: &Path, kernel: &Kernel, agent: &Path) -> Cpu {
     if rustix::fs::access("/dev/kvm", rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK).is_err() {
         return Cpu::Emulated;
     }
-    let kept = answer_file(qemu, kernel);
-    let runs = match fs::read_to_string(&kept).as_deref() {
-        Ok("yes") => true,
-        Ok("no") => false,
+    let kept = cache::made("kvm").map(|folder| folder.join(answer_file(qemu, kernel)));
+    let answer = kept.as_ref().ok().and_then(|kept| fs::read_to_string(kept).ok());
+    let runs = match answer.as_deref() {
+        Some("yes") => true,
+        Some("no") => false,
+        _ if !kernel.is_sound() => return Cpu::Emulated,
         _ => {
             let runs = guest_runs(qemu, kernel, agent);
-            let _ = fs::create_dir_all(kept.parent().unwrap_or(Path::new("/")));
-            let _ = fs::write(&kept, if runs { "yes" } else { "no" });
+            let _ = kept.map(|kept| fs::write(kept, if runs { "yes" } else { "no" }));
             runs
         }
     };
     if runs { Cpu::Kvm } else { Cpu::Emulated }
 }
 
-fn answer_file(qemu: &Path, kernel: &Kernel) -> PathBuf {
+fn answer_file(qemu: &Path, kernel: &Kernel) -> String {
     let uname = rustix::system::uname();
     let changed = fs::metadata(qemu).and_then(|m| m.modified()).ok();
     let cpus = CpuInfo::current().ok();
     let model = cpus.as_ref().and_then(|cpus| cpus.model_name(0)).unwrap_or_default();
     let asked = format!("{:?} {model} {qemu:?} {changed:?} {}", uname.version(), kernel.index.image_blake3);
-    cache().join("kvm").join(&blake3::hash(asked.as_bytes()).to_hex()[..16])
+    blake3::hash(asked.as_bytes()).to_hex()[..16].to_owned()
 }
 
 fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {

@@ -335,7 +335,10 @@ pub fn guest_ready(
     let Some(kernel) = kernel else {
         let which = release.map_or(String::new(), |release| format!(" {release}"));
         let try_this = format!("fsderby kernel fetch{which}");
-        return missing(format!("there is no kernel{which} to boot"), &try_this);
+        let refused =
+            kernel::refused(release).map(|why| format!(" ({why:#})").replace("\n  try: ", "; try: "));
+        let what = format!("there is no kernel{which} to boot{}", refused.unwrap_or_default());
+        return missing(what, &try_this);
     };
     if !kernel.is_sound() {
         let release = &kernel.index.release;
@@ -364,10 +367,15 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
             try_this: "fsderby kernel fetch".into(),
         });
     };
-    kernel.index.modules.chain(need.modules.iter().copied()).map(|_| ()).map_err(|e| Missing {
-        what: format!("the kernel {} has {e}", kernel.index.release),
+    let release = &kernel.index.release;
+    let chain = kernel.index.modules.chain(need.modules.iter().copied()).map_err(|e| Missing {
+        what: format!("the kernel {release} has {e}"),
         try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
-    })
+    })?;
+    chain
+        .iter()
+        .try_for_each(|name| kernel.module(name).map(drop))
+        .map_err(|e| Missing { what: format!("{e:#}"), try_this: format!("fsderby kernel fetch {release}") })
 }
 
 /// Whether a program is here and can run in a guest, with all its libraries.

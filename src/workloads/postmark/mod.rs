@@ -11,7 +11,7 @@
 //!                                           ├─ dropin     `fsderby postmark`: the original's reports and errors
 //!                                           ├─ trace      the system calls, without making them
 //!                                           ├─ content    what the files hold, without writing them
-//!                                           └─ dry        sums: how much work it is
+//!                                           └─ dry        sums: how much work it is (expect: of more than is counted)
 //! ```
 //!
 //! # Where the drop-in differs from the original
@@ -43,6 +43,7 @@ use crate::schema::units::Scale;
 mod content;
 pub mod drive;
 pub mod dry;
+mod expect;
 pub mod generator;
 pub mod kernel;
 mod latencies;

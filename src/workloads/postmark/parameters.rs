@@ -22,6 +22,8 @@ pub struct Parameters {
     pub fsync_folder: bool,
 }
 
+/// Of a file or folder, in bytes, on every filesystem here (NAME_MAX).
+const LONGEST_NAME: usize = 255;
 const KEYS: &[&str] = &[
     "number",
     "transactions",
@@ -145,7 +147,8 @@ fn locations(table: &Table) -> Result<Vec<Location>, String> {
 
 /// A trial's files stay in its folder.
 fn location(Place { path, weight }: Place) -> Result<Location, String> {
-    let is_name = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
+    let is_name =
+        |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0') && part.len() <= LONGEST_NAME;
     if !path.split('/').all(is_name) {
         return Err(format!("locations: '{path}' is not a plain path below the trial's folder"));
     }

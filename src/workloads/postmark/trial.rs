@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::content::{self, Checksums};
 use super::drive::{self, Ended, Extent};
 use super::dry::{Totals, dry_run};
+use super::expect;
 use super::generator::{Generator, afford};
 use super::kernel::Kernel;
 use super::latencies::Latencies;
@@ -22,6 +23,9 @@ use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Progress, Ready, Work};
 
+/// Up to so many operations are counted one by one for an expectation, in a tenth of a second.
+const COUNTED: u64 = 500_000;
+
 impl Work for Parameters {
     fn needs(&self) -> Needs {
         Needs { largest_file: Bytes(u64::from(self.rules.high)), ..Needs::default() }
@@ -35,6 +39,10 @@ impl Work for Parameters {
             bytes_written: run.totals.bytes_written,
             bytes_peak: run.bytes_peak,
         }
+    }
+
+    fn expected(&self, seed: u64) -> Amount {
+        if self.operations() > COUNTED { expect::amount(&self.rules) } else { self.amount(seed) }
     }
 
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {

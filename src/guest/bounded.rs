@@ -1,0 +1,117 @@
+//! What comes from outside is unpacked within bounds: a few kilobytes can claim to be a terabyte.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use rustix::fs::{Mode, OFlags};
+
+use crate::schema::units::{Bytes, GIB, MIB};
+
+/// A package of a kernel has 30 to 200 MiB.
+pub const PACKAGE: Bytes = Bytes(GIB);
+/// All files of a package: those of large kernels have 600 MiB, their modules unpacked.
+pub const ALL: Bytes = Bytes(GIB);
+/// An image; a kernel's own ELF file has 60 MiB.
+pub const IMAGE: Bytes = Bytes(256 * MIB);
+/// One module; the largest that a filesystem needs has 5 MiB.
+pub const MODULE: Bytes = Bytes(64 * MIB);
+/// What unpacking one stream may take in memory; kernels are packed with a dictionary of 128 MiB at most.
+const MEMORY: Bytes = Bytes(160 * MIB);
+
+/// Reads so many bytes, and fails where there are more.
+pub struct Bounded<R> {
+    source: R,
+    bound: Bytes,
+    left: u64,
+}
+
+impl<R: Read> Bounded<R> {
+    pub fn new(source: R, bound: Bytes) -> Self {
+        Bounded { source, bound, left: bound.0 }
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// When it is damaged, cut short, or more than the bound.
+    pub fn all(mut self) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read_to_end(&mut bytes).context("it is damaged, cut short or too large")?;
+        Ok(bytes)
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.source.read(buffer)?;
+        let more =
+            || io::Error::new(io::ErrorKind::FileTooLarge, format!("there is more than {}", self.bound));
+        self.left = self.left.checked_sub(length as u64).ok_or_else(more)?;
+        Ok(length)
+    }
+}
+
+/// What an .xz file holds; several streams may follow each other in it.
+pub fn xz<R: Read>(packed: R, several: bool) -> lzma_rust2::XzReader<R> {
+    let kib = u32::try_from(MEMORY.0 / 1024).unwrap_or(u32::MAX);
+    lzma_rust2::XzReader::new_mem_limit(packed, several, kib)
+}
+
+/// What a .zst file holds.
+///
+/// # Errors
+/// When it does not begin as one, or would take too much memory.
+pub fn zstd<R: Read>(packed: R) -> anyhow::Result<impl Read> {
+    ruzstd::decoding::StreamingDecoder::new_with_max_window_size(packed, MEMORY.0).context("it is damaged")
+}
+
+/// Opens a file that is one: not a device, a pipe or a folder, which have no end or no beginning.
+///
+/// # Errors
+/// When it is something else, or larger than the bound.
+pub fn open(path: &Path, bound: Bytes) -> anyhow::Result<Bounded<File>> {
+    let shown = path.display();
+    // A pipe that nobody writes to is not waited for.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty());
+    let file = File::from(opened.with_context(|| format!("could not open {shown}"))?);
+    let about = file.metadata().with_context(|| format!("could not look at {shown}"))?;
+    let kind = about.file_type();
+    let what = match () {
+        () if kind.is_dir() => "a folder",
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_char_device() || kind.is_block_device() => "a device",
+        () => "something else",
+    };
+    ensure!(
+        kind.is_file(),
+        "{shown} is {what}, not a file\n  try: fsderby kernel fetch FILE.deb, or …/boot/vmlinuz-RELEASE"
+    );
+    ensure!(about.len() <= bound.0, "{shown} has {}, more than {bound}", Bytes(about.len()));
+    Ok(Bounded::new(file, bound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_at_the_bound_is_read_and_what_goes_on_is_an_error() {
+        let read = |length: u64| Bounded::new(io::repeat(7).take(length), Bytes(1000)).all();
+        assert_eq!(read(1000).unwrap().len(), 1000);
+        assert!(format!("{:#}", read(1001).unwrap_err()).contains("more than 1000 bytes"));
+        assert!(Bounded::new(io::repeat(7), Bytes(1000)).all().is_err(), "what has no end ends");
+    }
+
+    #[test]
+    fn a_stream_that_claims_a_huge_dictionary_is_refused() {
+        // A frame with a window of 2 GiB, and one block of four equal bytes (RFC 8878).
+        let window = |exponent: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3, 0x23, 0, 0, 7];
+        let unpacked = |exponent| zstd(&window(exponent)[..]).and_then(|s| Bounded::new(s, MODULE).all());
+        assert_eq!(unpacked(0).unwrap(), [7; 4]);
+        assert!(unpacked(21).is_err());
+    }
+}

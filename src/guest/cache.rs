@@ -1,0 +1,122 @@
+//! Where kernels are kept: a folder that belongs to the user, in which nobody else can change anything.
+//!
+//! `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. What stands there is booted, so a folder that all can write in is no
+//! place for it.
+
+use std::fs::{self, DirBuilder, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Group and others may write.
+const OTHERS_WRITE: u32 = 0o022;
+/// In such a folder each may rename and remove only what is their own.
+const STICKY: u32 = 0o1000;
+
+/// Why nothing can be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}\n  try: {remedy}")]
+pub struct Unusable {
+    pub what: String,
+    pub remedy: String,
+}
+
+/// The folder of this name in the cache, which need not be there.
+///
+/// # Errors
+/// When there is no place for a cache, or others could change what is in it.
+pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
+    let given = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
+    let base = base.ok_or_else(|| Unusable {
+        what: "there is no folder to keep kernels in: neither HOME nor XDG_CACHE_HOME names one".into(),
+        remedy: "set HOME, or XDG_CACHE_HOME".into(),
+    })?;
+    let cache = base.join("fsderby");
+    let folder = cache.join(name);
+    is_ours(&base, STICKY)?;
+    is_ours(&cache, 0)?;
+    is_ours(&folder, 0)?;
+    Ok(folder)
+}
+
+/// The same, made where it is missing, for nobody else.
+pub fn made(name: &str) -> anyhow::Result<PathBuf> {
+    let folder = folder(name)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| Unusable {
+        what: format!("could not make {}: {e}", folder.display()),
+        remedy: "XDG_CACHE_HOME=DIR, a folder of your own with room".into(),
+    })?;
+    Ok(folder)
+}
+
+/// Whether only this user and root can change what stands at this path, where anything does. `unless` names a mode by which a
+/// folder may be everybody's.
+pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
+    match fs::metadata(path) {
+        Ok(about) => is_nobody_elses(path, &about, unless),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(Unusable {
+            what: format!("could not look at {}, where kernels are kept: {e}", path.display()),
+            remedy: "XDG_CACHE_HOME=DIR, a folder of your own".into(),
+        }),
+    }
+}
+
+fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unusable> {
+    let us = rustix::process::geteuid().as_raw();
+    let shown = path.display();
+    if ![0, us].contains(&about.uid()) {
+        return Err(Unusable {
+            what: format!("{shown} belongs to user {}, who could change the kernels in it", about.uid()),
+            remedy: "XDG_CACHE_HOME=DIR, a folder of your own; sudo -H where it is another user's home"
+                .into(),
+        });
+    }
+    if about.mode() & OTHERS_WRITE != 0 && about.mode() & unless == 0 {
+        return Err(Unusable {
+            what: format!("others can write in {shown}, and so could change the kernels in it"),
+            remedy: format!("chmod go-w {shown}"),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+
+    fn refused(path: &Path, unless: u32) -> String {
+        is_ours(path, unless).map_or_else(|e| e.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn a_folder_in_which_others_can_write_is_none_for_kernels() {
+        let folder = tempfile::tempdir().unwrap();
+        for (mode, unless, words) in [
+            (0o755, 0, ""),
+            (0o775, 0, "others can write in"),
+            (0o757, STICKY, "others can write in"),
+            (0o1777, 0, "others can write in"),
+            (0o1777, STICKY, ""),
+        ] {
+            fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+            let said = refused(folder.path(), unless);
+            assert!(said.starts_with(words) && said.is_empty() == words.is_empty(), "{mode:o}: {said}");
+        }
+        assert_eq!(refused(&folder.path().join("absent"), 0), "");
+    }
+
+    #[test]
+    fn a_folder_of_somebody_elses_is_none_for_kernels() {
+        let folder = tempfile::tempdir().unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return assert!(refused(Path::new("/"), 0).is_empty(), "root's is as good as our own");
+        }
+        chown(folder.path(), Some(65534), None).unwrap();
+        assert!(refused(folder.path(), STICKY).contains("belongs to user 65534"));
+    }
+}

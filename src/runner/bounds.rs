@@ -1,0 +1,55 @@
+//! What no plan may ask for, refused before anything is done: sums of what is in bounds never overflow.
+
+use crate::exit::Failure;
+use crate::schema::plan::{Plan, Rounds};
+use crate::schema::units::Bytes;
+
+/// A label becomes part of names of files, which have 255 bytes at most, and of columns.
+const LONGEST: usize = 100;
+/// Cells of the table; a round of so many trials of a second takes three hours.
+const MOST_CELLS: usize = 10_000;
+/// The kernel counts the bytes of a file in 63 bits.
+const LARGEST: Bytes = Bytes(i64::MAX as u64);
+
+pub fn check(plan: &Plan) -> Result<(), Failure> {
+    let refused = |text: String| Err(Failure::usage(text));
+    is_short("experiment", "name", &plan.name)?;
+    if plan.name.chars().any(char::is_control) {
+        return refused(format!(
+            "'{}' cannot name an experiment: a name is a line of text",
+            plan.name.escape_debug()
+        ));
+    }
+    plan.candidates.iter().try_for_each(|candidate| is_short("filesystem", "label", &candidate.label))?;
+    plan.workloads.iter().try_for_each(|work| is_short("workload", "label", &work.label))?;
+    for (what, flag, bytes) in [("volume", "size", Some(plan.size)), ("memory limit", "memory", plan.memory)]
+    {
+        if let Some(bytes) = bytes.filter(|bytes| *bytes > LARGEST) {
+            return refused(format!("there is no {what} of {bytes}\n  try: a smaller --{flag}"));
+        }
+    }
+    if let Rounds::AtLeast(0) | Rounds::Exactly(0) = plan.rounds {
+        return refused("0 is not a number of rounds\n  try: --rounds 10, or --at-least 6".into());
+    }
+    let cells = plan.candidates.len() * plan.workloads.len();
+    if cells > MOST_CELLS {
+        return refused(format!(
+            "{} filesystems and {} workloads are {cells} trials a round, more than {MOST_CELLS}\n  try: several experiments",
+            plan.candidates.len(),
+            plan.workloads.len(),
+        ));
+    }
+    Ok(())
+}
+
+fn is_short(of: &str, what: &str, text: &str) -> Result<(), Failure> {
+    if text.len() <= LONGEST {
+        return Ok(());
+    }
+    let begin: String = text.chars().take(20).collect();
+    Err(Failure::usage(format!(
+        "the {what} of the {of} that begins with '{}' has {} bytes\n  try: {LONGEST} at most",
+        begin.escape_debug(),
+        text.len()
+    )))
+}
