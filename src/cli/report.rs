@@ -18,6 +18,8 @@ use crate::store::{self, Run};
 
 /// The width where standard output is no terminal.
 const WIDTH: u16 = 80;
+/// In the run's folder.
+const PAGE: &str = "report.html";
 
 #[derive(Args)]
 pub struct Options {
@@ -88,10 +90,10 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// After a run: the page into the run's folder, the table to standard output. Returns the page's path.
 pub fn after_run(run: &Run, as_json: bool) -> anyhow::Result<PathBuf> {
     let report = Report::of(run);
-    let path = run.folder.join("report.html");
+    let path = run.folder.join(PAGE);
     let mut page = Vec::new();
     formats::html::Html.write(&report, &mut page)?;
-    std::fs::write(&path, page).map_err(|e| {
+    run.door.replace(PAGE, &page).map_err(|e| {
         let (path, folder) = (path.display(), run.folder.display());
         let try_this = format!("make room, then fsderby report {folder} --html FILE");
         Failure::missing(format!("could not write {path}: {e}\n  try: {try_this}"))

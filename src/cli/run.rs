@@ -25,7 +25,7 @@ use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, Percent, Scale, Span};
-use crate::store::{self, Folder, Run};
+use crate::store::{Folder, Run};
 use crate::testbeds::{self, Testbed};
 
 /// Where runs go unless `--output` says otherwise.
@@ -160,7 +160,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let machine = machine::look(&*testbed, kinds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
-            let before = store::read(&path)?;
+            let before = folder.read()?;
             carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &stop)
         }
     }
@@ -337,7 +337,7 @@ fn carry_out(
     let finish =
         Runner { plan: &before.plan, testbed, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
-    let run = store::read(&path)?;
+    let run = folder.read()?;
     let html = super::report::after_run(&run, arguments.json)?;
     if !arguments.json {
         print_line(&format!("\nreport: {}", html.display()))?;

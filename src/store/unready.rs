@@ -97,7 +97,7 @@ fn abandoned(trials: &Path) -> Option<File> {
     (is_empty && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(file)
 }
 
-fn random() -> io::Result<u128> {
+pub fn random() -> io::Result<u128> {
     let mut bytes = [0; size_of::<u128>()];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u128::from_le_bytes(bytes))
