@@ -14,6 +14,7 @@ use crate::exit::{self, Failure};
 use crate::report::Report;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes};
+use crate::runner::planned;
 use crate::store::{self, Run};
 
 /// The width where standard output is no terminal.
@@ -72,7 +73,7 @@ impl FromArgMatches for Asked {
 }
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let run = store::read(&options.run)?;
+    let run = planned::judged(store::read(&options.run)?).with_all_damage();
     let report = Report::of(&run);
     let Asked { files, output } = &options.asked;
     for (format, path) in files {

@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
-use super::door::Door;
+use super::door::{Door, Stranger};
 use super::unready::Unready;
 use super::{Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
@@ -91,11 +91,7 @@ impl Folder {
         let mut bytes = Vec::new();
         trials.read_to_end(&mut bytes)?;
         let (run, last) = parsed(&door, &bytes)?;
-        let altered = || run.records.iter().find_map(|record| run.altered(record));
-        if let Some(what) = run.damage.first().cloned().or_else(altered) {
-            let text = format!("{} is damaged: {what}\n  try: fsderby verify {0}", path.display());
-            return Err(Failure::new(DAMAGED, text).into());
-        }
+        let run = run.with_all_damage().sound()?;
         if bytes.last().is_some_and(|b| *b != b'\n') {
             trials.write_all(b"\n")?;
         }
@@ -186,6 +182,29 @@ pub fn read_through(door: Door) -> anyhow::Result<Run> {
 /// The door of a run's folder.
 pub fn open_door(path: &Path) -> Result<Door, Failure> {
     Door::open(path).map_err(|e| no_folder(path, &e))
+}
+
+/// The same, where what the folder says is about to be done with our rights: nobody else may have written it, unless the user
+/// trusts them.
+pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
+    let door = open_door(path)?;
+    if trust {
+        return Ok(door);
+    }
+    let unseen = |e| Failure::missing(format!("could not see whose {} is: {e}", path.display()));
+    match door.stranger().map_err(unseen)? {
+        None => Ok(door),
+        Some(Stranger { name, uid }) => {
+            let folder = path.display();
+            let what = path.join(name).display().to_string();
+            let what = what.trim_end_matches('/');
+            let text = format!(
+                "{what} belongs to user {uid}, and what the run's plan says would be done with your rights\n  \
+                 try: fsderby verify {folder}, a look at {folder}/{PLAN}, and then --trust"
+            );
+            Err(Failure::usage(text).into())
+        }
+    }
 }
 
 /// The run of these records, and the checksum of the last of them.

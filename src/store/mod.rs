@@ -20,8 +20,8 @@ pub mod plan;
 mod unready;
 
 pub use beside::{Attached, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
-pub use door::{Door, Stranger};
-pub use folder::{Folder, open_door, read, read_through};
+pub use door::Door;
+pub use folder::{Folder, open_door, open_trusted, read, read_through};
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
+use crate::exit::{DAMAGED, Failure};
 use crate::schema::event::Buckets;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
@@ -64,6 +65,27 @@ impl Run {
         let mut at: Vec<usize> = last.into_values().collect();
         at.sort_unstable();
         at.into_iter().map(|i| &self.records[i]).collect()
+    }
+
+    /// The same, with the files beside the records that are altered among the damage.
+    pub fn with_all_damage(mut self) -> Self {
+        let altered: Vec<String> = self.records.iter().filter_map(|record| self.altered(record)).collect();
+        self.damage.extend(altered);
+        self
+    }
+
+    /// The run itself, to go on with.
+    ///
+    /// # Errors
+    /// When it is damaged: what follows would be built on sand.
+    pub fn sound(self) -> Result<Self, Failure> {
+        match self.damage.first() {
+            None => Ok(self),
+            Some(what) => {
+                let text = format!("{} is damaged: {what}\n  try: fsderby verify {0}", self.folder.display());
+                Err(Failure::new(DAMAGED, text))
+            }
+        }
     }
 
     /// The latencies of a trial at full resolution, from the files beside the records: one JSON object a line.
