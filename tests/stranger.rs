@@ -8,7 +8,8 @@ mod support;
 use std::fs::{self, File};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{lchown, symlink};
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -26,7 +27,7 @@ use fsderby::workloads;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use support::desk::{Desk, Said, run};
-use support::{is_root, skipped};
+use support::{copy_program, is_root, skipped};
 
 const OK: i32 = exit::OK as i32;
 const USAGE: i32 = exit::USAGE as i32;
@@ -388,6 +389,27 @@ fn what_a_stranger_wrote_is_carried_out_only_when_they_are_trusted() {
         assert_eq!(scene.say(&["run", "--resume", "run", "--quiet", "--trust"]).code, OK);
         let said = scene.say(&["verify", "run", "--rerun", "--trust"]);
         assert!(said.code == USAGE && said.err.contains("in virtual time"), "{said:#?}");
+    }
+}
+
+#[test]
+fn a_file_that_we_may_not_read_is_a_missing_right_and_no_damage() {
+    if !is_root() {
+        return skipped("files that may not be read", "changing the user needs root");
+    }
+    for file in ["plan.toml", "machine.json", "trials.jsonl", ""] {
+        let scene = Scene::new();
+        let program = scene.desk.path("fsderby");
+        copy_program(&program);
+        fs::set_permissions(scene.within(file), fs::Permissions::from_mode(0o000)).unwrap();
+        for (command, _) in COMMANDS {
+            let mut child = Command::new(&program);
+            let said = run(child.args(command).current_dir(scene.desk.path("")).uid(NOBODY).gid(NOBODY));
+            // What is gone on with is opened for writing first, which nobody may either.
+            let file = if command.contains(&"--resume") { "" } else { file };
+            let words = ["could not open run", file, "Permission denied", "try: as the user"];
+            scene.desk.refused(&said, MISSING, &words);
+        }
     }
 }
 

@@ -78,7 +78,8 @@ impl Folder {
     /// The same, of a folder that is open already.
     pub fn open_through(door: Door) -> anyhow::Result<(Self, Run)> {
         let path = door.path();
-        let mut trials = door.append(TRIALS, TRIALS_MOST).map_err(|e| no_trials(path, &e))?;
+        let refused = |e: io::Error| no_trials(path, &e);
+        let mut trials = door.append(TRIALS, TRIALS_MOST).map_err(refused)?;
         flock(&trials, FlockOperation::NonBlockingLockExclusive).map_err(|e| {
             let path = path.display();
             match e {
@@ -89,11 +90,11 @@ impl Folder {
             }
         })?;
         let mut bytes = Vec::new();
-        trials.read_to_end(&mut bytes)?;
+        (&mut trials).take(TRIALS_MOST.0).read_to_end(&mut bytes).map_err(refused)?;
         let (run, last) = parsed(&door, &bytes)?;
         let run = run.with_all_damage().sound()?;
         if bytes.last().is_some_and(|b| *b != b'\n') {
-            trials.write_all(b"\n")?;
+            trials.write_all(b"\n").map_err(refused)?;
         }
         Ok((Folder { door, trials, last }, run))
     }
@@ -191,16 +192,14 @@ pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
     if trust {
         return Ok(door);
     }
-    let unseen = |e| Failure::missing(format!("could not see whose {} is: {e}", path.display()));
-    match door.stranger().map_err(unseen)? {
+    match door.stranger().map_err(|e| unreadable(path, "", &e))? {
         None => Ok(door),
         Some(Stranger { name, uid }) => {
             let folder = path.display();
-            let what = path.join(name).display().to_string();
-            let what = what.trim_end_matches('/');
             let text = format!(
-                "{what} belongs to user {uid}, and what the run's plan says would be done with your rights\n  \
-                 try: fsderby verify {folder}, a look at {folder}/{PLAN}, and then --trust"
+                "{} belongs to user {uid}, and what the run's plan says would be done with your rights\n  \
+                 try: fsderby verify {folder}, a look at {folder}/{PLAN}, and then --trust",
+                shown(path, &name)
             );
             Err(Failure::usage(text).into())
         }
@@ -211,7 +210,12 @@ pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
 fn parsed(door: &Door, trials: &[u8]) -> anyhow::Result<(Run, String)> {
     let path = door.path();
     let damaged = |name: &str, e: String| damaged(path, name, &e);
-    let text = |name: &str| door.text(name, PAGE_MOST).map_err(|e| damaged(name, e.to_string()));
+    let text = |name: &str| {
+        door.text(name, PAGE_MOST).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => damaged(name, e.to_string()),
+            _ => unreadable(path, name, &e),
+        })
+    };
     let (plan, machine) = (text(PLAN)?, text(MACHINE)?);
     super::plan::is_of_this_version(&plan, &path.display().to_string())?;
     let lines::Lines { records, last, damage, torn } = lines::read_all(trials, &first_sum(&plan, &machine));
@@ -228,15 +232,33 @@ fn damaged(path: &Path, name: &str, what: &str) -> Failure {
 fn no_folder(path: &Path, e: &io::Error) -> Failure {
     match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => not_a_run(path, &e.to_string()),
-        _ => Failure::missing(format!("could not open {}: {e}", path.display())),
+        _ => unreadable(path, "", e),
     }
 }
 
 fn no_trials(path: &Path, e: &io::Error) -> Failure {
     match e.kind() {
         ErrorKind::NotFound => not_a_run(path, &format!("{TRIALS}: {e}")),
-        ErrorKind::InvalidData => damaged(path, TRIALS, &e.to_string()),
-        _ => Failure::missing(format!("could not open {}/{TRIALS}: {e}", path.display())),
+        _ => unreadable(path, TRIALS, e),
+    }
+}
+
+/// What is no file of a run is damage. Whom a file is kept from has no right, or no disk that works.
+fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
+    match e.kind() {
+        ErrorKind::InvalidData => damaged(path, name, &e.to_string()),
+        _ => {
+            let file = shown(path, name);
+            Failure::missing(format!("could not open {file}: {e}\n  try: as the user that it belongs to"))
+        }
+    }
+}
+
+/// A file of the folder, or the folder itself where there is no name.
+fn shown(path: &Path, name: &str) -> String {
+    match name {
+        "" => path.display().to_string(),
+        _ => path.join(name).display().to_string(),
     }
 }
 
