@@ -43,7 +43,7 @@ impl Watch for Silent {
 /// A run in which the two kinds of FAT are skipped.
 fn compared(within: &Path) -> PathBuf {
     let path = within.join("run");
-    let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("scripted".into(), 1).unwrap();
+    let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap();
     let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
     let before = store::read(&path).unwrap();
     let skip = |filesystem: &str, workload: &str| Skip {

@@ -274,6 +274,31 @@ fn measuring_code_prints_nothing() {
     assert_eq!(found, Vec::<String>::new());
 }
 
+/// What lies below a run's folder is reached through its door, which takes no path that leads out.
+#[test]
+fn a_runs_folder_is_opened_by_its_door_alone() {
+    let before_there_is_a_run = [
+        ("src/store/folder.rs", "fs::create_dir_all(parent)"),
+        ("src/store/folder.rs", "fs::remove_dir(p)"),
+        ("src/store/mod.rs", "File::open(folder)"),
+    ];
+    let mut found = Vec::new();
+    for file in ["src/store", "src/analysis", "src/report"].iter().flat_map(|below| files(below, "rs")) {
+        if ["src/store/door.rs", "src/store/unready.rs"].contains(&file.as_str())
+            || file.contains("/examples/")
+        {
+            continue;
+        }
+        for (number, line) in program(&file).into_iter().filter(|(_, line)| !line.starts_with("use ")) {
+            let opens = ["fs::", "File::", "OpenOptions::"].iter().any(|way| line.contains(way));
+            if opens && !before_there_is_a_run.iter().any(|(f, l)| *f == file && line.contains(l)) {
+                found.push(format!("{file}:{number}: {}", line.trim()));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
 /// `println!` panics where nobody reads on.
 #[test]
 fn commands_print_through_what_bears_a_broken_pipe() {

@@ -31,7 +31,7 @@ pub fn verify(run: &Run) -> Verified {
             metrics_hold(record),
             parameters_hold(record),
             order_holds(&run.plan, record),
-            files_hold(run, record),
+            run.altered(record),
         ];
         found.wrong.extend(checks.into_iter().flatten().map(|what| format!("{name}: {what}")));
     }
@@ -92,15 +92,4 @@ fn order_holds(plan: &Plan, record: &Record) -> Option<String> {
         }
         Some(_) => None,
     }
-}
-
-fn files_hold(run: &Run, record: &Record) -> Option<String> {
-    let beside = record.histograms.iter().chain(&record.console).chain(&record.requests);
-    beside.into_iter().find_map(|file| match std::fs::read(run.folder.join(&file.path)) {
-        Err(e) => Some(format!("{} cannot be read: {e}", file.path)),
-        Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() != file.blake3 => {
-            Some(format!("{} is altered", file.path))
-        }
-        Ok(_) => None,
-    })
 }

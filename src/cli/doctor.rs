@@ -6,10 +6,11 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use super::output::{print_json, print_line};
+use super::output::{print, print_json};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
+use crate::report::formats::visible::visible;
 use crate::runner::machine;
 use crate::schema::units::{Bytes, GIB};
 use crate::testbeds::vm::Vm;
@@ -55,7 +56,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             [] => "No package is missing.".to_owned(),
             some => format!("To install what is missing:\n  apt-get install {}", some.join(" ")),
         };
-        print_line(&format!("{findings}\n{end}"))?;
+        print(&format!("{findings}\n{end}\n"))?;
     }
     Ok(ExitCode::from(if usable { exit::OK } else { exit::MISSING }))
 }
@@ -68,7 +69,7 @@ fn shown(finding: &Finding) -> String {
         State::Missing => ("missing", AnsiColor::Red),
     };
     let style = Style::new().fg_color(Some(colour.into()));
-    let line = format!("{style}{sign:<8}{style:#} {:<22} {}\n", finding.what, finding.found);
+    let line = format!("{style}{sign:<8}{style:#} {:<22} {}\n", finding.what, visible(&finding.found));
     match finding.try_this.as_str() {
         "" => line,
         try_this => format!("{line}{:31} try: {try_this}\n", ""),

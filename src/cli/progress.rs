@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::report::formats::visible::{visible, visible_line};
 use crate::runner::rounds::Watch;
 use crate::runner::skips::Skip;
 use crate::schema::plan::{Plan, Rounds};
@@ -34,7 +35,7 @@ impl Progress {
         if self.plain {
             super::say(line);
         } else {
-            self.bar.println(line);
+            self.bar.println(visible(line));
         }
     }
 }
@@ -80,7 +81,7 @@ impl Watch for Progress {
         let left = left.map_or(String::new(), |left| format!("  ({} left)", clock(left)));
         self.bar.set_position(0);
         self.bar.set_prefix("measuring");
-        self.bar.set_message(format!("{name}{left}"));
+        self.bar.set_message(format!("{}{left}", visible_line(name)));
     }
 
     fn tick(&mut self, done: u64, total: u64) {

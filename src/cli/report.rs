@@ -14,10 +14,13 @@ use crate::exit::{self, Failure};
 use crate::report::Report;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes};
+use crate::runner::planned;
 use crate::store::{self, Run};
 
 /// The width where standard output is no terminal.
 const WIDTH: u16 = 80;
+/// In the run's folder.
+const PAGE: &str = "report.html";
 
 #[derive(Args)]
 pub struct Options {
@@ -70,7 +73,7 @@ impl FromArgMatches for Asked {
 }
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let run = store::read(&options.run)?;
+    let run = planned::judged(store::read(&options.run)?).with_all_damage();
     let report = Report::of(&run);
     let Asked { files, output } = &options.asked;
     for (format, path) in files {
@@ -88,10 +91,10 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// After a run: the page into the run's folder, the table to standard output. Returns the page's path.
 pub fn after_run(run: &Run, as_json: bool) -> anyhow::Result<PathBuf> {
     let report = Report::of(run);
-    let path = run.folder.join("report.html");
+    let path = run.folder.join(PAGE);
     let mut page = Vec::new();
     formats::html::Html.write(&report, &mut page)?;
-    std::fs::write(&path, page).map_err(|e| {
+    run.door.replace(PAGE, &page).map_err(|e| {
         let (path, folder) = (path.display(), run.folder.display());
         let try_this = format!("make room, then fsderby report {folder} --html FILE");
         Failure::missing(format!("could not write {path}: {e}\n  try: {try_this}"))

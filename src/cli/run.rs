@@ -18,6 +18,7 @@ use crate::names;
 use crate::runner::experiment::{Experiment, FilesystemEntry, RoundsAsked};
 use crate::runner::jobs;
 use crate::runner::machine;
+use crate::runner::planned;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
 use crate::schema::plan::{Plan, Rounds};
@@ -96,6 +97,9 @@ pub struct Arguments {
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut"])]
     resume: Option<PathBuf>,
+    /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
+    #[arg(long, requires = "resume")]
+    trust: bool,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -127,7 +131,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let stop = stop_on_signals()?;
     match &arguments.resume {
         Some(folder) => {
-            let (mut folder, mut before) = Folder::open(folder)?;
+            let (mut folder, before) = Folder::open_through(store::open_trusted(folder, arguments.trust)?)?;
+            let mut before = planned::judged(before).sound()?;
             let testbed = testbeds::parse(&before.plan.testbed).map_err(Failure::usage)?;
             let jobs = jobs(arguments.jobs, &*testbed)?;
             before.plan = longer(&before, &arguments, jobs);
@@ -160,7 +165,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let machine = machine::look(&*testbed, kinds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
-            let before = store::read(&path)?;
+            let before = folder.read()?;
             carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &stop)
         }
     }
@@ -272,7 +277,7 @@ fn jobs(asked: Option<u32>, testbed: &dyn Testbed) -> anyhow::Result<usize> {
 /// On a testbed that makes no filesystem the one row is what is there.
 fn as_mounted(plan: Plan, testbed: &dyn Testbed) -> Plan {
     let fstype = machine::below(testbed.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
-    plan.with_one_row(format!("{fstype}, as mounted"), fstype)
+    plan.as_mounted(&fstype)
 }
 
 /// A filesystem that is named must be one that is made.
@@ -337,7 +342,7 @@ fn carry_out(
     let finish =
         Runner { plan: &before.plan, testbed, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
-    let run = store::read(&path)?;
+    let run = folder.read()?;
     let html = super::report::after_run(&run, arguments.json)?;
     if !arguments.json {
         print_line(&format!("\nreport: {}", html.display()))?;

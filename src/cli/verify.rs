@@ -11,8 +11,10 @@ use super::output::{print_json, print_line};
 use crate::analysis::verify::{Verified, verify};
 use crate::exit::{self, Failure};
 use crate::runner::jobs;
+use crate::runner::planned;
 use crate::runner::rerun::{self, Compared};
 use crate::schema::record::Record;
+use crate::schema::setup::ClockKind;
 use crate::store::{self, Run};
 use crate::testbeds;
 
@@ -29,6 +31,9 @@ pub struct Arguments {
     /// With --rerun: how many at a time; all CPUs unless said otherwise
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
+    /// With --rerun: although the folder, or a file in it, belongs to another user, whose plan is carried out
+    #[arg(long, requires = "rerun")]
+    trust: bool,
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +60,11 @@ impl FromStr for Sample {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let run = store::read(&arguments.run)?;
+    let door = match arguments.rerun {
+        Some(_) => store::open_trusted(&arguments.run, arguments.trust)?,
+        None => store::open_door(&arguments.run)?,
+    };
+    let run = planned::judged(store::read_through(door)?);
     let found = verify(&run);
     if arguments.json {
         let Verified { records, metrics, histograms, consoles, .. } = found;
@@ -96,6 +105,14 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
     };
     let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
     let testbed = testbeds::parse(&run.plan.testbed).map_err(Failure::usage)?;
+    if testbed.traits().clock != ClockKind::Virtual {
+        let text = format!(
+            "the plan has its trials on {}, which is not in virtual time: none can be the same to the nanosecond\n  \
+             try: a run with --on model:DISK",
+            testbed.name()
+        );
+        return Err(Failure::usage(text).into());
+    }
     testbed.ready(&jobs::need(&run.plan)).map_err(|m| Failure::missing(m.to_string()))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or(cpus, usize::from);

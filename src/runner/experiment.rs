@@ -167,7 +167,8 @@ impl Experiment {
         };
         let table: Table = toml::from_str(text).map_err(fault)?;
         if table.contains_key(plan::MARK) {
-            return Ok(store::plan::parse(text, from)?.into());
+            let damaged = |e: Failure| Failure::new(e.code, format!("{from} is damaged: {e}"));
+            return store::plan::parse(text, from)?.try_into().map_err(damaged);
         }
         if let Some(now) = table.keys().find_map(|key| older::instead(Stood::Key, key)) {
             return Err(Failure::usage(format!("{from}: {now}")));
@@ -203,6 +204,9 @@ impl Experiment {
             (_, Some(_)) => Rounds::AtLeast(at_least),
             (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
         };
+        if rounds.at_least() == 0 {
+            return Err(Failure::usage("0 rounds measure nothing\n  try: --rounds 1, or --at-least 1"));
+        }
         if self.memory == Some(Bytes(0)) {
             return Err(Failure::usage(
                 "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none",
@@ -394,7 +398,7 @@ fn planned(
 }
 
 /// Labels become part of a trial's name, which is cut at slashes.
-fn usable_label(what: &str, label: &str) -> Result<(), Failure> {
+pub(super) fn usable_label(what: &str, label: &str) -> Result<(), Failure> {
     if label.is_empty() || label.contains(['/', '\n']) || label.chars().any(char::is_control) {
         return Err(Failure::usage(format!(
             "'{}' cannot label a {what}: a label is a line of text without '/'",

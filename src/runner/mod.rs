@@ -8,7 +8,7 @@ pub mod fold;
 pub mod jobs;
 mod launch;
 pub mod machine;
-mod planned;
+pub mod planned;
 pub mod rerun;
 pub mod rounds;
 mod side_by_side;

@@ -1,18 +1,62 @@
-//! A stored plan read back as an experiment, which expands to the same plan: `fsderby run results/…/plan.toml`.
+//! A stored plan read back as an experiment, which expands to the same plan: `fsderby run results/…/plan.toml`. A plan that no
+//! experiment expands to was not made by fsderby, and is damage.
 
-use super::experiment::{ALL, Experiment, FilesystemEntry, RoundsAsked};
+use super::experiment::{ALL, Experiment, FilesystemEntry, RoundsAsked, usable_label};
+use crate::exit::{DAMAGED, Failure};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::schema::setup::Variant;
+use crate::store::Run;
 use crate::testbeds;
 
-impl From<Plan> for Experiment {
-    fn from(plan: Plan) -> Self {
+/// The run, with one more damage where its plan is none.
+pub fn judged(mut run: Run) -> Run {
+    if let Err(no_plan) = Experiment::try_from(run.plan.clone()) {
+        run.damage.insert(0, format!("plan.toml: {no_plan}"));
+    }
+    run
+}
+
+impl TryFrom<Plan> for Experiment {
+    type Error = Failure;
+
+    /// # Errors
+    /// When no experiment gives this plan.
+    fn try_from(plan: Plan) -> Result<Self, Failure> {
+        let none = |why: String| Failure::new(DAMAGED, format!("no experiment gives such a plan: {why}"));
+        let kind = testbeds::kind(&plan.testbed).map_err(none)?;
+        // Where no filesystem is made, the one row is what was there, and will be what is.
+        let fstype = (!kind.makes_filesystem())
+            .then(|| plan.candidates.first().map_or(String::new(), |row| row.kind.clone()));
+        let experiment = Experiment::of(plan.clone(), fstype.is_none());
+        let again = experiment.plan(plan.testbed.clone(), plan.plan_seed).map_err(|e| none(e.message))?;
+        let again = match fstype {
+            None => again,
+            Some(fstype) => {
+                usable_label("filesystem", &fstype).map_err(|e| none(e.message))?;
+                again.as_mounted(&fstype)
+            }
+        };
+        differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} cannot be"))))
+    }
+}
+
+/// What of the plan an experiment makes something else of.
+fn differing(plan: &Plan, again: &Plan) -> Option<String> {
+    if plan == again {
+        return None;
+    }
+    let keys = |plan| toml::Table::try_from(plan).unwrap_or_default();
+    let (plan, again) = (keys(plan), keys(again));
+    let key = plan.keys().chain(again.keys()).find(|key| plan.get(*key) != again.get(*key));
+    Some(key.map_or("content", String::as_str).to_owned())
+}
+
+impl Experiment {
+    fn of(plan: Plan, is_made: bool) -> Self {
         let (rounds, at_least) = match plan.rounds {
             Rounds::Exactly(n) => (RoundsAsked::Exactly(n), None),
             Rounds::AtLeast(n) => (RoundsAsked::Auto, Some(n)),
         };
-        // Where no filesystem is made, the one row is what was there, and will be what is.
-        let is_made = testbeds::parse(&plan.testbed).is_ok_and(|testbed| testbed.traits().makes_filesystem);
         let (filesystems, filesystem) = match is_made {
             true => (Vec::new(), plan.candidates.into_iter().map(entry).collect()),
             false => (vec![ALL.to_owned()], Vec::new()),
@@ -43,4 +87,68 @@ impl From<Plan> for Experiment {
 fn entry(candidate: Candidate) -> FilesystemEntry {
     let Candidate { label, kind, variant: Variant { mkfs, mount, conversion } } = candidate;
     FilesystemEntry { kind, label: Some(label), mkfs, mount, conversion }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        let text = "name = 'x'\nfilesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick']\nrounds = 2";
+        Experiment::parse(text, "test").unwrap().plan("loop".into(), 7).unwrap()
+    }
+
+    /// Why it is no plan.
+    fn why(change: impl FnOnce(&mut Plan)) -> String {
+        let mut plan = plan();
+        change(&mut plan);
+        let error = Experiment::try_from(plan).unwrap_err();
+        assert_eq!(error.code, DAMAGED);
+        error.message
+    }
+
+    #[test]
+    fn a_plan_is_held_to_all_that_an_experiment_is() {
+        assert!(Experiment::try_from(plan()).is_ok());
+        assert!(why(|plan| plan.testbed = "auto".into()).contains("unknown testbed 'auto'"));
+        assert!(why(|plan| plan.testbed = "/dev/sda".into()).contains("unknown testbed"));
+        assert!(why(|plan| plan.candidates[0].kind = "ext44".into()).contains("unknown filesystem"));
+        assert!(why(|plan| plan.candidates[0].label = "a/b".into()).contains("cannot label"));
+        assert!(why(|plan| plan.candidates[1].label = "ext4".into()).contains("two filesystems"));
+        assert!(why(|plan| plan.candidates.clear()).contains("no filesystem"));
+        assert!(why(|plan| plan.candidates[0].variant.mount = vec![String::new()]).contains("empty option"));
+        assert!(why(|plan| plan.workloads.clear()).contains("no workload"));
+        assert!(why(|plan| plan.workloads[0].label = "a\u{1b}".into()).contains("cannot label"));
+        assert!(why(|plan| plan.workloads[0].work.engine = "sh".into()).contains("no workload sh"));
+        let other =
+            |plan: &mut Plan| drop(plan.workloads[0].work.parameters.insert("numbre".into(), 1.into()));
+        assert!(why(other).contains("numbre"));
+        assert!(why(|plan| plan.memory = Some(crate::schema::units::Bytes(0))).contains("0 bytes of memory"));
+        assert!(why(|plan| plan.rounds = Rounds::Exactly(0)).contains("0 rounds"));
+        assert!(why(|plan| plan.rounds = Rounds::AtLeast(3)).contains("its rounds cannot be"));
+        assert!(why(|plan| plan.name.clear()).contains("its name cannot be"));
+        assert!(why(|plan| plan.budget = Some("1h".parse().unwrap())).contains("its budget cannot be"));
+    }
+
+    #[test]
+    fn where_nothing_is_made_the_one_row_is_what_is_mounted() {
+        let mounted = Plan { testbed: "directory:/mnt".into(), ..plan() }.as_mounted("fuse.sshfs");
+        assert!(Experiment::try_from(mounted.clone()).is_ok());
+        assert!(
+            why(|plan| *plan = Plan { testbed: "loop".into(), ..mounted.clone() }).contains("fuse.sshfs")
+        );
+        assert!(why(|plan| plan.testbed = "directory:/mnt".into()).contains("its filesystem cannot be"));
+        let options = |plan: &mut Plan| {
+            *plan = mounted.clone();
+            plan.candidates[0].variant.mkfs = vec!["-F".into()];
+        };
+        assert!(why(options).contains("its filesystem cannot be"));
+    }
+
+    /// A report is read where that file is not, and must not open it.
+    #[test]
+    fn the_disk_that_a_testbed_names_is_not_looked_at() {
+        let plan = Plan { testbed: "model:/nowhere/disk.toml".into(), ..plan() };
+        assert!(Experiment::try_from(plan).is_ok());
+    }
 }

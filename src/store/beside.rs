@@ -1,14 +1,11 @@
 //! What lies beside the records: a folder for each kind of it, in it one file for each trial that has any.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+use anyhow::{Context, ensure};
 
-use anyhow::Context;
-
-use super::sync_folder;
+use super::door::Door;
 use crate::schema::event::Buckets;
 use crate::schema::record::{FileRef, Record};
+use crate::schema::units::{Bytes, GIB, MIB};
 
 /// What is stored beside a record.
 #[derive(Clone, Debug, Default)]
@@ -25,11 +22,17 @@ pub struct Beside {
     pub folder: &'static str,
     extension: &'static str,
     what: &'static str,
+    /// No file of this kind is larger. All are read into memory.
+    pub most: Bytes,
 }
 
-pub const HISTOGRAMS: Beside = Beside { folder: "histograms", extension: "jsonl", what: "latencies" };
-pub const CONSOLES: Beside = Beside { folder: "consoles", extension: "txt", what: "console" };
-pub const REQUESTS: Beside = Beside { folder: "requests", extension: "bin", what: "requests" };
+pub const HISTOGRAMS: Beside =
+    Beside { folder: "histograms", extension: "jsonl", what: "latencies", most: Bytes(64 * MIB) };
+pub const CONSOLES: Beside =
+    Beside { folder: "consoles", extension: "txt", what: "console", most: Bytes(256 * MIB) };
+/// 4 GiB are 89 million requests of 48 bytes.
+pub const REQUESTS: Beside =
+    Beside { folder: "requests", extension: "bin", what: "requests", most: Bytes(4 * GIB) };
 
 /// Of a file's name, what its trial may take, so that the whole has no more than 200 bytes.
 const LONGEST: usize = 160;
@@ -38,33 +41,22 @@ const CUT: char = '~';
 
 impl Beside {
     /// A file of this trial's in the run's folder, on the disk with its name before its record is.
-    pub fn store(&self, run: &Path, record: &Record, bytes: &[u8]) -> anyhow::Result<FileRef> {
-        let folder = run.join(self.folder);
-        if !folder.is_dir() {
-            fs::create_dir(&folder)?;
-            sync_folder(run)?;
-        }
+    pub fn store(&self, run: &Door, record: &Record, bytes: &[u8]) -> anyhow::Result<FileRef> {
         let path =
             format!("{}/{}.{}.{}", self.folder, file_name(&record.trial), record.attempt, self.extension);
         let storing = || format!("could not store {path}");
-        make_way(run, &path).with_context(storing)?;
-        let mut file = File::create_new(run.join(&path)).with_context(storing)?;
-        file.write_all(bytes)?;
-        file.sync_data()?;
-        sync_folder(&folder)?;
+        let most = self.most;
+        ensure!(
+            bytes.len() as u64 <= most.0,
+            "could not store {path}: it would have more than the {most} that are read"
+        );
+        run.make_folder(self.folder).with_context(storing)?;
+        // A file that a killed run left without its record makes way.
+        run.set_aside(&path).with_context(storing)?;
+        run.create(&path, bytes).with_context(storing)?;
         let blake3 = blake3::hash(bytes).to_hex().to_string();
         Ok(FileRef { path, blake3, what: self.what.into() })
     }
-}
-
-/// A file that a killed run left without its record makes way under another name: nothing is thrown away.
-fn make_way(run: &Path, path: &str) -> io::Result<()> {
-    let at = run.join(path);
-    if !at.exists() {
-        return Ok(());
-    }
-    let aside = (1..).map(|n| run.join(format!("{path}.orphan{n}"))).find(|p| !p.exists());
-    aside.map_or(Ok(()), |aside| fs::rename(&at, aside))
 }
 
 /// A trial's name as a file's, another for every trial, also where upper and lower case are one: all but small letters,

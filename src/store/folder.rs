@@ -1,16 +1,16 @@
 //! The folder on disk: made whole or not at all, then only added to.
 
 use std::error::Error;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::ensure;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
+use super::door::{Door, Stranger};
 use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
@@ -18,11 +18,17 @@ use crate::mistakes;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
+use crate::schema::units::{Bytes, GIB, MIB};
+
+/// A page of text each.
+const PAGE_MOST: Bytes = Bytes(MIB);
+/// Of some kilobytes a record.
+const TRIALS_MOST: Bytes = Bytes(GIB);
 
 /// A run's folder, open for adding to. Only one process at a time has it open.
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
+    door: Door,
     /// Locked.
     trials: File,
     last: String,
@@ -43,11 +49,12 @@ impl Folder {
             parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
         let made = fs::create_dir_all(parent).map_err(anyhow::Error::from).and_then(|()| {
             let unready = Unready::in_folder(parent)?;
-            let last = fill(unready.path(), plan, machine)?;
-            let trials = unready.named(path)?;
+            let door = Door::open(unready.path())?;
+            let last = fill(&door, plan, machine)?;
+            let (trials, door) = (unready.named(path)?, door.renamed(path));
             sync_folder(parent)?;
             above.iter().try_for_each(|made| sync_folder(or_here(made.parent())))?;
-            Ok(Folder { path: path.to_owned(), trials, last })
+            Ok(Folder { door, trials, last })
         });
         made.map_err(|e| {
             above.iter().for_each(|p| drop(fs::remove_dir(p)));
@@ -64,14 +71,20 @@ impl Folder {
     /// # Errors
     /// When it is damaged: what follows a wrong line would be built on sand. A torn line is no damage.
     pub fn open(path: &Path) -> anyhow::Result<(Self, Run)> {
-        let opened = OpenOptions::new().read(true).append(true).open(path.join(TRIALS));
-        let mut trials = opened.map_err(|e| match e.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory => not_a_run(path, &format!("{TRIALS}: {e}")),
+        Folder::open_through(open_door(path)?)
+    }
+
+    /// The same, of a folder that is open already.
+    pub fn open_through(door: Door) -> anyhow::Result<(Self, Run)> {
+        let path = door.path();
+        let refused = |e: io::Error| match e.kind() {
+            ErrorKind::NotFound | ErrorKind::InvalidData => no_trials(path, &e),
             _ => Failure::missing(format!(
                 "could not go on with {0}: {TRIALS}: {e}\n  try: as the user whose run it is, where it can be written in",
                 path.display()
             )),
-        })?;
+        };
+        let mut trials = door.append(TRIALS, TRIALS_MOST).map_err(refused)?;
         flock(&trials, FlockOperation::NonBlockingLockExclusive).map_err(|e| {
             let path = path.display();
             match e {
@@ -82,20 +95,22 @@ impl Folder {
             }
         })?;
         let mut bytes = Vec::new();
-        trials.read_to_end(&mut bytes)?;
-        let (run, last) = parsed(path, &bytes)?;
-        if let Some(what) = run.damage.first() {
-            let text = format!("{} is damaged: {what}\n  try: fsderby verify {0}", path.display());
-            return Err(Failure::new(DAMAGED, text).into());
-        }
+        (&mut trials).take(TRIALS_MOST.0).read_to_end(&mut bytes).map_err(refused)?;
+        let (run, last) = parsed(&door, &bytes)?;
+        let run = run.with_all_damage().sound()?;
         if bytes.last().is_some_and(|b| *b != b'\n') {
-            trials.write_all(b"\n")?;
+            trials.write_all(b"\n").map_err(refused)?;
         }
-        Ok((Folder { path: path.to_owned(), trials, last }, run))
+        Ok((Folder { door, trials, last }, run))
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.door.path()
+    }
+
+    /// What it holds by now.
+    pub fn read(&self) -> anyhow::Result<Run> {
+        read_through(self.door.clone())
     }
 
     /// Adds a trial: what lies beside its record first, then one line, one write, one flush to the disk.
@@ -104,10 +119,10 @@ impl Folder {
     /// When there is no room or no right to; the run can be gone on with.
     pub fn append(&mut self, record: Record, attached: &Attached) -> anyhow::Result<Record> {
         self.append_or_fail(record, attached).map_err(|e| {
-            let (path, trouble) = (self.path.display(), format!("{e:#}"));
+            let (path, trouble) = (self.path().display(), format!("{e:#}"));
             let kind = |cause: &(dyn Error + 'static)| cause.downcast_ref().map(io::Error::kind);
             let first = match e.chain().find_map(kind) {
-                _ if !self.is_in_its_place() => "put the folder back",
+                _ if !self.door.is_in_its_place() => "put the folder back",
                 Some(ErrorKind::PermissionDenied) => "see that all of it can be written in",
                 _ => "make room",
             };
@@ -116,28 +131,24 @@ impl Folder {
         })
     }
 
-    /// Whether the folder still is where it was, so that all of a run stays together.
-    fn is_in_its_place(&self) -> bool {
-        let (ours, named) = (self.trials.metadata(), fs::metadata(self.path.join(TRIALS)));
-        ours.is_ok_and(|ours| named.is_ok_and(|named| (ours.dev(), ours.ino()) == (named.dev(), named.ino())))
-    }
-
     fn append_or_fail(&mut self, mut record: Record, attached: &Attached) -> anyhow::Result<Record> {
-        ensure!(self.is_in_its_place(), "it was renamed or removed meanwhile");
+        ensure!(self.door.is_in_its_place(), "it was renamed or removed meanwhile");
         let Attached { histograms, console, requests } = attached;
         if !histograms.is_empty() {
             let lines: Result<Vec<String>, _> = histograms.iter().map(serde_json::to_string).collect();
             let text = lines?.join("\n") + "\n";
-            record.histograms = vec![HISTOGRAMS.store(&self.path, &record, text.as_bytes())?];
+            record.histograms = vec![HISTOGRAMS.store(&self.door, &record, text.as_bytes())?];
         }
         if !console.is_empty() {
-            record.console = Some(CONSOLES.store(&self.path, &record, console.as_bytes())?);
+            record.console = Some(CONSOLES.store(&self.door, &record, console.as_bytes())?);
         }
         if !requests.is_empty() {
-            record.requests = Some(REQUESTS.store(&self.path, &record, requests)?);
+            record.requests = Some(REQUESTS.store(&self.door, &record, requests)?);
         }
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
+        let is_full = self.trials.metadata()?.len() + line.len() as u64 >= TRIALS_MOST.0;
+        ensure!(!is_full, "{TRIALS} would have more than the {TRIALS_MOST} that are read");
         self.trials.write_all(format!("{line}\n").as_bytes())?;
         self.trials.sync_data()?;
         self.last = sum;
@@ -154,19 +165,13 @@ fn first_sum(plan: &str, machine: &str) -> String {
 }
 
 /// All that a run has before its first trial. Returns what that will chain to.
-fn fill(at: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
+fn fill(door: &Door, plan: &Plan, machine: &Machine) -> anyhow::Result<String> {
     let (plan, machine) = (toml::to_string(plan)?, serde_json::to_string_pretty(machine)?);
-    fs::create_dir(at.join(HISTOGRAMS.folder))?;
-    fs::create_dir(at.join(CONSOLES.folder))?;
-    write_through(&at.join(PLAN), plan.as_bytes())?;
-    write_through(&at.join(MACHINE), machine.as_bytes())?;
+    door.make_folder(HISTOGRAMS.folder)?;
+    door.make_folder(CONSOLES.folder)?;
+    door.create(PLAN, plan.as_bytes())?;
+    door.create(MACHINE, machine.as_bytes())?;
     Ok(first_sum(&plan, &machine))
-}
-
-fn write_through(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 fn or_here(folder: Option<&Path>) -> &Path {
@@ -178,21 +183,95 @@ fn or_here(folder: Option<&Path>) -> &Path {
 /// # Errors
 /// When it is not a run's folder.
 pub fn read(path: &Path) -> anyhow::Result<Run> {
-    let bytes = fs::read(path.join(TRIALS)).map_err(|e| not_a_run(path, &format!("{TRIALS}: {e}")))?;
-    Ok(parsed(path, &bytes)?.0)
+    read_through(open_door(path)?)
+}
+
+/// The same, of a folder that is open already.
+pub fn read_through(door: Door) -> anyhow::Result<Run> {
+    let bytes = door.read(TRIALS, TRIALS_MOST).map_err(|e| no_trials(door.path(), &e))?;
+    Ok(parsed(&door, &bytes)?.0)
+}
+
+/// The door of a run's folder.
+pub fn open_door(path: &Path) -> Result<Door, Failure> {
+    Door::open(path).map_err(|e| no_folder(path, &e))
+}
+
+/// The same, where what the folder says is about to be done with our rights: nobody else may have written it, unless the user
+/// trusts them.
+pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
+    let door = open_door(path)?;
+    if trust {
+        return Ok(door);
+    }
+    match door.stranger().map_err(|e| unreadable(path, "", &e))? {
+        None => Ok(door),
+        Some(Stranger { name, uid }) => {
+            let folder = path.display();
+            let text = format!(
+                "{} belongs to user {uid}, and what the run's plan says would be done with your rights\n  \
+                 try: fsderby verify {folder}, a look at {folder}/{PLAN}, and then --trust",
+                shown(path, &name)
+            );
+            Err(Failure::usage(text).into())
+        }
+    }
 }
 
 /// The run of these records, and the checksum of the last of them.
-fn parsed(path: &Path, trials: &[u8]) -> anyhow::Result<(Run, String)> {
-    let damaged =
-        |name: &str, e: String| Failure::new(DAMAGED, format!("{}/{name} is damaged: {e}", path.display()));
-    let text = |name: &str| fs::read_to_string(path.join(name)).map_err(|e| damaged(name, e.to_string()));
+fn parsed(door: &Door, trials: &[u8]) -> anyhow::Result<(Run, String)> {
+    let path = door.path();
+    let damaged = |name: &str, e: String| damaged(path, name, &e);
+    let text = |name: &str| {
+        door.text(name, PAGE_MOST).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => damaged(name, e.to_string()),
+            _ => unreadable(path, name, &e),
+        })
+    };
     let (plan, machine) = (text(PLAN)?, text(MACHINE)?);
     super::plan::is_of_this_version(&plan, &path.display().to_string())?;
     let lines::Lines { records, last, damage, torn } = lines::read_all(trials, &first_sum(&plan, &machine));
     let plan = toml::from_str(&plan).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
     let machine = serde_json::from_str(&machine).map_err(|e| damaged(MACHINE, e.to_string()))?;
-    Ok((Run { folder: path.to_owned(), plan, machine, records, damage, torn }, last))
+    let run = Run { folder: path.to_owned(), door: door.clone(), plan, machine, records, damage, torn };
+    Ok((run, last))
+}
+
+fn damaged(path: &Path, name: &str, what: &str) -> Failure {
+    Failure::new(DAMAGED, format!("{}/{name} is damaged: {what}", path.display()))
+}
+
+fn no_folder(path: &Path, e: &io::Error) -> Failure {
+    match e.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => not_a_run(path, &e.to_string()),
+        _ => unreadable(path, "", e),
+    }
+}
+
+fn no_trials(path: &Path, e: &io::Error) -> Failure {
+    match e.kind() {
+        ErrorKind::NotFound => not_a_run(path, &format!("{TRIALS}: {e}")),
+        _ => unreadable(path, TRIALS, e),
+    }
+}
+
+/// What is no file of a run is damage. Whom a file is kept from has no right, or no disk that works.
+fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
+    match e.kind() {
+        ErrorKind::InvalidData => damaged(path, name, &e.to_string()),
+        _ => {
+            let file = shown(path, name);
+            Failure::missing(format!("could not open {file}: {e}\n  try: as the user that it belongs to"))
+        }
+    }
+}
+
+/// A file of the folder, or the folder itself where there is no name.
+fn shown(path: &Path, name: &str) -> String {
+    match name {
+        "" => path.display().to_string(),
+        _ => path.join(name).display().to_string(),
+    }
 }
 
 fn not_a_run(path: &Path, what: &str) -> Failure {

@@ -13,26 +13,30 @@
 //! ```
 
 mod beside;
+mod door;
 mod folder;
 pub mod lines;
 pub mod plan;
 mod unready;
 
-pub use beside::Attached;
-pub use folder::{Folder, read};
+pub use beside::{Attached, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
+pub use door::Door;
+pub use folder::{Folder, open_door, open_trusted, read, read_through};
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
+use crate::exit::{DAMAGED, Failure};
 use crate::schema::event::Buckets;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
-use crate::schema::record::Record;
+use crate::schema::record::{FileRef, Record};
 use crate::schema::request::{LENGTH, Served};
+use crate::schema::units::Bytes;
 
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
@@ -42,6 +46,7 @@ const TRIALS: &str = "trials.jsonl";
 #[derive(Clone, Debug)]
 pub struct Run {
     pub folder: PathBuf,
+    pub door: Door,
     pub plan: Plan,
     pub machine: Machine,
     /// In the order in which they were written, superseded attempts included.
@@ -64,14 +69,34 @@ impl Run {
         at.into_iter().map(|i| &self.records[i]).collect()
     }
 
+    /// The same, with the files beside the records that are altered among the damage.
+    pub fn with_all_damage(mut self) -> Self {
+        let altered: Vec<String> = self.records.iter().filter_map(|record| self.altered(record)).collect();
+        self.damage.extend(altered);
+        self
+    }
+
+    /// The run itself, to go on with.
+    ///
+    /// # Errors
+    /// When it is damaged: what follows would be built on sand.
+    pub fn sound(self) -> Result<Self, Failure> {
+        match self.damage.first() {
+            None => Ok(self),
+            Some(what) => {
+                let text = format!("{} is damaged: {what}\n  try: fsderby verify {0}", self.folder.display());
+                Err(Failure::new(DAMAGED, text))
+            }
+        }
+    }
+
     /// The latencies of a trial at full resolution, from the files beside the records: one JSON object a line.
     pub fn histograms(&self, record: &Record) -> anyhow::Result<Vec<Buckets>> {
         let mut all = Vec::new();
         for file in &record.histograms {
-            let path = self.folder.join(&file.path);
-            let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-            for (at, line) in text.lines().enumerate() {
-                let place = || format!("read line {} of {}", at + 1, path.display());
+            let bytes = self.stored(file, HISTOGRAMS.most)?;
+            for (at, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+                let place = || format!("read line {} of {}", at + 1, file.path);
                 all.push(serde_json::from_str(line).with_context(place)?);
             }
         }
@@ -85,23 +110,41 @@ impl Run {
     /// When the file is missing or is not the one that was stored.
     pub fn requests(&self, record: &Record) -> anyhow::Result<Option<Vec<Served>>> {
         let Some(file) = &record.requests else { return Ok(None) };
-        let path = self.folder.join(&file.path);
-        let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-        ensure!(
-            blake3::hash(&bytes).to_hex().as_str() == file.blake3,
-            "{} is not what was stored",
-            path.display()
-        );
+        let bytes = self.stored(file, REQUESTS.most)?;
         let (whole, rest) = bytes.as_chunks::<LENGTH>();
         let served: Option<Vec<Served>> = whole.iter().map(Served::from_bytes).collect();
         let served = served.filter(|_| rest.is_empty());
-        Ok(Some(served.with_context(|| format!("{} holds something that is no request", path.display()))?))
+        Ok(Some(served.with_context(|| format!("{} holds something that is no request", file.path))?))
+    }
+
+    /// What is wrong with the files beside a record, in a sentence about the first.
+    pub fn altered(&self, record: &Record) -> Option<String> {
+        let one = |file: &FileRef, most| match self.door.hash(&file.path, most) {
+            Err(e) => Some(format!("{} cannot be read: {e}", file.path)),
+            Ok(hash) => (hash != file.blake3).then(|| format!("{} is altered", file.path)),
+        };
+        let histograms = record.histograms.iter().find_map(|file| one(file, HISTOGRAMS.most));
+        let console = || record.console.as_ref().and_then(|file| one(file, CONSOLES.most));
+        let requests = || record.requests.as_ref().and_then(|file| one(file, REQUESTS.most));
+        histograms.or_else(console).or_else(requests)
+    }
+
+    fn stored(&self, file: &FileRef, most: Bytes) -> anyhow::Result<Vec<u8>> {
+        let path = self.folder.join(&file.path);
+        let bytes = self.door.read(&file.path, most).with_context(|| format!("read {}", path.display()))?;
+        let is_it = blake3::hash(&bytes).to_hex().as_str() == file.blake3;
+        ensure!(is_it, "{} is not what was stored", path.display());
+        Ok(bytes)
     }
 }
 
 /// What was made, renamed or removed in this folder is on the disk.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder)?.sync_all() {
+    sync(&File::open(folder)?)
+}
+
+fn sync(folder: &File) -> io::Result<()> {
+    match folder.sync_all() {
         // Some filesystems cannot, since they keep no names back.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Ok(()),
         other => other,

@@ -131,7 +131,7 @@ fn abandoned(folder: impl AsFd) -> Option<File> {
     (is_ours && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(file)
 }
 
-fn random() -> io::Result<u128> {
+pub fn random() -> io::Result<u128> {
     let mut bytes = [0; size_of::<u128>()];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u128::from_le_bytes(bytes))

@@ -29,6 +29,10 @@ impl TestbedKind for DirectoryKind {
         }
     }
 
+    fn makes_filesystem(&self) -> bool {
+        false
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         let path = PathBuf::from(argument.filter(|a| !a.is_empty()).ok_or("write directory:PATH")?);
         let path =
@@ -51,7 +55,7 @@ impl Testbed for Directory {
             clock: ClockKind::Host,
             fidelity: Fidelity::Directory,
             guest: false,
-            makes_filesystem: false,
+            makes_filesystem: DirectoryKind.makes_filesystem(),
             limits_memory: rustix::process::geteuid().is_root() && memory_group::version() > 0,
             loses_power: false,
         }

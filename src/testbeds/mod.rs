@@ -38,6 +38,10 @@ pub trait TestbedKind: Sync {
     /// How it is written, with its argument.
     fn usage(&self) -> &'static str;
     fn story(&self) -> Story;
+    /// Whether a filesystem is made here, or one is taken as it is.
+    fn makes_filesystem(&self) -> bool {
+        true
+    }
     /// The testbed with its argument, the text after the colon. The error says what to write.
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
 }
@@ -215,12 +219,12 @@ pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
     if text == AUTO {
         return loop_image::LoopKind.with(None);
     }
-    let (name, argument) = match text.split_once(':') {
-        Some((name, argument)) => (name, Some(argument)),
-        None => (text, None),
-    };
-    match TABLE.iter().find(|g| g.name() == name) {
-        Some(kind) => kind.with(argument),
-        None => Err(crate::names::unknown("testbed", name, TABLE.iter().map(|g| g.name()))),
-    }
+    kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))
+}
+
+/// The kind of a testbed's text. The argument is not looked at: it may name a file.
+pub fn kind(text: &str) -> Result<&'static dyn TestbedKind, String> {
+    let name = text.split_once(':').map_or(text, |(name, _)| name);
+    let found = TABLE.iter().find(|kind| kind.name() == name).copied();
+    found.ok_or_else(|| crate::names::unknown("testbed", name, TABLE.iter().map(|kind| kind.name())))
 }

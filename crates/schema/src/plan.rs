@@ -118,8 +118,9 @@ impl Plan {
         order
     }
 
-    /// The same plan where nothing is made: one row, for what is there.
-    pub fn with_one_row(self, label: String, kind: String) -> Plan {
+    /// The same plan where nothing is made: one row, for what is mounted there.
+    pub fn as_mounted(self, fstype: &str) -> Plan {
+        let (label, kind) = (format!("{fstype}, as mounted"), fstype.to_owned());
         Plan { candidates: vec![Candidate { label, kind, variant: Variant::default() }], ..self }
     }
 

@@ -29,7 +29,7 @@ use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, GIB, MIB, Percent};
 use crate::schema::work::Amount;
-use crate::store::Run;
+use crate::store::{Door, Run};
 
 /// A run and the folder that holds its histograms.
 pub struct Example {
@@ -84,19 +84,16 @@ pub fn rounds(rounds: u32) -> Example {
             }
         }
     }
-    let mut run = Run {
-        folder: folder.path().to_owned(),
+    // Reports name the folder; a random one would never give the same report twice.
+    let run = Run {
+        folder: "results/mail server-2026-11-21".into(),
+        door: Door::open(folder.path()).expect("the folder is there"),
         plan,
         machine: machine(),
         records,
         damage: Vec::new(),
         torn: Vec::new(),
     };
-    // Reports name the folder; a random one would never give the same report twice.
-    run.records.iter_mut().flat_map(|r| &mut r.histograms).for_each(|file| {
-        file.path = folder.path().join(&file.path).to_string_lossy().into_owned();
-    });
-    run.folder = "results/mail server-2026-11-21".into();
     Example { run, folder }
 }
 
@@ -438,8 +435,9 @@ fn histograms(folder: &Path, record: &Record, speed: f64, noise: &mut Noise) -> 
         text += &line.expect("a histogram is JSON");
         text.push('\n');
     }
-    fs::write(folder.join(&path), text).expect("write a histogram");
-    FileRef { path, blake3: String::new(), what: "work".into() }
+    fs::write(folder.join(&path), &text).expect("write a histogram");
+    let blake3 = blake3::hash(text.as_bytes()).to_hex().to_string();
+    FileRef { path, blake3, what: "work".into() }
 }
 
 /// Some percent up or down, the same for the same trial on every machine.

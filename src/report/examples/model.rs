@@ -109,8 +109,8 @@ fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
         overhead_ns: 90_000,
     };
     let bytes: Vec<u8> = (0..2000).flat_map(|n| one(n).to_bytes()).collect();
-    let path = folder.join(format!("{}.bin", record.filesystem));
-    fs::write(&path, &bytes).expect("the folder takes files");
+    let path = format!("{}.bin", record.filesystem);
+    fs::write(folder.join(&path), &bytes).expect("the folder takes files");
     let blake3 = blake3::hash(&bytes).to_hex().to_string();
-    FileRef { path: path.to_string_lossy().into_owned(), blake3, what: "requests".into() }
+    FileRef { path, blake3, what: "requests".into() }
 }

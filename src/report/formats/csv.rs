@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::Context;
 
+use super::visible::visible;
 use super::{Format, Goes};
 use crate::analysis::dataset::{counted, dimensions};
 use crate::report::Report;
@@ -13,6 +14,8 @@ use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::record::Record;
 use crate::store::Run;
 
+/// The one column whose numbers may begin with a sign.
+const VALUE: &str = "value";
 const COLUMNS: [&str; 21] = [
     "run",
     "trial",
@@ -31,7 +34,7 @@ const COLUMNS: [&str; 21] = [
     "reason",
     "metric",
     "dimensions",
-    "value",
+    VALUE,
     "unit",
     "of",
     "better",
@@ -68,10 +71,16 @@ fn write(run: &Run, to: impl Write) -> anyhow::Result<()> {
         let metrics = record.metrics.iter().map(metric);
         let none = record.metrics.is_empty().then(Default::default);
         for metric in metrics.chain(none) {
-            csv.write_record(trial.iter().chain(&metric)).context("write the CSV")?;
+            csv.write_record(trial.iter().chain(&metric).zip(COLUMNS).map(cell)).context("write the CSV")?;
         }
     }
     csv.flush().context("write the CSV")
+}
+
+/// A number as it is. A text is [`visible`], and where a spreadsheet would take it for a formula, it begins with `'`.
+fn cell((text, column): (&String, &str)) -> String {
+    let is_formula = column != VALUE && text.starts_with(['=', '+', '-', '@']);
+    format!("{}{}", if is_formula { "'" } else { "" }, visible(text))
 }
 
 fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
@@ -151,6 +160,23 @@ mod tests {
         let without_result: Vec<&str> = text.lines().filter(|l| l.contains(",no,")).collect();
         insta::assert_snapshot!(
             [vec![text.lines().next().unwrap()], first_two, without_result].concat().join("\n")
+        );
+    }
+
+    #[test]
+    fn a_text_is_no_formula_and_steers_no_terminal_and_a_number_stays_one() {
+        let mut example = examples::example();
+        let record = example.run.records.iter_mut().find(|r| !r.metrics.is_empty()).unwrap();
+        record.metrics[0].value = -1.5;
+        record.filesystem = "=HYPERLINK(\"x\")".into();
+        (record.kind, record.workload) = ("-1+1".into(), "@\u{1b}[2J\tx".into());
+        let text = text(&example.run);
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let mut rows = reader.records().map(|row| row.unwrap());
+        let row = rows.find(|row| row[8].contains("HYPERLINK")).unwrap();
+        assert_eq!(
+            [&row[7], &row[8], &row[9], &row[17]],
+            [r"'@\u{1b}[2J\tx", "'=HYPERLINK(\"x\")", "'-1+1", "-1.5"]
         );
     }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use serde::Serialize;
 
+use super::visible::visible_json;
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::view::{SCHEMA, Summary};
@@ -41,8 +42,8 @@ impl Format for Json {
         let Report { run, summary } = report;
         let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
         let page = Page { schema_version: SCHEMA, summary, plan, machine, trials };
-        serde_json::to_writer_pretty(&mut *to, &page).context("write the JSON")?;
-        writeln!(to).context("write the JSON")
+        let json = serde_json::to_string_pretty(&page).context("write the JSON")?;
+        writeln!(to, "{}", visible_json(&json)).context("write the JSON")
     }
 }
 

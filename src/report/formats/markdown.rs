@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::visible::{visible, visible_line};
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::build::model;
@@ -30,7 +31,7 @@ impl Format for Markdown {
     }
 
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
-        Ok(to.write_all(text(report).as_bytes())?)
+        Ok(to.write_all(visible(&text(report)).as_bytes())?)
     }
 }
 
@@ -42,7 +43,7 @@ pub fn text(report: &Report<'_>) -> String {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
     out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
-    out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", next.command)));
+    out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", visible_line(&next.command))));
     let summary = &report.summary;
     for work in &summary.workloads {
         out.push(workload(work));
@@ -65,7 +66,7 @@ pub fn text(report: &Report<'_>) -> String {
         out.push(format!("## The filesystems\n\n{}", entries(&report.summary.filesystems)));
     }
     out.push(machine(report));
-    out.push(format!("To run the same plan again:\n\n```sh\n{}\n```", heading.repeat.command));
+    out.push(format!("To run the same plan again:\n\n```sh\n{}\n```", visible_line(&heading.repeat.command)));
     out.extend(heading.repeat.warning().map(|text| escaped(&text)));
     out.join("\n\n") + "\n"
 }

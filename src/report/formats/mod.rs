@@ -6,6 +6,7 @@ pub mod json;
 mod lines;
 mod markdown;
 pub mod terminal;
+pub mod visible;
 
 use std::io::Write;
 
@@ -98,6 +99,55 @@ mod tests {
         assert_eq!(beside["table"]["workload"], published::SET);
         insta::assert_json_snapshot!("json_line", beside["lines"][0]);
         assert!(all["summary"]["workloads"][1].get("published").is_none());
+    }
+
+    /// Puts text that steers a terminal wherever a stranger's run can hold text.
+    fn hostile() -> Example {
+        const STEERS: &str = "x\u{1b}]0;y\u{7}\u{9b}2J\u{7f}\u{202e}z\u{2066}\r\0\n```\n";
+        let mut example = examples::example();
+        let run = &mut example.run;
+        let rename = |label: &mut String| *label += STEERS;
+        run.plan.candidates.iter_mut().for_each(|c| rename(&mut c.label));
+        run.plan.candidates[1].variant.mkfs = vec![STEERS.into()];
+        run.plan.candidates[2].variant.mount = vec![STEERS.into()];
+        run.plan.workloads[0].work.parameters.insert(STEERS.into(), STEERS.into());
+        for text in [&mut run.plan.name, &mut run.plan.analysis, &mut run.plan.testbed] {
+            text.push_str(STEERS);
+        }
+        for text in [&mut run.machine.kernel, &mut run.machine.cpu, &mut run.machine.disk.model] {
+            text.push_str(STEERS);
+        }
+        for record in &mut run.records {
+            rename(&mut record.filesystem);
+            if let Some(crate::schema::reason::Reason::Skipped { text }) = &mut record.reason {
+                text.push_str(STEERS);
+            }
+            let texts = record.metrics.iter_mut().flat_map(|m| m.dimensions.values_mut());
+            texts.for_each(|text| text.push_str(STEERS));
+        }
+        run.damage.push(STEERS.into());
+        run.torn.push(STEERS.into());
+        run.folder.push(STEERS);
+        example
+    }
+
+    #[test]
+    fn no_text_of_a_run_steers_a_terminal_in_any_format() {
+        let example = hostile();
+        let report = example.report();
+        let steers = |c: &char| *c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(*c));
+        for format in TABLE {
+            let text = written(*format, &report);
+            assert_eq!(text.chars().find(steers), None, "{}", format.name());
+            assert!(text.contains(r"\u{1b}]0;y") || text.contains(r"\u001b]0;y"), "{}", format.name());
+        }
+        for detail in [Detail::Glance, Detail::Everything] {
+            let text = strip_str(&terminal::text(&report, 80, detail)).to_string();
+            assert_eq!(text.chars().find(steers), None, "{text}");
+            assert!(text.contains(r"\u{1b}]0;y"), "stripping alone would hide what was there");
+        }
+        let fences = written(&markdown::Markdown, &report).lines().filter(|l| l.starts_with("```")).count();
+        assert_eq!(fences, 2, "the command does not end its block early");
     }
 
     #[test]

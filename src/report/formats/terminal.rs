@@ -7,6 +7,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
 use super::lines::{bar_of, first_sentence, lower_first, wrapped};
+use super::visible::{visible, visible_line};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
@@ -73,7 +74,7 @@ impl Page {
             self.paragraph(Style::new(), sentence);
         }
         if let Some(next) = &heading.next {
-            self.line(&format!("  {}", next.command));
+            self.line(&format!("  {}", visible_line(&next.command)));
         }
     }
 
@@ -239,7 +240,8 @@ impl Page {
         for row in &latency.rows {
             let values = [row.p50, row.p90, row.p99, row.p999, row.max];
             let values = values.map(|v| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string()));
-            let mut line = vec![row.filesystem.clone(), number::grouped(&row.n.to_string())];
+            let mut line =
+                vec![visible_line(&row.filesystem).into_owned(), number::grouped(&row.n.to_string())];
             line.extend(values);
             table.add_row(line);
         }
@@ -300,6 +302,7 @@ impl Page {
         }
     }
 
+    /// Text that is [`visible`], and may have colours.
     fn line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
@@ -325,7 +328,7 @@ fn published_table(shown: &Shown) -> Table {
 }
 
 fn styled(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+    format!("{style}{}{style:#}", visible(text))
 }
 
 fn new_table() -> Table {
@@ -355,7 +358,7 @@ fn fits(table: &Table, width: u16) -> bool {
 
 fn label(work: &WorkloadSummary, filesystem: &str) -> String {
     let mark = if work.marked(filesystem) { MARK } else { "" };
-    format!("{filesystem}{mark}")
+    format!("{}{mark}", visible_line(filesystem))
 }
 
 fn filesystems<'r>(rows: &'r [&Row]) -> impl Iterator<Item = &'r str> {

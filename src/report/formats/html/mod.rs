@@ -18,6 +18,7 @@ use askama::Template;
 use self::chart::Bars;
 use self::disk::DiskUse;
 use self::part::Part;
+use super::visible::visible;
 use super::{Format, Goes};
 use crate::analysis::dataset::dimensions;
 use crate::report::Report;
@@ -154,7 +155,7 @@ impl Format for Html {
     }
 
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
-        Ok(to.write_all(page(report)?.as_bytes())?)
+        Ok(to.write_all(visible(&page(report)?).as_bytes())?)
     }
 }
 

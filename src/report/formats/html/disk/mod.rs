@@ -257,8 +257,9 @@ mod tests {
         let mut example = model::samples(1);
         let files: Vec<String> =
             example.run.records.iter().filter_map(|r| Some(r.requests.as_ref()?.path.clone())).collect();
-        std::fs::remove_file(&files[0]).unwrap();
-        std::fs::write(&files[1], "others").unwrap();
+        let folder = example.folder();
+        std::fs::remove_file(folder.join(&files[0])).unwrap();
+        std::fs::write(folder.join(&files[1]), "others").unwrap();
         example.run.records[2].requests = None;
         let said: Vec<String> =
             used(&example.run).pictures.into_iter().filter_map(|p| p.picture.err()).collect();

@@ -1,0 +1,63 @@
+//! Text that others wrote, made safe to show: what would steer a terminal, or turn the order of letters around, stands there as
+//! an escape in its place.
+
+use std::borrow::Cow;
+
+/// With control characters other than the line's end as `\u{1b}`, and those that change the direction of text.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    replaced(text, |c| c != '\n' && steers(c), |c, out| out.extend(c.escape_default()))
+}
+
+/// The same where one line must stay one line.
+pub fn visible_line(text: &str) -> Cow<'_, str> {
+    replaced(text, steers, |c, out| out.extend(c.escape_default()))
+}
+
+/// The same for JSON, where they can stand in strings only and are the same ones when they are read.
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    replaced(json, |c| c != '\n' && steers(c), |c, out| *out += &format!("\\u{:04x}", u32::from(c)))
+}
+
+/// C0, DEL, C1, and what embeds, overrides or isolates a direction of writing.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn replaced(text: &str, which: impl Fn(char) -> bool, put: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if !text.contains(&which) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if which(c) { put(c, &mut out) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "a\u{1b}[31m\r\t\u{7f}\u{9b}2J\u{202e}b\u{2066}c\u{0}\nd";
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_left_but_the_ends_of_lines() {
+        let shown = r"a\u{1b}[31m\r\t\u{7f}\u{9b}2J\u{202e}b\u{2066}c\u{0}".to_owned();
+        assert_eq!(visible(HOSTILE), shown.clone() + "\nd");
+        assert_eq!(visible_line(HOSTILE), shown + r"\nd");
+    }
+
+    #[test]
+    fn other_texts_stay_as_they_are() {
+        let text = "日誌 é e\u{301} µs – שלום\n";
+        assert!(matches!(visible(text), Cow::Borrowed(same) if same == text));
+    }
+
+    #[test]
+    fn json_reads_back_as_it_was() {
+        let json = serde_json::to_string_pretty(&[HOSTILE]).expect("a string is JSON");
+        let shown = visible_json(&json);
+        assert!(!shown.chars().any(|c| c != '\n' && steers(c)), "{shown}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&shown).expect("it is JSON still"), [HOSTILE]);
+    }
+}

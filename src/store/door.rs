@@ -1,0 +1,323 @@
+//! The only way into a run's folder. It may come from anybody, so that what lies in it is data and leads nowhere else.
+//!
+//! The folder is opened once, by the path that the user gave. Each part of a path below it is then opened by itself and never
+//! followed: no link at any depth and no `..` leads out. A file is looked at before it is opened, so that a device is not woken
+//! and a FIFO not waited for, and once more after, in case it was exchanged between the two.
+//!
+//! `openat2` with RESOLVE_BENEATH would do in one call what two do here, but older kernels and some containers lack it.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::sync;
+use super::unready::random;
+use crate::schema::units::Bytes;
+
+/// For every user to read and write, less what the umask takes.
+const MODE: Mode = Mode::from_raw_mode(0o666);
+const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
+
+/// A run's folder, open. Paths below it are relative, in the form `histograms/FILE`.
+#[derive(Clone, Debug)]
+pub struct Door {
+    path: PathBuf,
+    folder: Arc<File>,
+}
+
+/// Somebody else to whom a part of a run's folder belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// What belongs to them; empty for the folder itself.
+    pub name: String,
+    pub uid: u32,
+}
+
+impl Door {
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let folder = rustix::fs::open(path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Door { path: path.to_owned(), folder: Arc::new(folder.into()) })
+    }
+
+    /// As the user named it: for words, never to be opened again.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The same folder under the name that it has got since.
+    pub fn renamed(self, path: &Path) -> Self {
+        Door { path: path.to_owned(), ..self }
+    }
+
+    /// Whether the folder still is where it was, so that all of a run stays together.
+    pub fn is_in_its_place(&self) -> bool {
+        let (ours, named) = (self.folder.metadata(), std::fs::metadata(&self.path));
+        ours.is_ok_and(|ours| named.is_ok_and(|named| (ours.dev(), ours.ino()) == (named.dev(), named.ino())))
+    }
+
+    /// A whole file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidData`] where it is no regular file, has more bytes than that, or its path leads out.
+    pub fn read(&self, path: &str, most: Bytes) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.regular(path, OFlags::RDONLY, most)?.take(most.0).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub fn text(&self, path: &str, most: Bytes) -> io::Result<String> {
+        String::from_utf8(self.read(path, most)?).map_err(|_| refused("it is not text"))
+    }
+
+    /// BLAKE3 of a whole file.
+    pub fn hash(&self, path: &str, most: Bytes) -> io::Result<String> {
+        let file = self.regular(path, OFlags::RDONLY, most)?.take(most.0);
+        Ok(blake3::Hasher::new().update_reader(file)?.finalize().to_hex().to_string())
+    }
+
+    /// A file that is there, to be read and added to.
+    pub fn append(&self, path: &str, most: Bytes) -> io::Result<File> {
+        self.regular(path, OFlags::RDWR | OFlags::APPEND, most)
+    }
+
+    /// A new file, on the disk with its name. What has the name already, even a link, makes it fail.
+    pub fn create(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let (folder, name) = self.above(path)?;
+        write_new(&folder, name, bytes)?;
+        sync(&folder)
+    }
+
+    /// A file in place of the one with that name. A link there is replaced, not followed.
+    pub fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let (folder, name) = self.above(path)?;
+        let unready = format!(".{name}-{:032x}", random()?);
+        let made = write_new(&folder, &unready, bytes)
+            .and_then(|()| Ok(rustix::fs::renameat(&folder, &unready, &folder, name)?));
+        made.inspect_err(|_| _ = rustix::fs::unlinkat(&folder, &unready, AtFlags::empty()))?;
+        sync(&folder)
+    }
+
+    /// Gives whatever has this name another, `path.orphan1` or the next that is free: nothing is thrown away.
+    pub fn set_aside(&self, path: &str) -> io::Result<()> {
+        let (folder, name) = self.above(path)?;
+        if !has(&folder, name)? {
+            return Ok(());
+        }
+        for number in 1.. {
+            let aside = format!("{name}.orphan{number}");
+            if !has(&folder, &aside)? {
+                return Ok(rustix::fs::renameat(&folder, name, &folder, &aside)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder in it, unless there is one.
+    pub fn make_folder(&self, name: &str) -> io::Result<()> {
+        match rustix::fs::mkdirat(&self.folder, name, FOLDER_MODE) {
+            Ok(()) => sync(&self.folder),
+            Err(Errno::EXIST) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Another user to whom the folder or something in it belongs. Root is none: it could do all to us without that.
+    pub fn stranger(&self) -> io::Result<Option<Stranger>> {
+        let is_other = |uid: u32| uid != 0 && uid != rustix::process::geteuid().as_raw();
+        let uid = self.folder.metadata()?.uid();
+        if is_other(uid) {
+            return Ok(Some(Stranger { name: String::new(), uid }));
+        }
+        let mut folders = vec![(String::new(), self.folder.try_clone()?)];
+        while let Some((above, folder)) = folders.pop() {
+            for entry in Dir::read_from(&folder)? {
+                let entry = entry?;
+                if [c".", c".."].contains(&entry.file_name()) {
+                    continue;
+                }
+                let about = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+                let name = format!("{above}{}", entry.file_name().to_string_lossy());
+                if is_other(about.st_uid) {
+                    return Ok(Some(Stranger { name, uid: about.st_uid }));
+                }
+                if above.is_empty() && FileType::from_raw_mode(about.st_mode) == FileType::Directory {
+                    folders.push((format!("{name}/"), open_folder(&folder, entry.file_name())?));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn regular(&self, path: &str, flags: OFlags, most: Bytes) -> io::Result<File> {
+        let (folder, name) = self.above(path)?;
+        judge(&rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?, most)?;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(&folder, name, flags, Mode::empty())?);
+        judge(&rustix::fs::fstat(&file)?, most)?;
+        Ok(file)
+    }
+
+    /// The folder that a file lies in, open, and the file's name there.
+    fn above<'p>(&self, path: &'p str) -> io::Result<(File, &'p str)> {
+        let leads_out = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
+        if path.split('/').any(leads_out) {
+            return Err(refused("its path leads out of the run's folder"));
+        }
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut at = self.folder.try_clone()?;
+        for folder in folders.split('/').filter(|part| !part.is_empty()) {
+            at = open_folder(&at, folder)?;
+        }
+        Ok((at, name))
+    }
+}
+
+fn open_folder(above: &File, name: impl rustix::path::Arg) -> io::Result<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(above, name, flags, Mode::empty()) {
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(refused("what it lies in is no folder")),
+        other => Ok(other?.into()),
+    }
+}
+
+fn write_new(folder: &File, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(folder, name, flags, MODE)?);
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn has(folder: &File, name: &str) -> io::Result<bool> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Whether a file may be read into memory, by what it is and how long.
+fn judge(about: &Stat, most: Bytes) -> io::Result<()> {
+    let what = match FileType::from_raw_mode(about.st_mode) {
+        FileType::RegularFile => {
+            let bytes = Bytes(u64::try_from(about.st_size).unwrap_or(u64::MAX));
+            if bytes > most {
+                return Err(refused(format!("it has {bytes}, and none of its kind has more than {most}")));
+            }
+            return Ok(());
+        }
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a FIFO",
+        FileType::Directory => "a folder",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "something else",
+    };
+    Err(refused(format!("it is {what}, and only a regular file is read")))
+}
+
+fn refused(why: impl Into<String>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const MOST: Bytes = Bytes(16);
+
+    /// A folder with a door, beside a file that it must not lead to.
+    fn beside_a_secret() -> (tempfile::TempDir, Door) {
+        let outside = tempfile::tempdir().unwrap();
+        fs::create_dir_all(outside.path().join("run/histograms")).unwrap();
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        let door = Door::open(&outside.path().join("run")).unwrap();
+        (outside, door)
+    }
+
+    fn why(result: io::Result<impl Sized>) -> String {
+        let error = result.err().expect("it is refused");
+        assert_eq!(error.kind(), ErrorKind::InvalidData, "{error}");
+        error.to_string()
+    }
+
+    #[test]
+    fn no_path_leads_out() {
+        let (outside, door) = beside_a_secret();
+        let absolute = outside.path().join("secret").display().to_string();
+        for path in ["../secret", "histograms/../../secret", ".", "..", "", "histograms/", "a\0b", &absolute]
+        {
+            assert_eq!(why(door.read(path, MOST)), "its path leads out of the run's folder", "{path}");
+            assert!(door.create(path, b"x").is_err() && door.append(path, MOST).is_err(), "{path}");
+        }
+        assert_eq!(fs::read_to_string(absolute).unwrap(), "secret");
+    }
+
+    #[test]
+    fn no_link_is_followed_at_the_end_or_on_the_way() {
+        let (outside, door) = beside_a_secret();
+        let run = outside.path().join("run");
+        symlink("../secret", run.join("last")).unwrap();
+        symlink("..", run.join("above")).unwrap();
+        symlink("histograms", run.join("within")).unwrap();
+        assert!(why(door.read("last", MOST)).contains("a symbolic link"));
+        assert!(why(door.append("last", MOST)).contains("a symbolic link"));
+        for path in ["above/secret", "within/secret"] {
+            assert!(why(door.read(path, MOST)).contains("is no folder"));
+            assert!(why(door.create(path, b"x")).contains("is no folder"));
+        }
+        assert_eq!(door.create("last", b"x").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn what_is_replaced_or_set_aside_is_the_link_and_not_its_target() {
+        let (outside, door) = beside_a_secret();
+        let run = outside.path().join("run");
+        for name in ["page", "old"] {
+            symlink("../secret", run.join(name)).unwrap();
+        }
+        door.replace("page", b"ours").unwrap();
+        door.set_aside("old").unwrap();
+        door.create("old", b"ours").unwrap();
+        assert_eq!(fs::read_to_string(outside.path().join("secret")).unwrap(), "secret");
+        for name in ["page", "old"] {
+            assert_eq!(door.text(name, MOST).unwrap(), "ours");
+        }
+        assert!(fs::symlink_metadata(run.join("old.orphan1")).unwrap().is_symlink());
+        fs::create_dir(run.join("full")).unwrap();
+        assert!(door.replace("full", b"ours").is_err());
+        let hidden =
+            fs::read_dir(&run).unwrap().flatten().any(|e| e.file_name().as_encoded_bytes()[0] == b'.');
+        assert!(!hidden, "nothing unready is left");
+    }
+
+    #[test]
+    fn only_regular_files_of_a_bounded_size_are_read() {
+        let (outside, door) = beside_a_secret();
+        let run = outside.path().join("run");
+        rustix::fs::mknodat(rustix::fs::CWD, run.join("fifo"), FileType::Fifo, MODE, 0).unwrap();
+        fs::write(run.join("fits"), [b'x'; 16]).unwrap();
+        fs::write(run.join("long"), [b'x'; 17]).unwrap();
+        File::create(run.join("sparse")).unwrap().set_len(10 << 30).unwrap();
+        assert_eq!(door.read("fits", MOST).unwrap().len(), 16);
+        assert!(why(door.read("long", MOST)).contains("it has 17 bytes"));
+        assert!(why(door.hash("sparse", MOST)).contains("it has 10 GiB"));
+        assert!(why(door.read("fifo", MOST)).contains("a FIFO"));
+        assert!(why(door.read("histograms", MOST)).contains("a folder"));
+    }
+
+    #[test]
+    fn a_folder_is_read_through_though_its_path_has_become_another() {
+        let (outside, door) = beside_a_secret();
+        door.create("ours", b"ours").unwrap();
+        fs::rename(outside.path().join("run"), outside.path().join("moved")).unwrap();
+        fs::create_dir(outside.path().join("run")).unwrap();
+        assert_eq!(door.text("ours", MOST).unwrap(), "ours");
+    }
+}
