@@ -8,10 +8,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
-use crate::analysis::verify::{Verified, verify};
 use crate::exit::{self, Failure};
 use crate::runner::jobs;
 use crate::runner::rerun::{self, Compared};
+use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
 use crate::store::{self, Run};
 use crate::testbeds;
@@ -60,15 +60,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let Verified { records, metrics, histograms, consoles, .. } = found;
         let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles,
-                            "torn": run.torn, "wrong": found.wrong });
+                            "torn": run.torn, "notes": found.notes, "wrong": found.wrong });
         print_json(&shown)?;
     } else {
-        let Verified { records, metrics, histograms, consoles, wrong } = &found;
+        let Verified { records, metrics, histograms, consoles, wrong, notes } = &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
             "{folder}: {records} records, {metrics} metrics recomputed, {histograms} histogram files, {consoles} consoles"
         )];
-        lines.extend(run.torn.iter().map(|what| format!("note: {what}; that trial was lost, nothing else")));
+        lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));
         let sum = if wrong.is_empty() { "all of it holds" } else { "this run cannot be relied on" };
         print_line(&format!("{}\n{sum}", lines.join("\n")))?;

@@ -1,7 +1,8 @@
 //! What lies beside the records: a folder for each kind of it, in it one file for each trial that has any.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -36,7 +37,17 @@ const LONGEST: usize = 160;
 /// What stands between the two parts of a name that was too long, and in no other.
 const CUT: char = '~';
 
+pub const ALL: [&Beside; 3] = [&HISTOGRAMS, &CONSOLES, &REQUESTS];
+
+/// What of a name says that the file made way for another.
+const ORPHAN: &str = ".orphan";
+
 impl Beside {
+    /// Where such a file of this attempt lies in the run's folder.
+    pub fn path(&self, trial: &str, attempt: u32) -> String {
+        format!("{}/{}.{attempt}.{}", self.folder, file_name(trial), self.extension)
+    }
+
     /// A file of this trial's in the run's folder, on the disk with its name before its record is.
     pub fn store(&self, run: &Path, record: &Record, bytes: &[u8]) -> anyhow::Result<FileRef> {
         let folder = run.join(self.folder);
@@ -44,8 +55,7 @@ impl Beside {
             fs::create_dir(&folder)?;
             sync_folder(run)?;
         }
-        let path =
-            format!("{}/{}.{}.{}", self.folder, file_name(&record.trial), record.attempt, self.extension);
+        let path = self.path(&record.trial, record.attempt);
         let storing = || format!("could not store {path}");
         make_way(run, &path).with_context(storing)?;
         let mut file = File::create_new(run.join(&path)).with_context(storing)?;
@@ -57,13 +67,53 @@ impl Beside {
     }
 }
 
+/// What was stored beside a record.
+pub fn bytes(run: &Path, file: &FileRef) -> io::Result<Vec<u8>> {
+    fs::read(run.join(&file.path))
+}
+
+/// Everything in these folders that no record names and that has not made way, by its path from the run's folder, sorted.
+pub fn unnamed(run: &Path, records: &[Record]) -> io::Result<Vec<String>> {
+    let files = |record| beside_it(record).map(|file: &FileRef| file.path.as_str());
+    let named: HashSet<&str> = records.iter().flat_map(files).collect();
+    let mut unnamed = Vec::new();
+    for Beside { folder, .. } in ALL {
+        let at = run.join(folder);
+        match fs::symlink_metadata(&at) {
+            Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            Ok(about) if !about.is_dir() => return Err(io::Error::other(format!("{folder} is no folder"))),
+            other => other?,
+        };
+        for entry in fs::read_dir(at)? {
+            let path = format!("{folder}/{}", entry?.file_name().to_string_lossy());
+            let is_orphan = path.rsplit_once(ORPHAN).is_some_and(|(_, n)| n.parse::<u32>().is_ok());
+            unnamed.extend((!is_orphan && !named.contains(path.as_str())).then_some(path));
+        }
+    }
+    unnamed.sort();
+    Ok(unnamed)
+}
+
+/// The files that this record names.
+pub fn beside_it(record: &Record) -> impl Iterator<Item = &FileRef> {
+    record.histograms.iter().chain(&record.console).chain(&record.requests)
+}
+
+/// All that a killed run left without a record makes way, so that what is found later was not left by one.
+pub fn make_way_for_all(run: &Path, records: &[Record]) -> anyhow::Result<()> {
+    for path in unnamed(run, records)? {
+        make_way(run, &path).with_context(|| format!("could not rename {path}"))?;
+    }
+    Ok(())
+}
+
 /// A file that a killed run left without its record makes way under another name: nothing is thrown away.
 fn make_way(run: &Path, path: &str) -> io::Result<()> {
     let at = run.join(path);
     if !at.exists() {
         return Ok(());
     }
-    let aside = (1..).map(|n| run.join(format!("{path}.orphan{n}"))).find(|p| !p.exists());
+    let aside = (1..).map(|n| run.join(format!("{path}{ORPHAN}{n}"))).find(|p| !p.exists());
     aside.map_or(Ok(()), |aside| fs::rename(&at, aside))
 }
 

@@ -1,23 +1,22 @@
 //! The folder on disk: made whole or not at all, then only added to.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
+use super::beside::{self, Attached, CONSOLES, HISTOGRAMS, REQUESTS};
+use super::seal::{self, Covered};
 use super::unready::Unready;
-use super::{Run, TRIALS, lines, sync_folder};
+use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
-
-const PLAN: &str = "plan.toml";
-const MACHINE: &str = "machine.json";
+use crate::schema::seal::Ended;
 
 /// A run's folder, open for adding to. Only one process at a time has it open.
 #[derive(Debug)]
@@ -26,6 +25,8 @@ pub struct Folder {
     /// Locked.
     trials: File,
     last: String,
+    /// The last line has no end: the next one begins with it.
+    torn: bool,
 }
 
 impl Folder {
@@ -47,7 +48,7 @@ impl Folder {
             let trials = unready.named(path)?;
             sync_folder(parent)?;
             above.iter().try_for_each(|made| sync_folder(or_here(made.parent())))?;
-            Ok(Folder { path: path.to_owned(), trials, last })
+            Ok(Folder { path: path.to_owned(), trials, last, torn: false })
         });
         made.map_err(|e| {
             above.iter().for_each(|p| drop(fs::remove_dir(p)));
@@ -85,10 +86,9 @@ impl Folder {
             let text = format!("{} is damaged: {what}\n  try: fsderby verify {0}", path.display());
             return Err(Failure::new(DAMAGED, text).into());
         }
-        if bytes.last().is_some_and(|b| *b != b'\n') {
-            trials.write_all(b"\n")?;
-        }
-        Ok((Folder { path: path.to_owned(), trials, last }, run))
+        beside::make_way_for_all(path, &run.records)?;
+        let torn = bytes.last().is_some_and(|b| *b != b'\n');
+        Ok((Folder { path: path.to_owned(), trials, last, torn }, run))
     }
 
     pub fn path(&self) -> &Path {
@@ -122,10 +122,34 @@ impl Folder {
         }
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
-        self.trials.write_all(format!("{line}\n").as_bytes())?;
+        let end_of_torn = if self.torn { "\n" } else { "" };
+        self.trials.write_all(format!("{end_of_torn}{line}\n").as_bytes())?;
         self.trials.sync_data()?;
-        self.last = sum;
+        (self.last, self.torn) = (sum, false);
         Ok(record)
+    }
+
+    /// The run has ended, with so many rounds: seals what it holds now.
+    ///
+    /// # Errors
+    /// When there is no room or no right to; the records stand.
+    pub fn seal(&mut self, rounds: u32, ended: Ended) -> anyhow::Result<()> {
+        self.seal_or_fail(rounds, ended).map_err(|e| {
+            let path = self.path.display();
+            let text =
+                format!("could not seal {path}: {e:#}\n  try: make room, then fsderby run --resume {path}");
+            Failure::missing(text).into()
+        })
+    }
+
+    fn seal_or_fail(&mut self, rounds: u32, ended: Ended) -> anyhow::Result<()> {
+        let mut trials = Vec::new();
+        self.trials.rewind()?;
+        self.trials.read_to_end(&mut trials)?;
+        let (plan, machine) = (fs::read(self.path.join(PLAN))?, fs::read(self.path.join(MACHINE))?);
+        let records = parsed(&self.path, &trials)?.0.records.len();
+        let covered = Covered { plan: &plan, machine: &machine, trials: &trials };
+        seal::store(&self.path, &covered.sealed(records, rounds, ended))
     }
 }
 
@@ -173,10 +197,19 @@ fn parsed(path: &Path, trials: &[u8]) -> anyhow::Result<(Run, String)> {
     let text = |name: &str| fs::read_to_string(path.join(name)).map_err(|e| damaged(name, e.to_string()));
     let (plan, machine) = (text(PLAN)?, text(MACHINE)?);
     super::plan::is_of_this_version(&plan, &path.display().to_string())?;
-    let lines::Lines { records, last, damage, torn } = lines::read_all(trials, &first_sum(&plan, &machine));
+    let lines::Lines { records, last, mut damage, torn } =
+        lines::read_all(trials, &first_sum(&plan, &machine));
+    let covered = Covered { plan: plan.as_bytes(), machine: machine.as_bytes(), trials };
+    let seal = seal::read(path).unwrap_or_else(|what| {
+        damage.push(what);
+        None
+    });
+    damage.extend(seal.iter().flat_map(|seal| covered.differences(seal)));
+    let unsealed = trials.len().saturating_sub(seal.as_ref().map_or(0, |seal| seal.bytes));
     let plan = toml::from_str(&plan).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
     let machine = serde_json::from_str(&machine).map_err(|e| damaged(MACHINE, e.to_string()))?;
-    Ok((Run { folder: path.to_owned(), plan, machine, records, damage, torn }, last))
+    let folder = path.to_owned();
+    Ok((Run { folder, plan, machine, records, damage, torn, seal, unsealed }, last))
 }
 
 fn not_a_run(path: &Path, what: &str) -> Failure {

@@ -6,16 +6,18 @@
 //!   machine.json         kernel, CPU, disk, tools and their hashes
 //!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
 //!                        tolerated and reported
+//!   seal.json            how many records and rounds there were when the run ended, and a hash of each file above
 //!   histograms/          latencies at full resolution, one file a trial
 //!   requests/            what each trial's modelled disk did, 48 bytes a request
 //!   consoles/            what each trial's guest or agent wrote to its console, where it wrote anything
 //!   report.html          and what else was asked for
 //! ```
 
-mod beside;
+pub mod beside;
 mod folder;
 pub mod lines;
 pub mod plan;
+pub mod seal;
 mod unready;
 
 pub use beside::Attached;
@@ -33,7 +35,10 @@ use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
 use crate::schema::request::{LENGTH, Served};
+use crate::schema::seal::{Ended, Seal};
 
+const PLAN: &str = "plan.toml";
+const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 
 /// A run as it was read from its folder.
@@ -48,9 +53,18 @@ pub struct Run {
     pub damage: Vec<String>,
     /// Lines that were not written to their end, one sentence each. A run that was killed may have one; it is no damage.
     pub torn: Vec<String>,
+    /// What the run said of its records when it ended last.
+    pub seal: Option<Seal>,
+    /// Bytes of `trials.jsonl` that came after the seal, or all of them: whoever wrote them was killed, or writes still.
+    pub unsealed: usize,
 }
 
 impl Run {
+    /// Whether it was carried out to its end, and not gone on with since.
+    pub fn is_complete(&self) -> bool {
+        self.unsealed == 0 && self.seal.as_ref().is_some_and(|seal| seal.ended == Ended::Complete)
+    }
+
     /// The records that count: of each trial the last attempt.
     pub fn current(&self) -> Vec<&Record> {
         let mut last = HashMap::new();

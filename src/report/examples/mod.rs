@@ -91,6 +91,8 @@ pub fn rounds(rounds: u32) -> Example {
         records,
         damage: Vec::new(),
         torn: Vec::new(),
+        seal: None,
+        unsealed: 0,
     };
     // Reports name the folder; a random one would never give the same report twice.
     run.records.iter_mut().flat_map(|r| &mut r.histograms).for_each(|file| {
