@@ -56,6 +56,7 @@ impl Watch for Quiet {
 /// With a trial's name, Ctrl-C when that begins.
 fn carry_out(folder: &Path, plan: &Plan, testbed: &Scripted, stop_at: Option<&str>) -> (Finish, Run) {
     let (finish, run) = tried(folder, plan, testbed, stop_at);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new(), "whatever happened to an honest run");
     (finish.unwrap(), run)
 }
 

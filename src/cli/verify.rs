@@ -13,7 +13,7 @@ use crate::runner::jobs;
 use crate::runner::rerun::{self, Compared};
 use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
-use crate::store::{self, Run};
+use crate::store::{self, Run, signature};
 use crate::testbeds;
 
 #[derive(Args)]
@@ -29,6 +29,9 @@ pub struct Arguments {
     /// With --rerun: how many at a time; all CPUs unless said otherwise
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
+    /// It must be signed by the owner of this public key: a file, or the key itself
+    #[arg(long, value_name = "PUBLIC")]
+    key: Option<String>,
     #[arg(long)]
     json: bool,
 }
@@ -55,8 +58,10 @@ impl FromStr for Sample {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let key = arguments.key.as_deref().map(signature::public_key).transpose()?;
     let run = store::read(&arguments.run)?;
-    let found = verify(&run);
+    let mut found = verify(&run);
+    found.wrong.extend(key.and_then(|key| signature::check(&run, &key).err()));
     if arguments.json {
         let Verified { records, metrics, histograms, consoles, .. } = found;
         let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles,
@@ -70,7 +75,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         )];
         lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));
-        let sum = if wrong.is_empty() { "all of it holds" } else { "this run cannot be relied on" };
+        let sum = match (wrong.is_empty(), &arguments.key) {
+            (true, None) => "all of it holds",
+            (true, Some(_)) => "all of it holds, and is as the owner of that key signed it",
+            (false, _) => "this run cannot be relied on",
+        };
         print_line(&format!("{}\n{sum}", lines.join("\n")))?;
     }
     if !found.wrong.is_empty() {

@@ -7,6 +7,7 @@
 //!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
 //!                        tolerated and reported
 //!   seal.json            how many records and rounds there were when the run ended, and a hash of each file above
+//!   seal.json.minisig    the signature of the seal, where the run was signed
 //!   histograms/          latencies at full resolution, one file a trial
 //!   requests/            what each trial's modelled disk did, 48 bytes a request
 //!   consoles/            what each trial's guest or agent wrote to its console, where it wrote anything
@@ -18,6 +19,7 @@ mod folder;
 pub mod lines;
 pub mod plan;
 pub mod seal;
+pub mod signature;
 mod unready;
 
 pub use beside::Attached;
@@ -40,6 +42,9 @@ use crate::schema::seal::{Ended, Seal};
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
+const SEAL: &str = "seal.json";
+/// As `minisign -V -m seal.json` looks for it.
+const SIGNATURE: &str = "seal.json.minisig";
 
 /// A run as it was read from its folder.
 #[derive(Clone, Debug)]

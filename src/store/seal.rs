@@ -7,10 +7,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use super::{MACHINE, PLAN, TRIALS, sync_folder};
+use super::{MACHINE, PLAN, SEAL, SIGNATURE, TRIALS, sync_folder};
 use crate::schema::seal::{Ended, SCHEMA, Seal};
-
-pub const SEAL: &str = "seal.json";
 
 /// The bytes of the files that a seal covers.
 #[derive(Clone, Copy)]
@@ -72,9 +70,14 @@ pub fn read(run: &Path) -> Result<Option<Seal>, String> {
     if is_ours { Ok(Some(seal)) } else { Err(damaged("it is not as fsderby writes it".into())) }
 }
 
-/// Puts this seal into the folder, whole or not at all, in place of an older one.
+/// Puts this seal into the folder, whole or not at all, in place of an older one, whose signature goes with it.
 pub fn store(run: &Path, seal: &Seal) -> anyhow::Result<()> {
-    Ok(replace(run, SEAL, written(seal)?.as_bytes())?)
+    let text = written(seal)?;
+    if fs::read(run.join(SEAL)).is_ok_and(|stored| stored == text.as_bytes()) {
+        return Ok(());
+    }
+    remove(&run.join(SIGNATURE))?;
+    Ok(replace(run, SEAL, text.as_bytes())?)
 }
 
 fn written(seal: &Seal) -> serde_json::Result<String> {
@@ -88,13 +91,18 @@ fn hash(bytes: &[u8]) -> String {
 /// Written under another name first; what has this one already, a link too, is replaced and not written to.
 pub fn replace(run: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let unready = run.join(format!(".{name}.unready"));
-    match fs::remove_file(&unready) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
+    remove(&unready)?;
     let mut file = File::create_new(&unready)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&unready, run.join(name))?;
     sync_folder(run)
+}
+
+/// Nothing of this name is there any more.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
 }

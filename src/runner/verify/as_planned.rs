@@ -42,7 +42,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("round", record.round == trial.round),
         ("filesystem", record.filesystem == trial.candidate.label),
         ("kind", record.kind == trial.candidate.kind),
-        ("options of mkfs and mount", record.variant == trial.candidate.variant),
+        ("variant", record.variant == trial.candidate.variant),
         ("workload", record.workload == trial.work.label),
         ("work", record.work == trial.work.work.canonical()),
         ("seed", record.workload_seed == plan.workload_seed(trial.round)),
@@ -51,7 +51,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("memory limit", record.memory == plan.memory),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
-    Some(format!("its {what} is not the plan's"))
+    Some(format!("the plan has another {what}"))
 }
 
 /// Nothing was done where something was skipped.
