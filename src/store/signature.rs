@@ -2,6 +2,7 @@
 //!
 //! Ed25519 over a BLAKE2b-512 of `seal.json`, whose BLAKE3 hashes cover plan, machine and records, and those of the records
 //! the files beside them. `minisign -V -p KEY.pub -m seal.json` checks the first link as well.
+//! The file's first line, a comment, is the only one that nothing covers.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, ErrorKind, Read, Write};
@@ -59,8 +60,11 @@ impl Key {
     pub fn sign(&self, run: &Path) -> anyhow::Result<()> {
         let signing = || format!("could not sign {}", run.display());
         let sealed = fs::read(run.join(SEAL)).with_context(signing)?;
-        let signature =
-            minisign::sign(None, &self.0, Cursor::new(sealed), None, Some("the seal of a run of fsderby"));
+        let comment = format!(
+            "the seal of a run of fsderby, signed {}",
+            jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        );
+        let signature = minisign::sign(None, &self.0, Cursor::new(sealed), Some(&comment), None);
         let text = signature.with_context(signing)?.into_string();
         seal::replace(run, SIGNATURE, text.as_bytes()).with_context(signing)
     }
