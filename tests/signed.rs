@@ -15,6 +15,13 @@ const DAMAGED: i32 = exit::DAMAGED as i32;
 const USAGE: i32 = exit::USAGE as i32;
 const KEYS: [&str; 2] = ["ours", "other"];
 
+/// A key pair that minisign 0.11 wrote for these tests (`minisign -G -W`).
+const MADE_BY_MINISIGN: &str = "untrusted comment: minisign encrypted secret key
+RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAJWS20YcNiZEtpYOdghBMUifthvw5+uC65xs0IiRnlLXY5Iz\
+/pgDiGMIMAbI7CkTUjF4F63ccm0mwyr1mQap70rL3WbBc5DnCAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+";
+const ITS_PUBLIC_KEY: &str = "RWQlZLbRhw2JkcIMAbI7CkTUjF4F63ccm0mwyr1mQap70rL3WbBc5DnC";
+
 /// A desk with two key pairs.
 fn desk() -> Desk {
     let desk = Desk::new();
@@ -66,6 +73,15 @@ fn a_signed_run_is_that_of_its_key_and_of_no_other() {
     is_refused(&desk, "other.pub", "its signature is not that of this key");
     desk.refuses(&["verify", "run", "--key", "ours"], USAGE, &["ours holds no public key", "try: --key"]);
     desk.refuses(&["verify", "run", "--key", "nobody"], USAGE, &["neither a file nor a public key"]);
+}
+
+#[test]
+fn a_key_that_minisign_wrote_signs_too() {
+    let desk = Desk::new();
+    fs::set_permissions(desk.file("key", MADE_BY_MINISIGN), fs::Permissions::from_mode(0o600)).unwrap();
+    let said = desk.say(&with(small(&desk), &["--sign", "key"]));
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(checked(&desk, ITS_PUBLIC_KEY).code, 0);
 }
 
 #[test]
@@ -124,7 +140,9 @@ fn a_key_that_cannot_sign_ends_the_run_before_it_begins() {
     desk.file("locked", locked);
     desk.file("half", &fs::read(desk.path("ours")).unwrap()[..90]);
     desk.file("open", fs::read(desk.path("ours")).unwrap());
-    for key in ["locked", "half"] {
+    // One that minisign -W wrote, with a byte altered.
+    desk.file("altered", MADE_BY_MINISIGN.replace("BMUif", "BMUig"));
+    for key in ["locked", "half", "altered"] {
         fs::set_permissions(desk.path(key), fs::Permissions::from_mode(0o600)).unwrap();
     }
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -134,6 +152,7 @@ fn a_key_that_cannot_sign_ends_the_run_before_it_begins() {
         ("open", "others may read the key open"),
         ("ours.pub", "others may read the key"),
         ("half", "half is no key to sign with"),
+        ("altered", "altered is no key to sign with"),
         ("locked", "has a password, and there is no terminal"),
     ] {
         let words_of_run = with(small(&desk), &["--sign", key]);

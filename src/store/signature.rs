@@ -6,10 +6,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Cursor, ErrorKind, Read, Write};
+use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use ct_codecs::{Base64, Decoder};
 use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKey, SecretKeyBox, SignatureBox};
 
 use super::{Run, SEAL, SIGNATURE, seal};
@@ -17,8 +19,9 @@ use crate::exit::Failure;
 
 /// A key file is two lines of text.
 const LONGEST: u64 = 4096;
-/// What minisign says of a key that has a password.
-const ENCRYPTED: &str = "encrypted";
+/// In the bytes of a key, by what function its password makes what it is encrypted with.
+const KDF: Range<usize> = 2..4;
+const NO_KDF: [u8; 2] = [0; 2];
 
 /// What signs runs. It is never written or shown.
 pub struct Key(SecretKey);
@@ -42,15 +45,15 @@ impl Key {
             return Err(Failure::usage(text));
         }
         let text = short(&mut file).map_err(|e| unusable(path, &e))?;
-        let boxed = || SecretKeyBox::from_string(&text);
-        let key = match boxed().and_then(SecretKey::from_unencrypted_box) {
-            Err(e) if e.to_string().contains(ENCRYPTED) => {
+        let stored = stored(&text).ok_or_else(|| unusable(path, &"its second line is no key"))?;
+        let key = match stored[KDF] == NO_KDF {
+            true => SecretKey::from_bytes(&stored),
+            false => {
                 let password = ask().ok_or_else(|| no_password(path))?;
-                boxed().and_then(|boxed| boxed.into_secret_key(Some(password)))
+                SecretKeyBox::from_string(&text).and_then(|boxed| boxed.into_secret_key(Some(password)))
             }
-            other => other,
         };
-        key.map(Key).map_err(|e| unusable(path, &e))
+        key.and_then(|key| tried(&key).map(|()| Key(key))).map_err(|e| unusable(path, &e))
     }
 
     /// Signs the seal that the run has now.
@@ -140,6 +143,19 @@ pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
 /// Whether it was signed, by whomever.
 pub fn is_signed(run: &Path) -> bool {
     run.join(SIGNATURE).exists()
+}
+
+/// The bytes of a key file's second line.
+fn stored(text: &str) -> Option<Vec<u8>> {
+    let bytes = Base64::decode_to_vec(text.lines().nth(1)?.trim(), None).ok()?;
+    (bytes.len() > KDF.end).then_some(bytes)
+}
+
+/// Whether what it signs is what its public key checks. minisign stores no checksum of a key without a password.
+fn tried(key: &SecretKey) -> minisign::Result<()> {
+    let public = PublicKey::from_secret_key(key)?;
+    let signature = minisign::sign(Some(&public), key, Cursor::new(b""), None, None)?;
+    minisign::verify(&public, &signature, Cursor::new(b""), true, false, false)
 }
 
 fn short(file: &mut File) -> std::io::Result<String> {
