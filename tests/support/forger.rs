@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fsderby::analysis::validity::{self, Witness};
+use fsderby::runner::jobs;
+use fsderby::schema::job::Step;
 use fsderby::schema::plan::Plan;
 use fsderby::schema::record::{FileRef, Record};
 use fsderby::schema::seal::{Ended, Seal};
-use fsderby::store::beside::beside_it;
 use fsderby::store::seal::Covered;
-use fsderby::store::{self, lines, seal};
+use fsderby::store::{self, beside, lines, seal};
 use fsderby::workloads;
 
 /// A copy of a run, to be altered.
@@ -40,7 +42,7 @@ impl Forger {
     pub fn drop_records(&mut self, is: impl Fn(&Record) -> bool) {
         let (gone, kept) = std::mem::take(&mut self.records).into_iter().partition(is);
         self.records = kept;
-        let files = gone.iter().flat_map(beside_it).map(|file| self.folder().join(&file.path));
+        let files = gone.iter().flat_map(beside::beside_it).map(|file| self.folder().join(&file.path));
         files.for_each(|file| fs::remove_file(file).expect("the file was there"));
     }
 
@@ -57,6 +59,47 @@ impl Forger {
     fn end(&mut self, ended: Ended, rounds: u32) {
         let seal = self.sealed.as_mut().expect("the run was sealed");
         (seal.ended, seal.rounds) = (ended, rounds);
+    }
+
+    /// Each of two filesystems has all that was the other's, but for what was mounted: names, places, files and lines fit.
+    pub fn exchange(&mut self, one: &str, other: &str) {
+        let folder = self.folder();
+        for record in &mut self.records {
+            let (from, to) = if record.filesystem == one { (one, other) } else { (other, one) };
+            let trial = record.trial.replace(from, to);
+            let mut planned = self.plan.integrity_checks().chain(self.plan.round(record.round.max(1)));
+            let planned = planned.find(|planned| planned.name() == trial).expect("it is planned");
+            (record.filesystem, record.order) = (to.to_owned(), planned.order);
+            (record.kind, record.variant) =
+                (planned.candidate.kind.clone(), planned.candidate.variant.clone());
+            let files = record.histograms.iter_mut().chain(&mut record.console).chain(&mut record.requests);
+            for (file, kind) in files.zip(beside::ALL) {
+                let path = kind.path(&trial, record.attempt);
+                fs::rename(folder.join(&file.path), folder.join(format!("{path}.new"))).expect("a file");
+                file.path = path;
+            }
+            record.trial = trial;
+        }
+        let files = self.records.iter().flat_map(beside::beside_it).map(|file| folder.join(&file.path));
+        files.for_each(|path| fs::rename(path.with_added_extension("new"), path).expect("a file"));
+        self.records.sort_by_key(|record| (record.round, record.attempt, record.order));
+    }
+
+    /// All that was mounted is what the plan asks for, and the validity checks say so.
+    pub fn mount_and_judge_again(&mut self) {
+        for record in &mut self.records {
+            let mut planned = self.plan.integrity_checks().chain(self.plan.round(record.round.max(1)));
+            let planned = planned.find(|planned| planned.name() == record.trial).expect("it is planned");
+            let steps = jobs::steps_of(&self.plan, &planned, true);
+            let asked =
+                steps.iter().find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
+            let asked = asked.expect("it is mounted");
+            let mounted = record.mounted.as_mut().expect("it was mounted");
+            (mounted.fstype, mounted.driver) = (asked.fstype().to_owned(), asked.fstype().to_owned());
+            mounted.options = asked.options().to_vec();
+            record.validity =
+                validity::judge(record, &steps, Witness { asked: Some(asked), direct: Some(true) });
+        }
     }
 
     /// Computes all metrics of this trial again.
