@@ -301,6 +301,10 @@ fn a_missing_or_unreadable_plan_or_machine_is_damage() {
 fn a_torn_line_is_noted_and_its_trial_repeated() {
     let desk = changed("trials.jsonl", |text| text[..text.len() - 30].to_owned());
     let said = desk.say(&["verify", "run"]);
+    assert!(said.code == DAMAGED && said.out.contains("was shortened"), "it has ended: {said:?}");
+    // One that was killed in the middle of a line has no seal.
+    fs::remove_file(desk.path("run/seal.json")).unwrap();
+    let said = desk.say(&["verify", "run"]);
     assert!(said.code == 0 && said.out.contains("was not written to its end"), "{said:?}");
     let said = desk.say(&["run", "--resume", "run", "--quiet"]);
     assert_eq!(said.code, 0, "{said:?}");

@@ -86,6 +86,7 @@ fn kill_and_resume(n: u32, moment: Duration) -> bool {
 }
 
 fn complete(folder: &Path, n: u32) {
+    verifies(folder, n);
     let resumed =
         fsderby().arg("run").arg("--resume").arg(folder).arg("--quiet").output().expect("fsderby starts");
     let errors = String::from_utf8_lossy(&resumed.stderr);
@@ -97,9 +98,14 @@ fn complete(folder: &Path, n: u32) {
         "resuming after kill {n} ended with {}: {errors}{reasons:#?}",
         resumed.status
     );
+    verifies(folder, n);
+    let measured = run.current().iter().filter(|r| r.round > 0 && r.outcome.name() == "done").count();
+    assert_eq!(measured, 4, "two filesystems in two rounds, after kill {n}");
+}
+
+/// Whatever a kill left, and what was made of it, is no damage.
+fn verifies(folder: &Path, n: u32) {
     let verified = fsderby().arg("verify").arg(folder).output().expect("fsderby starts");
     let text = String::from_utf8_lossy(&verified.stdout);
     assert!(verified.status.success(), "verifying after kill {n}: {text}");
-    let measured = run.current().iter().filter(|r| r.round > 0 && r.outcome.name() == "done").count();
-    assert_eq!(measured, 4, "two filesystems in two rounds, after kill {n}");
 }

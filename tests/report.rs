@@ -138,6 +138,8 @@ fn a_torn_line_is_told_in_every_format_for_people() {
     let trials = run.join("trials.jsonl");
     let text = std::fs::read(&trials).unwrap();
     std::fs::write(&trials, &text[..text.len() - 40]).unwrap();
+    // It was killed before its end.
+    std::fs::remove_file(run.join("seal.json")).unwrap();
     let report = ["--html", "r.html", "--markdown", "r.md", "--all"];
     let terminal = printed(&run, &report);
     let file = |name: &str| std::fs::read_to_string(kept.path().join(name)).unwrap();

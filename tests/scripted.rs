@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::analysis::metrics;
-use fsderby::analysis::verify::verify;
 use fsderby::report::Report;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun;
 use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
+use fsderby::runner::verify::verify;
 use fsderby::schema::declared;
 use fsderby::schema::event::{Event, Seen};
 use fsderby::schema::job::{At, Purpose, StepName};
@@ -56,6 +56,7 @@ impl Watch for Quiet {
 /// With a trial's name, Ctrl-C when that begins.
 fn carry_out(folder: &Path, plan: &Plan, testbed: &Scripted, stop_at: Option<&str>) -> (Finish, Run) {
     let (finish, run) = tried(folder, plan, testbed, stop_at);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new(), "whatever happened to an honest run");
     (finish.unwrap(), run)
 }
 
@@ -594,6 +595,13 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
     assert!(wrong.iter().any(|w| w.contains("does not follow")), "{wrong:?}");
 
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
+    let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
+    assert!(
+        wrong.iter().any(|w| w.contains("was shortened")),
+        "a run that has ended loses nothing: {wrong:?}"
+    );
+    // One that was killed has no seal.
+    std::fs::remove_file(run.folder.join("seal.json")).unwrap();
     let torn = store::read(&run.folder).unwrap();
     assert_eq!((torn.torn.len(), torn.damage.len(), torn.records.len()), (1, 0, 17));
     let (finish, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);

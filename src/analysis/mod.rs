@@ -7,4 +7,3 @@ pub mod ensemble;
 pub mod metrics;
 pub mod steps;
 pub mod validity;
-pub mod verify;

@@ -2,7 +2,7 @@
 
 use crate::filesystems;
 use crate::schema::event::{Seen, Tree};
-use crate::schema::job::{At, Job, Step};
+use crate::schema::job::{At, Step};
 use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, Mount};
@@ -28,17 +28,17 @@ pub struct Witness<'a> {
     pub direct: Option<bool>,
 }
 
-/// All validity checks that this trial's events allow to be judged.
-pub fn judge(record: &Record, job: &Job, witness: Witness<'_>) -> Vec<ValidityCheck> {
+/// All validity checks that the events of a trial with these steps allow to be judged.
+pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<ValidityCheck> {
     let all = [
         mount(record, witness.asked),
         memory(record),
         cold(record),
-        cold_start(record, job),
+        cold_start(record, steps),
         flush(record, witness.asked),
         clock(record),
         floor(record),
-        host_cache(record, job, witness.direct),
+        host_cache(record, steps, witness.direct),
         host_counters(record),
         stored(&record.trees),
         read_back(&record.trees),
@@ -95,8 +95,8 @@ fn memory(record: &Record) -> Option<ValidityCheck> {
     }
 }
 
-fn is_cold(job: &Job) -> bool {
-    job.steps.iter().any(|step| matches!(step, Step::Settle { cold: true } | Step::Cool { .. }))
+fn is_cold(steps: &[Step]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Settle { cold: true } | Step::Cool { .. }))
 }
 
 fn cold(record: &Record) -> Option<ValidityCheck> {
@@ -119,8 +119,8 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
 /// After a cold start the device must read what the work reads, once at least. A part that reads no content (names alone)
 /// must have it read something. Where nothing was mounted again, what is short is said and voids nothing: names and inodes
 /// may have stayed, and the device's counters are everybody's.
-fn cold_start(record: &Record, job: &Job) -> Option<ValidityCheck> {
-    let mounted = job.steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
+fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
+    let mounted = steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
     let cold = record.parts.get(1..).filter(|parts| !parts.is_empty())?;
     let asked = "empty caches before each part after the first, so that the device reads what the work reads";
     let no = if mounted { Held::No } else { Held::Label };
@@ -202,7 +202,7 @@ fn floor(record: &Record) -> Option<ValidityCheck> {
 }
 
 /// A trial that claims cold caches must find the host's cold too.
-fn host_cache(record: &Record, job: &Job, direct: Option<bool>) -> Option<ValidityCheck> {
+fn host_cache(record: &Record, steps: &[Step], direct: Option<bool>) -> Option<ValidityCheck> {
     let direct = direct?;
     let way = if direct { "direct I/O on the image" } else { "I/O through the host's page cache" };
     let Some(cached) = record.probe("host_cache", "cached_bytes") else {
@@ -214,7 +214,7 @@ fn host_cache(record: &Record, job: &Job, direct: Option<bool>) -> Option<Validi
         );
     };
     let seen = format!("{way}; {} of the image were cached when the work began", Bytes(cached));
-    let no = if is_cold(job) { Held::No } else { Held::Label };
+    let no = if is_cold(steps) { Held::No } else { Held::Label };
     check(
         Condition::HostCache,
         "the image is not in the host's page cache",

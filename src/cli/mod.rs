@@ -13,6 +13,7 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod kernel;
+mod key;
 mod list;
 mod output;
 mod postmark;
@@ -45,7 +46,7 @@ enum Command {
         /// The script; without it `.pmrc`
         script: Vec<OsString>,
     },
-    /// Recompute every number of a run from its raw records
+    /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
     /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
     List(list::Arguments),
@@ -56,6 +57,8 @@ enum Command {
     /// Fetch and list the kernels that virtual machines boot
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Make a key pair to sign runs with
+    Key(key::Arguments),
     /// Print completions for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page, or write one for each command
@@ -100,6 +103,7 @@ impl Cli {
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Kernel(command) => kernel::run(&command),
+            Command::Key(arguments) => key::run(&arguments),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),
             Command::Agent => Ok(ExitCode::from(crate::agent::supervisor_main()?)),

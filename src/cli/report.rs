@@ -15,6 +15,7 @@ use crate::report::Report;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes};
 use crate::runner::planned;
+use crate::runner::verify::verify;
 use crate::store::{self, Run};
 
 /// The width where standard output is no terminal.
@@ -73,7 +74,7 @@ impl FromArgMatches for Asked {
 }
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let run = planned::judged(store::read(&options.run)?).with_all_damage();
+    let run = judged(planned::judged(store::read(&options.run)?));
     let report = Report::of(&run);
     let Asked { files, output } = &options.asked;
     for (format, path) in files {
@@ -85,7 +86,21 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
         None if options.all || files.is_empty() => print(&terminal::text(&report, terminal_width(), detail))?,
         None => {}
     }
-    Ok(ExitCode::from(if run.damage.is_empty() { exit::OK } else { exit::DAMAGED }))
+    if run.damage.is_empty() {
+        return Ok(ExitCode::from(exit::OK));
+    }
+    say(&format!("this run cannot be relied on\n  try: fsderby verify {}", run.folder.display()));
+    Ok(ExitCode::from(exit::DAMAGED))
+}
+
+/// The run with all that [`verify`] finds among its damage, of which a report names the first.
+fn judged(run: Run) -> Run {
+    const NAMED: usize = 10;
+    let mut damage = verify(&run).wrong;
+    let more = damage.len().saturating_sub(NAMED);
+    damage.truncate(NAMED);
+    damage.extend((more > 0).then(|| format!("and {more} more; fsderby verify names all")));
+    Run { damage, ..run }
 }
 
 /// After a run: the page into the run's folder, the table to standard output. Returns the page's path.

@@ -1,5 +1,6 @@
 //! `fsderby run`: from an experiment to a report.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, Percent, Scale, Span};
+use crate::store::signature::{self, Key};
 use crate::store::{self, Folder, Run};
 use crate::testbeds::{self, Testbed};
 
@@ -100,6 +102,9 @@ pub struct Arguments {
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
     trust: bool,
+    /// Sign the run at its end with this secret key, which `fsderby key` or minisign makes
+    #[arg(long, value_name = "KEYFILE")]
+    sign: Option<PathBuf>,
     /// Print every command that would run, with the expected time and bytes, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -128,7 +133,8 @@ fn memory(text: &str) -> Result<Memory, String> {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    let stop = stop_on_signals()?;
+    let key = arguments.sign.as_deref().map(|path| Key::read(path, || ask_password(path))).transpose()?;
+    let ending = Ending { stop: stop_on_signals()?, key };
     match &arguments.resume {
         Some(folder) => {
             let (mut folder, before) = Folder::open_through(store::open_trusted(folder, arguments.trust)?)?;
@@ -139,7 +145,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             usable(&before.plan, &*testbed)?;
             let skips = possible(&before.plan, &*testbed, true)?;
             machine::same_as_before(&before, &*testbed)?;
-            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &stop)
+            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &ending)
         }
         None => {
             let experiment = experiment(&arguments)?;
@@ -166,7 +172,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = folder.read()?;
-            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &stop)
+            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &ending)
         }
     }
 }
@@ -327,6 +333,13 @@ fn possible(plan: &Plan, testbed: &dyn Testbed, lenient: bool) -> anyhow::Result
     Ok(skips)
 }
 
+/// How the run is ended before its time, and what is done with it then.
+struct Ending {
+    /// Set by the first Ctrl-C.
+    stop: Arc<AtomicBool>,
+    key: Option<Key>,
+}
+
 fn carry_out(
     arguments: &Arguments,
     folder: &mut Folder,
@@ -334,14 +347,24 @@ fn carry_out(
     testbed: &dyn Testbed,
     skips: &[Skip],
     jobs: usize,
-    stop: &AtomicBool,
+    Ending { stop, key }: &Ending,
 ) -> anyhow::Result<ExitCode> {
     crate::agent::remove_what_dead_runs_left();
-    let path = folder.path().to_owned();
+    let door = folder.door().clone();
     let mut watch = Progress::new(arguments.quiet);
+    let was_signed = signature::is_signed(&door);
     let finish =
         Runner { plan: &before.plan, testbed, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
+    match key {
+        Some(key) => key.sign(&door)?,
+        None if was_signed && !signature::is_signed(&door) => {
+            super::say(
+                "the run was signed before it went on, and is no longer\n  try: --resume with --sign KEYFILE",
+            );
+        }
+        None => {}
+    }
     let run = folder.read()?;
     let html = super::report::after_run(&run, arguments.json)?;
     if !arguments.json {
@@ -350,10 +373,16 @@ fn carry_out(
     if finish.interrupted {
         super::say(&format!(
             "interrupted; what was measured is kept\n  try: fsderby run --resume {}",
-            path.display()
+            folder.path().display()
         ));
     }
     Ok(ExitCode::from(code(&run, finish)))
+}
+
+/// Where a person sits at the terminal.
+fn ask_password(key: &Path) -> Option<String> {
+    let asks = || rpassword::prompt_password(format!("password of {}: ", key.display())).ok();
+    std::io::stdin().is_terminal().then(asks).flatten()
 }
 
 /// The first signal ends the run cleanly, the second at once.

@@ -8,14 +8,14 @@ use clap::Args;
 use serde_json::json;
 
 use super::output::{print_json, print_line};
-use crate::analysis::verify::{Verified, verify};
 use crate::exit::{self, Failure};
 use crate::runner::jobs;
 use crate::runner::planned;
 use crate::runner::rerun::{self, Compared};
+use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
-use crate::store::{self, Run};
+use crate::store::{self, Run, signature};
 use crate::testbeds;
 
 #[derive(Args)]
@@ -34,6 +34,9 @@ pub struct Arguments {
     /// With --rerun: although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "rerun")]
     trust: bool,
+    /// It must be signed by the owner of this public key: a file, or the key itself
+    #[arg(long, value_name = "PUBLIC")]
+    key: Option<String>,
     #[arg(long)]
     json: bool,
 }
@@ -60,26 +63,32 @@ impl FromStr for Sample {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let key = arguments.key.as_deref().map(signature::public_key).transpose()?;
     let door = match arguments.rerun {
         Some(_) => store::open_trusted(&arguments.run, arguments.trust)?,
         None => store::open_door(&arguments.run)?,
     };
     let run = planned::judged(store::read_through(door)?);
-    let found = verify(&run);
+    let mut found = verify(&run);
+    found.wrong.extend(key.and_then(|key| signature::check(&run, &key).err()));
     if arguments.json {
         let Verified { records, metrics, histograms, consoles, .. } = found;
         let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles,
-                            "torn": run.torn, "wrong": found.wrong });
+                            "torn": run.torn, "notes": found.notes, "wrong": found.wrong });
         print_json(&shown)?;
     } else {
-        let Verified { records, metrics, histograms, consoles, wrong } = &found;
+        let Verified { records, metrics, histograms, consoles, wrong, notes } = &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
             "{folder}: {records} records, {metrics} metrics recomputed, {histograms} histogram files, {consoles} consoles"
         )];
-        lines.extend(run.torn.iter().map(|what| format!("note: {what}; that trial was lost, nothing else")));
+        lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));
-        let sum = if wrong.is_empty() { "all of it holds" } else { "this run cannot be relied on" };
+        let sum = match (wrong.is_empty(), &arguments.key) {
+            (true, None) => "all of it holds",
+            (true, Some(_)) => "all of it holds, and is as the owner of that key signed it",
+            (false, _) => "this run cannot be relied on",
+        };
         print_line(&format!("{}\n{sum}", lines.join("\n")))?;
     }
     if !found.wrong.is_empty() {

@@ -198,6 +198,9 @@ impl Experiment {
     /// The plan, on this testbed. `seed` serves where the experiment names none.
     pub fn plan(&self, testbed: String, seed: u64) -> Result<Plan, Failure> {
         let seed = self.seed.unwrap_or(seed);
+        if self.at_least == Some(0) {
+            return Err(Failure::usage("at_least = 0: there must be a round\n  try: at_least = 6"));
+        }
         let at_least = self.at_least.unwrap_or(AT_LEAST);
         let rounds = match (self.rounds, self.budget) {
             (Some(RoundsAsked::Exactly(n)), _) => Rounds::Exactly(n),
@@ -205,7 +208,7 @@ impl Experiment {
             (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
         };
         if rounds.at_least() == 0 {
-            return Err(Failure::usage("0 rounds measure nothing\n  try: --rounds 1, or --at-least 1"));
+            return Err(Failure::usage("0 rounds measure nothing\n  try: --rounds 1"));
         }
         if self.memory == Some(Bytes(0)) {
             return Err(Failure::usage(
@@ -231,9 +234,6 @@ impl Experiment {
             candidates,
             workloads: self.planned_workloads(self.scale)?,
         };
-        if self.at_least == Some(0) {
-            return Err(Failure::usage("at_least = 0: there must be a round\n  try: at_least = 6"));
-        }
         for work in &plan.workloads {
             jobs::cut_after(&plan, work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
         }

@@ -163,7 +163,7 @@ impl<'a> Fold<'a> {
             self.record.parts.clear();
         }
         let witness = Witness { asked, direct: self.direct };
-        self.record.validity = validity::judge(&self.record, self.job, witness);
+        self.record.validity = validity::judge(&self.record, &self.job.steps, witness);
         if self.record.validity.iter().any(|c| c.name == Condition::Floor && c.held == Held::Label) {
             self.record.fidelity = Fidelity::FloorBound;
         }
@@ -225,7 +225,7 @@ impl<'a> Fold<'a> {
 }
 
 /// Data that is not what was written is the filesystem's failure; any other broken validity check says nothing about it.
-fn not_held(check: ValidityCheck) -> Reason {
+pub fn not_held(check: ValidityCheck) -> Reason {
     let is_integrity = check.name.is_integrity();
     if is_integrity { Reason::Integrity(check) } else { Reason::Validity(check) }
 }

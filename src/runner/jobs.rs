@@ -32,8 +32,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
     let traits = testbed.traits();
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
     let (storage, volume) = testbed.storage(&moment(plan, trial.round));
-    let cut_after = cut_after(plan, trial.work).ok().flatten().filter(|_| trial.purpose == Purpose::Measure);
-    let steps = steps(kind, trial, plan.cold, cut_after);
+    let steps = steps_of(plan, trial, traits.makes_filesystem);
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
     Job {
@@ -54,6 +53,13 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         workload_seed: plan.workload_seed(trial.round),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
     }
+}
+
+/// The steps of a trial, where a filesystem is made or one is taken as it is.
+pub fn steps_of(plan: &Plan, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<Step> {
+    let kind = filesystems::find(&trial.candidate.kind).filter(|_| makes_filesystem);
+    let cut_after = cut_after(plan, trial.work).ok().flatten().filter(|_| trial.purpose == Purpose::Measure);
+    steps(kind, trial, plan.cold, cut_after)
 }
 
 /// After how many operations of this work the power is cut; `None` where it is not.

@@ -12,5 +12,7 @@ pub mod planned;
 pub mod rerun;
 pub mod rounds;
 mod side_by_side;
+mod skipped;
 pub mod skips;
 mod steps;
+pub mod verify;

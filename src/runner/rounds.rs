@@ -8,16 +8,20 @@ use super::fold::{Folded, blank};
 use super::jobs;
 use super::launch::{Attempt, Launcher};
 use super::side_by_side::{Hear, side_by_side};
+use super::skipped;
 use super::skips::Skip;
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Rounds, Trial};
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Record;
+use crate::schema::seal::Ended;
 use crate::store::{Attached, Folder, Run};
 use crate::testbeds::Testbed;
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
+/// How many attempts a trial has had that stays void.
+pub const ATTEMPTS: u32 = REPEATS + 1;
 
 /// Somebody who looks on. Measuring code prints nothing; this is how others hear of it.
 pub trait Watch: Send {
@@ -77,6 +81,8 @@ impl<'a> Runner<'a> {
             history.rounds = round;
         }
         finish.interrupted = self.stopped();
+        let ended = if finish.interrupted { Ended::Interrupted } else { Ended::Complete };
+        self.folder.seal(finish.rounds, ended)?;
         Ok(finish)
     }
 
@@ -101,14 +107,15 @@ impl<'a> Runner<'a> {
 
     fn record_skips(&mut self, history: &mut History) -> anyhow::Result<()> {
         for skip in self.skips {
-            let name = format!("skipped/{}/{}", skip.workload, skip.filesystem);
-            if history.attempts(&name) > 0 {
-                continue;
-            }
             let candidate = self.plan.candidates.iter().find(|e| e.label == skip.filesystem);
             let work = self.plan.workloads.iter().find(|w| w.label == skip.workload);
             let (Some(candidate), Some(work)) = (candidate, work) else { continue };
-            let trial = Trial { purpose: Purpose::Integrity, round: 0, order: 0, candidate, work };
+            let trial =
+                skipped::trial(Trial { purpose: Purpose::Integrity, round: 0, order: 0, candidate, work });
+            let name = skipped::name(&trial);
+            if history.attempts(&name) > 0 {
+                continue;
+            }
             let mut record = self.blank(&trial, 1);
             (record.trial, record.reason) = (name, Some(Reason::Skipped { text: skip.reason.clone() }));
             self.store(Folded { record, attached: Attached::default() }, history)?;

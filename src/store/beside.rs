@@ -1,8 +1,11 @@
 //! What lies beside the records: a folder for each kind of it, in it one file for each trial that has any.
 
+use std::collections::HashSet;
+use std::io;
+
 use anyhow::{Context, ensure};
 
-use super::door::Door;
+use super::door::{Door, ORPHAN};
 use crate::schema::event::Buckets;
 use crate::schema::record::{FileRef, Record};
 use crate::schema::units::{Bytes, GIB, MIB};
@@ -39,11 +42,17 @@ const LONGEST: usize = 160;
 /// What stands between the two parts of a name that was too long, and in no other.
 const CUT: char = '~';
 
+pub const ALL: [&Beside; 3] = [&HISTOGRAMS, &CONSOLES, &REQUESTS];
+
 impl Beside {
+    /// Where such a file of this attempt lies in the run's folder.
+    pub fn path(&self, trial: &str, attempt: u32) -> String {
+        format!("{}/{}.{attempt}.{}", self.folder, file_name(trial), self.extension)
+    }
+
     /// A file of this trial's in the run's folder, on the disk with its name before its record is.
     pub fn store(&self, run: &Door, record: &Record, bytes: &[u8]) -> anyhow::Result<FileRef> {
-        let path =
-            format!("{}/{}.{}.{}", self.folder, file_name(&record.trial), record.attempt, self.extension);
+        let path = self.path(&record.trial, record.attempt);
         let storing = || format!("could not store {path}");
         let most = self.most;
         ensure!(
@@ -57,6 +66,35 @@ impl Beside {
         let blake3 = blake3::hash(bytes).to_hex().to_string();
         Ok(FileRef { path, blake3, what: self.what.into() })
     }
+}
+
+/// Everything in these folders that no record names and that has not made way, by its path from the run's folder, sorted.
+pub fn unnamed(run: &Door, records: &[Record]) -> io::Result<Vec<String>> {
+    let files = |record| beside_it(record).map(|file: &FileRef| file.path.as_str());
+    let named: HashSet<&str> = records.iter().flat_map(files).collect();
+    let mut unnamed = Vec::new();
+    for Beside { folder, .. } in ALL {
+        for name in run.names(folder)? {
+            let path = format!("{folder}/{name}");
+            let is_orphan = path.rsplit_once(ORPHAN).is_some_and(|(_, n)| n.parse::<u32>().is_ok());
+            unnamed.extend((!is_orphan && !named.contains(path.as_str())).then_some(path));
+        }
+    }
+    unnamed.sort();
+    Ok(unnamed)
+}
+
+/// The files that this record names.
+pub fn beside_it(record: &Record) -> impl Iterator<Item = &FileRef> {
+    record.histograms.iter().chain(&record.console).chain(&record.requests)
+}
+
+/// All that a killed run left without a record makes way, so that what is found later was not left by one.
+pub fn make_way_for_all(run: &Door, records: &[Record]) -> anyhow::Result<()> {
+    for path in unnamed(run, records)? {
+        run.set_aside(&path).with_context(|| format!("could not rename {path}"))?;
+    }
+    Ok(())
 }
 
 /// A trial's name as a file's, another for every trial, also where upper and lower case are one: all but small letters,

@@ -19,6 +19,9 @@ use super::sync;
 use super::unready::random;
 use crate::schema::units::Bytes;
 
+/// What of a name says that the file made way for another.
+pub const ORPHAN: &str = ".orphan";
+
 /// For every user to read and write, less what the umask takes.
 const MODE: Mode = Mode::from_raw_mode(0o666);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
@@ -109,12 +112,43 @@ impl Door {
             return Ok(());
         }
         for number in 1.. {
-            let aside = format!("{name}.orphan{number}");
+            let aside = format!("{name}{ORPHAN}{number}");
             if !has(&folder, &aside)? {
                 return Ok(rustix::fs::renameat(&folder, name, &folder, &aside)?);
             }
         }
         Ok(())
+    }
+
+    /// Whether something has this name.
+    pub fn has(&self, path: &str) -> io::Result<bool> {
+        let (folder, name) = self.above(path)?;
+        has(&folder, name)
+    }
+
+    /// Nothing of this name is there any more.
+    pub fn remove(&self, path: &str) -> io::Result<()> {
+        let (folder, name) = self.above(path)?;
+        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+            Err(e) if e != Errno::NOENT => Err(e.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// What lies in a folder in it; nothing where there is no such folder.
+    pub fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let folder = match open_folder(&self.folder, folder) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            if ![c".", c".."].contains(&entry.file_name()) {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        Ok(names)
     }
 
     /// A folder in it, unless there is one.

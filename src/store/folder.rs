@@ -2,15 +2,16 @@
 
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 use anyhow::ensure;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::beside::{Attached, CONSOLES, HISTOGRAMS, REQUESTS};
+use super::beside::{self, Attached, CONSOLES, HISTOGRAMS, REQUESTS};
 use super::door::{Door, Stranger};
+use super::seal::{self, Covered};
 use super::unready::Unready;
 use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder};
 use crate::exit::{DAMAGED, Failure};
@@ -18,6 +19,7 @@ use crate::mistakes;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
+use crate::schema::seal::Ended;
 use crate::schema::units::{Bytes, GIB, MIB};
 
 /// A page of text each.
@@ -32,6 +34,8 @@ pub struct Folder {
     /// Locked.
     trials: File,
     last: String,
+    /// The last line has no end: the next one begins with it.
+    torn: bool,
 }
 
 impl Folder {
@@ -54,7 +58,7 @@ impl Folder {
             let (trials, door) = (unready.named(path)?, door.renamed(path));
             sync_folder(parent)?;
             above.iter().try_for_each(|made| sync_folder(or_here(made.parent())))?;
-            Ok(Folder { door, trials, last })
+            Ok(Folder { door, trials, last, torn: false })
         });
         made.map_err(|e| {
             above.iter().for_each(|p| drop(fs::remove_dir(p)));
@@ -98,14 +102,17 @@ impl Folder {
         (&mut trials).take(TRIALS_MOST.0).read_to_end(&mut bytes).map_err(refused)?;
         let (run, last) = parsed(&door, &bytes)?;
         let run = run.with_all_damage().sound()?;
-        if bytes.last().is_some_and(|b| *b != b'\n') {
-            trials.write_all(b"\n").map_err(refused)?;
-        }
-        Ok((Folder { door, trials, last }, run))
+        beside::make_way_for_all(&door, &run.records)?;
+        let torn = bytes.last().is_some_and(|b| *b != b'\n');
+        Ok((Folder { door, trials, last, torn }, run))
     }
 
     pub fn path(&self) -> &Path {
         self.door.path()
+    }
+
+    pub fn door(&self) -> &Door {
+        &self.door
     }
 
     /// What it holds by now.
@@ -149,10 +156,34 @@ impl Folder {
         let (line, sum) = lines::write(&record)?;
         let is_full = self.trials.metadata()?.len() + line.len() as u64 >= TRIALS_MOST.0;
         ensure!(!is_full, "{TRIALS} would have more than the {TRIALS_MOST} that are read");
-        self.trials.write_all(format!("{line}\n").as_bytes())?;
+        let end_of_torn = if self.torn { "\n" } else { "" };
+        self.trials.write_all(format!("{end_of_torn}{line}\n").as_bytes())?;
         self.trials.sync_data()?;
-        self.last = sum;
+        (self.last, self.torn) = (sum, false);
         Ok(record)
+    }
+
+    /// The run has ended, with so many rounds: seals what it holds now.
+    ///
+    /// # Errors
+    /// When there is no room or no right to; the records stand.
+    pub fn seal(&mut self, rounds: u32, ended: Ended) -> anyhow::Result<()> {
+        self.seal_or_fail(rounds, ended).map_err(|e| {
+            let path = self.path().display();
+            let text =
+                format!("could not seal {path}: {e:#}\n  try: make room, then fsderby run --resume {path}");
+            Failure::missing(text).into()
+        })
+    }
+
+    fn seal_or_fail(&mut self, rounds: u32, ended: Ended) -> anyhow::Result<()> {
+        let mut trials = Vec::new();
+        self.trials.rewind()?;
+        self.trials.read_to_end(&mut trials)?;
+        let (plan, machine) = (self.door.read(PLAN, PAGE_MOST)?, self.door.read(MACHINE, PAGE_MOST)?);
+        let records = parsed(&self.door, &trials)?.0.records.len();
+        let covered = Covered { plan: &plan, machine: &machine, trials: &trials };
+        seal::store(&self.door, &covered.sealed(records, rounds, ended))
     }
 }
 
@@ -230,10 +261,28 @@ fn parsed(door: &Door, trials: &[u8]) -> anyhow::Result<(Run, String)> {
     };
     let (plan, machine) = (text(PLAN)?, text(MACHINE)?);
     super::plan::is_of_this_version(&plan, &path.display().to_string())?;
-    let lines::Lines { records, last, damage, torn } = lines::read_all(trials, &first_sum(&plan, &machine));
+    let lines::Lines { records, last, mut damage, torn } =
+        lines::read_all(trials, &first_sum(&plan, &machine));
+    let covered = Covered { plan: plan.as_bytes(), machine: machine.as_bytes(), trials };
+    let seal = seal::read(door).unwrap_or_else(|what| {
+        damage.push(what);
+        None
+    });
+    damage.extend(seal.iter().flat_map(|seal| covered.differences(seal)));
+    let unsealed = trials.len().saturating_sub(seal.as_ref().map_or(0, |seal| seal.bytes));
     let plan = toml::from_str(&plan).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
     let machine = serde_json::from_str(&machine).map_err(|e| damaged(MACHINE, e.to_string()))?;
-    let run = Run { folder: path.to_owned(), door: door.clone(), plan, machine, records, damage, torn };
+    let run = Run {
+        folder: path.to_owned(),
+        door: door.clone(),
+        plan,
+        machine,
+        records,
+        damage,
+        torn,
+        seal,
+        unsealed,
+    };
     Ok((run, last))
 }
 

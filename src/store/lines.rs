@@ -63,18 +63,23 @@ pub struct Lines {
     pub torn: Vec<String>,
 }
 
-/// A torn line loses only its own trial: whoever writes next begins a new line and chains to the last sound one.
+/// A torn line loses only its own trial: whoever writes next begins a new line and chains to the last sound one. So a line
+/// without a whole end is torn only at the end of the file, or where the next sound line passes over it.
 ///
 /// `first` is what the first line follows: the sum of plan and machine.
 pub fn read_all(bytes: &[u8], first: &str) -> Lines {
     let mut lines = Lines { last: first.to_owned(), ..Lines::default() };
+    // Lines without a whole end, of which it is not known yet whether they were torn.
+    let mut open = Vec::new();
     let text = String::from_utf8_lossy(bytes);
-    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
+    for (number, line) in (1..).zip(text.split('\n')).filter(|(_, line)| !line.is_empty()) {
         match read(line) {
-            Line::Torn => lines.torn.push(format!("line {number} was not written to its end")),
+            Line::Torn => open.push(number),
             Line::Damaged(what) => lines.damage.push(format!("line {number}: {what}")),
             Line::Sound(record, sum) => {
-                if record.previous != lines.last {
+                let follows = record.previous == lines.last;
+                lines.judge(&mut open, follows);
+                if !follows {
                     lines.damage.push(match lines.last == first {
                         true => format!("line {number} does not follow plan and machine: one of them or a line is altered"),
                         false => format!("line {number} does not follow the line before it: one is altered, missing or out of order"),
@@ -85,5 +90,32 @@ pub fn read_all(bytes: &[u8], first: &str) -> Lines {
             }
         }
     }
+    lines.judge(&mut open, !text.ends_with('\n'));
     lines
+}
+
+impl Lines {
+    fn judge(&mut self, open: &mut Vec<u32>, are_torn: bool) {
+        let (into, what) = match are_torn {
+            true => (&mut self.torn, "was not written to its end"),
+            false => (&mut self.damage, "was written and has lost its end"),
+        };
+        into.extend(open.drain(..).map(|number| format!("line {number} {what}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_its_whole_end_is_torn_only_where_the_file_ends_in_it() {
+        let found = |text: &str| {
+            let Lines { torn, damage, .. } = read_all(text.as_bytes(), "00000000");
+            (torn.len(), damage.len())
+        };
+        assert_eq!(found("{\"schema\":2,\"tri"), (1, 0));
+        assert_eq!(found("{\"schema\":2,\"tri\n"), (0, 1), "its end was written, so it was whole once");
+        assert_eq!(found("{\"sche\n{\"schema\":2,\"tri"), (2, 0), "the second writer was killed too");
+    }
 }

@@ -6,17 +6,21 @@
 //!   machine.json         kernel, CPU, disk, tools and their hashes
 //!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
 //!                        tolerated and reported
+//!   seal.json            how many records and rounds there were when the run ended, and a hash of each file above
+//!   seal.json.minisig    the signature of the seal, where the run was signed
 //!   histograms/          latencies at full resolution, one file a trial
 //!   requests/            what each trial's modelled disk did, 48 bytes a request
 //!   consoles/            what each trial's guest or agent wrote to its console, where it wrote anything
 //!   report.html          and what else was asked for
 //! ```
 
-mod beside;
+pub mod beside;
 mod door;
 mod folder;
 pub mod lines;
 pub mod plan;
+pub mod seal;
+pub mod signature;
 mod unready;
 
 pub use beside::{Attached, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
@@ -36,11 +40,15 @@ use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::{FileRef, Record};
 use crate::schema::request::{LENGTH, Served};
+use crate::schema::seal::{Ended, Seal};
 use crate::schema::units::Bytes;
 
 const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
+const SEAL: &str = "seal.json";
+/// As `minisign -V -m seal.json` looks for it.
+const SIGNATURE: &str = "seal.json.minisig";
 
 /// A run as it was read from its folder.
 #[derive(Clone, Debug)]
@@ -55,9 +63,18 @@ pub struct Run {
     pub damage: Vec<String>,
     /// Lines that were not written to their end, one sentence each. A run that was killed may have one; it is no damage.
     pub torn: Vec<String>,
+    /// What the run said of its records when it ended last.
+    pub seal: Option<Seal>,
+    /// Bytes of `trials.jsonl` that came after the seal, or all of them: whoever wrote them was killed, or writes still.
+    pub unsealed: usize,
 }
 
 impl Run {
+    /// Whether it was carried out to its end, and not gone on with since.
+    pub fn is_complete(&self) -> bool {
+        self.unsealed == 0 && self.seal.as_ref().is_some_and(|seal| seal.ended == Ended::Complete)
+    }
+
     /// The records that count: of each trial the last attempt.
     pub fn current(&self) -> Vec<&Record> {
         let mut last = HashMap::new();

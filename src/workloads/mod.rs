@@ -41,6 +41,10 @@ pub trait Workload: Sync {
     fn sets(&self) -> &'static [ParamSet];
     /// Every metric that any parameters can give.
     fn declared(&self) -> Vec<&'static Declared>;
+    /// Which operations of a phase have their latencies told, each with the phase's count of them.
+    fn timed(&self, _phase: &str) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// Parameters to work. The error names the key, the nearest right one, or the limit that was passed.
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
     /// The same work, smaller or larger.

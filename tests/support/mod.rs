@@ -2,8 +2,10 @@
 #![allow(dead_code, reason = "each test uses its own part of it")]
 
 pub mod agent;
+pub mod carry;
 pub mod desk;
 pub mod documents;
+pub mod forger;
 pub mod imports;
 pub mod quiet;
 pub mod remains;

@@ -15,6 +15,7 @@ use fsderby::storage::image;
 use fsderby::testbeds::{
     Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits,
 };
+use fsderby::workloads;
 
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
@@ -29,6 +30,8 @@ pub struct Scripted {
     pub alter: Box<Alter>,
     /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
+    /// What each trial's modelled disk did.
+    pub requests: Vec<u8>,
     /// Why a job cannot be launched.
     pub refuse: Box<Refuse>,
     pub fault: Box<Fails>,
@@ -48,6 +51,7 @@ impl Scripted {
         Scripted {
             alter: Box::new(alter),
             console: Vec::new(),
+            requests: Vec::new(),
             refuse: Box::new(|_| None),
             fault: Box::new(|_| None),
             launched: Mutex::default(),
@@ -113,13 +117,15 @@ impl Testbed for Scripted {
         let events = (self.alter)(job, script(job)).into();
         let interrupt = self.interrupt.lock().unwrap().clone().filter(|(at, _)| *at == job.trial);
         let (console, interrupt) = (self.console.clone(), interrupt.map(|(_, stop)| stop));
-        Ok(Box::new(Playing { events, console, interrupt, fault: (self.fault)(job) }))
+        let requests = self.requests.clone();
+        Ok(Box::new(Playing { events, console, requests, interrupt, fault: (self.fault)(job) }))
     }
 }
 
 struct Playing {
     events: VecDeque<Next>,
     console: Vec<String>,
+    requests: Vec<u8>,
     interrupt: Option<Arc<AtomicBool>>,
     fault: Option<Fault>,
 }
@@ -140,7 +146,7 @@ impl Launched for Playing {
     }
 
     fn end(self: Box<Self>) -> Ended {
-        Ended { fault: self.fault, console: self.console, ..Ended::default() }
+        Ended { fault: self.fault, console: self.console, requests: self.requests }
     }
 }
 
@@ -285,15 +291,24 @@ impl Script {
             ("delete", ns / 4, counts(&[("deleted", 520)])),
         ];
         for (name, ns, counts) in phases {
+            self.latencies(job, name, &counts);
             self.say(Event::Phase(Phase { name: name.into(), ns, counts }));
         }
-        let buckets = vec![(1000, 700), (2000, 290), (90_000, 10)];
-        self.say(Event::Histogram(Buckets {
-            phase: "transactions".into(),
-            operation: "create".into(),
-            unit: "ns".into(),
-            buckets,
-        }));
+    }
+
+    /// A histogram for each operation that the phase counts: most of them fast, one in a hundred slow.
+    fn latencies(&mut self, job: &Job, phase: &str, counts: &BTreeMap<String, u64>) {
+        let timed = workloads::engine(&job.work.engine).map_or(&[][..], |engine| engine.timed(phase));
+        for (operation, count) in timed {
+            let n = counts.get(*count).copied().unwrap_or(0);
+            let (slower, slow) = (n * 29 / 100, n / 100);
+            let buckets = [(1000, n - slower - slow), (2000, slower), (90_000, slow)];
+            let buckets = buckets.into_iter().filter(|(_, n)| *n > 0).collect::<Vec<_>>();
+            if !buckets.is_empty() {
+                let (phase, operation) = (phase.to_owned(), (*operation).to_owned());
+                self.say(Event::Histogram(Buckets { phase, operation, unit: "ns".into(), buckets }));
+            }
+        }
     }
 
     fn probes(&mut self, job: &Job) {

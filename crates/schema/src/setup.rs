@@ -252,6 +252,15 @@ pub enum Fidelity {
 }
 
 impl Fidelity {
+    /// Whose clock times such a trial.
+    pub fn clock(self) -> ClockKind {
+        match self {
+            Fidelity::Loop | Fidelity::Directory => ClockKind::Host,
+            Fidelity::VmKvm | Fidelity::VmEmulated => ClockKind::Guest,
+            Fidelity::Model | Fidelity::FloorBound => ClockKind::Virtual,
+        }
+    }
+
     /// Whether times measured there say anything about a real machine.
     pub fn times_count(self) -> bool {
         !matches!(self, Fidelity::VmEmulated | Fidelity::FloorBound)

@@ -93,6 +93,8 @@ pub fn rounds(rounds: u32) -> Example {
         records,
         damage: Vec::new(),
         torn: Vec::new(),
+        seal: None,
+        unsealed: 0,
     };
     Example { run, folder }
 }

@@ -63,6 +63,10 @@ impl Workload for ColdRead {
         metrics::declared()
     }
 
+    fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
+        trial::timed(phase)
+    }
+
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
         Ok(Box::new(parameters::Parameters::parse(parameters)?))
     }

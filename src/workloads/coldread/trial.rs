@@ -32,6 +32,18 @@ enum Part {
 const PARTS: [Part; 6] =
     [Part::Create, Part::Walk, Part::ReadOrdered, Part::ReadRandom, Part::PreadRandom, Part::Delete];
 
+/// The operation of each phase whose latencies are told, and the phase's count of it.
+pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
+    match phase {
+        "create" => &[("create", "files")],
+        "walk" => &[("stat", "entries")],
+        "read-ordered" | "read-random" => &[("read", "files")],
+        "pread-random" => &[("pread", "reads")],
+        "delete" => &[("unlink", "files")],
+        _ => &[],
+    }
+}
+
 /// One operation that takes an hour counts as one of an hour.
 const LONGEST_NS: u64 = 3600 * 1_000_000_000;
 const DIGITS: u8 = 3;

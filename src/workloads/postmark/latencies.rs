@@ -14,6 +14,15 @@ pub enum Kind {
 
 const NAMES: [&str; 5] = ["create", "append", "read", "delete", "fsync"];
 
+/// Each with the count of a phase that says how many there were.
+pub const COUNTS: &[(&str, &str)] = &[
+    ("create", "created"),
+    ("append", "appended"),
+    ("read", "read"),
+    ("delete", "deleted"),
+    ("fsync", "fsyncs"),
+];
+
 /// One operation that takes an hour counts as one of an hour.
 const LONGEST_NS: u64 = 3600 * 1_000_000_000;
 const DIGITS: u8 = 3;

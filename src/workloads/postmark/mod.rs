@@ -117,6 +117,10 @@ impl Workload for PostMark {
         metrics::declared()
     }
 
+    fn timed(&self, _phase: &str) -> &'static [(&'static str, &'static str)] {
+        latencies::COUNTS
+    }
+
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
         Ok(Box::new(parameters::Parameters::parse(parameters)?))
     }

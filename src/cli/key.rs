@@ -1,0 +1,26 @@
+//! `fsderby key`: makes a key pair to sign runs with.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::output::print_line;
+use crate::exit;
+use crate::store::signature;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The secret key's file; the public key goes into FILE.pub
+    file: PathBuf,
+}
+
+pub fn run(Arguments { file }: &Arguments) -> anyhow::Result<ExitCode> {
+    let public = signature::make(file)?;
+    let (secret, public) = (file.display(), public.display());
+    print_line(&format!(
+        "{secret} signs runs and has no password: keep it where nobody else can read it\n{public} checks them: publish it\n\n  \
+         fsderby run --sign {secret}\n  fsderby verify RUN --key {public}"
+    ))?;
+    Ok(ExitCode::from(exit::OK))
+}

@@ -1,0 +1,148 @@
+//! A record against the plan: who, on what, where, in which order, and by which steps.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::runner::jobs;
+use crate::runner::skipped;
+use crate::schema::event::Seen;
+use crate::schema::job::{Step, StepName};
+use crate::schema::plan::{Plan, Trial};
+use crate::schema::reason::{Outcome, Reason};
+use crate::schema::record::Record;
+use crate::schema::setup::{ClockKind, Fidelity};
+use crate::store::Run;
+
+/// The plan's trials of the rounds that the records name, by their names.
+pub struct Planned<'p>(HashMap<String, Trial<'p>>);
+
+impl<'p> Planned<'p> {
+    pub fn of(run: &'p Run) -> Self {
+        let plan = &run.plan;
+        let rounds: BTreeSet<u32> = run.records.iter().map(|r| r.round).filter(|round| *round > 0).collect();
+        let trials = plan.integrity_checks().map(|trial| (trial.name(), trial));
+        let trials = trials.chain(rounds.into_iter().flat_map(|n| plan.round(n).map(|t| (t.name(), t))));
+        let skips = plan.integrity_checks().map(|trial| (skipped::name(&trial), skipped::trial(trial)));
+        Planned(trials.chain(skips).collect())
+    }
+
+    pub fn trial(&self, record: &Record) -> Option<Trial<'p>> {
+        let is_skip = record.outcome == Outcome::Skipped;
+        let trial = self.0.get(&record.trial).copied()?;
+        (is_skip == (record.trial == skipped::name(&trial))).then_some(trial)
+    }
+}
+
+/// What of this record is not as the plan has it.
+pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String> {
+    if record.order != trial.order {
+        return Some(format!("the plan's order has it at {}, not {}", trial.order, record.order));
+    }
+    let same = [
+        ("purpose", record.purpose == trial.purpose),
+        ("round", record.round == trial.round),
+        ("filesystem", record.filesystem == trial.candidate.label),
+        ("kind", record.kind == trial.candidate.kind),
+        ("variant", record.variant == trial.candidate.variant),
+        ("workload", record.workload == trial.work.label),
+        ("work", record.work == trial.work.work.canonical()),
+        ("seed", record.workload_seed == plan.workload_seed(trial.round)),
+        ("testbed", record.testbed == plan.testbed),
+        ("volume", record.volume.size == plan.size),
+        ("memory limit", record.memory == plan.memory),
+    ];
+    let (what, _) = same.iter().find(|(_, same)| !same)?;
+    Some(format!("the plan has another {what}"))
+}
+
+/// Nothing was done where something was skipped.
+pub fn more_than_a_skip(record: &Record) -> Option<String> {
+    let is_one = matches!(record.reason, Some(Reason::Skipped { .. }))
+        && record.steps.is_empty()
+        && record.metrics.is_empty()
+        && record.attempt == 1;
+    (!is_one).then(|| "it was skipped, and says more than why".into())
+}
+
+/// The steps that such a trial goes through.
+pub fn steps(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Vec<Step> {
+    jobs::steps_of(plan, trial, record.fidelity != Fidelity::Directory)
+}
+
+/// Whether the trial was carried out to its end: only then everything must be there.
+pub fn is_whole(record: &Record) -> bool {
+    matches!(record.reason, None | Some(Reason::Validity(_) | Reason::Integrity(_)))
+}
+
+/// What is missing of all that these steps tell.
+pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
+    if !is_whole(record) {
+        return None;
+    }
+    // The cut itself ends no step; the work before it does.
+    let planned = steps.iter().map(Step::name).filter(|step| *step != StepName::PowerCut);
+    if !planned.eq(record.steps.iter().map(|step| step.step)) {
+        return Some("its steps are not those of the plan".into());
+    }
+    let has = |is: fn(&Step) -> bool| steps.iter().any(is);
+    let times = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
+    let told = |probe: &str| record.probes.contains_key(probe) || record.not_available.contains_key(probe);
+    let is_cut = has(|step| matches!(step, Step::PowerCut));
+    let works = times(|step| matches!(step, Step::Work { .. }));
+    let is_there = [
+        ("what was mounted", record.mounted.is_some() || !has(|step| matches!(step, Step::Mount { .. }))),
+        (
+            "whether its caches were empty",
+            record.seen.iter().any(|seen| matches!(seen, Seen::Cold { .. }))
+                || !has(|step| matches!(step, Step::Settle { cold: true })),
+        ),
+        ("what its memory group counted", record.memory.is_none() || is_cut || told("memory")),
+        ("what its device counted", is_cut || told("block_io")),
+        (
+            "the free space",
+            record
+                .space
+                .iter()
+                .map(|space| StepName::Space(space.at))
+                .eq(at(steps, |s| matches!(s, Step::Space { .. }))),
+        ),
+        (
+            "what was read back",
+            record
+                .trees
+                .iter()
+                .map(|tree| StepName::Verify(tree.at))
+                .eq(at(steps, |s| matches!(s, Step::Verify { .. }))),
+        ),
+        ("what survived the power cut", record.survivors.is_some() == is_cut),
+        ("a phase of its work", is_cut || record.phases.len() >= works),
+        ("what its disk did", record.clock != ClockKind::Virtual || record.requests.is_some()),
+    ];
+    let (what, _) = is_there.iter().find(|(_, is_there)| !is_there)?;
+    Some(format!("{what} is missing"))
+}
+
+/// The names of these steps.
+fn at(steps: &[Step], is: fn(&Step) -> bool) -> impl Iterator<Item = StepName> {
+    steps.iter().filter(move |step| is(step)).map(Step::name)
+}
+
+/// What must be the same in all records, or in all of one round, and is not.
+pub fn unlike_each_other(records: &[Record]) -> Option<String> {
+    let first = records.first()?;
+    let is_directory = |record: &Record| record.fidelity == Fidelity::Directory;
+    let clock = |record: &&Record| {
+        record.clock != record.fidelity.clock()
+            || record.clock != first.clock
+            || is_directory(record) != is_directory(first)
+    };
+    if let Some(other) = records.iter().find(clock) {
+        return Some(format!("{}: its clock is not that of its testbed", other.trial));
+    }
+    let carried_out = || records.iter().filter(|record| record.outcome != Outcome::Skipped);
+    let of_round: HashMap<u32, &Record> = carried_out().map(|record| (record.round, record)).collect();
+    let other = carried_out().find(|record| {
+        let of = |record: &Record| (record.storage.clone(), record.volume);
+        of_round.get(&record.round).is_some_and(|last| of(last) != of(record))
+    })?;
+    Some(format!("{}: its storage is not that of the others of its round", other.trial))
+}

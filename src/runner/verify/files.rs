@@ -1,0 +1,97 @@
+//! The files beside the records: each as it was stored, where its record must have it, and with what its record counts.
+
+use super::Verified;
+use super::as_planned::is_whole;
+use crate::schema::event::{Buckets, Phase};
+use crate::schema::plan::Trial;
+use crate::schema::record::{FileRef, Record};
+use crate::store::Run;
+use crate::store::beside::{self, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
+use crate::workloads;
+
+/// What is wrong with the files of this record.
+pub fn hold(run: &Run, record: &Record) -> Option<String> {
+    if record.histograms.len() > 1 {
+        return Some("it names more than one file of histograms".into());
+    }
+    let files: [(&Beside, Option<&FileRef>); 3] = [
+        (&HISTOGRAMS, record.histograms.first()),
+        (&CONSOLES, record.console.as_ref()),
+        (&REQUESTS, record.requests.as_ref()),
+    ];
+    let mut named = files.into_iter().filter_map(|(kind, file)| Some((kind, file?)));
+    let elsewhere = named.find_map(|(kind, file)| {
+        let is_its = file.path == kind.path(&record.trial, record.attempt);
+        (!is_its).then(|| format!("{} is not where a file of this trial lies", file.path))
+    });
+    elsewhere.or_else(|| run.altered(record)).or_else(|| counts_hold(run, record))
+}
+
+/// Each histogram has an entry for each operation that its phase counts, and no phase lacks one.
+fn counts_hold(run: &Run, record: &Record) -> Option<String> {
+    let is_cut = record.survivors.is_some();
+    if !is_whole(record) || is_cut {
+        return None;
+    }
+    let histograms = match run.histograms(record) {
+        Err(e) => return Some(format!("{e:#}")),
+        Ok(all) => all,
+    };
+    let engine = workloads::engine(&record.work.engine)?;
+    let due = |phase: &Phase| -> Vec<Timed> {
+        let counts = engine.timed(&phase.name).iter();
+        let due = counts.map(|(operation, count)| timed(&phase.name, operation, phase.count(count)));
+        due.filter(|(.., n)| *n > 0).collect()
+    };
+    let (known, unknown): (Vec<&Phase>, Vec<&Phase>) =
+        record.phases.iter().partition(|phase| !engine.timed(&phase.name).is_empty());
+    let mut due: Vec<Timed> = known.into_iter().flat_map(due).collect();
+    let told = histograms.iter().filter(|h| unknown.iter().all(|phase| phase.name != h.phase));
+    let mut told: Vec<Timed> = told.map(|h| timed(&h.phase, &h.operation, entries(h))).collect();
+    told.retain(|(.., n)| *n > 0);
+    due.sort();
+    told.sort();
+    (due != told).then(|| "its histograms do not have as many entries as its phases count".into())
+}
+
+/// A phase, an operation, and how many of that there were.
+type Timed = (String, String, u64);
+
+fn timed(phase: &str, operation: &str, n: u64) -> Timed {
+    (phase.to_owned(), operation.to_owned(), n)
+}
+
+fn entries(histogram: &Buckets) -> u64 {
+    histogram.buckets.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
+}
+
+/// What no record names. A run that is killed while it stores a trial leaves the files of that one attempt.
+pub fn unnamed(run: &Run, found: &mut Verified) {
+    let unnamed = match beside::unnamed(&run.door, &run.records) {
+        Err(e) => return found.wrong.push(format!("could not look through the run's folder: {e}")),
+        Ok(unnamed) => unnamed,
+    };
+    let next = unnamed.first().and_then(|path| next_attempt(run, path));
+    for path in unnamed {
+        let was_left = next.as_ref().is_some_and(|files| files.contains(&path));
+        let (into, what) = match was_left {
+            true => (&mut found.notes, "was stored and its record was not: the run was killed there"),
+            false => (&mut found.wrong, "is named by no record"),
+        };
+        into.push(format!("{path} {what}"));
+    }
+}
+
+/// The files of the attempt that this file is of, where that is the next one of a trial of the plan.
+fn next_attempt(run: &Run, path: &str) -> Option<Vec<String>> {
+    let next = |trial: &Trial<'_>| {
+        let name = trial.name();
+        let attempts = run.records.iter().filter(|record| record.trial == name).map(|record| record.attempt);
+        let attempt = attempts.max().unwrap_or(0).saturating_add(1);
+        beside::ALL.map(|kind| kind.path(&name, attempt)).to_vec()
+    };
+    let last = run.records.iter().map(|record| record.round).max().unwrap_or(0);
+    let rounds = [last, last.saturating_add(1)].into_iter().filter(|round| *round > 0);
+    let trials = run.plan.integrity_checks().chain(rounds.flat_map(|round| run.plan.round(round)));
+    trials.map(|trial| next(&trial)).find(|files| files.iter().any(|file| file == path))
+}

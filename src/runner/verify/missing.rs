@@ -1,0 +1,143 @@
+//! Whether records are missing. What an honest run leaves is known from how it goes on: round after round in the plan's order,
+//! a void trial again until it was tried so often, and nothing of a cell that was skipped or dropped.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Verified;
+use crate::runner::rounds::ATTEMPTS;
+use crate::schema::job::Purpose;
+use crate::schema::plan::Trial;
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
+use crate::schema::seal::Ended;
+use crate::schema::setup::ClockKind;
+use crate::store::Run;
+
+/// Finds gaps, and says how far the run went.
+pub fn find(run: &Run, found: &mut Verified) {
+    let past = Past::of(run);
+    found.wrong.extend(past.attempts_do_not_count_up());
+    found.wrong.extend(past.gaps());
+    found.wrong.extend(past.is_out_of_order());
+    found.wrong.extend(past.differs_from_the_seal());
+    found.notes.extend(past.how_far());
+}
+
+struct Past<'r> {
+    run: &'r Run,
+    /// Of each trial, all attempts in the order of their lines.
+    attempts: HashMap<&'r str, Vec<&'r Record>>,
+    /// Cells, as label and workload, that were skipped, by this machine or a later one; they may have been measured before.
+    skipped: HashSet<(&'r str, &'r str)>,
+    /// Cells that failed their integrity check, so that nothing more was measured of them.
+    dropped: HashSet<(&'r str, &'r str)>,
+    /// The last round of which there are records of cells that are due.
+    last_round: u32,
+}
+
+impl<'r> Past<'r> {
+    fn of(run: &'r Run) -> Self {
+        let cells = |is: fn(&Record) -> bool| {
+            let these = run.records.iter().filter(move |record| is(record));
+            these.map(|record| (record.filesystem.as_str(), record.workload.as_str())).collect()
+        };
+        let mut attempts: HashMap<&str, Vec<&Record>> = HashMap::new();
+        for record in &run.records {
+            attempts.entry(&record.trial).or_default().push(record);
+        }
+        let skipped = cells(|r| r.outcome == Outcome::Skipped);
+        let dropped = cells(|r| r.purpose == Purpose::Integrity && r.outcome == Outcome::Failed);
+        let mut past = Past { run, attempts, skipped, dropped, last_round: 0 };
+        let due = run
+            .records
+            .iter()
+            .filter(|record| past.is_due(record.purpose, &record.filesystem, &record.workload));
+        past.last_round = due.map(|record| record.round).max().unwrap_or(0);
+        past
+    }
+
+    /// Whether such a trial must be there of this cell.
+    fn is_due(&self, purpose: Purpose, label: &str, workload: &str) -> bool {
+        let is_dropped = purpose == Purpose::Measure && self.dropped.contains(&(label, workload));
+        !self.skipped.contains(&(label, workload)) && !is_dropped
+    }
+
+    fn attempts_do_not_count_up(&self) -> Option<String> {
+        let counts_up = |all: &[&Record]| all.iter().zip(1..).all(|(record, n)| record.attempt == n);
+        let broken =
+            self.attempts.iter().filter(|(_, all)| !counts_up(all)).map(|(trial, _)| *trial).min()?;
+        Some(format!("{broken}: its attempts do not count up from 1, so one is missing or out of order"))
+    }
+
+    /// The integrity checks, and the trials of these rounds, of the cells that must have them.
+    fn due(&self, rounds: u32) -> impl Iterator<Item = Trial<'r>> {
+        // A round has a record at least, so there are no more rounds to look through than records, and one that is missed.
+        let rounds = (1..=rounds).take(self.run.records.len() + 1);
+        let plan = &self.run.plan;
+        let trials = plan.integrity_checks().chain(rounds.flat_map(|round| plan.round(round)));
+        trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.work.label))
+    }
+
+    /// No round begins before all before it is done; a run that is complete has tried all that was void often enough.
+    fn gaps(&self) -> Option<String> {
+        let is_complete = self.run.is_complete();
+        let rounds = match &self.run.seal {
+            Some(seal) if is_complete => seal.rounds,
+            _ => self.last_round.saturating_sub(1),
+        };
+        let has_begun = is_complete || self.last_round > 0;
+        let gap =
+            |trial: &Trial<'_>| match self.attempts.get(trial.name().as_str()).and_then(|all| all.last()) {
+                None => true,
+                Some(last) => is_complete && last.outcome == Outcome::Void && last.attempt < ATTEMPTS,
+            };
+        let mut missing = self.due(rounds).filter(|_| has_begun).filter(gap).map(|trial| trial.name());
+        let first = missing.next()?;
+        Some(match missing.count() {
+            0 => format!("{first} is missing, or its last attempt"),
+            more => format!("{first} and {more} other trials are missing, or their last attempts"),
+        })
+    }
+
+    /// One at a time, first attempts go in the plan's order, and without a gap up to the last.
+    fn is_out_of_order(&self) -> Option<String> {
+        let records = &self.run.records;
+        if records.iter().any(|record| record.clock == ClockKind::Virtual) {
+            return None;
+        }
+        let first = records.iter().filter(|record| record.attempt == 1);
+        let was = first.filter(|record| self.is_due(record.purpose, &record.filesystem, &record.workload));
+        let was = was.map(|record| &record.trial);
+        let mut pairs = was.zip(self.due(self.last_round).map(|trial| trial.name()));
+        let (was, due) = pairs.find(|(was, due)| *was != due)?;
+        Some(format!("{was} came where the plan has {due}: a line is missing or out of order"))
+    }
+
+    fn differs_from_the_seal(&self) -> Option<String> {
+        let seal = self.run.seal.as_ref()?;
+        let (records, rounds) = (self.run.records.len(), self.last_round);
+        if self.run.unsealed == 0 && seal.records != records {
+            return Some(format!("the seal counts {} records, and there are {records}", seal.records));
+        }
+        (self.run.is_complete() && rounds != seal.rounds)
+            .then(|| format!("the seal counts {} rounds, and the records are of {rounds}", seal.rounds))
+    }
+
+    /// What an honest run may lack, in a sentence.
+    fn how_far(&self) -> Option<String> {
+        let (rounds, asked) = (self.last_round, self.run.plan.rounds.at_least());
+        match &self.run.seal {
+            None => Some("it is not sealed: it was killed, runs still, or is of an older fsderby; what its end lacks cannot be known".into()),
+            Some(_) if self.run.unsealed > 0 => {
+                Some("it is incomplete: it was gone on with after it had ended, and killed or runs still; what its end lacks cannot be known".into())
+            }
+            Some(seal) if seal.ended == Ended::Interrupted => {
+                Some(format!("it is incomplete: it was interrupted after {} of {asked} rounds", seal.rounds))
+            }
+            Some(_) if rounds < asked && self.due(asked).any(|trial| trial.round > rounds) => {
+                Some(format!("it ended after {rounds} of the plan's {asked} rounds"))
+            }
+            Some(_) => None,
+        }
+    }
+}

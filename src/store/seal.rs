@@ -1,0 +1,91 @@
+//! `seal.json`: written when a run ends, so that records which are lost afterwards are missed.
+//!
+//! A chain of records says nothing about records that were cut off its end. The seal counts them. It covers a beginning of
+//! `trials.jsonl`, so a run that goes on and is killed keeps the seal of what it had before.
+
+use std::io::ErrorKind;
+
+use super::{Door, MACHINE, PLAN, SEAL, SIGNATURE, TRIALS};
+use crate::schema::seal::{Ended, SCHEMA, Seal};
+use crate::schema::units::{Bytes, KIB};
+
+/// A seal, and its signature, are some lines each.
+pub const SEAL_MOST: Bytes = Bytes(64 * KIB);
+
+/// The bytes of the files that a seal covers.
+#[derive(Clone, Copy)]
+pub struct Covered<'a> {
+    pub plan: &'a [u8],
+    pub machine: &'a [u8],
+    pub trials: &'a [u8],
+}
+
+impl Covered<'_> {
+    pub fn sealed(self, records: usize, rounds: u32, ended: Ended) -> Seal {
+        Seal {
+            schema: SCHEMA,
+            ended,
+            rounds,
+            records,
+            bytes: self.trials.len(),
+            plan_blake3: hash(self.plan),
+            machine_blake3: hash(self.machine),
+            trials_blake3: hash(self.trials),
+        }
+    }
+
+    /// What is no longer as it was sealed, one sentence each.
+    pub fn differences(self, seal: &Seal) -> Vec<String> {
+        let altered = |name: &str| format!("{name} is not as it was when the run ended and was sealed");
+        let mut found = Vec::new();
+        found.extend((hash(self.plan) != seal.plan_blake3).then(|| altered(PLAN)));
+        found.extend((hash(self.machine) != seal.machine_blake3).then(|| altered(MACHINE)));
+        match self.trials.get(..seal.bytes) {
+            None => found.push(format!(
+                "{TRIALS} was shortened: it had {} records in {} bytes when the run ended, and has {} bytes",
+                seal.records,
+                seal.bytes,
+                self.trials.len()
+            )),
+            Some(sealed) => found.extend((hash(sealed) != seal.trials_blake3).then(|| altered(TRIALS))),
+        }
+        found
+    }
+}
+
+/// The seal of the run in this folder; none where the run was killed before it had any.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn read(run: &Door) -> Result<Option<Seal>, String> {
+    let damaged = |what: String| format!("{SEAL} is damaged: {what}");
+    let text = match run.text(SEAL, SEAL_MOST) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|e| damaged(e.to_string()))?,
+    };
+    let seal: Seal = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+    if seal.schema != SCHEMA {
+        return Err(format!("{SEAL} is of version {}, this fsderby reads {SCHEMA}", seal.schema));
+    }
+    // One way to write it, so that no byte of it can be altered.
+    let is_ours = written(&seal).is_ok_and(|ours| ours == text);
+    if is_ours { Ok(Some(seal)) } else { Err(damaged("it is not as fsderby writes it".into())) }
+}
+
+/// Puts this seal into the folder, whole or not at all, in place of an older one, whose signature goes with it.
+pub fn store(run: &Door, seal: &Seal) -> anyhow::Result<()> {
+    let text = written(seal)?;
+    if run.text(SEAL, SEAL_MOST).is_ok_and(|stored| stored == text) {
+        return Ok(());
+    }
+    run.remove(SIGNATURE)?;
+    Ok(run.replace(SEAL, text.as_bytes())?)
+}
+
+fn written(seal: &Seal) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(seal)? + "\n")
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}

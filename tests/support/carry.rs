@@ -1,0 +1,29 @@
+//! A plan carried out on the scripted testbed, or gone on with.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fsderby::runner::rounds::Runner;
+use fsderby::runner::skips::Skip;
+use fsderby::schema::machine::Machine;
+use fsderby::schema::plan::Plan;
+use fsderby::store::{self, Folder, Run};
+
+use super::quiet::Quiet;
+use super::scripted::Scripted;
+
+/// With a trial's name, Ctrl-C when that begins.
+pub fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, skips: &[Skip], stop_at: Option<&str>) -> Run {
+    let mut folder = match run.exists() {
+        true => Folder::open(run).expect("a sound run").0,
+        false => Folder::create(run, plan, &Machine::default()).expect("a new run"),
+    };
+    let before = store::read(run).expect("a run");
+    let stop = Arc::new(AtomicBool::new(false));
+    *testbed.interrupt.lock().expect("nobody panicked") = stop_at.map(|at| (at.to_owned(), stop.clone()));
+    let runner =
+        Runner { plan, testbed, folder: &mut folder, skips, watch: &mut Quiet, jobs: 1, stop: &stop };
+    runner.run(&before).expect("it is carried out");
+    store::read(run).expect("a run")
+}
