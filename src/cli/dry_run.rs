@@ -26,21 +26,23 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     let is_skipped = |t: &Trial<'_>| skipped.contains(&(&t.candidate.label, &t.work.label));
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
     let job = |trial: Trial<'_>| jobs::job(plan, &trial, 1, testbed, "dry-run");
-    let jobs: Vec<Job> = trials.map(job).collect();
+    let jobs = trials.map(job);
     if as_json {
+        let jobs: Vec<Job> = jobs.collect();
         print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut lines = Vec::new();
-    let (mut total, mut time, mut amounts) = (0_u64, Duration::ZERO, HashMap::new());
-    for job in &jobs {
+    let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
+    for job in jobs {
         let work = (job.work.hash(), job.workload_seed);
-        let Amount { bytes_written, .. } = *amounts.entry(work).or_insert_with(|| volume(job));
+        let Amount { bytes_written, .. } = *amounts.entry(work).or_insert_with(|| volume(&job));
+        number += 1;
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
-        lines.push(job.trial.clone());
-        lines.extend(job.steps.iter().map(|step| format!("  {}", shown(step))));
+        let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step))).collect();
+        print_line(&format!("{}{steps}", job.trial))?;
     }
+    let mut lines = Vec::new();
     for (who, why) in reasons(skips) {
         lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
     }
@@ -50,7 +52,7 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     };
     lines.push(format!(
         "\n{} trials a round in random order, {of}, after one integrity check of each cell.",
-        jobs.len() / 2
+        number / 2
     ));
     lines.push(format!(
         "Expected for the integrity checks and one round: {} written by the workloads, about {} s; for the run about {} min{}.",

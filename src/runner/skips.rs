@@ -1,5 +1,7 @@
 //! What cannot take part here, and why: said before anything is measured, never silently.
 
+use std::cell::LazyCell;
+
 use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::units::Bytes;
@@ -31,11 +33,12 @@ pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
             continue;
         };
         let size = size(kind, plan.size);
-        let machine = || machine(kind, testbed);
+        let machine = LazyCell::new(|| machine(kind, testbed));
         for (work, asked) in plan.workloads.iter().zip(&works) {
             let needs = || needs(kind, plan, work, asked.as_ref()?);
             let asked = size.clone().or_else(needs).map(|reason| (reason, true));
-            let Some((reason, by_experiment)) = asked.or_else(|| machine().map(|reason| (reason, false)))
+            let Some((reason, by_experiment)) =
+                asked.or_else(|| machine.clone().map(|reason| (reason, false)))
             else {
                 continue;
             };

@@ -23,8 +23,8 @@ use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Progress, Ready, Work};
 
-/// Up to so many operations are counted one by one for an expectation, in a tenth of a second.
-const COUNTED: u64 = 500_000;
+/// Up to so many operations are counted one by one for an expectation, in some milliseconds.
+const COUNTED: u64 = 200_000;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
