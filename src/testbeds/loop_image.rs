@@ -37,6 +37,10 @@ impl TestbedKind for LoopKind {
         }
     }
 
+    fn makes_filesystem(&self) -> bool {
+        true
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         let folder = PathBuf::from(argument.unwrap_or(FOLDER));
         if folder.is_absolute() {

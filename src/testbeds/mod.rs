@@ -39,9 +39,7 @@ pub trait TestbedKind: Sync {
     fn usage(&self) -> &'static str;
     fn story(&self) -> Story;
     /// Whether a filesystem is made here, or one is taken as it is.
-    fn makes_filesystem(&self) -> bool {
-        true
-    }
+    fn makes_filesystem(&self) -> bool;
     /// The testbed with its argument, the text after the colon. The error says what to write.
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
 }

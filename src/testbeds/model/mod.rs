@@ -73,6 +73,10 @@ impl TestbedKind for ModelKind {
         }
     }
 
+    fn makes_filesystem(&self) -> bool {
+        true
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or(DISK).parse::<Model>()?))
     }

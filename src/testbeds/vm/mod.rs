@@ -75,6 +75,10 @@ impl TestbedKind for VmKind {
         }
     }
 
+    fn makes_filesystem(&self) -> bool {
+        true
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or_default().parse::<Vm>()?))
     }
