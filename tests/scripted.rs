@@ -147,6 +147,23 @@ fn two_runs_of_one_seed_take_the_same_order_and_another_seed_another() {
     assert_eq!(first.len(), 3, "every filesystem goes first in some round");
 }
 
+/// The agent of a guest may say any number.
+#[test]
+fn a_clock_that_no_machine_has_voids_its_trial() {
+    for wrong in [u64::MAX, 1 << 63, i64::MAX as u64] {
+        let testbed = Scripted::event(move |job, event| {
+            if let Event::Bye { clock_ns, .. } = event
+                && is_integrity(job)
+            {
+                *clock_ns = wrong;
+            }
+        });
+        let (_folder, run) = compared(testbed);
+        let checks = run.records.iter().filter(|r| r.purpose == Purpose::Integrity);
+        assert!(checks.map(|r| r.outcome).all(|outcome| outcome == Outcome::Void), "{wrong}");
+    }
+}
+
 /// One validity check after the other is broken; each voids its trial, which is then repeated twice and no more.
 #[test]
 fn each_control_that_fails_voids_the_trial_with_its_name() {
