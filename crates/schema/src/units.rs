@@ -13,6 +13,8 @@ pub struct Bytes(pub u64);
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
+/// No file can have more, and TOML knows no larger number.
+const MOST: u64 = i64::MAX as u64;
 
 impl FromStr for Bytes {
     type Err = String;
@@ -29,7 +31,8 @@ impl FromStr for Bytes {
             _ => return Err(wrong()),
         };
         let number: u64 = digits.parse().map_err(|_| wrong())?;
-        number.checked_mul(factor).map(Bytes).ok_or_else(|| format!("'{text}' is more than 16 EiB"))
+        let bytes = number.checked_mul(factor).filter(|bytes| *bytes <= MOST);
+        bytes.map(Bytes).ok_or_else(|| format!("'{text}' is 8 EiB or more"))
     }
 }
 
@@ -243,6 +246,8 @@ mod tests {
         assert!("3".parse::<Percent>().unwrap_err().contains("3%"));
         assert!("0/4".parse::<Scale>().is_err());
         assert!("99999999999g".parse::<Bytes>().is_err());
+        assert!("8388608t".parse::<Bytes>().is_err() && "9223372036854775808".parse::<Bytes>().is_err());
+        assert!("9223372036854775807".parse::<Bytes>().is_ok());
     }
 
     #[test]
