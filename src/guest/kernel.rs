@@ -147,7 +147,8 @@ fn settle(folder: &Path, index: Index) -> anyhow::Result<Kernel> {
     Ok(Kernel { folder: place, index })
 }
 
-fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
+/// Unpacks what guests need of a package into this folder.
+pub fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
     fs::create_dir_all(folder.join("modules"))?;
     let mut parts = Parts::default();
     let mut takes = |path: &str, reader: &mut dyn Read| parts.take(path, reader, folder);

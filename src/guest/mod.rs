@@ -2,13 +2,13 @@
 
 pub mod apt;
 mod ar;
-mod boot_image;
-mod closure;
+pub mod boot_image;
+pub mod closure;
 mod cpio;
 pub mod initramfs;
 pub mod kernel;
-mod modules;
+pub mod modules;
 mod package;
-mod slim;
+pub mod slim;
 
 pub use closure::Closure;
