@@ -3,8 +3,7 @@
 use fsderby::exit::Failure;
 use fsderby_diskmodel::{Drive, Op, Request, SHIPPED, Sample, Spec};
 
-use crate::engine::{Target, USUAL};
-use crate::has_words;
+use crate::engine::{Target, USUAL, has_words};
 use crate::mutate::Dice;
 
 const REQUESTS: u64 = 60;

@@ -246,3 +246,11 @@ fn resident_bytes() -> u64 {
     let memory = procfs::process::Process::myself().and_then(|me| me.statm());
     memory.map_or(0, |memory| memory.resident * rustix::param::page_size() as u64)
 }
+
+/// What a refusal must be: words, not too many, and none that a terminal would obey.
+pub fn has_words(message: &str) {
+    assert!(!message.trim().is_empty(), "it is refused without a word");
+    assert!(message.chars().count() <= 5000, "{} bytes: {message:.200}", message.len());
+    let control = message.chars().find(|c| c.is_control() && *c != '\n');
+    assert_eq!(control, None, "in: {message}");
+}

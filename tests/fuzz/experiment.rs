@@ -8,8 +8,7 @@ use fsderby::schema::job::Job;
 use fsderby::schema::plan::Plan;
 use fsderby::workloads;
 
-use crate::engine::{Target, USUAL};
-use crate::has_words;
+use crate::engine::{Target, USUAL, has_words};
 use crate::support::scripted::Scripted;
 
 /// Cells of a plan whose jobs are made.

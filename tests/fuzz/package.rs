@@ -5,8 +5,7 @@ use std::fs;
 
 use fsderby::guest::{boot_image, closure, kernel, modules, slim};
 
-use crate::engine::{Limits, Target, USUAL};
-use crate::has_words;
+use crate::engine::{Limits, Target, USUAL, has_words};
 use crate::packages::{deb, elf, image, tar, xz, zstd};
 
 /// The largest image that is taken, and once more while it is copied.

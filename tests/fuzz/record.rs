@@ -12,8 +12,7 @@ use fsderby::schema::record::Record;
 use fsderby::store::Run;
 use fsderby::store::lines::{self, Line};
 
-use crate::engine::{Target, USUAL};
-use crate::has_words;
+use crate::engine::{Target, USUAL, has_words};
 use crate::runs::{self, Stored};
 
 #[test]
