@@ -31,7 +31,7 @@ check: lint
 test: lint
 	@scripts/setup.sh test
 	@cargo run --quiet --locked -- kernel fetch --if-absent || echo "without a kernel the tests of guests are skipped"
-	cargo test --locked --workspace
+	FSDERBY_FUZZ_SECONDS=60 cargo test --locked --workspace
 
 # Ratios of wall time, measured in alternation; they are no part of the gate.
 bench:

@@ -1,5 +1,7 @@
 //! How a command ends. These numbers are stable: scripts rely on them.
 
+use crate::printable::printable;
+
 /// All went well.
 pub const OK: u8 = 0;
 /// The condition given with `--fail-if` holds.
@@ -42,7 +44,7 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(code: u8, message: impl Into<String>) -> Self {
-        Failure { code, message: message.into() }
+        Failure { code, message: printable(&message.into()) }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {

@@ -14,6 +14,7 @@ pub mod mistakes;
 pub mod names;
 pub mod older;
 pub mod papers;
+pub mod printable;
 pub mod probes;
 pub mod report;
 pub mod runner;

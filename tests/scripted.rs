@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use fsderby::analysis::metrics;
 use fsderby::report::Report;
+use fsderby::report::formats::terminal::{self, Detail};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun;
 use fsderby::runner::rounds::{Finish, Runner, Watch};
@@ -146,6 +147,42 @@ fn two_runs_of_one_seed_take_the_same_order_and_another_seed_another() {
     let first: std::collections::HashSet<_> =
         (1..20).map(|r| plan().round(r).next().unwrap().name()[4..].to_owned()).collect();
     assert_eq!(first.len(), 3, "every filesystem goes first in some round");
+}
+
+/// The agent of a guest may say any number.
+#[test]
+fn a_clock_that_no_machine_has_voids_its_trial() {
+    for wrong in [u64::MAX, 1 << 63, i64::MAX as u64] {
+        let testbed = Scripted::event(move |job, event| {
+            if let Event::Bye { clock_ns, .. } = event
+                && is_integrity(job)
+            {
+                *clock_ns = wrong;
+            }
+        });
+        let (_folder, run) = compared(testbed);
+        let checks = run.records.iter().filter(|r| r.purpose == Purpose::Integrity);
+        assert!(checks.map(|r| r.outcome).all(|outcome| outcome == Outcome::Void), "{wrong}");
+    }
+}
+
+/// Whatever a guest counts, its record is judged, computed and shown.
+#[test]
+fn counters_that_no_machine_has_are_told_as_they_came() {
+    let testbed = Scripted::event(|_, event| match event {
+        Event::Probe { raw, .. } => raw.values_mut().for_each(|value| *value = u64::MAX),
+        Event::Phase(phase) => phase.counts.values_mut().for_each(|count| *count = u64::MAX),
+        Event::Stepped(stepped) => (stepped.user_ns, stepped.minflt) = (u64::MAX, u64::MAX),
+        Event::Survivors(seen) => (seen.missing, seen.altered) = (u64::MAX, u64::MAX),
+        Event::Histogram(latencies) => latencies.buckets.iter_mut().for_each(|(_, count)| *count = u64::MAX),
+        _ => {}
+    });
+    let (_folder, mut run) = compared(testbed);
+    assert!(run.records.iter().all(|r| r.phases.iter().all(|p| p.counts.values().all(|n| *n == u64::MAX))));
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    run.records.iter_mut().for_each(|r| r.circumstances.host_ns = u64::MAX);
+    let report = Report::of(&run);
+    assert!(!terminal::text(&report, 80, Detail::Everything).is_empty());
 }
 
 /// One validity check after the other is broken; each voids its trial, which is then repeated twice and no more.

@@ -84,11 +84,11 @@ fn phases<'r>(record: &'r Record, part: &Part) -> Vec<&'r Phase> {
 /// The work with all its parts.
 fn work(record: &Record) -> Option<Stepped> {
     record.steps.iter().filter(|s| s.step == StepName::Work).cloned().reduce(|sum, part| Stepped {
-        ns: sum.ns + part.ns,
-        user_ns: sum.user_ns + part.user_ns,
-        sys_ns: sum.sys_ns + part.sys_ns,
-        minflt: sum.minflt + part.minflt,
-        majflt: sum.majflt + part.majflt,
+        ns: sum.ns.saturating_add(part.ns),
+        user_ns: sum.user_ns.saturating_add(part.user_ns),
+        sys_ns: sum.sys_ns.saturating_add(part.sys_ns),
+        minflt: sum.minflt.saturating_add(part.minflt),
+        majflt: sum.majflt.saturating_add(part.majflt),
         ..sum
     })
 }

@@ -4,6 +4,7 @@ use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::job::{At, StepName};
 use crate::schema::metric::{Better, Metric};
 use crate::schema::record::Record;
+use crate::schema::units::sum;
 
 const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
@@ -136,13 +137,13 @@ pub fn recovery(record: &Record) -> Vec<Metric> {
     let mut metrics = vec![whole];
     metrics.extend(RECOVERIES.iter().filter_map(|declared| time(record, declared)));
     metrics.push(SYNCED.metric(seen.files as f64));
-    metrics.push(LOST.metric((seen.missing + seen.altered + seen.nameless) as f64));
+    metrics.push(LOST.metric(sum([seen.missing, seen.altered, seen.nameless]) as f64));
     metrics
 }
 
 /// Of all the declared steps together; `None` where the trial had none of them.
 fn time(record: &Record, declared: &Declared) -> Option<Metric> {
     let Over::Steps(steps) = declared.over else { return None };
-    let ns = steps.iter().filter_map(|step| record.step_ns(*step)).reduce(|all, one| all + one)?;
+    let ns = steps.iter().filter_map(|step| record.step_ns(*step)).reduce(u64::saturating_add)?;
     Some(declared.metric(ns as f64 / 1e9))
 }

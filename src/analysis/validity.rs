@@ -6,7 +6,7 @@ use crate::schema::job::{At, Step};
 use crate::schema::reason::{Condition, Held, ValidityCheck};
 use crate::schema::record::Record;
 use crate::schema::setup::{ClockKind, Mount};
-use crate::schema::units::Bytes;
+use crate::schema::units::{Bytes, sum};
 
 /// A guest's clock may differ from the host's by both of these before its trial is void.
 const DRIFT_SHARE: f64 = 0.001;
@@ -147,7 +147,7 @@ fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
 }
 
 fn flush(record: &Record, mount: Option<&Mount>) -> Option<ValidityCheck> {
-    let fsyncs: u64 = record.phases.iter().map(|p| p.count("fsyncs")).sum();
+    let fsyncs = sum(record.phases.iter().map(|p| p.count("fsyncs")));
     let flushes = record.probe("block_io", "flushes")?;
     if fsyncs == 0 {
         return None;
@@ -198,7 +198,7 @@ fn floor(record: &Record) -> Option<ValidityCheck> {
     let asked = format!("a disk {FLOORS} times slower than serving its requests");
     let seen =
         format!("4 KiB at random take {:.1} µs, and {:.1} µs without a disk", micros(service), micros(floor));
-    check(Condition::Floor, asked, seen, yes_or(Held::Label, service >= FLOORS * floor))
+    check(Condition::Floor, asked, seen, yes_or(Held::Label, service / FLOORS >= floor))
 }
 
 /// A trial that claims cold caches must find the host's cold too.
@@ -300,7 +300,7 @@ fn survivors(record: &Record) -> Option<ValidityCheck> {
 
 /// Says, without voiding anything, that a row is about page cache and CPU.
 fn reached_device(record: &Record) -> Option<ValidityCheck> {
-    let written: u64 = record.phases.iter().map(|p| p.count("bytes_written")).sum();
+    let written = sum(record.phases.iter().map(|p| p.count("bytes_written")));
     let reached = record.probe("block_io", "bytes_written")?;
     if written == 0 {
         return None;
@@ -310,6 +310,6 @@ fn reached_device(record: &Record) -> Option<ValidityCheck> {
         Condition::Device,
         "at least half of the written bytes reach the device",
         seen,
-        yes_or(Held::Label, reached * 2 >= written),
+        yes_or(Held::Label, reached >= written.div_ceil(2)),
     )
 }

@@ -215,7 +215,8 @@ fn write_index(folder: &Path, index: &Index) -> anyhow::Result<()> {
     Ok(write(INDEX_HASH, hash(&text).as_bytes())?)
 }
 
-fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
+/// Unpacks what guests need of a package into this folder.
+pub fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Index> {
     fs::create_dir(folder.join("modules"))?;
     let mut parts = Parts { room: ALL, ..Parts::default() };
     let mut takes = |path: &str, reader: &mut dyn Read| parts.take(path, reader, folder);

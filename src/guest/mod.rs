@@ -2,15 +2,15 @@
 
 pub mod apt;
 mod ar;
-mod boot_image;
+pub mod boot_image;
 mod bounded;
 pub mod cache;
-mod closure;
+pub mod closure;
 mod cpio;
 pub mod initramfs;
 pub mod kernel;
-mod modules;
+pub mod modules;
 mod package;
-mod slim;
+pub mod slim;
 
 pub use closure::Closure;

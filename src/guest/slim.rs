@@ -15,10 +15,10 @@ pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let header = FileHeader64::<Endianness>::parse(&*file).context("it is not an ELF file")?;
     let endian = header.endian()?;
     let segments = header.program_headers(endian, &*file)?;
-    let ends = segments.iter().filter(|s| s.p_type(endian) == PT_LOAD);
-    let end =
-        ends.map(|s| s.p_offset(endian) + s.p_filesz(endian)).max().context("nothing is loaded of it")?;
-    file.truncate(usize::try_from(end)?);
+    let loaded = segments.iter().filter(|s| s.p_type(endian) == PT_LOAD);
+    let ends = loaded.map(|s| s.p_offset(endian).saturating_add(s.p_filesz(endian)));
+    let end = ends.max().context("nothing is loaded of it")?;
+    file.truncate(usize::try_from(end)?.max(size_of::<FileHeader64<Endianness>>()));
     // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): there are no sections any more.
     file[0x28..0x30].fill(0);
     file[0x3c..0x40].fill(0);
@@ -72,5 +72,24 @@ mod tests {
         assert_eq!(module(signed).unwrap().len(), file.len());
         let longer_than_it_is = [&[0; 4][..], &300_u32.to_be_bytes(), SIGNED].concat();
         assert!(module(longer_than_it_is).is_err());
+    }
+
+    /// A file of nothing but its header and that of one segment, with this offset and size.
+    fn claiming(offset: u64, size: u64) -> Vec<u8> {
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(64, 0);
+        for (at, number) in [(0x20, 64), (0x34, 64), (0x36, 56), (0x38, 1), (0x3a, 64)] {
+            file[at] = number;
+        }
+        let segment = [u64::from(PT_LOAD.0), offset, 0, 0, size, size, 1];
+        file.extend(segment.iter().flat_map(|word| word.to_le_bytes()));
+        file
+    }
+
+    #[test]
+    fn a_header_that_claims_more_or_less_than_there_is_ends_nothing_but_its_file() {
+        assert_eq!(program(claiming(0, 0)).unwrap().len(), 64);
+        let file = claiming(u64::MAX, 1);
+        assert_eq!(program(file.clone()).unwrap().len(), file.len());
     }
 }

@@ -7,6 +7,7 @@ use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric};
 use crate::schema::story::Story;
+use crate::schema::units::sum;
 
 /// The counters' sectors, whatever the device's own sectors are (`Documentation/block/stat.rst`).
 const SECTOR: u64 = 512;
@@ -141,7 +142,7 @@ impl Probe for BlockIo {
         let metric =
             |(counter, declared): &(&str, Declared)| Some(declared.metric(*raw.get(*counter)? as f64));
         let mut metrics: Vec<Metric> = DEVICE.iter().filter_map(metric).collect();
-        let written: u64 = work.phases.iter().map(|p| p.count("bytes_written")).sum();
+        let written = sum(work.phases.iter().map(|p| p.count("bytes_written")));
         if let (Some(reached), 1..) = (raw.get("bytes_written"), written) {
             metrics.push(RATIO.metric(*reached as f64 / written as f64));
         }
@@ -150,7 +151,7 @@ impl Probe for BlockIo {
 
     fn metrics_of_part(&self, raw: &Raw, phases: &[&Phase]) -> Vec<Metric> {
         let part = phases.iter().map(|p| p.name.as_str()).collect::<Vec<&str>>().join("+");
-        let asked: u64 = phases.iter().map(|p| p.count("bytes_read")).sum();
+        let asked = sum(phases.iter().map(|p| p.count("bytes_read")));
         let reads = raw.get("reads").map(|n| PART_READS.metric_of_part(&part, *n as f64));
         let ratio = raw.get("bytes_read").filter(|_| asked > 0);
         let ratio = ratio.map(|bytes| PART_RATIO.metric_of_part(&part, *bytes as f64 / asked as f64));

@@ -116,7 +116,7 @@ pub fn add(probe: &str, sum: &mut Raw, later: &Raw) {
         let counter = counters.unwrap_or_default().iter().find(|c| c.name == name);
         let known = sum.entry(name.clone()).or_default();
         *known = match counter.map_or(Semantics::Difference, |c| c.semantics) {
-            Semantics::Difference => *known + value,
+            Semantics::Difference => known.saturating_add(*value),
             Semantics::Maximum => (*known).max(*value),
             Semantics::Level => *value,
         };

@@ -192,13 +192,15 @@ impl<'a> Fold<'a> {
     }
 
     fn clock(&mut self, agent_ns: u64, host_ns: u64) {
-        self.offsets_ns.push(host_ns.cast_signed() - agent_ns.cast_signed());
+        // An agent may say any number; a clock that is so wrong is as wrong as can be.
+        let apart = i128::from(host_ns) - i128::from(agent_ns);
+        self.offsets_ns.push(i64::try_from(apart).unwrap_or(i64::MIN));
     }
 
     /// A machine that starts again has a clock of its own. The one that ran worst stands for all.
     fn clock_ends(&mut self) {
         let drift = drift_ns(&std::mem::take(&mut self.offsets_ns));
-        if drift.abs() > self.drift_before_ns.abs() {
+        if drift.unsigned_abs() > self.drift_before_ns.unsigned_abs() {
             self.drift_before_ns = drift;
         }
     }
@@ -236,7 +238,7 @@ fn drift_ns(offsets_ns: &[i64]) -> i64 {
     let third = offsets_ns.len().div_ceil(3);
     let first = offsets_ns.iter().take(third).min();
     let last = offsets_ns.iter().rev().take(third).min();
-    first.zip(last).map_or(0, |(first, last)| first - last)
+    first.zip(last).map_or(0, |(first, last)| first.saturating_sub(*last))
 }
 
 /// A record of which nothing is known yet but what was planned.

@@ -24,7 +24,7 @@ impl Rate {
             .iter()
             .filter(over)
             .map(|p| (p.count(self.count), p.ns))
-            .reduce(|all, one| (all.0 + one.0, all.1 + one.1))?;
+            .reduce(|all, one| (all.0.saturating_add(one.0), all.1.saturating_add(one.1)))?;
         let of = if self.declared.unit == Declared::MIB_PER_SECOND.unit { MIB } else { 1 };
         (ns > 0).then(|| counted as f64 * NS_PER_SECOND / ns as f64 / of as f64)
     }

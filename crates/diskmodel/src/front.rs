@@ -295,7 +295,8 @@ impl<M: Medium> Front<M> {
         let request = self.slots[index].request;
         let through = request.fua || self.write_through;
         let end = request.sector + u64::from(request.sectors);
-        self.dirty.insert(request.sector, end, through, now_ns);
+        let urgent = through || self.lands_at(request.sector, end);
+        self.dirty.insert(request.sector, end, urgent, now_ns);
         self.medium.overwrite(now_ns, request.sector, request.sectors);
         if through {
             self.enter(now_ns, index, Phase::Landing);
@@ -304,6 +305,13 @@ impl<M: Medium> Front<M> {
             self.slots[index].cost.from_cache = true;
             self.complete(now_ns, index);
         }
+    }
+
+    /// Whether a write waits until none of these sectors is dirty: what is written over it meanwhile must land too.
+    fn lands_at(&self, start: u64, end: u64) -> bool {
+        let waiters = if self.waiters > 0 { self.used } else { 0 };
+        let overlaps = |r: &Request| r.sector < end && start < r.sector + u64::from(r.sectors);
+        self.slots[..waiters].iter().any(|slot| slot.phase == Phase::Landing && overlaps(&slot.request))
     }
 
     /// The medium has the data of a read, or a buffer has; the interface may carry it from `ready_ns` on.

@@ -26,6 +26,7 @@ fn disks() -> impl Iterator<Item = Spec> {
         changed("hdd-smr", &[("log_mib", 1), ("log_entries", 16), ("idle_ms", 1), ("stream_kib", 4)]),
         changed("hdd-16tb", &tiny),
         changed("3ware-raid5", &tiny[..2]),
+        changed("sd-card", &[("queue_depth", 32)]),
     ];
     specs().chain(at_their_limits)
 }
@@ -130,6 +131,18 @@ fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
             assert_eq!(once, often, "{}", spec.name());
             assert_eq!(drive.counters(), asked.counters(), "{}", spec.name());
         }
+    }
+}
+
+/// The later ones wait for nothing, so nobody asks for them to be written; but they lie where the first one must land.
+#[test]
+fn a_forced_write_ends_although_its_sectors_are_written_again_meanwhile() {
+    for spec in disks() {
+        let request = |tag, fua, sector, sectors| Request { tag, op: Op::Write, fua, sector, sectors };
+        let again = (1..33).map(|tag| (0, request(tag, false, (tag - 1) * 8, 8)));
+        let arrivals: Vec<Arrival> = [(0, request(0, true, 0, 256))].into_iter().chain(again).collect();
+        let (done, drive) = play(&spec, Sample::NOMINAL, &arrivals, 0);
+        assert!(done.len() == arrivals.len() && drive.is_idle(), "{}: {} done", spec.name(), done.len());
     }
 }
 

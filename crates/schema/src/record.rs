@@ -11,7 +11,7 @@ use crate::reason::{Outcome, Reason, ValidityCheck};
 use crate::setup::{
     ClockKind, Fidelity, Identity, Modelled, Mounted, Named, Sampled, Sandbox, Variant, Volume,
 };
-use crate::units::Bytes;
+use crate::units::{Bytes, sum};
 use crate::work::Amount;
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
@@ -166,12 +166,12 @@ impl Record {
     pub fn step_ns(&self, step: StepName) -> Option<u64> {
         let mut all = self.steps.iter().filter(|s| s.step == step).map(|s| s.ns).peekable();
         all.peek()?;
-        Some(all.sum())
+        Some(sum(all))
     }
 
     /// The sum of a count over the phases of a part.
     pub fn count_of(&self, part: &Part, count: &str) -> u64 {
-        self.phases.iter().filter(|p| part.phases.contains(&p.name)).map(|p| p.count(count)).sum()
+        sum(self.phases.iter().filter(|p| part.phases.contains(&p.name)).map(|p| p.count(count)))
     }
 
     pub fn probe(&self, probe: &str, counter: &str) -> Option<u64> {

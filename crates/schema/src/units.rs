@@ -13,6 +13,8 @@ pub struct Bytes(pub u64);
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
+/// No file can have more, and TOML knows no larger number.
+const MOST: u64 = i64::MAX as u64;
 
 impl FromStr for Bytes {
     type Err = String;
@@ -29,7 +31,8 @@ impl FromStr for Bytes {
             _ => return Err(wrong()),
         };
         let number: u64 = digits.parse().map_err(|_| wrong())?;
-        number.checked_mul(factor).map(Bytes).ok_or_else(|| format!("'{text}' is more than 16 EiB"))
+        let bytes = number.checked_mul(factor).filter(|bytes| *bytes <= MOST);
+        bytes.map(Bytes).ok_or_else(|| format!("'{text}' is 8 EiB or more"))
     }
 }
 
@@ -70,6 +73,11 @@ impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         number_or_text(from, |n| Ok(Bytes(n)))
     }
+}
+
+/// A sum of raw values, which come from a guest or from somebody's file: it ends at the largest number in place of overflowing.
+pub fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
 }
 
 /// A length of time as a user writes it: `90s`, `30m`, `2h`.
@@ -243,6 +251,13 @@ mod tests {
         assert!("3".parse::<Percent>().unwrap_err().contains("3%"));
         assert!("0/4".parse::<Scale>().is_err());
         assert!("99999999999g".parse::<Bytes>().is_err());
+        assert!("8388608t".parse::<Bytes>().is_err() && "9223372036854775808".parse::<Bytes>().is_err());
+        assert!("9223372036854775807".parse::<Bytes>().is_ok());
+    }
+
+    #[test]
+    fn a_sum_ends_at_the_largest_number() {
+        assert_eq!((sum([1, 2]), sum([u64::MAX, 1]), sum([])), (3, u64::MAX, 0));
     }
 
     #[test]

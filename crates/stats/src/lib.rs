@@ -50,11 +50,12 @@ pub fn range(values: &[f64]) -> Option<(f64, f64)> {
 /// 1/(1−q) operations were counted it is simply the slowest of them.
 pub fn quantile_of_counts(buckets: &[(u64, u64)], q: f64) -> Option<u64> {
     debug_assert!((0.0..=1.0).contains(&q), "a quantile is asked for by a share between 0 and 1, not {q}");
-    let all: u64 = buckets.iter().map(|(_, count)| count).sum();
+    // Counts are somebody's file: their sum ends at the largest number.
+    let all = buckets.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
     let rank = ((q * all as f64).ceil() as u64).clamp(1, all.max(1));
-    let mut counted = 0;
+    let mut counted = 0_u64;
     buckets.iter().find_map(|(highest, count)| {
-        counted += count;
+        counted = counted.saturating_add(*count);
         (counted >= rank).then_some(*highest)
     })
 }
@@ -98,5 +99,6 @@ mod tests {
         assert_eq!(quantile_of_counts(&counts, 1.0), Some(1000));
         assert_eq!(quantile_of_counts(&[], 0.5), None);
         assert_eq!(quantile_of_counts(&[(5, 0)], 0.5), None);
+        assert_eq!(quantile_of_counts(&[(5, u64::MAX), (9, 1)], 1.0), Some(5));
     }
 }

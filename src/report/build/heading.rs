@@ -12,6 +12,7 @@ use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::schema::setup::{Fidelity, ImageState};
+use crate::schema::units::sum;
 use crate::store::Run;
 
 const MEDIANS: &str =
@@ -276,11 +277,11 @@ fn minutes_for(run: &Run, rounds: usize) -> Option<u64> {
     let measured =
         || run.records.iter().filter(|r| r.purpose == Purpose::Measure && r.outcome != Outcome::Skipped);
     let so_far = measured().map(|r| r.round).collect::<BTreeSet<u32>>().len() as u64;
-    let host_ns: u64 = measured().map(|r| r.circumstances.host_ns).sum();
+    let host_ns = sum(measured().map(|r| r.circumstances.host_ns));
     if so_far == 0 || host_ns == 0 {
         return None;
     }
-    Some((host_ns / so_far * rounds as u64).div_ceil(60_000_000_000))
+    Some((host_ns / so_far).saturating_mul(rounds as u64).div_ceil(60_000_000_000))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use fsderby_stats::quantile_of_counts;
 
 use crate::report::view::latency::{Latency, Row};
 use crate::schema::event::Buckets;
+use crate::schema::units::sum;
 
 /// Collects histograms, filesystem by filesystem.
 #[derive(Default)]
@@ -24,7 +25,8 @@ impl Merge {
     pub fn add(&mut self, filesystem: &str, histogram: &Buckets) {
         let counts = self.counts(filesystem, histogram);
         for (highest, count) in &histogram.buckets {
-            *counts.entry(*highest).or_default() += count;
+            let known = counts.entry(*highest).or_default();
+            *known = known.saturating_add(*count);
         }
     }
 
@@ -58,7 +60,7 @@ fn row(filesystem: String, counts: BTreeMap<u64, u64>) -> Option<Row> {
     let counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
     Some(Row {
         filesystem,
-        n: counts.iter().map(|(_, count)| count).sum(),
+        n: sum(counts.iter().map(|(_, count)| *count)),
         p50: quantile_of_counts(&counts, 0.5)?,
         p90: quantile_of_counts(&counts, 0.9)?,
         p99: quantile_of_counts(&counts, 0.99)?,

@@ -7,6 +7,7 @@ use super::dry::Totals;
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::Metric;
+use crate::schema::units::sum;
 use crate::workloads::rate::Rate;
 
 pub const VERSION: u32 = 1;
@@ -153,7 +154,7 @@ pub fn phase(name: &str, ns: u64, totals: &Totals, fsyncs: u64, transactions: u6
 
 /// A rate of nothing is left out.
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
-    let total_ns: u64 = phases.iter().map(|p| p.ns).sum();
+    let total_ns = sum(phases.iter().map(|p| p.ns));
     let rates = RATES.iter().filter_map(|rate| rate.metric(phases)).filter(|m| m.value > 0.0);
     let time = (total_ns > 0).then(|| TIME.metric(total_ns as f64 / 1e9));
     rates.chain(time).collect()

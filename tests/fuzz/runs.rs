@@ -1,0 +1,112 @@
+//! Small runs on the scripted testbed, whose records and events are what others are drawn from.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::rounds::{Runner, Watch};
+use fsderby::runner::skips::Skip;
+use fsderby::schema::machine::Machine;
+use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::schema::record::{Circumstances, Record};
+use fsderby::store::{self, Folder, Run, lines};
+use tempfile::TempDir;
+
+use crate::support::scripted::Scripted;
+
+/// One for each way in which a trial can go: files, a cold start between parts, a power cut.
+pub fn plans() -> Vec<Plan> {
+    let of = |more: String| {
+        let text = format!(
+            "name = 'fuzz'\nsize = '1g'\nmemory = '64m'\nseed = 7\nfilesystems = ['ext4', 'xfs']\n{more}"
+        );
+        Experiment::parse(&text, "fuzz").unwrap().plan("loop".into(), 1).unwrap()
+    };
+    let small = "[[workload]]\nset = 'postmark-quick'\nlabel = 'small'\nnumber = 20\ntransactions = 50\n";
+    let cold =
+        "[[workload]]\nset = 'coldread-quick'\nlabel = 'cold'\nfiles = 40\nlarge_files = 1\nreads = 16\n";
+    [
+        format!("rounds = 2\n{small}"),
+        format!("rounds = 1\ncold = true\n{cold}"),
+        format!("rounds = 1\npower_cut = '50%'\n{small}fsync = true\n"),
+    ]
+    .map(of)
+    .to_vec()
+}
+
+/// A run's folder, and the lines of its records.
+pub struct Stored {
+    folder: TempDir,
+    pub plan: Plan,
+    pub lines: String,
+    /// What the first line follows.
+    pub first: String,
+}
+
+impl Stored {
+    pub fn of(plan: Plan) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let mut open = Folder::create(&path, &plan, &Machine::default()).unwrap();
+        let before = store::read(&path).unwrap();
+        let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
+        let (plan_of, folder_of) = (&plan, &mut open);
+        let watch = &mut Silent;
+        Runner {
+            plan: plan_of,
+            testbed: &testbed,
+            folder: folder_of,
+            skips: &[],
+            watch,
+            jobs: 1,
+            stop: &stop,
+        }
+        .run(&before)
+        .unwrap();
+        let sums = ["plan.toml", "machine.json"].map(|name| fs::read(path.join(name)).unwrap());
+        let first = format!("{:08x}", crc32fast::hash(&sums.concat()));
+        let lines = chained(store::read(&path).unwrap().records, &first);
+        Stored { folder, plan, lines, first }
+    }
+
+    /// The run with these records in the place of its own.
+    pub fn with(&self, lines: &str) -> Run {
+        let path = self.folder.path().join("run");
+        fs::write(path.join("trials.jsonl"), lines).unwrap();
+        store::read(&path).unwrap()
+    }
+}
+
+/// The same records without what is never twice the same, so that a seed gives the same inputs again.
+fn chained(records: Vec<Record>, first: &str) -> String {
+    let (mut previous, mut text) = (first.to_owned(), String::new());
+    for record in records {
+        let circumstances = Circumstances::default();
+        let (line, sum) = lines::write(&Record { previous, circumstances, ..record }).unwrap();
+        text += &format!("{line}\n");
+        previous = sum;
+    }
+    text
+}
+
+/// The words of lines of JSON: keys, names, and what stands in quotes.
+pub fn words(seeds: &[Vec<u8>]) -> Vec<String> {
+    let text = seeds.iter().map(|seed| String::from_utf8_lossy(seed)).collect::<String>();
+    let words: BTreeSet<&str> = text
+        .split('"')
+        .filter(|word| word.chars().all(|c| c.is_alphanumeric() || "-_./ ".contains(c)))
+        .collect();
+    words.into_iter().filter(|word| (1..30).contains(&word.len())).map(str::to_owned).collect()
+}
+
+struct Silent;
+
+impl Watch for Silent {
+    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
+    fn trial(&mut self, _: &str, _: Option<Duration>) {}
+    fn tick(&mut self, _: u64, _: u64) {}
+    fn record(&mut self, _: &Record) {}
+    fn round(&mut self, _: u32, _: Rounds) {}
+}
