@@ -1,6 +1,6 @@
 //! How a command ends. These numbers are stable: scripts rely on them.
 
-use crate::printable::printable;
+use crate::visible;
 
 /// All went well.
 pub const OK: u8 = 0;
@@ -44,7 +44,7 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(code: u8, message: impl Into<String>) -> Self {
-        Failure { code, message: printable(&message.into()) }
+        Failure { code, message: visible::message(&message.into()) }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {

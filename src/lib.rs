@@ -14,13 +14,13 @@ pub mod mistakes;
 pub mod names;
 pub mod older;
 pub mod papers;
-pub mod printable;
 pub mod probes;
 pub mod report;
 pub mod runner;
 pub mod storage;
 pub mod store;
 pub mod testbeds;
+pub mod visible;
 pub mod workloads;
 
 pub use fsderby_schema as schema;

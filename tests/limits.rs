@@ -57,9 +57,9 @@ fn names_that_no_file_could_have_are_refused() {
 fn sizes_offsets_and_scales_that_overflow_are_refused() {
     let most = u64::MAX.to_string();
     for (testbed, flag, words) in [
-        ("loop", "--size", "there is no volume of"),
-        ("loop", "--memory", "there is no memory limit of"),
-        ("model:hdd-16tb", "--size", "there is no volume of"),
+        ("loop", "--size", "8 EiB or more"),
+        ("loop", "--memory", "8 EiB or more"),
+        ("model:hdd-16tb", "--size", "8 EiB or more"),
         ("loop", "--scale", "is too large"),
         ("model:hdd-16tb", "--scale", "is too large"),
     ] {

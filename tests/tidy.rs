@@ -181,7 +181,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("cli", &["report", "dropins"]),
 ];
 /// Leaves that everybody may import.
-const LEAVES: [&str; 6] = ["schema", "exit", "mistakes", "names", "older", "printable"];
+const LEAVES: [&str; 6] = ["schema", "exit", "mistakes", "names", "older", "visible"];
 
 fn may_import(folder: &str) -> BTreeSet<&'static str> {
     let own = BELOW.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, below)| below);

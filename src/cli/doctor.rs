@@ -10,11 +10,11 @@ use super::output::{print, print_json};
 use crate::exit;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
-use crate::report::formats::visible::visible;
 use crate::runner::machine;
 use crate::schema::units::{Bytes, GIB};
 use crate::testbeds::vm::Vm;
 use crate::testbeds::{self, Need, Testbed};
+use crate::visible::visible;
 
 #[derive(Args)]
 pub struct Arguments {

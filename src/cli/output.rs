@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::report::formats::visible::{visible, visible_json};
+use crate::visible::{visible, visible_json};
 
 /// The result of a command, which may hold colours: what others wrote in it is [`visible`] already. That nobody reads on, as in `fsderby list | head -1`, is no error.
 pub fn print(text: &str) -> anyhow::Result<()> {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::report::formats::visible::{visible, visible_line};
 use crate::runner::rounds::Watch;
 use crate::runner::skips::Skip;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
+use crate::visible::{visible, visible_line};
 
 pub struct Progress {
     bar: ProgressBar,

@@ -1,15 +1,12 @@
 //! What no plan may ask for, refused before anything is done: sums of what is in bounds never overflow.
 
 use crate::exit::Failure;
-use crate::schema::plan::{Plan, Rounds};
-use crate::schema::units::Bytes;
+use crate::schema::plan::Plan;
 
 /// A label becomes part of names of files, which have 255 bytes at most, and of columns.
 const LONGEST: usize = 100;
 /// Cells of the table; a round of so many trials of a second takes three hours.
 const MOST_CELLS: usize = 10_000;
-/// The kernel counts the bytes of a file in 63 bits.
-const LARGEST: Bytes = Bytes(i64::MAX as u64);
 
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     let refused = |text: String| Err(Failure::usage(text));
@@ -22,15 +19,6 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     }
     plan.candidates.iter().try_for_each(|candidate| is_short("filesystem", "label", &candidate.label))?;
     plan.workloads.iter().try_for_each(|work| is_short("workload", "label", &work.label))?;
-    for (what, flag, bytes) in [("volume", "size", Some(plan.size)), ("memory limit", "memory", plan.memory)]
-    {
-        if let Some(bytes) = bytes.filter(|bytes| *bytes > LARGEST) {
-            return refused(format!("there is no {what} of {bytes}\n  try: a smaller --{flag}"));
-        }
-    }
-    if let Rounds::AtLeast(0) | Rounds::Exactly(0) = plan.rounds {
-        return refused("0 is not a number of rounds\n  try: --rounds 10, or --at-least 6".into());
-    }
     let cells = plan.candidates.len() * plan.workloads.len();
     if cells > MOST_CELLS {
         return refused(format!(

@@ -5,8 +5,8 @@
 //! {"schema":1,…,"previous":"5d41402a","crc32":"7d793037"}
 //! ```
 
-use crate::printable::printable;
 use crate::schema::record::{Record, SCHEMA};
+use crate::visible;
 
 /// How a whole line ends, but for the eight digits.
 const KEY: &str = ",\"crc32\":\"";
@@ -36,7 +36,7 @@ pub fn read(line: &str) -> Line {
         return Line::Damaged("its checksum does not fit its content".into());
     }
     match serde_json::from_str::<Record>(&format!("{open}}}")) {
-        Err(e) => Line::Damaged(format!("it is not understood: {}", printable(&e.to_string()))),
+        Err(e) => Line::Damaged(format!("it is not understood: {}", visible::message(&e.to_string()))),
         Ok(record) if record.schema != SCHEMA => {
             Line::Damaged(format!("it is of version {}, this fsderby reads {SCHEMA}", record.schema))
         }

@@ -5,7 +5,6 @@ use std::io::Write;
 
 use anyhow::Context;
 
-use super::visible::visible;
 use super::{Format, Goes};
 use crate::analysis::dataset::{counted, dimensions};
 use crate::report::Report;
@@ -13,6 +12,7 @@ use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::record::Record;
 use crate::store::Run;
+use crate::visible::visible;
 
 /// The one column whose numbers may begin with a sign.
 const VALUE: &str = "value";

@@ -5,13 +5,13 @@ use std::io::Write;
 use anyhow::Context;
 use serde::Serialize;
 
-use super::visible::visible_json;
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::view::{SCHEMA, Summary};
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
+use crate::visible::visible_json;
 
 #[derive(Serialize)]
 struct Page<'r> {

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use super::visible::{visible, visible_line};
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::build::model;
@@ -14,6 +13,7 @@ use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::standings::{self, Standings};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Percent;
+use crate::visible::{visible, visible_line};
 
 pub struct Markdown;
 

@@ -6,7 +6,6 @@ pub mod json;
 mod lines;
 mod markdown;
 pub mod terminal;
-pub mod visible;
 
 use std::io::Write;
 

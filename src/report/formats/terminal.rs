@@ -7,7 +7,6 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
 use super::lines::{bar_of, first_sentence, lower_first, wrapped};
-use super::visible::{visible, visible_line};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
@@ -19,6 +18,7 @@ use crate::report::view::row::{Row, range};
 use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Percent;
+use crate::visible::{visible, visible_line};
 
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();

@@ -18,7 +18,6 @@ use askama::Template;
 use self::chart::Bars;
 use self::disk::DiskUse;
 use self::part::Part;
-use super::visible::visible;
 use super::{Format, Goes};
 use crate::analysis::dataset::dimensions;
 use crate::report::Report;
@@ -38,6 +37,7 @@ use crate::schema::metric::Metric;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
+use crate::visible::visible;
 
 /// What decides more pairs stands in the table alone.
 const PAIRS_DRAWN: usize = 12;

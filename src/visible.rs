@@ -1,7 +1,23 @@
 //! Text that others wrote, made safe to show: what would steer a terminal, or turn the order of letters around, stands there as
-//! an escape in its place.
+//! an escape in its place, and a message that quotes it has an end.
 
 use std::borrow::Cow;
+
+/// A message may quote what is of any length: a line and a message end here.
+const WIDEST: usize = 1000;
+const LONGEST: usize = 30;
+
+/// A message that quotes what somebody else wrote.
+pub fn message(text: &str) -> String {
+    text.lines().take(LONGEST).map(|line| cut(&visible_line(line))).collect::<Vec<_>>().join("\n")
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(WIDEST) {
+        None => line.to_owned(),
+        Some((at, _)) => line[..at].to_owned() + "…",
+    }
+}
 
 /// With control characters other than the line's end as `\u{1b}`, and those that change the direction of text.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -45,6 +61,15 @@ mod tests {
         let shown = r"a\u{1b}[31m\r\t\u{7f}\u{9b}2J\u{202e}b\u{2066}c\u{0}".to_owned();
         assert_eq!(visible(HOSTILE), shown.clone() + "\nd");
         assert_eq!(visible_line(HOSTILE), shown + r"\nd");
+    }
+
+    #[test]
+    fn a_message_obeys_nobody_that_it_quotes_and_has_an_end() {
+        let quoting = message("'\u{1b}[2J\u{7f}\u{202e}' is unknown\n  try: a name");
+        assert_eq!(quoting, "'\\u{1b}[2J\\u{7f}\\u{202e}' is unknown\n  try: a name");
+        let long = message(&(["x", "\n"].concat().repeat(100) + &"y".repeat(1 << 20)));
+        assert_eq!(long.lines().count(), LONGEST);
+        assert_eq!(message(&"é".repeat(1 << 20)).chars().count(), WIDEST + 1);
     }
 
     #[test]
