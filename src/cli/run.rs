@@ -21,6 +21,7 @@ use crate::runner::jobs;
 use crate::runner::machine;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
+use crate::runner::verify::verify;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
@@ -352,7 +353,7 @@ fn carry_out(
         Runner { plan: &before.plan, testbed, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
     match key {
-        Some(key) => key.sign(&path)?,
+        Some(key) => sign_what_holds(&path, key)?,
         None if was_signed && !signature::is_signed(&path) => {
             super::say(
                 "the run was signed before it went on, and is no longer\n  try: --resume with --sign KEYFILE",
@@ -372,6 +373,17 @@ fn carry_out(
         ));
     }
     Ok(ExitCode::from(code(&run, finish)))
+}
+
+/// Nobody's name goes under a run that was altered before it went on.
+fn sign_what_holds(path: &Path, key: &Key) -> anyhow::Result<()> {
+    match verify(&store::read(path)?).wrong.first() {
+        None => key.sign(path),
+        Some(wrong) => {
+            let text = format!("{0} is not signed: {wrong}\n  try: fsderby verify {0}", path.display());
+            Err(Failure::new(exit::DAMAGED, text).into())
+        }
+    }
 }
 
 /// Where a person sits at the terminal.
