@@ -334,6 +334,14 @@ const FOUND: &[(&str, How)] = &[
         }),
     ),
     (
+        "the work is more than anybody could count",
+        Chained(|f| {
+            let record = f.record(E4);
+            record.work.parameters.insert("transactions".into(), toml::Value::Integer(2_000_000_000));
+            record.params_hash = record.work.hash();
+        }),
+    ),
+    (
         "a histogram has other counts, and its hash",
         Chained(|f| {
             f.put_beside(E4, |r| &mut r.histograms[0], |text| text.replacen("[2000,", "[2000,1", 1));

@@ -165,16 +165,24 @@ fn a_key_that_cannot_sign_ends_the_run_before_it_begins() {
 #[test]
 fn a_report_of_an_altered_run_says_so_first_and_ends_with_5() {
     let desk = signed();
-    let alter = |from: &str, to: &str| {
-        let path = desk.path("run/histograms");
-        let file = fs::read_dir(&path).unwrap().next().unwrap().unwrap().path();
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains(from));
-        fs::write(&file, text.replace(from, to)).unwrap();
-    };
     assert_eq!(desk.say(&["report", "run"]).code, 0);
-    alter("\"unit\":\"ns\"", "\"unit\":\"ms\"");
+    alter_a_histogram(&desk);
     let said = desk.say(&["report", "run"]);
     assert!(said.code == DAMAGED && said.out.trim_start().starts_with("damaged: "), "{said:?}");
     assert!(said.out.contains("is altered") && said.err.contains("this run cannot be relied on"), "{said:?}");
+}
+
+#[test]
+fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
+    let desk = signed();
+    alter_a_histogram(&desk);
+    let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
+    desk.refused(&said, DAMAGED, &["run is not signed: ", "is altered", "try: fsderby verify run"]);
+    is_refused(&desk, "other.pub", "it is not signed");
+}
+
+fn alter_a_histogram(desk: &Desk) {
+    let file = fs::read_dir(desk.path("run/histograms")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"unit\":\"ns\"", "\"unit\":\"ms\"")).unwrap();
 }

@@ -22,13 +22,14 @@ use crate::runner::machine;
 use crate::runner::planned;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
+use crate::runner::verify::verify;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, Percent, Scale, Span};
 use crate::store::signature::{self, Key};
-use crate::store::{self, Folder, Run};
+use crate::store::{self, Door, Folder, Run};
 use crate::testbeds::{self, Testbed};
 
 /// Where runs go unless `--output` says otherwise.
@@ -357,7 +358,7 @@ fn carry_out(
         Runner { plan: &before.plan, testbed, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
     match key {
-        Some(key) => key.sign(&door)?,
+        Some(key) => sign_what_holds(&door, key)?,
         None if was_signed && !signature::is_signed(&door) => {
             super::say(
                 "the run was signed before it went on, and is no longer\n  try: --resume with --sign KEYFILE",
@@ -377,6 +378,17 @@ fn carry_out(
         ));
     }
     Ok(ExitCode::from(code(&run, finish)))
+}
+
+/// Nobody's name goes under a run that was altered before it went on.
+fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
+    match verify(&store::read_through(run.clone())?).wrong.first() {
+        None => key.sign(run),
+        Some(wrong) => {
+            let text = format!("{0} is not signed: {wrong}\n  try: fsderby verify {0}", run.path().display());
+            Err(Failure::new(exit::DAMAGED, text).into())
+        }
+    }
 }
 
 /// Where a person sits at the terminal.

@@ -45,6 +45,9 @@ pub fn parameters_hold(record: &Record) -> Option<String> {
     (record.work.hash() != record.params_hash).then(|| "its parameters do not fit their hash".into())
 }
 
+/// Above so many operations an amount is believed: to count them would take minutes, and a run from a stranger may ask for more.
+const COUNTED: u64 = 50_000_000;
+
 /// The amounts of work that are known already: trials of one round have the same.
 #[derive(Default)]
 pub struct Amounts(HashMap<(String, u64), Amount>);
@@ -52,6 +55,9 @@ pub struct Amounts(HashMap<(String, u64), Amount>);
 impl Amounts {
     pub fn hold(&mut self, record: &Record) -> Option<String> {
         let work = workloads::engine(&record.work.engine)?.parse(&record.work.parameters).ok()?;
+        if work.operations() > COUNTED {
+            return None;
+        }
         let known = self.0.entry((record.work.hash(), record.workload_seed));
         let amount = known.or_insert_with(|| work.amount(record.workload_seed));
         (record.amount != *amount).then(|| "it says another amount of work than its parameters give".into())
