@@ -9,6 +9,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use fsderby::keys::{self, Key};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Seen;
@@ -18,7 +19,7 @@ use fsderby::schema::random::seeded;
 use fsderby::schema::reason::{Condition, Held, Outcome, Reason};
 use fsderby::schema::units::Bytes;
 use fsderby::store;
-use fsderby::store::signature::{self, Key};
+use fsderby::store::signature;
 use fsderby::testbeds::Next;
 use rand_core::Rng;
 use support::carry::carry_out;
@@ -56,9 +57,10 @@ impl Signed {
         testbed.requests = vec![7; 480];
         let run = kept.path().join("run");
         carry_out(&run, plan, &testbed, &[], None);
-        let public = signature::make(&kept.path().join("key")).unwrap();
-        Key::read(&kept.path().join("key"), || None).unwrap().sign(&store::open_door(&run).unwrap()).unwrap();
-        Signed { key: signature::public_key(public.to_str().unwrap()).unwrap(), kept }
+        let public = keys::make(&kept.path().join("key")).unwrap();
+        let key = Key::read(&kept.path().join("key"), || None).unwrap();
+        signature::sign(&store::open_door(&run).unwrap(), &key).unwrap();
+        Signed { key: keys::public_key(public.to_str().unwrap()).unwrap(), kept }
     }
 
     fn run(&self) -> PathBuf {

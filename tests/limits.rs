@@ -66,8 +66,11 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(&["--on", testbed, flag, &most], USAGE, &[words]);
         flags(&["--on", testbed, flag, &most, "--dry-run"], USAGE, &[words]);
     }
-    let beyond = format!("model:hdd-16tb,offset={most}");
-    flags(&["--on", &beyond], USAGE, &["is beyond the end of the disk"]);
+    let beyond = |offset: &str| format!("model:hdd-16tb,offset={offset}");
+    flags(&["--on", &beyond(&most)], USAGE, &["8 EiB or more"]);
+    let mebibyte = 1 << 20;
+    let last = (i64::MAX / mebibyte * mebibyte).to_string();
+    flags(&["--on", &beyond(&last)], USAGE, &["is beyond the end of the disk"]);
     let largest = i64::MAX.to_string();
     if is_root() {
         flags(

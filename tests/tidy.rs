@@ -181,7 +181,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("cli", &["report", "dropins"]),
 ];
 /// Leaves that everybody may import.
-const LEAVES: [&str; 6] = ["schema", "exit", "mistakes", "names", "older", "visible"];
+const LEAVES: [&str; 8] = ["schema", "exit", "keys", "mistakes", "names", "older", "random", "visible"];
 
 fn may_import(folder: &str) -> BTreeSet<&'static str> {
     let own = BELOW.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, below)| below);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::output::print_line;
 use crate::exit;
-use crate::store::signature;
+use crate::keys;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -16,7 +16,7 @@ pub struct Arguments {
 }
 
 pub fn run(Arguments { file }: &Arguments) -> anyhow::Result<ExitCode> {
-    let public = signature::make(file)?;
+    let public = keys::make(file)?;
     let (secret, public) = (file.display(), public.display());
     print_line(&format!(
         "{secret} signs runs and has no password: keep it where nobody else can read it\n{public} checks them: publish it\n\n  \

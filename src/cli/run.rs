@@ -15,6 +15,7 @@ use super::output::print_line;
 use super::progress::Progress;
 use crate::exit::{self, Failure};
 use crate::filesystems;
+use crate::keys::Key;
 use crate::names;
 use crate::runner::experiment::{Experiment, FilesystemEntry, RoundsAsked};
 use crate::runner::jobs;
@@ -28,7 +29,7 @@ use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, Percent, Scale, Span};
-use crate::store::signature::{self, Key};
+use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
 use crate::testbeds::{self, Testbed};
 
@@ -383,7 +384,7 @@ fn carry_out(
 /// Nobody's name goes under a run that was altered before it went on.
 fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
-        None => key.sign(run),
+        None => signature::sign(run, key),
         Some(wrong) => {
             let text = format!("{0} is not signed: {wrong}\n  try: fsderby verify {0}", run.path().display());
             Err(Failure::new(exit::DAMAGED, text).into())

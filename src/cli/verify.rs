@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
+use crate::keys;
 use crate::runner::jobs;
 use crate::runner::planned;
 use crate::runner::rerun::{self, Compared};
@@ -63,7 +64,7 @@ impl FromStr for Sample {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let key = arguments.key.as_deref().map(signature::public_key).transpose()?;
+    let key = arguments.key.as_deref().map(keys::public_key).transpose()?;
     let door = match arguments.rerun {
         Some(_) => store::open_trusted(&arguments.run, arguments.trust)?,
         None => store::open_door(&arguments.run)?,

@@ -7,8 +7,6 @@ pub mod memory_group;
 pub mod own_folder;
 pub mod programs;
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 pub use fault::StepError;
@@ -33,14 +31,4 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
 pub fn children() -> Vec<i32> {
     let list = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
-}
-
-/// 128 random bits: two such numbers are never the same by chance, and nobody guesses one.
-///
-/// # Errors
-/// When the kernel has no source of them here.
-pub fn random() -> io::Result<u128> {
-    let mut bytes = [0; size_of::<u128>()];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(u128::from_le_bytes(bytes))
 }

@@ -7,7 +7,7 @@ use procfs::{CurrentSI, KernelStats};
 
 use super::fold::{Fold, Folded};
 use super::jobs;
-use crate::host;
+use crate::random;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::plan::{Plan, Trial};
@@ -140,7 +140,7 @@ impl Stopwatch {
 /// Of no other trial anywhere, and guessed by nobody. The number of this process, which other namespaces and machines have too,
 /// is for whoever looks for what a run has made.
 fn token() -> anyhow::Result<String> {
-    let random = host::random().context("could not name a trial")?;
+    let random = random::bits().context("could not name a trial")?;
     Ok(format!("{}-{random:032x}", std::process::id()))
 }
 

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::sync;
-use super::unready::random;
+use crate::random;
 use crate::schema::units::Bytes;
 
 /// What of a name says that the file made way for another.
@@ -98,7 +98,7 @@ impl Door {
     /// A file in place of the one with that name. A link there is replaced, not followed.
     pub fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let (folder, name) = self.above(path)?;
-        let unready = format!(".{name}-{:032x}", random()?);
+        let unready = format!(".{name}-{:032x}", random::bits()?);
         let made = write_new(&folder, &unready, bytes)
             .and_then(|()| Ok(rustix::fs::renameat(&folder, &unready, &folder, name)?));
         made.inspect_err(|_| _ = rustix::fs::unlinkat(&folder, &unready, AtFlags::empty()))?;

@@ -4,120 +4,29 @@
 //! the files beside them. `minisign -V -p KEY.pub -m seal.json` checks the first link as well.
 //! The file's first line, a comment, is the only one that nothing covers.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{Cursor, ErrorKind, Read, Write};
-use std::ops::Range;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::io::{Cursor, ErrorKind};
 
 use anyhow::Context;
-use ct_codecs::{Base64, Decoder};
-use minisign::{KeyPair, PublicKey, PublicKeyBox, SecretKey, SecretKeyBox, SignatureBox};
+use minisign::{PublicKey, SignatureBox};
 
 use super::seal::SEAL_MOST;
 use super::{Door, Run, SEAL, SIGNATURE};
-use crate::exit::Failure;
+use crate::keys::Key;
 
-/// A key file is two lines of text.
-const LONGEST: u64 = 4096;
-/// In the bytes of a key, by what function its password makes what it is encrypted with.
-const KDF: Range<usize> = 2..4;
-const NO_KDF: [u8; 2] = [0; 2];
-
-/// What signs runs. It is never written or shown.
-pub struct Key(SecretKey);
-
-impl Key {
-    /// The key of this file, which nobody else may read. `ask` is asked for its password where it has one; `None` where
-    /// nobody can be.
-    ///
-    /// # Errors
-    /// Says why runs cannot be signed with it.
-    pub fn read(path: &Path, ask: impl FnOnce() -> Option<String>) -> Result<Key, Failure> {
-        let shown = path.display();
-        let mut file = File::open(path).map_err(|e| {
-            Failure::usage(format!(
-                "could not read the key {shown}: {e}\n  try: fsderby key {shown}, which makes one"
-            ))
-        })?;
-        if file.metadata().is_ok_and(|about| about.mode() & 0o077 != 0) {
-            let text =
-                format!("others may read the key {shown}, so it is no secret\n  try: chmod 600 {shown}");
-            return Err(Failure::usage(text));
-        }
-        let text = short(&mut file).map_err(|e| unusable(path, &e))?;
-        let stored = stored(&text).ok_or_else(|| unusable(path, &"its second line is no key"))?;
-        let key = match stored[KDF] == NO_KDF {
-            true => SecretKey::from_bytes(&stored),
-            false => {
-                let password = ask().ok_or_else(|| no_password(path))?;
-                SecretKeyBox::from_string(&text).and_then(|boxed| boxed.into_secret_key(Some(password)))
-            }
-        };
-        key.and_then(|key| tried(&key).map(|()| Key(key))).map_err(|e| unusable(path, &e))
-    }
-
-    /// Signs the seal that the run has now.
-    ///
-    /// # Errors
-    /// When there is none, or no room for the signature.
-    pub fn sign(&self, run: &Door) -> anyhow::Result<()> {
-        let signing = || format!("could not sign {}", run.path().display());
-        let sealed = run.read(SEAL, SEAL_MOST).with_context(signing)?;
-        let comment = format!(
-            "the seal of a run of fsderby, signed {}",
-            jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ")
-        );
-        let signature = minisign::sign(None, &self.0, Cursor::new(sealed), Some(&comment), None);
-        let text = signature.with_context(signing)?.into_string();
-        run.replace(SIGNATURE, text.as_bytes()).with_context(signing)
-    }
-}
-
-/// Makes a key pair: this file, which only its owner may read, and `FILE.pub`, whose path is returned.
+/// Signs the seal that the run has now.
 ///
 /// # Errors
-/// When one of them is there already: a key that is overwritten is lost.
-pub fn make(path: &Path) -> anyhow::Result<PathBuf> {
-    let public = PathBuf::from(format!("{}.pub", path.display()));
-    let KeyPair { pk, sk } = KeyPair::generate_unencrypted_keypair()?;
-    write_new(path, 0o600, &sk.to_box(Some("signs runs of fsderby; keep it secret"))?.into_string())?;
-    write_new(&public, 0o644, &pk.to_box()?.into_string()).inspect_err(|_| drop(fs::remove_file(path)))?;
-    Ok(public)
-}
-
-fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
-    let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
-    let written = made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
-    written.map_err(|e| match e.kind() {
-        ErrorKind::AlreadyExists => {
-            let text = format!(
-                "{} exists already, and nothing is ever overwritten\n  try: another name",
-                path.display()
-            );
-            Failure::usage(text)
-        }
-        _ => Failure::missing(format!("could not write {}: {e}", path.display())),
-    })
-}
-
-/// The public key of this file, or the key itself, as minisign prints it.
-///
-/// # Errors
-/// Says what is no public key.
-pub fn public_key(text: &str) -> Result<PublicKey, Failure> {
-    let Ok(mut file) = File::open(text) else {
-        let wrong = |e| {
-            Failure::usage(format!(
-                "'{text}' is neither a file nor a public key: {e}\n  try: --key KEYFILE.pub"
-            ))
-        };
-        return PublicKey::from_base64(text).map_err(wrong);
-    };
-    let is_one = short(&mut file)
-        .map_err(anyhow::Error::from)
-        .and_then(|text| Ok(PublicKeyBox::from_string(&text)?.into_public_key()?));
-    is_one.map_err(|e| Failure::usage(format!("{text} holds no public key: {e:#}\n  try: --key KEYFILE.pub")))
+/// When there is none, or no room for the signature.
+pub fn sign(run: &Door, key: &Key) -> anyhow::Result<()> {
+    let signing = || format!("could not sign {}", run.path().display());
+    let sealed = run.read(SEAL, SEAL_MOST).with_context(signing)?;
+    let comment = format!(
+        "the seal of a run of fsderby, signed {}",
+        jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    );
+    let signature = minisign::sign(None, key.secret(), Cursor::new(sealed), Some(&comment), None);
+    let text = signature.with_context(signing)?.into_string();
+    run.replace(SIGNATURE, text.as_bytes()).with_context(signing)
 }
 
 /// Whether the run is as it was when the owner of this key signed it. The rest is for the seal to say.
@@ -146,34 +55,4 @@ pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
 /// Whether it was signed, by whomever.
 pub fn is_signed(run: &Door) -> bool {
     run.has(SIGNATURE).unwrap_or(false)
-}
-
-/// The bytes of a key file's second line.
-fn stored(text: &str) -> Option<Vec<u8>> {
-    let bytes = Base64::decode_to_vec(text.lines().nth(1)?.trim(), None).ok()?;
-    (bytes.len() > KDF.end).then_some(bytes)
-}
-
-/// Whether what it signs is what its public key checks. minisign stores no checksum of a key without a password.
-fn tried(key: &SecretKey) -> minisign::Result<()> {
-    let public = PublicKey::from_secret_key(key)?;
-    let signature = minisign::sign(Some(&public), key, Cursor::new(b""), None, None)?;
-    minisign::verify(&public, &signature, Cursor::new(b""), true, false, false)
-}
-
-fn short(file: &mut File) -> std::io::Result<String> {
-    let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-fn unusable(path: &Path, why: &dyn std::fmt::Display) -> Failure {
-    let path = path.display();
-    Failure::usage(format!("{path} is no key to sign with: {why}\n  try: fsderby key FILE, which makes one"))
-}
-
-fn no_password(path: &Path) -> Failure {
-    let path = path.display();
-    let text = format!("the key {path} has a password, and there is no terminal to ask for it");
-    Failure::usage(format!("{text}\n  try: in a terminal, or a key without one: fsderby key FILE"))
 }

@@ -7,7 +7,7 @@
 //! it but what a maker puts there. On storage that machines share, the number of a process would say nothing about who lives.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use rustix::io::Errno;
 
 use super::beside::{CONSOLES, HISTOGRAMS};
 use super::{MACHINE, PLAN, TRIALS, sync_folder};
+use crate::random;
 
 const PREFIX: &str = ".fsderby-";
 /// Two numbers of so many digits are never the same by chance.
@@ -36,7 +37,7 @@ impl Unready {
     pub fn in_folder(parent: &Path) -> io::Result<Self> {
         remove_those_of_the_dead(parent);
         loop {
-            let at = parent.join(format!("{PREFIX}{:0DIGITS$x}", random()?));
+            let at = parent.join(format!("{PREFIX}{:0DIGITS$x}", random::bits()?));
             fs::create_dir(&at)?;
             let made = OpenOptions::new().read(true).append(true).create_new(true).open(at.join(TRIALS));
             let trials = made.inspect_err(|_| drop(fs::remove_dir(&at)))?;
@@ -129,12 +130,6 @@ fn abandoned(folder: impl AsFd) -> Option<File> {
     let about = file.metadata().ok()?;
     let is_ours = about.is_file() && about.len() == 0;
     (is_ours && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()).then_some(file)
-}
-
-pub fn random() -> io::Result<u128> {
-    let mut bytes = [0; size_of::<u128>()];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(u128::from_le_bytes(bytes))
 }
 
 #[cfg(test)]
