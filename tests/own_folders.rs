@@ -116,3 +116,33 @@ fn a_trial_whose_supervisor_is_killed_leaves_no_folder() {
     assert_eq!(run.wait().unwrap().code(), Some(0), "the trial was repeated");
     assert_eq!(remains::wait_for_none(desk.images(), run.id()), [""; 0]);
 }
+
+/// As root, in a folder that belongs to somebody else, who moves ours away and puts a link to what is not theirs in its place.
+#[test]
+fn root_is_not_led_elsewhere_by_who_owns_the_folder() {
+    if !is_root() {
+        return skipped("root in a folder of another user", "it needs root");
+    }
+    let desk = Desk::new();
+    let victim = desk.path("victim");
+    fs::create_dir_all(victim.join("work")).unwrap();
+    fs::write(victim.join("work/kept"), "kept").unwrap();
+    let mut command = desk.fsderby(&words(&desk, "out"));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    let site = loop {
+        let found = names(desk.images()).into_iter().find(|name| is_site(name));
+        match found.filter(|name| desk.images().join(name).join("work").exists()) {
+            Some(name) => break desk.images().join(name),
+            None => assert!(begin.elapsed() < PATIENCE, "there is no folder of ours"),
+        }
+    };
+    let aside = desk.images().join("aside");
+    fs::rename(&site, &aside).unwrap();
+    std::os::unix::fs::symlink(&victim, &site).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(fs::read_to_string(victim.join("work/kept")).unwrap(), "kept");
+    assert_eq!(names(&victim.join("work")), ["kept"], "nothing was made there");
+    assert_eq!(names(&aside), [""; 0], "ours was emptied, wherever it is");
+    assert!(site.is_symlink(), "what has our name is not ours");
+}

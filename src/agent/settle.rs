@@ -11,6 +11,7 @@ use rustix::fs::{Advice, fadvise};
 
 use super::StepError;
 use super::site::Site;
+use super::tree::open_regular;
 use crate::probes::block_io::Counters;
 use crate::schema::event::Seen;
 use crate::schema::units::MIB;
@@ -59,7 +60,7 @@ pub fn forget(site: &Site) -> Result<Seen, StepError> {
 
 /// Only clean pages are dropped, so they are written first.
 fn drop_pages(path: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
+    let file = open_regular(path)?;
     file.sync_all()?;
     Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
 }
@@ -84,7 +85,8 @@ fn cool_down(site: &Site) -> Result<Seen, StepError> {
 fn write_witness(path: &Path) -> io::Result<()> {
     let mut noise = vec![0; MIB as usize];
     Xoshiro256PlusPlus::seed_from_u64(1).fill_bytes(&mut noise);
-    let mut file = File::create(path)?;
+    // Never through a link that somebody else has put there.
+    let mut file = File::create_new(path)?;
     file.write_all(&noise)?;
     file.sync_all()
 }

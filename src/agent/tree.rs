@@ -1,9 +1,11 @@
 //! What is really there: paths, sizes and checksums of a live tree, read back.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::StepError;
 use crate::schema::event::Tree;
@@ -53,7 +55,7 @@ pub fn read_all(place: &Path) -> Result<(Vec<LiveFile>, u64), StepError> {
 
 /// A file as it is read back, under its path below `place`.
 pub fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let mut buffer = vec![0; MIB as usize];
     let mut sum = crc32fast::Hasher::new();
     let mut bytes = 0;
@@ -68,6 +70,12 @@ pub fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
     }
     let inside = path.strip_prefix(place).map(PathBuf::from).unwrap_or_else(|_| path.to_owned());
     Ok(LiveFile { path: inside, bytes, crc32: sum.finalize() })
+}
+
+/// Opens what was a regular file a moment ago: no link that has taken its place is followed, and no FIFO waited for.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 /// BLAKE3 over the sorted list, a line a file.

@@ -9,7 +9,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use rustix::fs::{
     openat2, statat, unlinkat,
 };
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 /// Nobody else may write in it, whatever the umask says.
 const MODE: Mode = Mode::from_bits_truncate(0o755);
@@ -52,10 +53,13 @@ impl OwnFolder {
         let _ = flock(&mark, FlockOperation::NonBlockingLockExclusive);
         let held = Held { above, name: name.to_owned(), folder, _mark: mark.into() };
         mkdirat(&held.folder, WORK, MODE)?;
-        Ok(OwnFolder { work: parent.join(name).join(WORK), held })
+        // Who owns the folder above can put another in the place of ours, and root would be led there.
+        let by_descriptor = || PathBuf::from(format!("/proc/self/fd/{}", held.folder.as_raw_fd()));
+        let folder = if geteuid().is_root() { by_descriptor() } else { parent.join(name) };
+        Ok(OwnFolder { work: folder.join(WORK), held })
     }
 
-    /// The folder inside for the maker's work.
+    /// The folder inside for the maker's work; root's path of it is good in this process alone.
     pub fn work(&self) -> &Path {
         &self.work
     }
