@@ -79,7 +79,7 @@ fn wrong(run: &Path) -> Vec<String> {
 }
 
 fn plan() -> Plan {
-    Experiment::parse(EXPERIMENT, "test").unwrap().plan("scripted".into(), 1).unwrap()
+    Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap()
 }
 
 /// All files of a run that are verified: a report is none of them.

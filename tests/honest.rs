@@ -30,7 +30,7 @@ seed = 7
 "#;
 
 fn plan() -> Plan {
-    Experiment::parse(EXPERIMENT, "test").unwrap().plan("scripted".into(), 1).unwrap()
+    Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap()
 }
 
 struct Place(tempfile::TempDir);

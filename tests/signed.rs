@@ -10,6 +10,7 @@ use std::path::Path;
 
 use fsderby::exit;
 use support::desk::{Desk, Said};
+use support::forger::{self, Forger};
 
 const DAMAGED: i32 = exit::DAMAGED as i32;
 const USAGE: i32 = exit::USAGE as i32;
@@ -177,7 +178,16 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     let desk = signed();
     alter_a_histogram(&desk);
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is not signed: ", "is altered", "try: fsderby verify run"]);
+    desk.refused(&said, DAMAGED, &["run is damaged: ", "is altered", "try: fsderby verify run"]);
+    let desk = signed();
+    let mut forger = Forger::of(&desk.path("run"));
+    let trial = forger.records.last().unwrap().trial.clone();
+    forger.record(&trial).metrics[0].value += 1.0;
+    forger.write();
+    fs::remove_dir_all(desk.path("run")).unwrap();
+    forger::copy(&forger.folder(), &desk.path("run"));
+    let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
+    desk.refused(&said, DAMAGED, &["run is not signed: ", "is not what its raw values give"]);
     is_refused(&desk, "other.pub", "it is not signed");
 }
 

@@ -244,11 +244,10 @@ fn a_file_of_another_run_is_damage() {
         };
         fs::write(scene.within(file), bytes).unwrap();
         scene.touched();
-        let words = match file.extension().is_some_and(|e| e == "toml" || e == "json")
-            || file.ends_with("trials.jsonl")
-        {
-            true => vec!["line 1 does not follow plan and machine"],
-            false => vec![file.to_str().unwrap(), "is altered"],
+        let words = match file.to_str().unwrap() {
+            "plan.toml" | "machine.json" | "trials.jsonl" => vec!["line 1 does not follow plan and machine"],
+            "seal.json" => vec!["is not as it was when the run ended and was sealed"],
+            other => vec![other, "is altered"],
         };
         scene.is_damaged(&words);
     }
@@ -355,12 +354,12 @@ fn only_what_was_in_virtual_time_is_run_again_whatever_its_records_claim() {
     (record.histograms, record.console, record.requests) = (Vec::new(), None, None);
     folder.append(record, &Attached::default()).unwrap();
     drop(folder);
-    assert_eq!(desk.say(&["verify", "run"]).code, OK);
-    desk.refuses(
-        &["verify", "run", "--rerun"],
-        USAGE,
-        &["not in virtual time", "try: a run with --on model:"],
-    );
+    for command in [&["verify", "run"][..], &["verify", "run", "--rerun"]] {
+        let said = desk.say(command);
+        assert_eq!(said.code, DAMAGED, "{said:?}");
+        assert!(said.out.contains("its clock is not that of its testbed"), "{}", said.out);
+    }
+    assert!(!desk.path("out").exists());
 }
 
 /// Gives it to somebody else, without following a link.
@@ -406,8 +405,11 @@ fn a_file_that_we_may_not_read_is_a_missing_right_and_no_damage() {
             let mut child = Command::new(&program);
             let said = run(child.args(command).current_dir(scene.desk.path("")).uid(NOBODY).gid(NOBODY));
             // What is gone on with is opened for writing first, which nobody may either.
-            let file = if command.contains(&"--resume") { "" } else { file };
-            let words = ["could not open run", file, "Permission denied", "try: as the user"];
+            let (what, file) = match command.contains(&"--resume") && !file.is_empty() {
+                true => ("could not go on with run", "trials.jsonl"),
+                false => ("could not open run", file),
+            };
+            let words = [what, file, "Permission denied", "try: as the user"];
             scene.desk.refused(&said, MISSING, &words);
         }
     }

@@ -73,8 +73,9 @@ impl Scripted {
 }
 
 impl Testbed for Scripted {
+    /// A stored plan must name a testbed that there is.
     fn name(&self) -> String {
-        "scripted".into()
+        "loop".into()
     }
 
     fn traits(&self) -> TestbedTraits {

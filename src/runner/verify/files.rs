@@ -24,7 +24,7 @@ pub fn hold(run: &Run, record: &Record) -> Option<String> {
         let is_its = file.path == kind.path(&record.trial, record.attempt);
         (!is_its).then(|| format!("{} is not where a file of this trial lies", file.path))
     });
-    elsewhere.or_else(|| run.altered(record)).or_else(|| counts_hold(run, record))
+    run.altered(record).or(elsewhere).or_else(|| counts_hold(run, record))
 }
 
 /// Each histogram has an entry for each operation that its phase counts, and no phase lacks one.
