@@ -272,8 +272,8 @@ mod tests {
         let elsewhere = parent.path().join("elsewhere");
         theirs(&elsewhere);
         let own = OwnFolder::make(parent.path(), NAME).unwrap();
-        fs::create_dir(own.work().join("mounted")).unwrap();
-        let at = own.work().join("mounted");
+        let at = parent.path().join(NAME).join(WORK).join("mounted");
+        fs::create_dir(&at).unwrap();
         if rustix::mount::mount_bind(&elsewhere, &at).is_err() {
             return;
         }
