@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::agent::Mishap;
+use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
@@ -81,11 +82,11 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
             "{}",
             record.trial
         );
-        let disk = |counter| record.probe("disk", counter).unwrap_or(0);
-        assert!(disk("writes") > 0 && disk("rotation_ns") > 0, "{}: {:?}", record.trial, record.probes);
+        let disk = |counter| probes::counted(record, "disk", counter).unwrap_or(0);
+        assert!(disk("writes") > 0 && disk("rotation_ns") > 0, "{}: {:?}", record.trial, record.stages);
         // A kernel that wakes its sleepers at its ticks alone makes each answer late by half of one.
         let tick_ns = 4_000_000;
-        assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{}: {:?}", record.trial, record.probes);
+        assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{}: {:?}", record.trial, record.stages);
         assert!(record.requests.is_some() && record.console.is_some());
     }
 }

@@ -16,9 +16,10 @@ use super::{StepError, monotonic_ns, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup};
 use crate::probes::{self, Running};
 use crate::schema::event::{Event, Stepped};
-use crate::schema::job::{Job, Step, StepName, Until};
+use crate::schema::job::{Job, Step, StepName, WorkJob};
 use crate::schema::setup::{Check, Mount};
 use crate::schema::work::LiveFile;
+use crate::stages;
 
 /// Carries out one job.
 ///
@@ -26,8 +27,7 @@ use crate::schema::work::LiveFile;
 /// Only when the events cannot be told; what fails in the trial is an event itself.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
-    let mut hands =
-        Hands { job, site: None, group: None, worker: None, started: 0, probes: Vec::new(), live: None };
+    let mut hands = Hands { job, site: None, group: None, worker: None, probes: Vec::new(), live: None };
     for (at, step) in job.steps.iter().enumerate() {
         watchdog.begins(step.name(), job.limit(step.name()));
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
@@ -65,11 +65,10 @@ struct Hands<'a> {
     job: &'a Job,
     probes: Vec<(&'static str, Box<dyn Running>)>,
     worker: Option<Worker>,
-    /// How many workers there were.
-    started: usize,
+    /// From the first work to the last.
     group: Option<MemoryGroup>,
     site: Option<Site>,
-    /// What the engine says must be there, after a run until its files live.
+    /// What the engines say must be there, where works kept their files.
     live: Option<Vec<LiveFile>>,
 }
 
@@ -80,7 +79,7 @@ impl Hands<'_> {
     fn step(&mut self, step: &Step, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
         let limit = self.job.limit(step.name());
         Ok(match step {
-            Step::Work { .. } => return self.work(limit, told, tell),
+            Step::Work { work } => return self.work(*work, limit, told, tell),
             Step::Reset | Step::Restart => self.reset(told),
             Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0], limit),
             Step::Repair { check } => self.command(&check.argv, &check.clean, limit),
@@ -91,9 +90,9 @@ impl Hands<'_> {
             }),
             Step::Settle { cold } => self.settle(*cold, told),
             Step::Cool { mount } => self.cool(mount.as_ref(), limit, told),
-            Step::ProbesOn => self.timed(|hands| hands.probes_on(told)),
-            Step::Sync => self.timed(|hands| hands.site()?.sync()),
-            Step::ProbesOff => self.timed(|hands| hands.probes_off(told)),
+            Step::ProbesOn { work } => self.timed(|hands| hands.probes_on(*work, told)),
+            Step::Sync { .. } => self.timed(|hands| hands.site()?.sync()),
+            Step::ProbesOff { work } => self.timed(|hands| hands.probes_off(*work, told)),
             Step::Verify { at } => self.timed(|hands| {
                 let tree = tree::read_back(hands.site()?.place(), *at, hands.live.as_deref())?;
                 told.push(Event::Tree(tree));
@@ -103,13 +102,25 @@ impl Hands<'_> {
             Step::Unmount => self.unmount(limit),
             Step::Check { check, .. } => self.check(check, limit),
             Step::FirstFile => self.timed(|hands| first_file(hands.site()?.place())),
-            Step::Survivors { operations } => self.timed(|hands| {
-                let seen = survivors(hands.site()?.place(), hands.job, *operations)?;
+            Step::Survivors { work } => self.timed(|hands| {
+                let work = hands.work_job(*work)?;
+                let seen = survivors(&hands.site()?.place_of(work), work)?;
                 told.push(Event::Survivors(seen));
                 Ok(())
             }),
+            Step::Own { stage } => self.timed(|hands| {
+                let own = stages::find(&stage.name).map_err(|e| StepError::new("find", &stage.name, e))?;
+                own.carry_out(stage.argument.as_deref(), hands.site()?.place())
+            }),
             Step::PowerCut => Err(StepError::new("cut", "the power", "there is no work before it")),
         })
+    }
+
+    fn work_job(&self, work: usize) -> Result<&'_ WorkJob, StepError> {
+        self.job
+            .works
+            .get(work)
+            .ok_or_else(|| StepError::new("find", "the workload", "the job has none such"))
     }
 
     fn site(&self) -> Result<&Site, StepError> {
@@ -195,33 +206,32 @@ impl Hands<'_> {
     }
 
     /// The worker is started and prepared here, so that nothing of that falls between the probes.
-    fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
+    fn probes_on(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
         let is_guest = job.guest;
-        if let Some(limit) = job.memory.filter(|_| !is_guest) {
-            let group = MemoryGroup::new(&job.token, limit);
-            self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
+        match (&self.group, job.memory.filter(|_| !is_guest)) {
+            (None, Some(limit)) => {
+                let group = MemoryGroup::new(&job.token, limit);
+                self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
+            }
+            (Some(group), _) => group.forget_peak(),
+            (None, None) => {}
         }
-        let mut works =
-            job.steps.iter().filter_map(|s| if let Step::Work { until } = s { Some(*until) } else { None });
-        let until = works.nth(self.started);
         let group = self.group.as_ref().map(|g| g.path().to_owned());
+        let work = self.work_job(work)?;
         let site = self.site()?;
-        let place = site.open()?;
+        let place = site.open(work)?;
         let identity = site.worker();
         told.extend(identity.map(Event::Worker));
         let device = site.device_number();
         let start = Start {
             place: place.as_fd(),
-            work: &job.work,
-            seed: job.workload_seed,
-            until: until.unwrap_or(Until::End),
+            work,
             memory_group: group.clone(),
             identity,
             root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
         };
         self.worker = Some(Worker::start(start)?);
-        self.started += 1;
         let site = probes::Site {
             device: device.as_deref(),
             memory_group: group.as_deref(),
@@ -237,15 +247,23 @@ impl Hands<'_> {
         Ok(())
     }
 
-    fn probes_off(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
+    fn probes_off(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         for (name, mut probe) in self.probes.drain(..) {
             told.push(Event::Probe { name: name.into(), raw: probe.stop() });
         }
-        self.group = None;
+        if work + 1 == self.job.works.len() {
+            self.group = None;
+        }
         Ok(())
     }
 
-    fn work(&mut self, limit: Duration, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
+    fn work(
+        &mut self,
+        work: usize,
+        limit: Duration,
+        told: &mut Vec<Event>,
+        tell: &Teller,
+    ) -> io::Result<Outcome> {
         let Some(worker) = self.worker.take() else {
             return Ok(Err(StepError::new("run", "the workload", "it was not started")));
         };
@@ -268,8 +286,10 @@ impl Hands<'_> {
             Ok(Told::Done { cost, phases, histograms, live }) => {
                 told.extend(phases.into_iter().map(Event::Phase));
                 told.extend(histograms.into_iter().map(Event::Histogram));
-                let until_live = self.job.steps.contains(&Step::Work { until: Until::Live });
-                self.live = until_live.then_some(live);
+                if let Some(job) = self.job.works.get(work).filter(|job| job.portion.keep_files) {
+                    let below = |file: LiveFile| LiveFile { path: job.below(&file.path), ..file };
+                    self.live.get_or_insert_default().extend(live.into_iter().map(below));
+                }
                 Ok(cost)
             }
         })
@@ -316,7 +336,7 @@ fn until_ended(
 
 fn stepped(ns: u64, usage: Usage, status: i32) -> Stepped {
     let Usage { user_ns, sys_ns, minflt, majflt } = usage;
-    Stepped { step: StepName::default(), ns, user_ns, sys_ns, minflt, majflt, status }
+    Stepped { step: StepName::default(), ns, user_ns, sys_ns, minflt, majflt, status, work: None }
 }
 
 fn elapsed_ns(begin: Instant) -> u64 {

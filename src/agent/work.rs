@@ -16,7 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use super::worker::{GO, Orders, READY, Told};
 use super::{StepError, tools};
 use crate::host::memory_group;
-use crate::schema::job::{Until, WorkSpec};
+use crate::schema::job::WorkJob;
 use crate::schema::setup::Identity;
 
 /// A worker that is ready and waits for its signal.
@@ -33,9 +33,7 @@ pub struct Worker {
 pub struct Start<'a> {
     /// Where it works: no path, which another could lead elsewhere.
     pub place: BorrowedFd<'a>,
-    pub work: &'a WorkSpec,
-    pub seed: u64,
-    pub until: Until,
+    pub work: &'a WorkJob,
     pub memory_group: Option<PathBuf>,
     pub identity: Option<Identity>,
     pub root: Option<PathBuf>,
@@ -73,8 +71,6 @@ impl Worker {
         };
         let orders = Orders {
             work: start.work.clone(),
-            seed: start.seed,
-            until: start.until,
             identity: start.identity,
             root: start.root,
             progress: shared.into(),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
 use crate::schema::event::{Buckets, Phase, Stepped};
-use crate::schema::job::{StepName, Until, WorkSpec};
+use crate::schema::job::{StepName, WorkJob};
 use crate::schema::setup::Identity;
 use crate::schema::work::LiveFile;
 use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
@@ -24,9 +24,7 @@ use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
 /// What the worker is told, one line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
-    pub work: WorkSpec,
-    pub seed: u64,
-    pub until: Until,
+    pub work: WorkJob,
     /// Who it becomes, without any rights of root's; `None` where it stays who it is.
     pub identity: Option<Identity>,
     /// What it is confined to beside its working folder.
@@ -56,9 +54,10 @@ pub fn main() -> anyhow::Result<u8> {
     let progress = OpenOptions::new().read(true).write(true).open(&orders.progress);
     let progress = progress.and_then(SharedProgress::inherited).context("could not share progress")?;
     give_up_rights(&orders).context("could not give up the rights of root")?;
-    let engine = workloads::engine(&orders.work.engine).context("this build has no such workload")?;
-    let work = engine.parse(&orders.work.parameters).map_err(anyhow::Error::msg)?;
-    let mut ready = work.prepare(orders.seed, orders.until).map_err(anyhow::Error::msg)?;
+    let WorkJob { work, seed, portion, .. } = &orders.work;
+    let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
+    let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
+    let mut ready = work.prepare(*seed, portion).map_err(anyhow::Error::msg)?;
     println!("{READY}");
     anyhow::ensure!(
         lines.next().context("the agent never said go")?? == GO,
@@ -79,10 +78,11 @@ pub fn main() -> anyhow::Result<u8> {
                 minflt: used.minflt,
                 majflt: used.majflt,
                 status: 0,
+                work: None,
             },
             phases: log.phases,
             histograms: log.histograms,
-            live: if orders.until == Until::Live { ready.live() } else { Vec::new() },
+            live: if portion.keep_files { ready.live() } else { Vec::new() },
         },
     };
     let mut out = io::stdout().lock();

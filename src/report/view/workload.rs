@@ -17,6 +17,9 @@ pub struct WorkloadSummary {
     pub engine: String,
     /// One line each: `transactions = 50000`.
     pub parameters: Vec<String>,
+    /// In a line, where the scenario is more than the work alone.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stages: String,
     /// What the set is for; empty for a user's own parameters.
     pub story: String,
     pub amount: Amount,
