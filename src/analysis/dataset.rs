@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::schema::job::Purpose;
-use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::metric::{Better, Metric, Of, WORK};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
@@ -33,6 +33,8 @@ pub struct Series {
     pub name: String,
     /// `file_bytes=4096, phase=write`; empty where the name says all.
     pub dimensions: String,
+    /// Which work it is of, where a trial has several.
+    pub work: String,
     pub unit: String,
     pub of: Of,
     pub better: Better,
@@ -138,6 +140,7 @@ fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series
         }
         all.push(Series {
             name: metric.name.clone(),
+            work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
             dimensions,
             unit: metric.unit.clone(),
             of: metric.of,

@@ -6,7 +6,7 @@ use crate::probes::{self, Probe, Raw};
 use crate::schema::declared::Declared;
 use crate::schema::event::{Phase, Stepped};
 use crate::schema::job::{Purpose, StepName};
-use crate::schema::metric::Metric;
+use crate::schema::metric::{Metric, WORK};
 use crate::schema::reason::Outcome;
 use crate::schema::record::{Counters, Record, StageRecord};
 use crate::workloads::{self, Work};
@@ -62,7 +62,7 @@ fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
 
 /// Which work a metric is of, where a trial has several.
 fn within(mut metric: Metric, work: Option<&str>) -> Metric {
-    metric.dimensions.extend(work.map(|work| ("work".to_owned(), work.to_owned())));
+    metric.dimensions.extend(work.map(|work| (WORK.to_owned(), work.to_owned())));
     metric
 }
 

@@ -176,11 +176,16 @@ fn after_a_remount<'r>(record: &'r Record, steps: &[Step]) -> impl Iterator<Item
     for step in steps {
         match step {
             Step::Cool { .. } => cooled = true,
+            Step::Verify { .. } | Step::Survivors { .. } | Step::Own { .. } => cooled = false,
             Step::Work { work } if std::mem::take(&mut cooled) => cold.push(*work),
             _ => {}
         }
     }
-    let stage = move |at: usize| record.stages.get(at).filter(|stage| is_measured(record, stage));
+    // What only writes finds in memory what it has written itself.
+    let only_writes =
+        |stage: &StageRecord| stage.count("bytes_written") > 0 && stage.count("bytes_read") == 0;
+    let is_judged = move |stage: &&StageRecord| is_measured(record, stage) && !only_writes(stage);
+    let stage = move |at: usize| record.stages.get(at).filter(is_judged);
     cold.into_iter().filter_map(stage)
 }
 

@@ -92,12 +92,13 @@ impl WorkloadSummary {
 
     /// How much is live beside how much memory, and what that makes of the figures.
     pub fn setting(&self) -> String {
-        match self.page_cache.as_str() {
+        let setting = match self.page_cache.as_str() {
             "" => {
                 format!("files of at most {} at a time, {} of memory", self.peak(), self.memory)
             }
             why => format!("page cache and CPU: {why}"),
-        }
+        };
+        if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
 
     /// What must be said with the figures, one sentence each, the page cache first.
