@@ -1,5 +1,6 @@
 //! Carries the steps of one job out, in their order, and tells each.
 
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use crate::schema::event::{Event, Stepped};
 use crate::schema::job::{Job, Step, StepName, Until};
 use crate::schema::setup::{Check, Mount};
 use crate::schema::work::LiveFile;
+use crate::storage::{self, Storage};
 
 /// Carries out one job.
 ///
@@ -33,7 +35,9 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
         match hands.step(step, &mut told, tell)? {
-            Ok(work) if job.steps.get(at + 1) == Some(&Step::PowerCut) => go_dark(work, told, tell)?,
+            Ok(work) if job.steps.get(at + 1) == Some(&Step::PowerCut) => {
+                return go_dark(job, work, told, tell);
+            }
             Ok(stepped) => {
                 for event in &told {
                     tell.send(event)?;
@@ -50,14 +54,30 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
 }
 
-/// Tells that the power may go, in one event and before anything else, and does nothing any more.
-fn go_dark(work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
+/// Takes the power from what this machine serves itself, before anything else; tells, in one event, that it may go from the rest; and
+/// does nothing any more.
+fn go_dark(job: &Job, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
+    let is_cut = match storage::find(&job.storage).and_then(cut_power) {
+        Ok(is_cut) => is_cut,
+        Err(StepError { operation, path, errno, text }) => {
+            return tell.send(&Event::Failed { step: StepName::PowerCut, operation, path, errno, text });
+        }
+    };
     let phase = |event| if let Event::Phase(phase) = event { Some(phase) } else { None };
     let phases = told.into_iter().filter_map(phase).collect();
     tell.send(&Event::PowerCut { work, phases, clock_ns: monotonic_ns() })?;
+    if is_cut && job.guest {
+        // Its kernel must not come to miss its disks, which would be said at a moment that nothing decides. No notifier runs and
+        // nothing is written: the machine is reset.
+        fs::write("/proc/sysrq-trigger", "b")?;
+    }
     loop {
         std::thread::park();
     }
+}
+
+fn cut_power(storage: &dyn Storage) -> Result<bool, StepError> {
+    storage.cut_power().map_err(|e| StepError::io("cut the power of", storage.name(), e))
 }
 
 /// What the agent holds while a trial goes on. Dropped in this order.
