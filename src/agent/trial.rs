@@ -28,16 +28,24 @@ use crate::storage::{self, Storage};
 /// Only when the events cannot be told; what fails in the trial is an event itself.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
-    let mut hands =
-        Hands { job, site: None, group: None, worker: None, started: 0, probes: Vec::new(), live: None };
+    let mut hands = Hands {
+        job,
+        probes: Vec::new(),
+        worker: None,
+        started: 0,
+        group: None,
+        site: None,
+        live: None,
+        is_last: false,
+        is_cut: false,
+    };
     for (at, step) in job.steps.iter().enumerate() {
         watchdog.begins(step.name(), job.limit(step.name()));
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
+        hands.is_last = job.steps.get(at + 1) == Some(&Step::PowerCut);
         match hands.step(step, &mut told, tell)? {
-            Ok(work) if job.steps.get(at + 1) == Some(&Step::PowerCut) => {
-                return go_dark(job, work, told, tell);
-            }
+            Ok(work) if hands.is_last => return go_dark(hands.is_cut, work, told, tell),
             Ok(stepped) => {
                 for event in &told {
                     tell.send(event)?;
@@ -54,21 +62,14 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
 }
 
-/// Takes the power from what this machine serves itself, before anything else; tells, in one event, that it may go from the rest; and
-/// does nothing any more.
-fn go_dark(job: &Job, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
-    let is_cut = match storage::find(&job.storage).and_then(cut_power) {
-        Ok(is_cut) => is_cut,
-        Err(StepError { operation, path, errno, text }) => {
-            return tell.send(&Event::Failed { step: StepName::PowerCut, operation, path, errno, text });
-        }
-    };
+/// Tells that the power may go, or is gone already, in one event and before anything else, and does nothing any more.
+fn go_dark(is_cut: bool, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
     let phase = |event| if let Event::Phase(phase) = event { Some(phase) } else { None };
     let phases = told.into_iter().filter_map(phase).collect();
     tell.send(&Event::PowerCut { work, phases, clock_ns: monotonic_ns() })?;
-    if is_cut && job.guest {
-        // Its kernel must not come to miss its disks, which would be said at a moment that nothing decides. No notifier runs and
-        // nothing is written: the machine is reset.
+    if is_cut {
+        // The kernel must not come to miss its disks, which it would say at a moment that nothing decides. The machine is reset:
+        // no notifier runs, and nothing is written.
         fs::write("/proc/sysrq-trigger", "b")?;
     }
     loop {
@@ -76,6 +77,7 @@ fn go_dark(job: &Job, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Res
     }
 }
 
+/// Takes the power from what this machine serves itself; whether it serves anything.
 fn cut_power(storage: &dyn Storage) -> Result<bool, StepError> {
     storage.cut_power().map_err(|e| StepError::io("cut the power of", storage.name(), e))
 }
@@ -91,6 +93,10 @@ struct Hands<'a> {
     site: Option<Site>,
     /// What the engine says must be there, after a run until its files live.
     live: Option<Vec<LiveFile>>,
+    /// The power goes with the end of this step.
+    is_last: bool,
+    /// It is gone.
+    is_cut: bool,
 }
 
 type Outcome = Result<Stepped, StepError>;
@@ -239,6 +245,7 @@ impl Hands<'_> {
             memory_group: group.clone(),
             identity,
             root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
+            says_over: job.loses_power(),
         };
         self.worker = Some(Worker::start(start)?);
         self.started += 1;
@@ -278,8 +285,19 @@ impl Hands<'_> {
                 written = tell.send(&Event::Alive { done, total, clock_ns: monotonic_ns() });
             }
         };
-        let outcome = worker.go(limit, every, &mut tick);
+        let mut cut = Ok(false);
+        let (job, is_last) = (self.job, self.is_last);
+        let mut over = || {
+            if is_last {
+                cut = storage::find(&job.storage).and_then(cut_power);
+            }
+        };
+        let outcome = worker.go(limit, every, &mut tick, &mut over);
         written?;
+        match cut {
+            Ok(is_cut) => self.is_cut = is_cut,
+            Err(e) => return Ok(Err(e)),
+        }
         Ok(match outcome {
             Err(e) => Err(e),
             Ok(Told::Failed { operation, path, errno, text }) => {
