@@ -47,9 +47,10 @@ fn sectors(request: &Request) -> std::ops::Range<u64> {
 fn traffic(spec: &Spec, seed: u64) -> Vec<(u64, Request)> {
     let mut random = Random(seed);
     let mut now_ns = 0;
-    let arrivals = (0..600).map(|tag| {
+    let arrivals = (0..400).map(|tag| {
         now_ns += if random.below(4) == 0 { random.below(20_000_000) } else { random.below(200_000) };
-        let sectors = 8 * (1 + random.below(if random.below(8) == 0 { 32 } else { 4 })) as u32;
+        let longest = if random.below(8) == 0 { 32 } else { 4 };
+        let sectors = 8 * (1 + random.below(longest)) as u32;
         let places = if random.below(3) == 0 { spec.sectors() / 8 - 64 } else { 512 };
         let request = Request { tag, ..write(random.below(places) * 8, sectors) };
         let request = match random.below(12) {
@@ -131,7 +132,7 @@ fn what_must_be_on_the_medium_has_landed() {
     }
 }
 
-/// Every other moment has no passage that the drive would not have told otherwise.
+/// Telling what lands costs no time and changes no choice.
 #[test]
 fn a_drive_that_is_watched_does_the_same() {
     for spec in disks() {
@@ -143,7 +144,7 @@ fn a_drive_that_is_watched_does_the_same() {
             }
             arrivals.iter().for_each(|(at, request)| drive.submit(*at, *request));
             let mut done = Vec::new();
-            drive.advance(u64::MAX / 4, &mut done);
+            drive.advance(1 << 50, &mut done);
             (done, drive.counters())
         };
         assert_eq!(play(true), play(false), "{}", spec.name());
