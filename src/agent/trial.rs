@@ -1,5 +1,6 @@
 //! Carries the steps of one job out, in their order, and tells each.
 
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use crate::schema::job::{Job, Step, StepName, WorkJob};
 use crate::schema::setup::{Check, Mount};
 use crate::schema::work::LiveFile;
 use crate::stages;
+use crate::storage::{self, Storage};
 
 /// Carries out one job.
 ///
@@ -27,13 +29,23 @@ use crate::stages;
 /// Only when the events cannot be told; what fails in the trial is an event itself.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
-    let mut hands = Hands { job, site: None, group: None, worker: None, probes: Vec::new(), live: None };
+    let mut hands = Hands {
+        job,
+        probes: Vec::new(),
+        worker: None,
+        group: None,
+        site: None,
+        live: None,
+        is_last: false,
+        is_cut: false,
+    };
     for (at, step) in job.steps.iter().enumerate() {
         watchdog.begins(step.name(), job.limit(step.name()));
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
+        hands.is_last = job.steps.get(at + 1) == Some(&Step::PowerCut);
         match hands.step(step, &mut told, tell)? {
-            Ok(work) if job.steps.get(at + 1) == Some(&Step::PowerCut) => go_dark(work, told, tell)?,
+            Ok(work) if hands.is_last => return go_dark(hands.is_cut, work, told, tell),
             Ok(stepped) => {
                 for event in &told {
                     tell.send(event)?;
@@ -50,14 +62,24 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
 }
 
-/// Tells that the power may go, in one event and before anything else, and does nothing any more.
-fn go_dark(work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
+/// Tells that the power may go, or is gone already, in one event and before anything else, and does nothing any more.
+fn go_dark(is_cut: bool, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
     let phase = |event| if let Event::Phase(phase) = event { Some(phase) } else { None };
     let phases = told.into_iter().filter_map(phase).collect();
     tell.send(&Event::PowerCut { work, phases, clock_ns: monotonic_ns() })?;
+    if is_cut {
+        // The kernel must not come to miss its disks, which it would say at a moment that nothing decides. The machine is reset:
+        // no notifier runs, and nothing is written.
+        fs::write("/proc/sysrq-trigger", "b")?;
+    }
     loop {
         std::thread::park();
     }
+}
+
+/// Takes the power from what this machine serves itself; whether it serves anything.
+fn cut_power(storage: &dyn Storage) -> Result<bool, StepError> {
+    storage.cut_power().map_err(|e| StepError::io("cut the power of", storage.name(), e))
 }
 
 /// What the agent holds while a trial goes on. Dropped in this order.
@@ -70,6 +92,10 @@ struct Hands<'a> {
     site: Option<Site>,
     /// What the engines say must be there, where works kept their files.
     live: Option<Vec<LiveFile>>,
+    /// The power goes with the end of this step.
+    is_last: bool,
+    /// It is gone.
+    is_cut: bool,
 }
 
 type Outcome = Result<Stepped, StepError>;
@@ -230,6 +256,7 @@ impl Hands<'_> {
             memory_group: group.clone(),
             identity,
             root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
+            says_over: work.portion.stop_after.is_some(),
         };
         self.worker = Some(Worker::start(start)?);
         let site = probes::Site {
@@ -276,8 +303,19 @@ impl Hands<'_> {
                 written = tell.send(&Event::Alive { done, total, clock_ns: monotonic_ns() });
             }
         };
-        let outcome = worker.go(limit, every, &mut tick);
+        let mut cut = Ok(false);
+        let (job, is_last) = (self.job, self.is_last);
+        let mut over = || {
+            if is_last {
+                cut = storage::find(&job.storage).and_then(cut_power);
+            }
+        };
+        let outcome = worker.go(limit, every, &mut tick, &mut over);
         written?;
+        match cut {
+            Ok(is_cut) => self.is_cut = is_cut,
+            Err(e) => return Ok(Err(e)),
+        }
         Ok(match outcome {
             Err(e) => Err(e),
             Ok(Told::Failed { operation, path, errno, text }) => {

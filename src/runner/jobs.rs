@@ -52,6 +52,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         memory: plan.memory,
         works: works(plan, trial, &laid),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
+        life: 0,
     }
 }
 

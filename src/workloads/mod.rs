@@ -147,6 +147,8 @@ pub trait Log {
     /// The latencies of one kind of operation in that phase, in nanoseconds.
     fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
     fn progress(&self) -> &Progress;
+    /// The last operation is done; what is left to do is to reckon. Where the power is cut it goes now.
+    fn finished(&mut self) {}
 }
 
 /// The engine and the parameters behind a set's name.

@@ -45,6 +45,13 @@ pub struct Job {
     pub works: Vec<WorkJob>,
     /// Between two signs of life; `None` in virtual time, where nothing may be said that is not part of the trial.
     pub alive_every_ms: Option<u64>,
+    /// How often its power was cut before: the machine that begins has none of what the one before it knew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub life: u8,
+}
+
+fn is_zero(life: &u8) -> bool {
+    *life == 0
 }
 
 impl Job {
@@ -53,8 +60,16 @@ impl Job {
         let part = |steps: &[Step]| Job { steps: steps.to_vec(), ..self.clone() };
         match self.steps.iter().position(|step| *step == Step::PowerCut) {
             None => (self.clone(), None),
-            Some(cut) => (part(&self.steps[..=cut]), Some(part(&self.steps[cut + 1..]))),
+            Some(cut) => {
+                let after = Job { life: self.life + 1, ..part(&self.steps[cut + 1..]) };
+                (part(&self.steps[..=cut]), Some(after))
+            }
         }
+    }
+
+    /// Whether the power is cut before it ends.
+    pub fn loses_power(&self) -> bool {
+        self.steps.contains(&Step::PowerCut)
     }
 
     /// As a guest gets it: without what only the host knows it by.

@@ -43,7 +43,8 @@ fn on_model(record: &mut Record) {
     let sample = Sample::nth(7, record.round - 1);
     record.testbed = "model:diamondmax-plus-8".into();
     let (disk, mips) = ("diamondmax-plus-8".into(), [500, 250, 1000][sample.cpu as usize]);
-    let modelled = Modelled { disk, blake3: String::new(), mips, sample, ensemble: true, guest_seed: 7 };
+    let blake3 = String::new();
+    let modelled = Modelled { disk, blake3, mips, sample, ensemble: true, guest_seed: 7, disks: 1 };
     record.storage = Named::new("disk", &modelled);
     let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();
     record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away));
@@ -108,6 +109,8 @@ fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
         rotation_ns: 0,
         transfer_ns: 0,
         overhead_ns: 90_000,
+        disk: 0,
+        life: 0,
     };
     let bytes: Vec<u8> = (0..2000).flat_map(|n| one(n).to_bytes()).collect();
     let path = format!("{}.bin", record.filesystem);

@@ -163,10 +163,14 @@ impl Trial {
         log: &mut dyn Log,
         work: impl FnOnce(&mut Generator, &mut Timed<'_>, &Progress) -> Result<u64, OpError>,
     ) -> Result<(), OpError> {
+        let all = self.steps;
         let (generator, mut files) = self.timed(clock);
         let start = clock.now_ns();
         let transactions = work(generator, &mut files, log.progress())?;
         let ns = clock.now_ns() - start;
+        if log.progress().done.load(Relaxed) == all {
+            log.finished();
+        }
         let phase = metrics::phase(name, ns, &files.totals, files.fsyncs, transactions);
         log.phase(phase);
         self.latencies.report(name, log);

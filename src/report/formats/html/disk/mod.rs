@@ -93,7 +93,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> O
         picture: picture::of(run, record, modelled.offset),
     };
     let pictures: Vec<Figure> = records.iter().map(figure).collect();
-    let members = members(&modelled.disk);
+    let members = members(&modelled.disk).map(|members| members * u64::from(modelled.disks));
     let spent = records.iter().zip(&pictures).filter_map(|(record, figure)| {
         let held_ns = figure.picture.as_ref().ok().and_then(|p| p.held_ns);
         Some(Trial { record, spent: time::spent(record, members)?, held_ns: held_ns.map(|ns| ns as f64) })

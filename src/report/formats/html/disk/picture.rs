@@ -61,7 +61,9 @@ impl Picture {
 /// In a sentence, where the list of requests is not to be had.
 pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> {
     let served = run.requests(record).map_err(|e| format!("No picture: {e:#}."))?;
-    let served = served.ok_or("No picture: the list of requests was not kept.")?;
+    let mut served = served.ok_or("No picture: the list of requests was not kept.")?;
+    // The work is done before the power is cut; what comes after it has another clock.
+    served.retain(|s| s.life == 0);
     let whole = || {
         let begin = served.iter().map(|s| s.arrived_ns).min().unwrap_or(0);
         [begin, served.iter().map(|s| s.arrived_ns + 1).max().unwrap_or(begin)]
