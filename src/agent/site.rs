@@ -103,6 +103,27 @@ impl Site {
         opened.map_err(|e| StepError::io("open", &self.place, e))
     }
 
+    /// A folder of that name in it, made where it is not there yet, for who works in it.
+    pub fn open_within(&self, name: &str) -> Result<OwnedFd, StepError> {
+        let path = self.place.join(name);
+        let fault = |what: &str, e| StepError::io(what, &path, e);
+        let place = self.open()?;
+        match rustix::fs::mkdirat(&place, name, Mode::RWXU) {
+            Err(rustix::io::Errno::EXIST) | Ok(()) => {}
+            Err(e) => return Err(fault("make", e)),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(&place, name, flags, Mode::empty()).map_err(|e| fault("open", e))?;
+        match self.worker {
+            None | Some(ROOT) => {}
+            Some(Identity { uid, gid }) => {
+                let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+                rustix::fs::fchown(&folder, uid, gid).map_err(|e| fault("give away", e))?;
+            }
+        }
+        Ok(folder)
+    }
+
     /// Who works in it; `None` where there are no rights to give up: in a guest, and for an ordinary user.
     pub fn worker(&self) -> Option<Identity> {
         self.worker

@@ -1,17 +1,15 @@
 //! Carries the steps of one job out, in their order, and tells each.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap};
 
 use super::alive::Watchdog;
 use super::channel::Teller;
+use super::clients::{self, Clients};
 use super::recovery::{first_file, survivors};
 use super::site::Site;
-use super::work::{Start, Worker};
-use super::worker::Told;
 use super::{StepError, monotonic_ns, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup};
 use crate::probes::{self, Running};
@@ -27,7 +25,7 @@ use crate::schema::work::LiveFile;
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
     let mut hands =
-        Hands { job, site: None, group: None, worker: None, started: 0, probes: Vec::new(), live: None };
+        Hands { job, site: None, group: None, clients: None, started: 0, probes: Vec::new(), live: None };
     for (at, step) in job.steps.iter().enumerate() {
         watchdog.begins(step.name(), job.limit(step.name()));
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
@@ -64,8 +62,8 @@ fn go_dark(work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
 struct Hands<'a> {
     job: &'a Job,
     probes: Vec<(&'static str, Box<dyn Running>)>,
-    worker: Option<Worker>,
-    /// How many workers there were.
+    clients: Option<Clients>,
+    /// For how many times of work clients were started.
     started: usize,
     group: Option<MemoryGroup>,
     site: Option<Site>,
@@ -194,7 +192,7 @@ impl Hands<'_> {
         Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
     }
 
-    /// The worker is started and prepared here, so that nothing of that falls between the probes.
+    /// The clients are started and prepared here, so that nothing of that falls between the probes.
     fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
         let is_guest = job.guest;
@@ -207,20 +205,17 @@ impl Hands<'_> {
         let until = works.nth(self.started);
         let group = self.group.as_ref().map(|g| g.path().to_owned());
         let site = self.site()?;
-        let place = site.open()?;
-        let identity = site.worker();
-        told.extend(identity.map(Event::Worker));
+        told.extend(site.worker().map(Event::Worker));
         let device = site.device_number();
-        let start = Start {
-            place: place.as_fd(),
+        let start = clients::Start {
+            site,
             work: &job.work,
             seed: job.workload_seed,
             until: until.unwrap_or(Until::End),
+            clients: job.clients,
             memory_group: group.clone(),
-            identity,
-            root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
         };
-        self.worker = Some(Worker::start(start)?);
+        self.clients = Some(Clients::start(&start)?);
         self.started += 1;
         let site = probes::Site {
             device: device.as_deref(),
@@ -246,33 +241,26 @@ impl Hands<'_> {
     }
 
     fn work(&mut self, limit: Duration, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
-        let Some(worker) = self.worker.take() else {
+        let Some(clients) = self.clients.take() else {
             return Ok(Err(StepError::new("run", "the workload", "it was not started")));
         };
         let every = self.job.alive_every_ms.map(Duration::from_millis);
         let mut written = Ok(());
-        let mut tick = |progress: &crate::workloads::Progress| {
-            use std::sync::atomic::Ordering::Relaxed;
-            let (done, total) = (progress.done.load(Relaxed), progress.total.load(Relaxed));
+        let mut tick = |done, total| {
             if written.is_ok() {
                 written = tell.send(&Event::Alive { done, total, clock_ns: monotonic_ns() });
             }
         };
-        let outcome = worker.go(limit, every, &mut tick);
+        let outcome = clients.go(limit, every, &mut tick);
         written?;
-        Ok(match outcome {
-            Err(e) => Err(e),
-            Ok(Told::Failed { operation, path, errno, text }) => {
-                Err(StepError { operation, path, errno, text })
-            }
-            Ok(Told::Done { cost, phases, histograms, live }) => {
-                told.extend(phases.into_iter().map(Event::Phase));
-                told.extend(histograms.into_iter().map(Event::Histogram));
-                let until_live = self.job.steps.contains(&Step::Work { until: Until::Live });
-                self.live = until_live.then_some(live);
-                Ok(cost)
-            }
-        })
+        Ok(outcome.map(|clients::Done { cost, phases, histograms, live, clients }| {
+            told.extend(phases.into_iter().map(Event::Phase));
+            told.extend(histograms.into_iter().map(Event::Histogram));
+            told.extend(clients.into_iter().map(Event::Client));
+            let until_live = self.job.steps.contains(&Step::Work { until: Until::Live });
+            self.live = until_live.then_some(live);
+            cost
+        }))
     }
 
     /// Unmounts and waits for a FUSE daemon to end, whose CPU time then belongs to this step's record. A daemon that does not

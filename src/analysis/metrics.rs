@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{capacity, steps};
+use super::{capacity, clients, steps};
 use crate::probes::{self, Probe, Raw};
-use crate::schema::declared::Declared;
+use crate::schema::declared::{self, Declared, Over};
 use crate::schema::event::{Phase, Stepped};
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::metric::Metric;
 use crate::schema::reason::Outcome;
 use crate::schema::record::{Part, Record};
+use crate::workloads::clients::phases_apart;
 use crate::workloads::{self, Work};
 
 /// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
@@ -31,10 +32,25 @@ pub fn all(record: &Record, work: &dyn Work) -> Vec<Metric> {
         return [steps::metrics(record), steps::recovery(record), capacity::metrics(record)].concat();
     }
     let own = match record.purpose {
-        Purpose::Measure => work.metrics(&record.phases),
+        Purpose::Measure => [workloads_own(record, work), clients::metrics(record)].concat(),
         Purpose::Integrity => Vec::new(),
     };
     [own, steps::metrics(record), probed(record), capacity::metrics(record)].concat()
+}
+
+/// Phases of several clients overlap: what is over all phases is over the time in which any client was in one.
+fn workloads_own(record: &Record, work: &dyn Work) -> Vec<Metric> {
+    let own = work.metrics(&record.phases);
+    if record.by_client.is_empty() {
+        return own;
+    }
+    let declared = workloads::engine(&record.work.engine).map(|w| w.declared()).unwrap_or_default();
+    let apart = work.metrics(&phases_apart(&record.by_client));
+    let of_all = |metric: &Metric| {
+        declared::find(&declared, &metric.name).filter(|d| d.over == Over::Phases)?;
+        apart.iter().find(|m| m.name == metric.name && m.dimensions == metric.dimensions).cloned()
+    };
+    own.into_iter().map(|metric| of_all(&metric).unwrap_or(metric)).collect()
 }
 
 /// Every metric that there is, by the one that measures it.
@@ -55,6 +71,7 @@ fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
     let own = [
         ("the steps of the trial".to_owned(), steps::declared()),
         ("the space on the volume".to_owned(), capacity::declared()),
+        ("the clients of the work".to_owned(), clients::declared()),
     ];
     own.into_iter().chain(probes).collect()
 }
@@ -96,7 +113,7 @@ fn work(record: &Record) -> Option<Stepped> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::declared::{Over, PART};
+    use crate::schema::declared::PART;
     use crate::schema::metric::Of;
 
     fn everything() -> Vec<&'static Declared> {

@@ -15,7 +15,7 @@ use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
 use crate::testbeds::Testbed;
-use crate::workloads;
+use crate::workloads::{self, clients};
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
@@ -34,12 +34,13 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     }
     let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
     for job in jobs {
-        let work = (job.work.hash(), job.workload_seed);
+        let work = (job.work.hash(), job.workload_seed, job.clients);
         let Amount { bytes_written, .. } = *amounts.entry(work).or_insert_with(|| volume(&job));
         number += 1;
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
-        let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step))).collect();
+        let steps: String =
+            job.steps.iter().map(|step| format!("\n  {}", shown(step, job.clients))).collect();
         print_line(&format!("{}{steps}", job.trial))?;
     }
     let mut lines = Vec::new();
@@ -62,6 +63,12 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
     lines.push("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned());
+    if amounts.values().any(|amount| *amount == Amount::default()) {
+        lines.push(
+            "What work writes that fills the volume is not in it: that is known only when it is done."
+                .to_owned(),
+        );
+    }
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -70,7 +77,7 @@ fn reasons(skips: &[Skip]) -> Vec<(String, String)> {
     skips.iter().map(|s| (format!("{} × {}", s.filesystem, s.workload), s.reason.clone())).collect()
 }
 
-fn shown(step: &Step) -> String {
+fn shown(step: &Step, clients: u32) -> String {
     let name = step.name();
     let what = match step {
         Step::Make { argv } | Step::Revert { argv } => argv.join(" "),
@@ -90,11 +97,16 @@ fn shown(step: &Step) -> String {
         }
         _ => String::new(),
     };
+    let by = match step {
+        Step::Work { .. } if clients > 1 => format!("by {clients} clients"),
+        _ => String::new(),
+    };
+    let what = [what, by].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     format!("{name:<16} {what}").trim_end().to_owned()
 }
 
 fn volume(job: &Job) -> Amount {
     let engine = workloads::engine(&job.work.engine);
     let work = engine.and_then(|e| e.parse(&job.work.parameters).ok());
-    work.map_or_else(Amount::default, |w| w.expected(job.workload_seed))
+    work.map_or_else(Amount::default, |w| clients::expected(&*w, job.workload_seed, job.clients))
 }

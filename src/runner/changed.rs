@@ -40,6 +40,7 @@ impl Experiment {
             ("images in another state", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
             ("another power cut", self.power_cut != own.power_cut),
+            ("another number of clients", self.clients.unwrap_or(1) != own.clients.unwrap_or(1)),
         ];
         is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(what, _)| what).collect()
     }

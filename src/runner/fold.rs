@@ -14,7 +14,7 @@ use crate::schema::record::{Circumstances, Part, Record, SCHEMA};
 use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
-use crate::workloads;
+use crate::workloads::{self, clients};
 
 /// A trial whose events are still coming.
 pub struct Fold<'a> {
@@ -50,7 +50,7 @@ impl<'a> Fold<'a> {
         if let Some(engine) = workloads::engine(&job.work.engine)
             && let Ok(work) = engine.parse(&job.work.parameters)
         {
-            record.amount = work.amount(job.workload_seed);
+            record.amount = clients::amount(&*work, job.workload_seed, job.clients);
         }
         Fold {
             job,
@@ -96,6 +96,7 @@ impl<'a> Fold<'a> {
                 self.record.phases.push(phase);
             }
             Event::Histogram(buckets) => self.histograms.push(buckets),
+            Event::Client(client) => self.record.by_client.push(client),
             Event::Probe { name, raw } => {
                 probes::add(&name, self.record.probes.entry(name.clone()).or_default(), &raw);
                 self.part.probes.insert(name, raw);
@@ -262,6 +263,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         volume: job.volume,
         memory: job.memory,
         workload_seed: job.workload_seed,
+        clients: job.clients,
         provenance: BTreeMap::new(),
         clock: traits.clock,
         fidelity: traits.fidelity,
@@ -274,6 +276,7 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         work_window_ns: None,
         space: Vec::new(),
         phases: Vec::new(),
+        by_client: Vec::new(),
         probes: BTreeMap::new(),
         parts: Vec::new(),
         not_available: BTreeMap::new(),

@@ -51,6 +51,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         memory: plan.memory,
         work: trial.work.work.canonical(),
         workload_seed: plan.workload_seed(trial.round),
+        clients: plan.clients_of(trial.work),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
     }
 }

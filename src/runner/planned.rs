@@ -70,6 +70,7 @@ impl Experiment {
             image: Some(plan.image),
             cold: Some(plan.cold),
             power_cut: plan.power_cut,
+            clients: Some(plan.clients),
             filesystems,
             filesystem,
             rounds: Some(rounds),

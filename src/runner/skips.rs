@@ -6,7 +6,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::units::Bytes;
 use crate::testbeds::Testbed;
-use crate::workloads::{self, Needs, Work};
+use crate::workloads::{self, Needs, clients};
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
 const ROOM: f64 = 0.85;
@@ -26,7 +26,8 @@ pub struct Skip {
 pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
     let mut skips = Vec::new();
     let parsed = |work: &PlannedWork| workloads::engine(&work.work.engine)?.parse(&work.work.parameters).ok();
-    let works: Vec<_> = plan.workloads.iter().map(|work| Some(Asked::of(&*parsed(work)?, plan))).collect();
+    let works: Vec<_> =
+        plan.workloads.iter().map(|work| Some(Asked::of(&*parsed(work)?, work, plan))).collect();
     for candidate in &plan.candidates {
         let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
         else {
@@ -86,8 +87,9 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(work: &dyn Work, plan: &Plan) -> Self {
-        Asked { needs: work.needs(), peak: Bytes(work.expected(plan.workload_seed(1)).bytes_peak) }
+    fn of(work: &dyn workloads::Work, planned: &PlannedWork, plan: &Plan) -> Self {
+        let all = clients::expected(work, plan.workload_seed(1), plan.clients_of(planned));
+        Asked { needs: work.needs(), peak: Bytes(all.bytes_peak) }
     }
 }
 

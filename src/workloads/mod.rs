@@ -14,13 +14,17 @@ use crate::schema::metric::Metric;
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
+pub mod clients;
 pub mod coldread;
+pub mod fill;
+mod noise;
 pub mod postmark;
 mod rate;
+mod sizes;
 
 pub use fsderby_sys::shared::Progress;
 
-pub use crate::schema::event::Phase;
+pub use crate::schema::event::{Client, ClientPhase, Phase};
 pub use crate::schema::job::Until;
 pub use crate::schema::work::{Amount, LiveFile};
 
@@ -29,6 +33,7 @@ pub static TABLE: &[&dyn Workload] = &[
     // One row a line.
     &postmark::PostMark,
     &coldread::ColdRead,
+    &fill::Fill,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -67,6 +72,11 @@ pub trait Work: Send {
     /// The same at once and in little memory, however much it is: exact where that is soon counted.
     fn expected(&self, seed: u64) -> Amount {
         self.amount(seed)
+    }
+    /// How many clients can do it at the same time at most, each all of it in a folder of its own: no more than it has files, and one
+    /// alone where it is about the whole filesystem.
+    fn most_clients(&self) -> u64 {
+        u64::MAX
     }
     /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String>;
@@ -131,7 +141,7 @@ pub trait Clock {
 
 /// Where a running workload tells what it did. None of this does I/O; only ends of phases allocate.
 pub trait Log {
-    /// A phase has ended.
+    /// A phase has ended, with the last reading of the clock.
     fn phase(&mut self, phase: Phase);
     /// The latencies of one kind of operation in that phase, in nanoseconds.
     fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);

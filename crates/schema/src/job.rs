@@ -12,7 +12,7 @@ use crate::setup::{Argv, Check, Mount, Named, Privileges, Volume};
 use crate::units::Bytes;
 
 /// Counted up with every change of a job or an event that an older agent would misread.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,6 +41,9 @@ pub struct Job {
     pub limits_seconds: BTreeMap<StepName, u64>,
     pub work: WorkSpec,
     pub workload_seed: u64,
+    /// How many processes do the work at the same time, each in a folder of its own where they are several.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub clients: u32,
     /// Between two signs of life; `None` in virtual time, where nothing may be said that is not part of the trial.
     pub alive_every_ms: Option<u64>,
 }
@@ -63,6 +66,15 @@ impl Job {
     pub fn limit(&self, step: StepName) -> Duration {
         self.limits_seconds.get(&step).map_or(LIMIT, |seconds| Duration::from_secs(*seconds))
     }
+}
+
+/// As many clients as a work has unless it is told otherwise.
+pub(crate) fn one() -> u32 {
+    1
+}
+
+pub(crate) fn is_one(n: &u32) -> bool {
+    *n == 1
 }
 
 /// How long a step may take if nothing about it asks for more.

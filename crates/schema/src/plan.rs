@@ -6,7 +6,7 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Purpose, WorkSpec};
+use crate::job::{Purpose, WorkSpec, is_one, one};
 use crate::power_cut::PowerCut;
 use crate::random::{seeded, shuffle};
 use crate::setup::{ImageState, Variant};
@@ -37,6 +37,9 @@ pub struct Plan {
     /// In each measured trial the power is cut then, and the recovery time measured in place of the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cut: Option<PowerCut>,
+    /// How many processes do each work at the same time, where the work does not say it itself.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub clients: u32,
     pub rounds: Rounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
@@ -65,6 +68,9 @@ pub struct Candidate {
 #[serde(deny_unknown_fields)]
 pub struct PlannedWork {
     pub label: String,
+    /// As many as the plan has, where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
     #[serde(flatten)]
     pub work: WorkSpec,
 }
@@ -122,6 +128,10 @@ impl Plan {
     pub fn as_mounted(self, fstype: &str) -> Plan {
         let (label, kind) = (format!("{fstype}, as mounted"), fstype.to_owned());
         Plan { candidates: vec![Candidate { label, kind, variant: Variant::default() }], ..self }
+    }
+
+    pub fn clients_of(&self, work: &PlannedWork) -> u32 {
+        work.clients.unwrap_or(self.clients)
     }
 
     /// The seed that every filesystem's workload gets in this round.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
-use crate::job::{Purpose, StepName, WorkSpec};
+use crate::event::{Client, Phase, Seen, Space, Stepped, Survivors, Tree};
+use crate::job::{Purpose, StepName, WorkSpec, is_one, one};
 use crate::metric::Metric;
 use crate::reason::{Outcome, Reason, ValidityCheck};
 use crate::setup::{
@@ -49,6 +49,9 @@ pub struct Record {
     pub volume: Volume,
     pub memory: Option<Bytes>,
     pub workload_seed: u64,
+    /// How many processes did the work at the same time.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub clients: u32,
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
     /// the record.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -74,7 +77,11 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_window_ns: Option<[u64; 2]>,
     pub space: Vec<Space>,
+    /// Of several clients, each phase from the first one's begin to the last one's end, with the sums of what they counted.
     pub phases: Vec<Phase>,
+    /// Where there are several clients, each of them; one part of the work after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_client: Vec<Client>,
     /// Counter differences by probe and counter, from the start of the work to the end of the sync.
     pub probes: BTreeMap<String, BTreeMap<String, u64>>,
     /// The same for each part of the work, where it has several: `probes` is then their sum.

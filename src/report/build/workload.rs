@@ -9,7 +9,9 @@ use crate::report::view::entry::Entry;
 use crate::report::view::latency::Latency;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
+use crate::schema::setup::ClockKind;
 use crate::store::Run;
 use crate::workloads;
 
@@ -21,21 +23,26 @@ pub fn of(
     damage: &mut Vec<String>,
 ) -> WorkloadSummary {
     let mine: Vec<&Record> = run.records.iter().filter(|r| r.workload == work.label).collect();
-    let spec = run.plan.workloads.iter().find(|w| w.label == work.label).map(|w| &w.work);
-    let spec = spec.or(mine.first().map(|r| &r.work));
+    let planned = run.plan.workloads.iter().find(|w| w.label == work.label);
+    let spec = planned.map(|w| &w.work).or(mine.first().map(|r| &r.work));
+    let clients = planned.map(|w| run.plan.clients_of(w)).or(mine.first().map(|r| r.clients)).unwrap_or(1);
     let amount = mine.iter().map(|r| r.amount).max_by_key(|v| v.bytes_peak).unwrap_or_default();
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let declared = spec.map(|s| (known.metrics)(&s.engine)).unwrap_or_default();
     let sections = sections::of(&work.series, &declared);
     let notes = notes::of(run, work, filesystems, amount, memory);
     let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
-    let published = spec.and_then(|spec| published::of(run, spec, &rows, filesystems, &declared));
+    // Papers have one process's figures.
+    let published = spec.filter(|_| clients == 1);
+    let published = published.and_then(|spec| published::of(run, spec, &rows, filesystems, &declared));
     WorkloadSummary {
         label: work.label.clone(),
         engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
         parameters: spec.map(|s| parameters(&s.parameters)).unwrap_or_default(),
-        story: workloads::find(&work.label).map(|(_, set)| set.file().story).unwrap_or_default(),
+        story: story(&work.label, spec),
         amount,
+        clients,
+        on_one_cpu: clients > 1 && mine.iter().any(|r| r.clock == ClockKind::Virtual),
         memory,
         rounds: work.complete_rounds(),
         page_cache: notes.page_cache,
@@ -45,6 +52,16 @@ pub fn of(
         ensemble: ensemble::findings(work, run.plan.margin),
         published,
     }
+}
+
+/// Of the set of that name, or of the one that has these parameters under another label.
+fn story(label: &str, spec: Option<&WorkSpec>) -> String {
+    let by_name = workloads::find(label).map(|(_, set)| set.file());
+    let same = |spec: &WorkSpec| {
+        let mut files = workloads::engine(&spec.engine)?.sets().iter().map(|set| set.file());
+        files.find(|file| file.parameters == spec.parameters)
+    };
+    by_name.or_else(|| same(spec?)).map(|file| file.story).unwrap_or_default()
 }
 
 fn parameters(table: &toml::Table) -> Vec<String> {

@@ -150,6 +150,7 @@ fn plan(rounds: u32) -> Plan {
     };
     let planned = |at: usize| PlannedWork {
         label: WORKS[at].to_owned(),
+        clients: None,
         work: work(if at == 0 { 50_000 } else { 5_000 }),
     };
     Plan {
@@ -162,6 +163,7 @@ fn plan(rounds: u32) -> Plan {
         image: ImageState::Allocated,
         cold: true,
         power_cut: None,
+        clients: 1,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -264,6 +266,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         volume: Volume { size: plan.size, offset: Bytes(0) },
         memory: plan.memory,
         workload_seed: plan.workload_seed(round),
+        clients: 1,
         clock: ClockKind::Host,
         fidelity: Fidelity::Loop,
         outcome: Outcome::Done,
@@ -284,6 +287,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             inodes: 131_072,
         }],
         phases: Vec::new(),
+        by_client: Vec::new(),
         probes: BTreeMap::new(),
         parts: Vec::new(),
         not_available: BTreeMap::new(),

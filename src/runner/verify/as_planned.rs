@@ -49,6 +49,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("testbed", record.testbed == plan.testbed),
         ("volume", record.volume.size == plan.size),
         ("memory limit", record.memory == plan.memory),
+        ("number of clients", record.clients == plan.clients_of(trial.work)),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
     Some(format!("the plan has another {what}"))
@@ -115,6 +116,10 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
         ),
         ("what survived the power cut", record.survivors.is_some() == is_cut),
         ("a phase of its work", is_cut || record.phases.len() >= works),
+        (
+            "what each of its clients did",
+            record.clients == 1 || record.by_client.len() == works * record.clients as usize,
+        ),
         ("what its disk did", record.clock != ClockKind::Virtual || record.requests.is_some()),
     ];
     let (what, _) = is_there.iter().find(|(_, is_there)| !is_there)?;

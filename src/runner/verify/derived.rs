@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
+use super::as_planned::is_whole;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::runner::fold::not_held;
-use crate::schema::job::Step;
+use crate::schema::event::{Client, Stepped};
+use crate::schema::job::{Step, StepName};
 use crate::schema::reason::{Condition, Held, Outcome, Reason};
 use crate::schema::record::Record;
 use crate::schema::setup::Fidelity;
-use crate::workloads::{self, Amount};
+use crate::workloads::{self, Amount, clients};
 
 pub fn metrics_hold(record: &Record) -> Option<String> {
     let Some(engine) = workloads::engine(&record.work.engine) else {
@@ -50,18 +52,49 @@ const COUNTED: u64 = 50_000_000;
 
 /// The amounts of work that are known already: trials of one round have the same.
 #[derive(Default)]
-pub struct Amounts(HashMap<(String, u64), Amount>);
+pub struct Amounts(HashMap<(String, u64, u32), Amount>);
 
 impl Amounts {
     pub fn hold(&mut self, record: &Record) -> Option<String> {
         let work = workloads::engine(&record.work.engine)?.parse(&record.work.parameters).ok()?;
-        if work.operations() > COUNTED {
+        let of_one = work.operations().max(work.most_clients());
+        if of_one.saturating_mul(record.clients.into()) > COUNTED {
             return None;
         }
-        let known = self.0.entry((record.work.hash(), record.workload_seed));
-        let amount = known.or_insert_with(|| work.amount(record.workload_seed));
+        let (seed, all) = (record.workload_seed, record.clients);
+        let known = self.0.entry((record.work.hash(), seed, all));
+        let amount = known.or_insert_with(|| clients::amount(&*work, seed, all));
         (record.amount != *amount).then(|| "it says another amount of work than its parameters give".into())
     }
+}
+
+/// What is told of all clients together is what each of them did, one part of the work after the other.
+pub fn clients_hold(record: &Record) -> Option<String> {
+    if record.clients <= 1 {
+        return (!record.by_client.is_empty()).then(|| "it has one client, and tells of several".into());
+    }
+    if !is_whole(record) {
+        return None;
+    }
+    let parts: Vec<&[Client]> = record.by_client.chunks(record.clients as usize).collect();
+    if !parts.iter().all(|part| are_in_order(part)) {
+        return Some("its clients are not counted up, or did something before or after their work".into());
+    }
+    let together: Vec<_> = parts.iter().flat_map(|part| clients::phases(part)).collect();
+    if together != record.phases {
+        return Some("its phases are not those of its clients together".into());
+    }
+    let cost: Vec<Stepped> = parts.iter().map(|part| clients::cost(part)).collect();
+    let works = record.steps.iter().filter(|step| step.step == StepName::Work);
+    (!works.eq(&cost)).then(|| "its work did not take what its clients took together".into())
+}
+
+fn are_in_order(part: &[Client]) -> bool {
+    let is_within = |client: &Client| {
+        let within = |began, ended| client.began_ns <= began && began <= ended && ended <= client.ended_ns;
+        client.phases.iter().all(|told| within(told.began_ns(), told.ended_ns))
+    };
+    part.iter().zip(0..).all(|(client, number)| client.client == number && is_within(client))
 }
 
 /// All of them must be there, with the words that they give again. Only how the image was opened stands nowhere else.

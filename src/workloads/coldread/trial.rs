@@ -9,13 +9,14 @@ use rustix::io::{pread, read, write};
 
 use super::metrics;
 use super::parameters::{BLOCK, Parameters};
-use super::tree::{CHUNK, Tree};
+use super::tree::Tree;
 use super::visit::{Entry, Visitor, visit};
 use crate::schema::event::Phase;
 use crate::schema::job::Until;
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
+use crate::workloads::noise::CHUNK;
 use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work};
 
 /// In the order of [`Work::parts`].
@@ -66,6 +67,10 @@ impl Work for Parameters {
 
     fn parts(&self) -> u32 {
         PARTS.len() as u32
+    }
+
+    fn most_clients(&self) -> u64 {
+        u64::from(self.files)
     }
 
     fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {
