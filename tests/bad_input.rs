@@ -126,6 +126,33 @@ fn a_wrong_unit_in_a_flag_says_what_to_write() {
 }
 
 #[test]
+fn a_number_of_clients_that_cannot_be_says_what_can() {
+    flags(&["--clients", "0"], &["0 clients do no work", "try: --clients 1"]);
+    flags(&["--clients", "1025"], &["1025 clients are more than 1024"]);
+    flags(&["--clients", "x"], &["--clients"]);
+    flags(
+        &["--clients", "600", "--workloads", "postmark-quick", "--scale", "1/16"],
+        &["postmark-quick: 600 clients cannot do this work at the same time, 50 can", "try: --clients 50"],
+    );
+    flags(
+        &["--clients", "2", "--workloads", "fill-80"],
+        &["fill-80: 2 clients cannot do this work", "1 can at most"],
+    );
+    flags(
+        &["--clients", "2", "--power-cut", "50%", "--on", "vm", "--workloads", "maildir-durable"],
+        &["maildir-durable: a trial whose power is cut has one client, not 2", "without --power-cut"],
+    );
+    let one = "filesystems = ['ext4']\n[[workload]]\nset = 'postmark-quick'\n";
+    file(&format!("{one}clients = 0"), &["postmark-quick: 0 clients do no work"]);
+    file(&format!("{one}clients = 'four'"), &["line", "expected"]);
+    file(&format!("clients = -1\n{one}"), &["line 1"]);
+    file(
+        &format!("{one}clients = 4\n{}clients = 4", &one[22..]),
+        &["two workloads are called", "another label"],
+    );
+}
+
+#[test]
 fn a_wrong_filesystem_spec_says_what_to_write() {
     flags(&["--filesystem", ""], &["write a kind first"]);
     flags(&["--filesystem", "ext4 mnt=x"], &["unknown key", "did you mean 'mount'?"]);

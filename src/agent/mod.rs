@@ -1,7 +1,7 @@
 //! Carries a trial out, on this kernel or inside a guest, and tells what happened: one job in, events out.
 //!
 //! ```text
-//! fsderby ── job, then nothing: its end is the lifeline ──▶ supervisor ── fork ──▶ agent ──▶ worker
+//! fsderby ── job, then nothing: its end is the lifeline ──▶ supervisor ── fork ──▶ agent ──▶ worker (one a client)
 //!    ▲                                                    cleans up        PID 1 of its   the workload,
 //!    └──────────────────────── events ─────────────────────────────────── namespaces     limited in memory
 //! ```
@@ -12,6 +12,7 @@
 
 mod alive;
 pub mod channel;
+mod clients;
 mod init;
 mod mishap;
 mod mounting;

@@ -107,19 +107,32 @@ impl Site {
     /// The same as a descriptor, which stays what it is. A folder of its own is made where there is none yet.
     pub fn open(&self, work: &WorkJob) -> Result<OwnedFd, StepError> {
         let place = self.open_place()?;
-        let Some(folder) = &work.folder else { return Ok(place) };
-        let own = self.place.join(folder);
-        match rustix::fs::mkdirat(&place, folder.as_str(), Mode::RWXU) {
+        match &work.folder {
+            None => Ok(place),
+            Some(folder) => self.within(&place, folder, &self.place.join(folder)),
+        }
+    }
+
+    /// A folder of that name in the work's, made where it is not there yet, for who works in it.
+    pub fn open_within(&self, work: &WorkJob, name: &str) -> Result<OwnedFd, StepError> {
+        self.within(&self.open(work)?, name, &self.place_of(work).join(name))
+    }
+
+    fn within(&self, above: &OwnedFd, name: &str, path: &Path) -> Result<OwnedFd, StepError> {
+        let fault = |what: &str, e| StepError::io(what, path, e);
+        match rustix::fs::mkdirat(above, name, Mode::RWXU) {
             Err(rustix::io::Errno::EXIST) | Ok(()) => {}
-            Err(e) => return Err(StepError::io("make", &own, e)),
+            Err(e) => return Err(fault("make", e)),
         }
-        let opened = rustix::fs::openat(&place, folder.as_str(), FOLDER, Mode::empty());
-        let opened = opened.map_err(|e| StepError::io("open", &own, e))?;
-        if let Some(Identity { uid, gid }) = self.worker.filter(|worker| *worker != ROOT) {
-            let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-            rustix::fs::fchown(&opened, owner.0, owner.1).map_err(|e| StepError::io("give away", &own, e))?;
+        let folder = rustix::fs::openat(above, name, FOLDER, Mode::empty()).map_err(|e| fault("open", e))?;
+        match self.worker {
+            None | Some(ROOT) => {}
+            Some(Identity { uid, gid }) => {
+                let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+                rustix::fs::fchown(&folder, uid, gid).map_err(|e| fault("give away", e))?;
+            }
         }
-        Ok(opened)
+        Ok(folder)
     }
 
     fn open_place(&self) -> Result<OwnedFd, StepError> {

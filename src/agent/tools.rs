@@ -75,6 +75,17 @@ pub fn run(
 
 /// Waits for this child; kills it when the time is over.
 pub fn wait(pid: u32, begin: Instant, limit: Duration) -> Result<Reaped, StepError> {
+    let in_time = ends_in_time(pid, begin, limit)?;
+    let reaped = reap_this(pid.cast_signed()).map_err(|e| StepError::io("wait", "", e))?;
+    if in_time { Ok(reaped) } else { Err(too_long(limit)) }
+}
+
+pub fn too_long(limit: Duration) -> StepError {
+    StepError::new("run", "", format!("took longer than {} s", limit.as_secs()))
+}
+
+/// Whether this child ends in time; kills it where it does not. It remains to be reaped.
+pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<bool, StepError> {
     let fault = |e: std::io::Error| StepError::io("wait", "", e);
     let raw = pid.cast_signed();
     let child = Pid::from_raw(raw).ok_or_else(|| StepError::new("wait", "", "a process without a number"))?;
@@ -87,12 +98,7 @@ pub fn wait(pid: u32, begin: Instant, limit: Duration) -> Result<Reaped, StepErr
     if !in_time {
         let _ = kill_process(child, Signal::KILL);
     }
-    let reaped = reap_this(raw).map_err(fault)?;
-    if in_time {
-        Ok(reaped)
-    } else {
-        Err(StepError::new("run", "", format!("took longer than {} s", limit.as_secs())))
-    }
+    Ok(in_time)
 }
 
 /// Another child that ends meanwhile, such as the daemon of a filesystem, only has to be reaped.

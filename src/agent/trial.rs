@@ -2,17 +2,15 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap};
 
 use super::alive::Watchdog;
 use super::channel::Teller;
+use super::clients::{self, Clients};
 use super::recovery::{first_file, survivors};
 use super::site::Site;
-use super::work::{Start, Worker};
-use super::worker::Told;
 use super::{StepError, monotonic_ns, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup};
 use crate::probes::{self, Running};
@@ -32,7 +30,7 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let mut hands = Hands {
         job,
         probes: Vec::new(),
-        worker: None,
+        clients: None,
         group: None,
         site: None,
         live: None,
@@ -86,7 +84,7 @@ fn cut_power(storage: &dyn Storage) -> Result<bool, StepError> {
 struct Hands<'a> {
     job: &'a Job,
     probes: Vec<(&'static str, Box<dyn Running>)>,
-    worker: Option<Worker>,
+    clients: Option<Clients>,
     /// From the first work to the last.
     group: Option<MemoryGroup>,
     site: Option<Site>,
@@ -231,7 +229,7 @@ impl Hands<'_> {
         Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
     }
 
-    /// The worker is started and prepared here, so that nothing of that falls between the probes.
+    /// The clients are started and prepared here, so that nothing of that falls between the probes.
     fn probes_on(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
         let is_guest = job.guest;
@@ -246,19 +244,9 @@ impl Hands<'_> {
         let group = self.group.as_ref().map(|g| g.path().to_owned());
         let work = self.work_job(work)?;
         let site = self.site()?;
-        let place = site.open(work)?;
-        let identity = site.worker();
-        told.extend(identity.map(Event::Worker));
+        told.extend(site.worker().map(Event::Worker));
         let device = site.device_number();
-        let start = Start {
-            place: place.as_fd(),
-            work,
-            memory_group: group.clone(),
-            identity,
-            root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
-            says_over: work.portion.stop_after.is_some(),
-        };
-        self.worker = Some(Worker::start(start)?);
+        self.clients = Some(Clients::start(&clients::Start { site, work, memory_group: group.clone() })?);
         let site = probes::Site {
             device: device.as_deref(),
             memory_group: group.as_deref(),
@@ -291,14 +279,12 @@ impl Hands<'_> {
         told: &mut Vec<Event>,
         tell: &Teller,
     ) -> io::Result<Outcome> {
-        let Some(worker) = self.worker.take() else {
+        let Some(clients) = self.clients.take() else {
             return Ok(Err(StepError::new("run", "the workload", "it was not started")));
         };
         let every = self.job.alive_every_ms.map(Duration::from_millis);
         let mut written = Ok(());
-        let mut tick = |progress: &crate::workloads::Progress| {
-            use std::sync::atomic::Ordering::Relaxed;
-            let (done, total) = (progress.done.load(Relaxed), progress.total.load(Relaxed));
+        let mut tick = |done, total| {
             if written.is_ok() {
                 written = tell.send(&Event::Alive { done, total, clock_ns: monotonic_ns() });
             }
@@ -310,27 +296,22 @@ impl Hands<'_> {
                 cut = storage::find(&job.storage).and_then(cut_power);
             }
         };
-        let outcome = worker.go(limit, every, &mut tick, &mut over);
+        let outcome = clients.go(limit, every, &mut tick, &mut over);
         written?;
         match cut {
             Ok(is_cut) => self.is_cut = is_cut,
             Err(e) => return Ok(Err(e)),
         }
-        Ok(match outcome {
-            Err(e) => Err(e),
-            Ok(Told::Failed { operation, path, errno, text }) => {
-                Err(StepError { operation, path, errno, text })
+        Ok(outcome.map(|clients::Done { cost, phases, histograms, live, clients }| {
+            told.extend(phases.into_iter().map(Event::Phase));
+            told.extend(histograms.into_iter().map(Event::Histogram));
+            told.extend(clients.into_iter().map(Event::Client));
+            if let Some(job) = self.job.works.get(work).filter(|job| job.portion.keep_files) {
+                let below = |file: LiveFile| LiveFile { path: job.below(&file.path), ..file };
+                self.live.get_or_insert_default().extend(live.into_iter().map(below));
             }
-            Ok(Told::Done { cost, phases, histograms, live }) => {
-                told.extend(phases.into_iter().map(Event::Phase));
-                told.extend(histograms.into_iter().map(Event::Histogram));
-                if let Some(job) = self.job.works.get(work).filter(|job| job.portion.keep_files) {
-                    let below = |file: LiveFile| LiveFile { path: job.below(&file.path), ..file };
-                    self.live.get_or_insert_default().extend(live.into_iter().map(below));
-                }
-                Ok(cost)
-            }
-        })
+            cost
+        }))
     }
 
     /// Unmounts and waits for a FUSE daemon to end, whose CPU time then belongs to this step's record. A daemon that does not

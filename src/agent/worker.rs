@@ -1,21 +1,24 @@
-//! The process that does the work: our own binary in a hidden role, so that running out of memory or a crash ends the
-//! trial and not the agent.
+//! A process that does the work, alone or as one of several clients: our own binary in a hidden role, so that running out of
+//! memory or a crash ends the trial and not the agent.
 //!
-//! It reads its orders, prepares, says `ready`, waits for `go`, works, and then says what it did, and before that `over` where the
-//! power goes with the last operation. Between `go` and the end of the work it writes nothing but the workload's own files.
+//! It reads its orders, prepares, says `ready`, waits at the gate until it opens for all, works, and then says what it did, and
+//! before that `over` where the power goes with its last operation. Between the gate and the end of the work it writes nothing but
+//! the workload's own files; nobody says anything while another still works.
 
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
+use fsderby_sys::gate::SharedGate;
 use fsderby_sys::process::{die_with_parent, own_usage};
 use fsderby_sys::sandbox::renounce;
 use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
-use crate::schema::event::{Buckets, Phase, Stepped};
+use crate::schema::event::{Buckets, ClientPhase, Phase, Stepped};
 use crate::schema::job::{StepName, WorkJob};
 use crate::schema::setup::Identity;
 use crate::schema::work::LiveFile;
@@ -31,6 +34,10 @@ pub struct Orders {
     pub root: Option<PathBuf>,
     /// The counters that agent and worker share.
     pub progress: PathBuf,
+    /// Its own, of all clients'.
+    pub seed: u64,
+    /// Where all clients wait for each other.
+    pub gate: PathBuf,
     /// Whether it says at once that its last operation is done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub says_over: bool,
@@ -39,14 +46,24 @@ pub struct Orders {
 /// What it says after `ready` and the work, one line.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Told {
-    Done { cost: Stepped, phases: Vec<Phase>, histograms: Vec<Buckets>, live: Vec<LiveFile> },
-    Failed { operation: String, path: String, errno: i32, text: String },
+    Done {
+        began_ns: u64,
+        ended_ns: u64,
+        cost: Stepped,
+        phases: Vec<ClientPhase>,
+        histograms: Vec<Buckets>,
+        live: Vec<LiveFile>,
+    },
+    Failed {
+        operation: String,
+        path: String,
+        errno: i32,
+        text: String,
+    },
 }
 
 /// The first word of a worker that can start.
 pub const READY: &str = "ready";
-/// What it then waits for.
-pub const GO: &str = "go";
 /// What it says before it reckons.
 pub const OVER: &str = "over";
 
@@ -56,42 +73,50 @@ pub fn main() -> anyhow::Result<u8> {
     let mut lines = io::stdin().lock().lines();
     let orders = lines.next().context("the agent gave no orders")??;
     let orders: Orders = serde_json::from_str(&orders).context("could not understand the orders")?;
-    let progress = OpenOptions::new().read(true).write(true).open(&orders.progress);
-    let progress = progress.and_then(SharedProgress::inherited).context("could not share progress")?;
+    let shared = |path: &PathBuf| OpenOptions::new().read(true).write(true).open(path);
+    let progress = shared(&orders.progress).and_then(SharedProgress::inherited);
+    let progress = progress.context("could not share progress")?;
+    let gate = shared(&orders.gate).and_then(SharedGate::inherited).context("could not share the gate")?;
     give_up_rights(&orders).context("could not give up the rights of root")?;
-    let WorkJob { work, seed, portion, .. } = &orders.work;
+    let WorkJob { work, portion, .. } = &orders.work;
     let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
     let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
-    let mut ready = work.prepare(*seed, portion).map_err(anyhow::Error::msg)?;
+    let mut ready = work.prepare(orders.seed, portion).map_err(anyhow::Error::msg)?;
     println!("{READY}");
-    anyhow::ensure!(
-        lines.next().context("the agent never said go")?? == GO,
-        "the agent said something else than go"
-    );
+    let clock = Monotonic::default();
     let says_over = orders.says_over;
-    let mut log = Notes { progress: &progress, phases: Vec::new(), histograms: Vec::new(), says_over };
-    let (before, begin) = (own_usage(), monotonic_ns());
-    let outcome = ready.run(&Monotonic, &mut log);
+    let (phases, histograms) = (Vec::new(), Vec::new());
+    let mut log = Notes { progress: &progress, clock: &clock, phases, histograms, says_over };
+    gate.pass().context("could not wait for the others")?;
+    let (before, began_ns) = (own_usage(), monotonic_ns());
+    let outcome = ready.run(&clock, &mut log);
     // An engine that has not said so has reckoned nothing yet that would take long.
     log.finished();
-    let (end, used) = (monotonic_ns(), own_usage().since(before));
+    let (ended_ns, used) = (monotonic_ns(), own_usage().since(before));
+    let Notes { phases, histograms, .. } = log;
     let told = match outcome {
         Err(e) => failed(&e),
-        Ok(()) => Told::Done {
-            cost: Stepped {
-                step: StepName::Work,
-                ns: end - begin,
-                user_ns: used.user_ns,
-                sys_ns: used.sys_ns,
-                minflt: used.minflt,
-                majflt: used.majflt,
-                status: 0,
-                work: None,
-            },
-            phases: log.phases,
-            histograms: log.histograms,
-            live: if portion.keep_files { ready.live() } else { Vec::new() },
-        },
+        Ok(()) => {
+            // What a client has to say takes CPU time, which must not be that of one who still works.
+            gate.leave_with(orders.work.clients).context("could not wait for the others")?;
+            Told::Done {
+                began_ns,
+                ended_ns,
+                cost: Stepped {
+                    step: StepName::Work,
+                    ns: ended_ns - began_ns,
+                    user_ns: used.user_ns,
+                    sys_ns: used.sys_ns,
+                    minflt: used.minflt,
+                    majflt: used.majflt,
+                    status: 0,
+                    work: None,
+                },
+                phases,
+                histograms,
+                live: if portion.keep_files { ready.live() } else { Vec::new() },
+            }
+        }
     };
     let mut out = io::stdout().lock();
     serde_json::to_writer(&mut out, &told)?;
@@ -116,24 +141,31 @@ fn failed(error: &OpError) -> Told {
     }
 }
 
-struct Monotonic;
+/// Remembers its last reading, with which a phase ends.
+#[derive(Default)]
+struct Monotonic {
+    last_ns: Cell<u64>,
+}
 
 impl Clock for Monotonic {
     fn now_ns(&self) -> u64 {
-        monotonic_ns()
+        let now = monotonic_ns();
+        self.last_ns.set(now);
+        now
     }
 }
 
 struct Notes<'a> {
     progress: &'a Progress,
-    phases: Vec<Phase>,
+    clock: &'a Monotonic,
+    phases: Vec<ClientPhase>,
     histograms: Vec<Buckets>,
     says_over: bool,
 }
 
 impl Log for Notes<'_> {
     fn phase(&mut self, phase: Phase) {
-        self.phases.push(phase);
+        self.phases.push(ClientPhase { ended_ns: self.clock.last_ns.get(), phase });
     }
 
     fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram) {

@@ -1,14 +1,15 @@
 //! From a record's raw values to its metrics: the workload's, those of the steps, of the probes and of the space, put together.
 //! Pure and versioned: `fsderby verify` calls it again.
 
-use super::{capacity, steps};
+use super::{capacity, clients, steps};
 use crate::probes::{self, Probe, Raw};
-use crate::schema::declared::Declared;
-use crate::schema::event::{Phase, Stepped};
+use crate::schema::declared::{self, Declared, Over};
+use crate::schema::event::{Client, Phase, Stepped};
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::metric::{Metric, WORK};
 use crate::schema::reason::Outcome;
 use crate::schema::record::{Counters, Record, StageRecord};
+use crate::workloads::clients::phases_apart;
 use crate::workloads::{self, Work};
 
 /// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
@@ -54,7 +55,11 @@ fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
     }
     let phases: Vec<Phase> = stages.iter().flat_map(|stage| stage.phases.iter().cloned()).collect();
     let own = match record.purpose {
-        Purpose::Measure => work.metrics(&phases),
+        Purpose::Measure => {
+            let by_client: Vec<Client> = stages.iter().flat_map(|stage| stage.by_client.clone()).collect();
+            let engine = &record.works[of].work.engine;
+            [workloads_own(work, engine, &phases, &by_client), clients::metrics(&by_client)].concat()
+        }
         Purpose::Integrity => Vec::new(),
     };
     [own, steps::sync(record, of), probed(record, of, &stages, &phases)].concat()
@@ -64,6 +69,21 @@ fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
 fn within(mut metric: Metric, work: Option<&str>) -> Metric {
     metric.dimensions.extend(work.map(|work| (WORK.to_owned(), work.to_owned())));
     metric
+}
+
+/// Phases of several clients overlap: what is over all phases is over the time in which any client was in one.
+fn workloads_own(work: &dyn Work, engine: &str, phases: &[Phase], by_client: &[Client]) -> Vec<Metric> {
+    let own = work.metrics(phases);
+    if by_client.is_empty() {
+        return own;
+    }
+    let declared = workloads::engine(engine).map(|w| w.declared()).unwrap_or_default();
+    let apart = work.metrics(&phases_apart(by_client));
+    let of_all = |metric: &Metric| {
+        declared::find(&declared, &metric.name).filter(|d| d.over == Over::Phases)?;
+        apart.iter().find(|m| m.name == metric.name && m.dimensions == metric.dimensions).cloned()
+    };
+    own.into_iter().map(|metric| of_all(&metric).unwrap_or(metric)).collect()
 }
 
 /// Every metric that there is, by the one that measures it.
@@ -84,6 +104,7 @@ fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
     let own = [
         ("the steps of the trial".to_owned(), steps::declared()),
         ("the space on the volume".to_owned(), capacity::declared()),
+        ("the clients of the work".to_owned(), clients::declared()),
     ];
     own.into_iter().chain(probes).collect()
 }
@@ -122,7 +143,7 @@ fn work(record: &Record, of: usize) -> Option<Stepped> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::declared::{Over, PART};
+    use crate::schema::declared::PART;
     use crate::schema::metric::Of;
 
     fn everything() -> Vec<&'static Declared> {

@@ -2,6 +2,7 @@
 //! written for people.
 
 pub mod capacity;
+pub mod clients;
 pub mod dataset;
 pub mod ensemble;
 pub mod metrics;

@@ -16,7 +16,7 @@ use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
 use crate::testbeds::Testbed;
-use crate::workloads;
+use crate::workloads::{self, clients};
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
@@ -62,6 +62,12 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
     lines.push("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned());
+    if amounts.values().any(|amount| *amount == Amount::default()) {
+        lines.push(
+            "What work writes that fills the volume is not in it: that is known only when it is done."
+                .to_owned(),
+        );
+    }
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -90,29 +96,37 @@ fn shown(step: &Step, job: &Job) -> String {
         }
         _ => String::new(),
     };
+    let by = match step {
+        _ => String::new(),
+    };
+    let what = [what, by].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     format!("{name:<16} {what}").trim_end().to_owned()
 }
 
 /// What of which workload is done.
-fn worked(WorkJob { work, folder, portion, .. }: &WorkJob) -> String {
+fn worked(WorkJob { work, folder, portion, clients, .. }: &WorkJob) -> String {
     let Portion { part, stop_after, .. } = portion;
     let words = [
         folder.as_ref().map(|folder| format!("{} in {folder}", work.engine)),
         part.as_ref().map(|part| format!("its part {part}")),
         stop_after.map(|n| format!("until its operation {n} is done")),
+        (*clients > 1).then(|| format!("by {clients} clients at the same time")),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-type Amounts = HashMap<(String, u64), Amount>;
+type Amounts = HashMap<(String, u64, u32), Amount>;
 
 /// Bytes that the works of the job write.
 fn volume(job: &Job, known: &mut Amounts) -> u64 {
     let whole = |(at, work): &(usize, &WorkJob)| job.works[..*at].iter().all(|before| before.of != work.of);
     let mut written = 0_u64;
-    for (_, WorkJob { work, seed, .. }) in job.works.iter().enumerate().filter(whole) {
-        let expected = || workloads::parsed(work).map_or_else(|_| Amount::default(), |w| w.expected(*seed));
-        let amount = known.entry((work.hash(), *seed)).or_insert_with(expected);
+    for (_, WorkJob { work, seed, clients, .. }) in job.works.iter().enumerate().filter(whole) {
+        let expected = || {
+            let parsed = workloads::parsed(work).ok();
+            parsed.map_or_else(Amount::default, |w| clients::expected(&*w, *seed, *clients))
+        };
+        let amount = known.entry((work.hash(), *seed, *clients)).or_insert_with(expected);
         written = written.saturating_add(amount.bytes_written);
     }
     written

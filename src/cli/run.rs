@@ -90,6 +90,9 @@ pub struct Arguments {
     /// 700, 50%
     #[arg(long, value_name = "N|SHARE")]
     power_cut: Option<PowerCut>,
+    /// How many processes do the work at the same time, each all of it in a folder of its own
+    #[arg(long, value_name = "N")]
+    clients: Option<u32>,
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -100,7 +103,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -235,6 +238,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     }
     experiment.scale = arguments.scale.or(experiment.scale);
     experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
+    experiment.clients = arguments.clients.or(experiment.clients);
     experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
     Ok(experiment.told_from(&own))
 }
@@ -505,6 +509,7 @@ mod tests {
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
+            &["--clients", "4", "--filesystems", "ext4"],
             &[
                 "--image",
                 "written",

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::schema::plan::Plan;
+use crate::workloads::clients::MOST;
 
 /// A label becomes part of names of files, which have 255 bytes at most, and of columns.
 const LONGEST: usize = 100;
@@ -20,6 +21,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     plan.candidates.iter().try_for_each(|candidate| is_short("filesystem", "label", &candidate.label))?;
     plan.workloads.iter().try_for_each(|work| is_short("workload", "label", &work.label))?;
     plan.scenarios.iter().try_for_each(|scenario| is_short("scenario", "label", &scenario.label))?;
+    are_so_many(plan.clients).map_err(|e| Failure::usage(format!("the experiment: {e}")))?;
     let cells = plan.candidates.len() * plan.scenarios.len();
     if cells > MOST_CELLS {
         return refused(format!(
@@ -29,6 +31,15 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// As many processes as can be started.
+pub fn are_so_many(clients: u32) -> Result<(), String> {
+    match clients {
+        0 => Err("0 clients do no work\n  try: --clients 1".into()),
+        1..=MOST => Ok(()),
+        _ => Err(format!("{clients} clients are more than {MOST}\n  try: --clients {MOST} at most")),
+    }
 }
 
 fn is_short(of: &str, what: &str, text: &str) -> Result<(), Failure> {

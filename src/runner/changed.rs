@@ -41,6 +41,7 @@ impl Experiment {
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
             ("another power cut", self.power_cut != own.power_cut),
             ("other scenarios", self.scenario != own.scenario),
+            ("another number of clients", self.clients.unwrap_or(1) != own.clients.unwrap_or(1)),
         ];
         is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(what, _)| what).collect()
     }

@@ -51,6 +51,7 @@ pub struct Experiment {
     pub image: Option<ImageState>,
     pub cold: Option<bool>,
     pub power_cut: Option<PowerCut>,
+    pub clients: Option<u32>,
     pub workloads: Vec<String>,
     pub filesystems: Vec<String>,
     pub rounds: Option<RoundsAsked>,
@@ -73,7 +74,7 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name",
     "analysis",
     "on",
@@ -82,6 +83,7 @@ const KEYS: [&str; 19] = [
     "image",
     "cold",
     "power_cut",
+    "clients",
     "workloads",
     "filesystems",
     "rounds",
@@ -135,11 +137,12 @@ pub struct FilesystemEntry {
 
 const FILESYSTEM_KEYS: [&str; 5] = ["kind", "label", "mkfs", "mount", "conversion"];
 
-/// `[[workload]]`: a ready set under another label, with some parameters changed.
+/// `[[workload]]`: a ready set under another label, with some parameters changed, or done by another number of clients.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct WorkloadEntry {
     pub set: String,
     pub label: Option<String>,
+    pub clients: Option<u32>,
     #[serde(flatten)]
     pub changed: Table,
 }
@@ -231,6 +234,7 @@ impl Experiment {
             memory: self.memory,
             image: self.image.unwrap_or_default(),
             cold: self.cold.unwrap_or(false),
+            clients: self.clients.unwrap_or(1),
             rounds,
             budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
             margin: self.margin.unwrap_or(MARGIN),
@@ -284,11 +288,17 @@ impl Experiment {
             let engine = workloads::engine(&stored.work.engine).ok_or_else(|| {
                 Failure::usage(format!("this fsderby has no workload {}", stored.work.engine))
             })?;
-            planned(engine, &stored.label, stored.work.parameters.clone(), scale)
+            let work = planned(engine, &stored.label, stored.work.parameters.clone(), scale)?;
+            Ok(PlannedWork { clients: stored.clients, ..work })
         });
         let plain = self.workloads.iter().map(|set| of_set(set, None, &Table::new(), scale));
-        let changed = self.workload.iter().map(|w| of_set(&w.set, w.label.as_deref(), &w.changed, scale));
-        let all: Vec<PlannedWork> = stored.chain(plain).chain(changed).collect::<Result<_, _>>()?;
+        let changed = self.workload.iter().map(|w| {
+            let work = of_set(&w.set, w.label.as_deref(), &w.changed, scale)?;
+            Ok(PlannedWork { clients: w.clients, ..work })
+        });
+        let mut all: Vec<PlannedWork> = stored.chain(plain).chain(changed).collect::<Result<_, _>>()?;
+        let unnamed = all.len() - self.workload.len();
+        tell_apart(&mut all, |at| at >= unnamed && self.workload[at - unnamed].label.is_none());
         if all.is_empty() {
             let text = format!(
                 "the experiment has no workload\n  try: --workloads {}",
@@ -398,8 +408,21 @@ fn planned(
     labels::usable("workload", label)?;
     Ok(PlannedWork {
         label: label.to_owned(),
+        clients: None,
         work: WorkSpec { engine: engine.name().to_owned(), parameters },
     })
+}
+
+/// Of works of one label, those that were given none and a number of clients are called by it.
+fn tell_apart(works: &mut [PlannedWork], is_unnamed: impl Fn(usize) -> bool) {
+    let labels: Vec<String> = works.iter().map(|work| work.label.clone()).collect();
+    for (at, work) in works.iter_mut().enumerate() {
+        let is_alone = labels.iter().filter(|label| **label == work.label).count() == 1;
+        if let (Some(clients), true, false) = (work.clients, is_unnamed(at), is_alone) {
+            let noun = if clients == 1 { "client" } else { "clients" };
+            work.label = format!("{}, {clients} {noun}", work.label);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::schema::record::{Circumstances, Record, RecordedWork, SCHEMA, StageRe
 use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
-use crate::workloads;
+use crate::workloads::{self, clients};
 
 /// A trial whose events are still coming.
 pub struct Fold<'a> {
@@ -53,7 +53,7 @@ impl<'a> Fold<'a> {
     pub fn new(plan: &Plan, trial: &Trial<'_>, job: &'a Job, testbed: String, traits: TestbedTraits) -> Self {
         let mut record = blank(plan, trial, job, testbed, traits);
         for work in &mut record.works {
-            work.amount = workloads::amount(&work.work, record.workload_seed);
+            work.amount = amount(work, record.workload_seed);
         }
         Fold {
             job,
@@ -96,6 +96,7 @@ impl<'a> Fold<'a> {
             Event::Space(space) => self.record.space.push(space),
             Event::Phase(phase) => self.in_stage(|stage| stage.phases.push(phase)),
             Event::Histogram(buckets) => self.histograms.push(buckets),
+            Event::Client(client) => self.in_stage(|stage| stage.by_client.push(client)),
             Event::Probe { name, raw } => {
                 if probes::is_of_host(&name) {
                     self.record.host_probes.insert(name, raw);
@@ -258,6 +259,12 @@ fn drift_ns(offsets_ns: &[i64]) -> i64 {
     first.zip(last).map_or(0, |(first, last)| first.saturating_sub(*last))
 }
 
+/// How much work it is; nothing where it is not understood.
+fn amount(recorded: &RecordedWork, seed: u64) -> workloads::Amount {
+    let work = workloads::parsed(&recorded.work).ok();
+    work.map_or_else(workloads::Amount::default, |work| clients::amount(&*work, seed, recorded.clients))
+}
+
 /// A record of which nothing is known yet but what was planned.
 pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTraits) -> Record {
     let work = |laid: &LaidWork<'_>| {
@@ -268,6 +275,7 @@ pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits:
             work,
             amount: workloads::Amount::default(),
             measured: laid.measured,
+            clients: laid.clients,
         }
     };
     Record {

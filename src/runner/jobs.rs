@@ -81,6 +81,7 @@ pub fn works(plan: &Plan, trial: &Trial<'_>, laid: &Laid<'_>) -> Vec<WorkJob> {
             seed: plan.workload_seed(trial.round),
             folder: (laid.works.len() > 1).then(|| (of + 1).to_string()),
             portion,
+            clients: laid.works[of].clients,
         })
     };
     stages.into_iter().filter_map(work).collect()

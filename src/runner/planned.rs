@@ -73,6 +73,7 @@ impl Experiment {
             cold: Some(plan.cold),
             power_cut,
             scenario,
+            clients: Some(plan.clients),
             filesystems,
             filesystem,
             rounds: Some(rounds),

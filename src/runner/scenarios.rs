@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::labels;
+use super::{bounds, labels};
 use crate::exit::Failure;
 use crate::names;
 use crate::schema::job::Portion;
@@ -26,6 +26,7 @@ pub struct LaidWork<'p> {
     pub name: String,
     pub planned: &'p PlannedWork,
     pub measured: bool,
+    pub clients: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +100,13 @@ fn can_stand(plan: &Plan, stage: &Stage, around: &Around<'_>) -> Result<(), Stri
                     parts => names::unknown("part", part, parts.iter().copied()),
                 });
             }
+            let planned = plan.workload(&work.work).ok_or("there is no such workload")?;
+            let clients = plan.clients_of(planned, work);
+            so_many(clients, &*parsed)?;
             match ends(work, around.after, &*parsed) {
+                Ok(portion) if portion.stop_after.is_some() && clients > 1 => Err(format!(
+                    "a trial whose power is cut has one client, not {clients}\n  try: --clients 1, or without --power-cut"
+                )),
                 Ok(portion) if portion.keep_files && portion.part.is_none() && !engine.parts().is_empty() => {
                     Err(format!(
                         "{} deletes its files at its end, and could not be read back; name a part",
@@ -109,6 +116,18 @@ fn can_stand(plan: &Plan, stage: &Stage, around: &Around<'_>) -> Result<(), Stri
                 other => other.map(drop),
             }
         }
+    }
+}
+
+/// Whether so many clients can do it.
+fn so_many(clients: u32, work: &dyn Work) -> Result<(), String> {
+    bounds::are_so_many(clients)?;
+    let most = work.most_clients();
+    match u64::from(clients) > most {
+        false => Ok(()),
+        true => Err(format!(
+            "{clients} clients cannot do this work at the same time, {most} can at most\n  try: --clients {most}, or a larger --scale"
+        )),
     }
 }
 
@@ -146,7 +165,7 @@ pub fn lay<'p>(plan: &'p Plan, scenario: &Scenario) -> Result<Laid<'p>, String> 
                 let (engine, parsed) = parsed(plan, work)?;
                 let planned = plan.workload(&work.work).ok_or("there is no such workload")?;
                 let portion = ends(work, &scenario.stages[at + 1..], &*parsed)?;
-                laid.add(planned, work, engine, &portion);
+                laid.add(planned, work, plan.clients_of(planned, work), engine, &portion);
             }
         }
     }
@@ -154,12 +173,20 @@ pub fn lay<'p>(plan: &'p Plan, scenario: &Scenario) -> Result<Laid<'p>, String> 
 }
 
 impl<'p> Laid<'p> {
-    fn add(&mut self, planned: &'p PlannedWork, stage: &WorkStage, engine: &dyn Workload, whole: &Portion) {
+    fn add(
+        &mut self,
+        planned: &'p PlannedWork,
+        stage: &WorkStage,
+        clients: u32,
+        engine: &dyn Workload,
+        whole: &Portion,
+    ) {
         for stage in engine.scenario(stage) {
             match stage {
                 Stage::Other(other) => self.stages.push(LaidStage::Other(other)),
                 Stage::Work(WorkStage { part, measured, .. }) => {
-                    let of = self.work(planned, part.as_deref(), measured);
+                    let of = self
+                        .work(LaidWork { name: String::new(), planned, measured, clients }, part.as_deref());
                     let portion = Portion { part, ..whole.clone() };
                     self.stages.push(LaidStage::Work { of, portion });
                 }
@@ -168,18 +195,17 @@ impl<'p> Laid<'p> {
     }
 
     /// The work that this part goes on with, or a new one.
-    fn work(&mut self, planned: &'p PlannedWork, part: Option<&str>, measured: bool) -> usize {
+    fn work(&mut self, work: LaidWork<'p>, part: Option<&str>) -> usize {
         let last = self.works.len().wrapping_sub(1);
         let is_done = |stage: &LaidStage| matches!(stage, LaidStage::Work { of, portion } if *of == last && portion.part.as_deref() == part);
-        let goes_on =
-            self.works.last().is_some_and(|work| work.planned == planned && work.measured == measured);
-        if goes_on && part.is_some() && !self.stages.iter().any(is_done) {
+        let is_last = |last: &LaidWork<'_>| LaidWork { name: work.name.clone(), ..last.clone() } == work;
+        if part.is_some() && self.works.last().is_some_and(is_last) && !self.stages.iter().any(is_done) {
             return last;
         }
-        let before = self.works.iter().filter(|work| work.planned == planned).count();
-        let label = &planned.label;
+        let before = self.works.iter().filter(|known| known.planned == work.planned).count();
+        let label = &work.planned.label;
         let name = if before == 0 { label.clone() } else { format!("{label} ({})", before + 1) };
-        self.works.push(LaidWork { name, planned, measured });
+        self.works.push(LaidWork { name, ..work });
         self.works.len() - 1
     }
 

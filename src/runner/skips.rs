@@ -8,7 +8,7 @@ use crate::schema::plan::{Candidate, Plan};
 use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
 use crate::testbeds::Testbed;
-use crate::workloads::{self, Needs};
+use crate::workloads::{self, Needs, clients};
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
 const ROOM: f64 = 0.85;
@@ -90,13 +90,14 @@ impl Asked {
     /// Of all its works: in the integrity check the files of all are there at once.
     fn of(scenario: &Scenario, plan: &Plan) -> Option<Self> {
         let mut asked = Asked { needs: Needs::default(), peak: Bytes(0) };
-        for LaidWork { planned, .. } in scenarios::lay(plan, scenario).ok()?.works {
+        for LaidWork { planned, clients, .. } in scenarios::lay(plan, scenario).ok()?.works {
             let work = workloads::parsed(&planned.work).ok()?;
             let needs = work.needs();
             asked.needs.hard_links |= needs.hard_links;
             asked.needs.symlinks |= needs.symlinks;
             asked.needs.largest_file = asked.needs.largest_file.max(needs.largest_file);
-            asked.peak.0 = asked.peak.0.saturating_add(work.expected(plan.workload_seed(1)).bytes_peak);
+            let all = clients::expected(&*work, plan.workload_seed(1), clients);
+            asked.peak.0 = asked.peak.0.saturating_add(all.bytes_peak);
         }
         Some(asked)
     }

@@ -15,13 +15,17 @@ use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
+pub mod clients;
 pub mod coldread;
+pub mod fill;
+mod noise;
 pub mod postmark;
 mod rate;
+mod sizes;
 
 pub use fsderby_sys::shared::Progress;
 
-pub use crate::schema::event::Phase;
+pub use crate::schema::event::{Client, ClientPhase, Phase};
 pub use crate::schema::job::{Portion, WorkSpec};
 pub use crate::schema::work::{Amount, LiveFile};
 
@@ -30,6 +34,7 @@ pub static TABLE: &[&dyn Workload] = &[
     // One row a line.
     &postmark::PostMark,
     &coldread::ColdRead,
+    &fill::Fill,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -83,6 +88,11 @@ pub trait Work: Send {
     /// The same at once and in little memory, however much it is: exact where that is soon counted.
     fn expected(&self, seed: u64) -> Amount {
         self.amount(seed)
+    }
+    /// How many clients can do it at the same time at most, each all of it in a folder of its own: no more than it has files, and one
+    /// alone where it is about the whole filesystem.
+    fn most_clients(&self) -> u64 {
+        u64::MAX
     }
     /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String>;
@@ -142,7 +152,7 @@ pub trait Clock {
 
 /// Where a running workload tells what it did. None of this does I/O; only ends of phases allocate.
 pub trait Log {
-    /// A phase has ended.
+    /// A phase has ended, with the last reading of the clock.
     fn phase(&mut self, phase: Phase);
     /// The latencies of one kind of operation in that phase, in nanoseconds.
     fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
@@ -154,11 +164,6 @@ pub trait Log {
 /// The engine and the parameters behind a set's name.
 pub fn find(set: &str) -> Option<(&'static dyn Workload, &'static ParamSet)> {
     TABLE.iter().find_map(|w| w.sets().iter().find(|s| s.name == set).map(|s| (*w, s)))
-}
-
-/// How much that work is; nothing where it is not understood.
-pub fn amount(spec: &WorkSpec, seed: u64) -> Amount {
-    parsed(spec).map_or_else(|_| Amount::default(), |work| work.amount(seed))
 }
 
 /// The work of these parameters.

@@ -25,9 +25,9 @@ pub fn target() -> Target {
 
 const EVERYTHING: &str = "name = \"all keys\"\nanalysis = \"What?\"\non = \"loop\"\nsize = \"1g\"\nmemory = \"64m\"\nimage = \"written\"\n\
     cold = true\nrounds = \"auto\"\nat_least = 4\nbudget = \"30m\"\nmargin = \"3%\"\nseed = 7\nscale = \"1/16\"\n\
-    workloads = [\"postmark-quick\"]\nfilesystems = [\"ext4\", \"xfs\"]\npower_cut = \"50%\"\n\
+    workloads = [\"postmark-quick\"]\nfilesystems = [\"ext4\", \"xfs\"]\npower_cut = \"50%\"\nclients = 1\n\
     [[filesystem]]\nkind = \"ext4\"\nlabel = \"no atime\"\nmkfs = [\"-O\", \"^has_journal\"]\nmount = [\"noatime\"]\n\
-    [[workload]]\nset = \"maildir-quick\"\nlabel = \"w\"\nnumber = 100\nsize = [500, \"10k\"]\nlocations = [{ path = \"a\", weight = 3 }]\n";
+    [[workload]]\nset = \"maildir-quick\"\nlabel = \"w\"\nclients = 1\nnumber = 100\nsize = [500, \"10k\"]\nlocations = [{ path = \"a\", weight = 3 }]\n";
 
 fn seeds() -> Vec<Vec<u8>> {
     let plan = |(name, text): &(&str, &str)| {
@@ -65,6 +65,7 @@ fn words() -> Vec<String> {
         "power_cut",
         "[[scenario]]",
         "stages = [{ work = 'postmark-quick' }, 'remount']",
+        "clients",
         "plan_seed",
         "none",
         "50%",

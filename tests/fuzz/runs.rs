@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::support::scripted::Scripted;
 
-/// One for each way in which a trial can go: files, a cold start between parts, a power cut.
+/// One for each way in which a trial can go: files, a cold start between parts, a power cut, several clients.
 pub fn plans() -> Vec<Plan> {
     let of = |more: String| {
         let text = format!(
@@ -31,6 +31,7 @@ pub fn plans() -> Vec<Plan> {
         format!("rounds = 2\n{small}"),
         format!("rounds = 1\ncold = true\n{cold}"),
         format!("rounds = 1\npower_cut = '50%'\n{small}fsync = true\n"),
+        format!("rounds = 1\nclients = 3\n{small}"),
     ]
     .map(of)
     .to_vec()

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fsderby::filesystems::KernelNeed;
-use fsderby::schema::event::{Buckets, Event, Phase, Seen, Space, Stepped, Survivors, Tree};
+use fsderby::schema::event::{
+    Buckets, Client, ClientPhase, Event, Phase, Seen, Space, Stepped, Survivors, Tree,
+};
 use fsderby::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, WorkJob};
 use fsderby::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
 use fsderby::schema::units::Bytes;
@@ -15,7 +17,7 @@ use fsderby::storage::image;
 use fsderby::testbeds::{
     Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits,
 };
-use fsderby::workloads;
+use fsderby::workloads::{self, clients};
 
 /// Changes what would have been said, or what it would have been said by.
 pub type Alter = dyn Fn(&Job, Vec<Next>) -> Vec<Next> + Sync;
@@ -151,6 +153,10 @@ impl Launched for Playing {
     }
 }
 
+fn event(next: Next) -> Option<Event> {
+    if let Next::Event(Stamped { event, .. }) = next { Some(event) } else { None }
+}
+
 /// How long a step takes, in milliseconds: declared, and different for each filesystem, round and attempt.
 pub fn declared_ms(job: &Job, step: StepName) -> u64 {
     let of = |text: &str| text.bytes().map(u64::from).sum::<u64>();
@@ -176,6 +182,11 @@ fn script(job: &Job) -> Vec<Next> {
         script.clock_ns += ns;
         if is_cut(job, step) {
             script.cut(step, ns);
+            continue;
+        }
+        let several = |work: &&WorkJob| name == StepName::Work && work.clients > 1;
+        if let Some(work) = step.work().map(|work| &job.works[work]).filter(several) {
+            script.clients(work, ns);
             continue;
         }
         script.step(job, step, ns);
@@ -218,6 +229,38 @@ impl Script {
             let clock_ns = self.clock_ns;
             self.say(Event::PowerCut { work, phases: Vec::new(), clock_ns });
         }
+    }
+
+    /// Each does what one alone would, the later ones a little later and longer.
+    fn clients(&mut self, job: &WorkJob, ns: u64) {
+        let (ended_ns, before) = (self.clock_ns, self.events.len());
+        self.work(job, ns / 2);
+        let alone: Vec<Event> = self.events.drain(before..).filter_map(event).collect();
+        let mut all = Vec::new();
+        for client in 0..job.clients {
+            let late = u64::from(client) * 1_000_000;
+            let began_ns = ended_ns - ns + late;
+            let mut at = began_ns;
+            let mut phases = Vec::new();
+            for event in &alone {
+                let Event::Phase(phase) = event else { continue };
+                let phase = Phase { ns: phase.ns + late, ..phase.clone() };
+                at += phase.ns;
+                phases.push(ClientPhase { ended_ns: at, phase });
+            }
+            let step = StepName::Work;
+            let cost =
+                Stepped { step, ns: at - began_ns, user_ns: ns / 8, minflt: 100, ..Stepped::default() };
+            all.push(Client { client, began_ns, ended_ns: at, phases, cost });
+        }
+        clients::phases(&all).into_iter().for_each(|phase| self.say(Event::Phase(phase)));
+        let told = alone.into_iter().filter_map(|e| if let Event::Histogram(h) = e { Some(h) } else { None });
+        let told: Vec<Buckets> = told.collect();
+        let told = (0..job.clients).flat_map(|_| told.clone());
+        clients::histograms(told).into_iter().for_each(|histogram| self.say(Event::Histogram(histogram)));
+        let cost = clients::cost(&all);
+        all.into_iter().for_each(|client| self.say(Event::Client(client)));
+        self.say(Event::Stepped(cost));
     }
 
     fn step(&mut self, job: &Job, step: &Step, ns: u64) {

@@ -45,8 +45,11 @@ pub enum Event {
         total: u64,
         clock_ns: u64,
     },
+    /// Of several clients, what all of them did in it.
     Phase(Phase),
     Histogram(Buckets),
+    /// What one of several clients did.
+    Client(Client),
     Probe {
         name: String,
         raw: BTreeMap<String, u64>,
@@ -170,6 +173,32 @@ pub struct Phase {
     pub ns: u64,
     /// Operations and bytes by name: `created`, `read`, `bytes_written`, `fsyncs`.
     pub counts: BTreeMap<String, u64>,
+}
+
+/// One of several clients of a work, in raw whole numbers. Times are those of the agent's monotonic clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// From 0.
+    pub client: u32,
+    /// When it had passed the gate, and when its work was done.
+    pub began_ns: u64,
+    pub ended_ns: u64,
+    pub phases: Vec<ClientPhase>,
+    pub cost: Stepped,
+}
+
+/// A phase of one client, and when it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientPhase {
+    pub ended_ns: u64,
+    #[serde(flatten)]
+    pub phase: Phase,
+}
+
+impl ClientPhase {
+    pub fn began_ns(&self) -> u64 {
+        self.ended_ns.saturating_sub(self.phase.ns)
+    }
 }
 
 impl Phase {

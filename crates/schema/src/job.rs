@@ -82,6 +82,15 @@ impl Job {
     }
 }
 
+/// As many clients as a work has unless it is told otherwise.
+pub(crate) fn one() -> u32 {
+    1
+}
+
+pub(crate) fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
 /// How long a step may take if nothing about it asks for more.
 pub const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -141,6 +150,9 @@ pub struct WorkJob {
     pub folder: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub portion: Portion,
+    /// How many processes do it at the same time, each in a folder of its own where they are several.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub clients: u32,
 }
 
 impl WorkJob {

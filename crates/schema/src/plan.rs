@@ -6,9 +6,9 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Purpose, WorkSpec};
+use crate::job::{Purpose, WorkSpec, is_one, one};
 use crate::random::{seeded, shuffle};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, WorkStage};
 use crate::setup::{ImageState, Variant};
 use crate::units::{Bytes, Percent, Span};
 
@@ -34,6 +34,9 @@ pub struct Plan {
     pub image: ImageState,
     /// Whether a witness must show that every trial begins with empty caches.
     pub cold: bool,
+    /// How many processes do each work at the same time, where the work does not say it itself.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub clients: u32,
     pub rounds: Rounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
@@ -65,6 +68,9 @@ pub struct Candidate {
 #[serde(deny_unknown_fields)]
 pub struct PlannedWork {
     pub label: String,
+    /// As many as the plan has, where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
     #[serde(flatten)]
     pub work: WorkSpec,
 }
@@ -127,6 +133,11 @@ impl Plan {
     pub fn as_mounted(self, fstype: &str) -> Plan {
         let (label, kind) = (format!("{fstype}, as mounted"), fstype.to_owned());
         Plan { candidates: vec![Candidate { label, kind, variant: Variant::default() }], ..self }
+    }
+
+    /// How many clients do this work in that stage.
+    pub fn clients_of(&self, work: &PlannedWork, stage: &WorkStage) -> u32 {
+        stage.clients.or(work.clients).unwrap_or(self.clients)
     }
 
     /// The seed that every filesystem's workload gets in this round.

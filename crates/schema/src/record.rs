@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Phase, Seen, Space, Stepped, Survivors, Tree};
-use crate::job::{Purpose, StepName, WorkSpec};
+use crate::event::{Client, Phase, Seen, Space, Stepped, Survivors, Tree};
+use crate::job::{Purpose, StepName, WorkSpec, is_one, one};
 use crate::metric::Metric;
 use crate::reason::{Outcome, Reason, ValidityCheck};
 use crate::setup::{
@@ -115,6 +115,9 @@ pub struct RecordedWork {
     /// Whether its figures count.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub measured: bool,
+    /// How many processes did it at the same time.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub clients: u32,
 }
 
 fn yes() -> bool {
@@ -135,7 +138,11 @@ pub struct StageRecord {
     /// From the start of the work to the end of the sync, by the agent's clock, which a modelled disk's requests are stamped with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ns: Option<[u64; 2]>,
+    /// Of several clients, each from the first one's begin to the last one's end, with the sums of what they counted.
     pub phases: Vec<Phase>,
+    /// Each client, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_client: Vec<Client>,
     /// Counter differences, from the start of the work to the end of the sync.
     pub probes: Counters,
 }

@@ -40,6 +40,9 @@ pub struct WorkStage {
     /// Whether its figures count. What is not measured is done, told and kept, and gives no metric.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub measured: bool,
+    /// How many processes do it at the same time; as many as the workload has, where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +72,7 @@ impl Scenario {
 impl Stage {
     /// The whole of a workload, measured.
     pub fn work(label: &str) -> Self {
-        Stage::Work(WorkStage { work: label.to_owned(), part: None, measured: true })
+        Stage::Work(WorkStage { work: label.to_owned(), part: None, measured: true, clients: None })
     }
 
     pub fn other(name: &str, argument: Option<String>) -> Self {

@@ -47,6 +47,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
     let mut sentences = findings.clone();
     sentences.extend(timeless::of(run).map(|why| why.said));
     sentences.extend([compared(run, filesystems, workloads), place(run), trials(run)]);
+    sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
     }
@@ -116,6 +117,23 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) ->
         list(&works),
         count(rounds, "round"),
     )
+}
+
+/// Where any work is done by several.
+fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
+    let numbers: BTreeSet<u32> = workloads.iter().map(|w| w.clients).collect();
+    numbers.iter().find(|n| **n > 1)?;
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let cpu = if workloads.iter().any(|w| w.on_one_cpu) {
+        " In virtual time all share one CPU: more of them show what filesystem and disk make of more requests at a time, \
+         and never what more CPUs would."
+    } else {
+        ""
+    };
+    Some(format!(
+        "The work is done by {} clients at the same time, each all of it in a folder of its own.{cpu}",
+        list(&numbers)
+    ))
 }
 
 /// `8 of 16 filesystems, 6 rounds in random order; 96 trials are counted, 1 failed.`

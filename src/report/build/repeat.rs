@@ -38,6 +38,9 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
         words.push("--cold".to_owned());
     }
     words.extend(power_cut.map(|cut| format!("--power-cut {cut}")));
+    if plan.clients != 1 {
+        words.push(format!("--clients {}", plan.clients));
+    }
     words.push(match plan.rounds {
         Rounds::Exactly(n) => format!("--rounds {n}"),
         Rounds::AtLeast(n) => format!("--rounds auto --at-least {n}"),
@@ -117,6 +120,8 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     beyond.extend(changed.map(|w| format!("the parameters of {}", w.label)));
     let (scenarios, _) = scenarios::given(plan);
     beyond.extend(scenarios.iter().map(|scenario| format!("the stages of {}", scenario.label)));
+    let own = plan.workloads.iter().filter(|w| w.clients.is_some());
+    beyond.extend(own.map(|w| format!("the number of clients of {}", w.label)));
     if plan.workload_seed != plan.plan_seed {
         beyond.push(format!("the workload's seed {}", plan.workload_seed));
     }

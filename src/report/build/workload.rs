@@ -13,6 +13,7 @@ use crate::schema::declared::Declared;
 use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
 use crate::schema::scenario::{Scenario, Stage, WorkStage};
+use crate::schema::setup::ClockKind;
 use crate::store::Run;
 use crate::workloads;
 
@@ -26,24 +27,28 @@ pub fn of(
     let mine: Vec<&Record> = run.records.iter().filter(|r| r.scenario == work.label).collect();
     let scenario = run.plan.scenarios.iter().find(|s| s.label == work.label);
     let specs = specs(run, scenario, &mine);
-    let amounts = mine.iter().flat_map(|r| &r.works).filter(|work| work.measured).map(|work| work.amount);
-    let amount = amounts.max_by_key(|v| v.bytes_peak).unwrap_or_default();
+    let measured = || mine.iter().flat_map(|r| &r.works).filter(|work| work.measured);
+    let amount = measured().map(|work| work.amount).max_by_key(|v| v.bytes_peak).unwrap_or_default();
+    let clients = measured().map(|work| work.clients).max().unwrap_or(1);
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let declared = declared(&specs, known);
     let sections = sections::of(&work.series, &declared);
     let notes = notes::of(run, work, filesystems, amount, memory);
     let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
-    // Work among other stages is not the paper's.
+    // Work among other stages is not the paper's, and papers have one process's figures.
     let is_alone = scenario.is_some_and(|s| s.stages == [Stage::work(&work.label)]);
     let spec = specs.first().filter(|_| is_alone);
-    let published = spec.and_then(|spec| published::of(run, spec, &rows, filesystems, &declared));
+    let published = spec.filter(|_| clients == 1);
+    let published = published.and_then(|spec| published::of(run, spec, &rows, filesystems, &declared));
     WorkloadSummary {
         label: work.label.clone(),
         engine: engines(&specs),
         parameters: specs.iter().flat_map(|s| parameters(&s.parameters)).collect(),
         stages: scenario.filter(|_| !is_alone).map(stages).unwrap_or_default(),
-        story: workloads::find(&work.label).map(|(_, set)| set.file().story).unwrap_or_default(),
+        story: story(&work.label, spec.copied()),
         amount,
+        clients,
+        on_one_cpu: clients > 1 && mine.iter().any(|r| r.clock == ClockKind::Virtual),
         memory,
         rounds: work.complete_rounds(),
         page_cache: notes.page_cache,
@@ -92,6 +97,16 @@ fn stages(scenario: &Scenario) -> String {
         _ => stage.to_string(),
     };
     scenario.stages.iter().map(said).collect::<Vec<_>>().join(", ")
+}
+
+/// Of the set of that name, or of the one that has these parameters under another label.
+fn story(label: &str, spec: Option<&WorkSpec>) -> String {
+    let by_name = workloads::find(label).map(|(_, set)| set.file());
+    let same = |spec: &WorkSpec| {
+        let mut files = workloads::engine(&spec.engine)?.sets().iter().map(|set| set.file());
+        files.find(|file| file.parameters == spec.parameters)
+    };
+    by_name.or_else(|| same(spec?)).map(|file| file.story).unwrap_or_default()
 }
 
 fn parameters(table: &toml::Table) -> Vec<String> {

@@ -151,6 +151,7 @@ fn plan(rounds: u32) -> Plan {
     };
     let planned = |at: usize| PlannedWork {
         label: WORKS[at].to_owned(),
+        clients: None,
         work: work(if at == 0 { 50_000 } else { 5_000 }),
     };
     Plan {
@@ -162,6 +163,7 @@ fn plan(rounds: u32) -> Plan {
         memory: Some(Bytes(512 * MIB)),
         image: ImageState::Allocated,
         cold: true,
+        clients: 1,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -263,6 +265,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
                 bytes_peak: if work == 0 { 980 * MIB } else { 210 * MIB },
             },
             measured: true,
+            clients: 1,
         }],
         testbed: plan.testbed.clone(),
         storage: Named { name: "image".into(), ..Named::default() },

@@ -23,6 +23,12 @@ pub struct WorkloadSummary {
     /// What the set is for; empty for a user's own parameters.
     pub story: String,
     pub amount: Amount,
+    /// How many processes do it at the same time.
+    #[serde(skip_serializing_if = "is_alone")]
+    pub clients: u32,
+    /// Whether all of them share one CPU, as in virtual time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub on_one_cpu: bool,
     /// Page cache and workload together: the limit, or the machine's.
     pub memory: Bytes,
     /// Rounds in which every filesystem that can do this work has a trial that counts.
@@ -92,11 +98,15 @@ impl WorkloadSummary {
 
     /// How much is live beside how much memory, and what that makes of the figures.
     pub fn setting(&self) -> String {
+        let cpu = if self.on_one_cpu { " on one CPU" } else { "" };
+        let by = if self.clients > 1 { format!("{} clients{cpu}, ", self.clients) } else { String::new() };
         let setting = match self.page_cache.as_str() {
+            // Work that fills what it finds is known only when it is done.
+            "" if self.amount == Amount::default() => format!("{by}{} of memory", self.memory),
             "" => {
-                format!("files of at most {} at a time, {} of memory", self.peak(), self.memory)
+                format!("{by}files of at most {} at a time, {} of memory", self.peak(), self.memory)
             }
-            why => format!("page cache and CPU: {why}"),
+            why => format!("{by}page cache and CPU: {why}"),
         };
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
@@ -116,6 +126,10 @@ impl WorkloadSummary {
         );
         notes
     }
+}
+
+fn is_alone(clients: &u32) -> bool {
+    *clients <= 1
 }
 
 /// `label (31 %)`

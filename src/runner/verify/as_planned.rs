@@ -59,8 +59,8 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
 fn works_are(plan: &Plan, trial: &Trial<'_>, record: &Record) -> bool {
     let laid = jobs::laid(plan, trial);
     let same = |(laid, recorded): (&LaidWork<'_>, &RecordedWork)| {
-        (&laid.name, laid.measured, laid.planned.work.canonical())
-            == (&recorded.name, recorded.measured, recorded.work.clone())
+        (&laid.name, laid.measured, laid.clients, laid.planned.work.canonical())
+            == (&recorded.name, recorded.measured, recorded.clients, recorded.work.clone())
     };
     let jobs = jobs::works(plan, trial, &laid);
     let stage =
@@ -69,6 +69,11 @@ fn works_are(plan: &Plan, trial: &Trial<'_>, record: &Record) -> bool {
         && laid.works.iter().zip(&record.works).all(same)
         && record.stages.len() <= jobs.len()
         && jobs.iter().zip(&record.stages).all(stage)
+}
+
+fn has_clients(record: &Record, stage: &StageRecord) -> bool {
+    let clients = record.works.get(stage.of).map_or(1, |work| work.clients);
+    clients == 1 || stage.by_client.len() == clients as usize
 }
 
 /// Nothing was done where something was skipped.
@@ -141,6 +146,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
         ),
         ("a stage", record.stages.len() == works),
         ("a phase of its work", record.stages.iter().filter(is_ended).count() == ends),
+        ("what each of its clients did", record.stages.iter().all(|stage| has_clients(record, stage))),
         ("what its disk did", record.clock != ClockKind::Virtual || record.requests.is_some()),
     ];
     let (what, _) = is_there.iter().find(|(_, is_there)| !is_there)?;

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
+use super::as_planned::is_whole;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::runner::fold::not_held;
-use crate::schema::job::Step;
+use crate::schema::event::{Client, Stepped};
+use crate::schema::job::{Step, StepName};
 use crate::schema::reason::{Condition, Held, Outcome, Reason};
-use crate::schema::record::{Record, RecordedWork};
+use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::Fidelity;
-use crate::workloads::{self, Amount};
+use crate::workloads::{self, Amount, clients};
 
 pub fn metrics_hold(record: &Record) -> Option<String> {
     let works = match metrics::parsed(record) {
@@ -45,7 +47,7 @@ const COUNTED: u64 = 50_000_000;
 
 /// The amounts of work that are known already: trials of one round have the same.
 #[derive(Default)]
-pub struct Amounts(HashMap<(String, u64), Amount>);
+pub struct Amounts(HashMap<(String, u64, u32), Amount>);
 
 impl Amounts {
     pub fn hold(&mut self, record: &Record) -> Option<String> {
@@ -55,12 +57,47 @@ impl Amounts {
 
     fn is_other(&mut self, recorded: &RecordedWork, seed: u64) -> bool {
         let Ok(work) = workloads::parsed(&recorded.work) else { return false };
-        if work.operations() > COUNTED {
+        let of_one = work.operations().max(work.most_clients());
+        if of_one.saturating_mul(recorded.clients.into()) > COUNTED {
             return false;
         }
-        let known = self.0.entry((recorded.work.hash(), seed));
-        recorded.amount != *known.or_insert_with(|| work.amount(seed))
+        let known = self.0.entry((recorded.work.hash(), seed, recorded.clients));
+        recorded.amount != *known.or_insert_with(|| clients::amount(&*work, seed, recorded.clients))
     }
+}
+
+/// What is told of all clients together is what each of them did, in every stage.
+pub fn clients_hold(record: &Record) -> Option<String> {
+    let whole = is_whole(record);
+    record.stages.iter().enumerate().find_map(|(at, stage)| {
+        let clients = record.works.get(stage.of)?.clients;
+        if clients <= 1 {
+            let tells = !stage.by_client.is_empty();
+            return tells.then(|| "it has one client, and tells of several".into());
+        }
+        let steps = &record.steps;
+        let work = steps.iter().find(|step| step.step == StepName::Work && step.work == Some(at));
+        whole.then(|| stage_holds(stage, at, work)).flatten()
+    })
+}
+
+fn stage_holds(stage: &StageRecord, at: usize, work: Option<&Stepped>) -> Option<String> {
+    if !are_in_order(&stage.by_client) {
+        return Some("its clients are not counted up, or did something before or after their work".into());
+    }
+    if clients::phases(&stage.by_client) != stage.phases {
+        return Some("its phases are not those of its clients together".into());
+    }
+    let cost = Stepped { work: Some(at), ..clients::cost(&stage.by_client) };
+    (work != Some(&cost)).then(|| "its work did not take what its clients took together".into())
+}
+
+fn are_in_order(part: &[Client]) -> bool {
+    let is_within = |client: &Client| {
+        let within = |began, ended| client.began_ns <= began && began <= ended && ended <= client.ended_ns;
+        client.phases.iter().all(|told| within(told.began_ns(), told.ended_ns))
+    };
+    part.iter().zip(0..).all(|(client, number)| client.client == number && is_within(client))
 }
 
 /// All of them must be there, with the words that they give again. Only how the image was opened stands nowhere else.

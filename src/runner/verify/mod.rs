@@ -66,6 +66,7 @@ fn differences(
     wrong.extend(as_planned::lacks(&steps, record));
     wrong.extend(derived::parameters_hold(record));
     wrong.extend(amounts.hold(record));
+    wrong.extend(derived::clients_hold(record));
     wrong.extend(derived::validity_holds(record, &steps));
     wrong.extend(derived::outcome_holds(record));
     wrong.extend(derived::metrics_hold(record));

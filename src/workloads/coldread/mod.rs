@@ -49,8 +49,8 @@ impl Workload for ColdRead {
             origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
                      \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009; orders and blocks are those that \
                      find, tar, Bonnie++ and fio have made usual.",
-            limits: "One process that does one thing at a time, so the disk has one request at a time, plus what the kernel reads \
-                     ahead. The tree is written in one go to an empty filesystem: nothing has aged, and nothing is \
+            limits: "A client does one thing at a time, so with one client the disk has one request at a time, plus what the kernel reads \
+                     ahead. In virtual time all clients share one CPU. The tree is written in one go to an empty filesystem: nothing has aged, and nothing is \
                      fragmented.",
         }
     }

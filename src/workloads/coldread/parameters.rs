@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::schema::units::{Bytes, GIB, KIB, MIB, Scale};
+use crate::schema::units::{Bytes, GIB, KIB, Scale};
+use crate::workloads::sizes::{self, Row};
 use crate::{mistakes, names};
 
 /// What a random read reads.
@@ -24,29 +25,13 @@ pub struct Parameters {
     pub reads: u32,
 }
 
-/// Sizes above those of the row before, up to this one, each as likely as the other; all together with this weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    pub up_to: u32,
-    pub weight: u32,
-}
-
 const KEYS: &[&str] = &["files", "per_folder", "sizes", "large_files", "large_size", "reads"];
 /// What is kept of each file must stay small beside the least memory that a trial has.
 const MOST_FILES: u64 = 1_000_000;
 /// They are all open at a time.
 const MOST_LARGE: u64 = 256;
-/// A file of the tree is no large one.
-const LARGEST_SIZE: u64 = 64 * MIB;
 /// Its chunks and all blocks together are counted in 40 bits.
 const LARGEST_LARGE: u64 = 256 * GIB;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    up_to: Bytes,
-    weight: u32,
-}
 
 impl Parameters {
     pub fn parse(table: &Table) -> Result<Self, String> {
@@ -60,7 +45,7 @@ impl Parameters {
         let parameters = Parameters {
             files: number(table, "files", MOST_FILES)?,
             per_folder: number(table, "per_folder", MOST_FILES)?,
-            sizes: rows(get(table, "sizes")?)?,
+            sizes: sizes::rows(get(table, "sizes")?)?,
             large_files: number(table, "large_files", MOST_LARGE)?,
             large_size,
             reads: number(table, "reads", MOST_FILES)?,
@@ -100,27 +85,10 @@ fn number(table: &Table, key: &str, most: u64) -> Result<u32, String> {
     fits.ok_or_else(|| format!("{key} = {value}: write a number from 1 to {most}"))
 }
 
-fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
-    let mut rows: Vec<Row> = Vec::new();
-    for Written { up_to, weight } in written {
-        let above = rows.last().map_or(0, |row| u64::from(row.up_to));
-        if up_to.0 <= above || up_to.0 > LARGEST_SIZE {
-            return Err(format!(
-                "sizes: up_to = {up_to}: sizes rise from row to row, to {} at most",
-                Bytes(LARGEST_SIZE)
-            ));
-        }
-        rows.push(Row { up_to: up_to.0 as u32, weight });
-    }
-    if rows.iter().all(|row| row.weight == 0) {
-        return Err("sizes: there must be a row with a weight".into());
-    }
-    Ok(rows)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::units::MIB;
 
     const GOOD: [(&str, &str); 6] = [
         ("files", "320"),

@@ -3,19 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::parameters::{BLOCK, Parameters};
 use crate::schema::random::{below, seeded, shuffle};
-use crate::schema::units::{KIB, MIB};
+use crate::workloads::noise::Noise;
+use crate::workloads::sizes;
 
-/// What one call writes or reads at most.
-pub const CHUNK: usize = 128 * KIB as usize;
-/// So many bytes at the beginning of each chunk say of which file and which place they are.
-const STAMP: usize = 16;
-/// How many different beginnings a chunk's noise has.
-const NOISE: usize = MIB as usize;
 /// Folders of files in the folder above them.
 const FAN: u32 = 16;
 
@@ -26,14 +20,12 @@ pub struct Tree {
     large_files: u32,
     large_size: u64,
     seed: u64,
-    /// Long enough for a chunk from each beginning.
-    noise: Vec<u8>,
+    noise: Noise,
 }
 
 impl Tree {
     pub fn new(parameters: &Parameters, seed: u64) -> Self {
-        let mut noise = vec![0; NOISE + CHUNK];
-        random(seed, "content").fill_bytes(&mut noise);
+        let noise = Noise::new(seed, random(seed, "content"));
         let Parameters { per_folder, large_files, large_size, .. } = *parameters;
         Tree { sizes: sizes(parameters, seed), per_folder, large_files, large_size, seed, noise }
     }
@@ -90,53 +82,20 @@ impl Tree {
         (file < self.files()).then_some(file)
     }
 
-    /// Gives each chunk of a file, in order. The stamp stands in the noise only for so long.
-    pub fn content<E>(&mut self, file: u32, mut each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    /// Gives each chunk of a file, in order.
+    pub fn content<E>(&mut self, file: u32, each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let size = self.size(file);
-        for at in (0..size).step_by(CHUNK) {
-            let length = (size - at).min(CHUNK as u64) as usize;
-            let (stamp, begin) = self.chunk(file, at);
-            let stamped = begin..begin + length.min(STAMP);
-            let mut noise = [0; STAMP];
-            noise[..stamped.len()].copy_from_slice(&self.noise[stamped.clone()]);
-            self.noise[stamped.clone()].copy_from_slice(&stamp[..stamped.len()]);
-            let done = each(&self.noise[begin..begin + length]);
-            self.noise[stamped.clone()].copy_from_slice(&noise[..stamped.len()]);
-            done?;
-        }
-        Ok(())
+        self.noise.content(file, size, each)
     }
 
     /// The CRC-32 of a file's content.
     pub fn crc32(&self, file: u32) -> u32 {
-        let mut sum = crc32fast::Hasher::new();
-        let size = self.size(file);
-        for at in (0..size).step_by(CHUNK) {
-            let length = (size - at).min(CHUNK as u64) as usize;
-            let (stamp, begin) = self.chunk(file, at);
-            sum.update(&stamp[..length.min(STAMP)]);
-            sum.update(&self.noise[begin + length.min(STAMP)..begin + length]);
-        }
-        sum.finalize()
+        self.noise.crc32(file, self.size(file))
     }
 
     /// Whether these bytes, read at this place of the file, begin as they were written. `at` is a multiple of [`BLOCK`].
     pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
-        let looked = bytes.len().min(STAMP);
-        let within = (at % CHUNK as u64) as usize;
-        let (stamp, begin) = self.chunk(file, at - within as u64);
-        let written = if within == 0 { &stamp[..] } else { &self.noise[begin + within..] };
-        bytes[..looked] == written[..looked]
-    }
-
-    /// The stamp of the chunk that begins there, and where in the noise the rest of it begins.
-    fn chunk(&self, file: u32, at: u64) -> ([u8; STAMP], usize) {
-        let chunk = SplitMix64::seed_from_u64((u64::from(file) << 40) | (at / CHUNK as u64)).next_u64();
-        let mut source = SplitMix64::seed_from_u64(self.seed ^ chunk);
-        let begin = source.next_u64() % NOISE as u64;
-        let mut stamp = [0; STAMP];
-        source.fill_bytes(&mut stamp);
-        (stamp, begin as usize)
+        self.noise.is_right(file, at, bytes)
     }
 
     /// All files but the large ones, shuffled.
@@ -164,23 +123,10 @@ impl Tree {
     }
 }
 
-/// A row of the table by its weight, then each size of that row alike.
 fn sizes(parameters: &Parameters, seed: u64) -> Vec<u32> {
     let mut source = random(seed, "sizes");
-    let whole: u64 = parameters.sizes.iter().map(|row| u64::from(row.weight)).sum();
-    let draw = |_| {
-        let mut at = below(&mut source, whole);
-        let mut above = 0;
-        for row in &parameters.sizes {
-            if at < u64::from(row.weight) {
-                return above + 1 + below(&mut source, u64::from(row.up_to - above)) as u32;
-            }
-            at -= u64::from(row.weight);
-            above = row.up_to;
-        }
-        above
-    };
-    (0..parameters.files).map(draw).collect()
+    let whole = sizes::whole(&parameters.sizes);
+    (0..parameters.files).map(|_| sizes::draw(&parameters.sizes, whole, &mut source)).collect()
 }
 
 /// A generator of its own for each use, so that a change of one leaves the others as they are.
@@ -191,6 +137,7 @@ fn random(seed: u64, what: &str) -> Xoshiro256PlusPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::units::MIB;
 
     fn parameters(text: &str) -> Parameters {
         Parameters::parse(&text.parse().expect("TOML")).expect("parameters")

@@ -9,13 +9,14 @@ use rustix::io::{pread, read, write};
 
 use super::metrics;
 use super::parameters::{BLOCK, Parameters};
-use super::tree::{CHUNK, Tree};
+use super::tree::Tree;
 use super::visit::{Entry, Visitor, visit};
 use crate::schema::event::Phase;
 use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
+use crate::workloads::noise::CHUNK;
 use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work};
 
 /// In the order of [`NAMES`].
@@ -65,6 +66,10 @@ impl Work for Parameters {
             bytes_written: all,
             bytes_peak: all,
         }
+    }
+
+    fn most_clients(&self) -> u64 {
+        u64::from(self.files)
     }
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {

@@ -102,7 +102,7 @@ impl Workload for PostMark {
                    rest, as a mail server does.",
             origin: "J. Katcher, \"PostMark: A New File System Benchmark\", Network Appliance TR3022, 1997. The \
                      operations are those of versions 1.5 to 1.53, one for one; the code is fsderby's own.",
-            limits: "One process that does one thing at a time, and never renames or asks for a file's status. \
+            limits: "A client does one thing at a time, and never renames or asks for a file's status. \
                      Without `fsync = true` nothing is ever forced to the disk, so a pool that fits into memory \
                      measures the page cache. All content comes from one printable text and compresses and \
                      deduplicates far better than mail.",

@@ -45,6 +45,10 @@ impl Work for Parameters {
         if self.operations() > COUNTED { expect::amount(&self.rules) } else { self.amount(seed) }
     }
 
+    fn most_clients(&self) -> u64 {
+        u64::from(self.rules.number)
+    }
+
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         let rules = self.rules_for(seed);
         afford(&rules)?;

@@ -1,0 +1,244 @@
+//! The clients of a work: a worker each, which start at one gate, and of which one that fails ends all.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use fsderby_sys::gate::SharedGate;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::site::Site;
+use super::work::{self, TO_END, Worker};
+use super::worker::Told;
+use super::{StepError, tools};
+use crate::schema::event::{Buckets, Client, Phase, Stepped};
+use crate::schema::job::WorkJob;
+use crate::schema::work::LiveFile;
+use crate::workloads::clients as together;
+
+/// Clients that are ready and wait at their gate.
+pub struct Clients {
+    workers: Vec<Worker>,
+    gate: SharedGate,
+}
+
+/// How to start them.
+pub struct Start<'a> {
+    pub site: &'a Site,
+    pub work: &'a WorkJob,
+    pub memory_group: Option<PathBuf>,
+}
+
+/// What all of them did.
+pub struct Done {
+    pub cost: Stepped,
+    pub phases: Vec<Phase>,
+    pub histograms: Vec<Buckets>,
+    /// After a run until the files live.
+    pub live: Vec<LiveFile>,
+    /// Each of them, where they are several.
+    pub clients: Vec<Client>,
+}
+
+/// What one of them told.
+struct Heard {
+    client: Client,
+    histograms: Vec<Buckets>,
+    live: Vec<LiveFile>,
+}
+
+impl Clients {
+    /// One after the other, so that each is ready and waits before the next begins: in virtual time they wait in the same order
+    /// each time, and are woken in it.
+    pub fn start(start: &Start<'_>) -> Result<Self, StepError> {
+        let fault = |e: io::Error| StepError::io("start", "the workload", e);
+        let gate = SharedGate::new().map_err(fault)?;
+        let clients = start.work.clients;
+        have_descriptors(clients);
+        let mut all = Clients { workers: Vec::new(), gate };
+        for client in 0..clients {
+            let worker = worker(start, client, &all.gate);
+            match worker.map_err(|e| of_client(e, client, clients)) {
+                Ok(worker) => all.workers.push(worker),
+                Err(e) => {
+                    all.kill();
+                    return Err(e);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Lets them work to their end. `tick` is told how much of how much is done, about every `every`, and never when that is
+    /// absent; `over` is called when the last operation is done, where the one client says so.
+    pub fn go(
+        mut self,
+        limit: Duration,
+        every: Option<Duration>,
+        tick: &mut dyn FnMut(u64, u64),
+        over: &mut dyn FnMut(),
+    ) -> Result<Done, StepError> {
+        self.gate.open().map_err(|e| StepError::io("start", "the workload", e))?;
+        let begin = Instant::now();
+        let heard = self.hear_all(begin, limit, every, tick, over).and_then(|heard| {
+            let limit = limit.max(begin.elapsed() + TO_END);
+            self.workers.iter_mut().try_for_each(|worker| worker.ends(begin, limit).map(drop))?;
+            Ok(heard)
+        });
+        if heard.is_err() {
+            self.kill();
+        }
+        heard.map(done)
+    }
+
+    fn hear_all(
+        &mut self,
+        begin: Instant,
+        limit: Duration,
+        every: Option<Duration>,
+        tick: &mut dyn FnMut(u64, u64),
+        over: &mut dyn FnMut(),
+    ) -> Result<Vec<Heard>, StepError> {
+        let mut ticked = begin;
+        let mut heard: Vec<Option<Heard>> = self.workers.iter().map(|_| None).collect();
+        while heard.iter().any(Option::is_none) {
+            let wait = every.unwrap_or(limit).min(limit.saturating_sub(begin.elapsed()));
+            for at in self.who_speaks(&heard, wait)? {
+                heard[at] = Some(self.hear(at, over)?);
+            }
+            if begin.elapsed() >= limit && heard.iter().any(Option::is_none) {
+                return Err(StepError { path: "the workload".into(), ..tools::too_long(limit) });
+            }
+            if every.is_some_and(|every| ticked.elapsed() >= every) {
+                ticked = Instant::now();
+                let all = |of: fn(&Worker) -> u64| self.workers.iter().map(of).sum();
+                tick(all(|w| w.progress().done.load(Relaxed)), all(|w| w.progress().total.load(Relaxed)));
+            }
+        }
+        Ok(heard.into_iter().flatten().collect())
+    }
+
+    /// Which of those who have not been heard have something to say, or are gone.
+    fn who_speaks(&self, heard: &[Option<Heard>], wait: Duration) -> Result<Vec<usize>, StepError> {
+        let timeout =
+            Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
+        let silent: Vec<usize> = (0..heard.len()).filter(|at| heard[*at].is_none()).collect();
+        let voice = |at: &usize| PollFd::from_borrowed_fd(self.workers[*at].voice(), PollFlags::IN);
+        let mut voices: Vec<PollFd<'_>> = silent.iter().map(voice).collect();
+        match poll(&mut voices, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Err(e) => return Err(StepError::io("run", "the workload", e)),
+            Ok(_) => {}
+        }
+        let speaks = |(at, voice): (usize, &PollFd<'_>)| (!voice.revents().is_empty()).then_some(at);
+        Ok(silent.into_iter().zip(&voices).filter_map(speaks).collect())
+    }
+
+    fn hear(&mut self, at: usize, over: &mut dyn FnMut()) -> Result<Heard, StepError> {
+        let (client, clients) = (at as u32, self.workers.len() as u32);
+        let failed = |e| of_client(e, client, clients);
+        match self.workers[at].told(over).map_err(failed)? {
+            Told::Failed { operation, path, errno, text } => {
+                Err(failed(StepError { operation, path: inside(client, clients, &path), errno, text }))
+            }
+            Told::Done { began_ns, ended_ns, cost, phases, histograms, live } => {
+                let client = Client { client, began_ns, ended_ns, phases, cost };
+                let folder = PathBuf::from(inside(client.client, clients, ""));
+                let below = |file: LiveFile| LiveFile { path: folder.join(&file.path), ..file };
+                let live = live.into_iter().map(below).collect();
+                Ok(Heard { client, histograms, live })
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        self.workers.iter_mut().for_each(Worker::kill);
+        // They are to be gone before their memory group is.
+        let begin = Instant::now();
+        self.workers.iter_mut().for_each(|worker| drop(worker.ends(begin, TO_END)));
+    }
+}
+
+fn worker(start: &Start<'_>, client: u32, gate: &SharedGate) -> Result<Worker, StepError> {
+    let Start { site, work, memory_group } = start;
+    let place = match work.clients {
+        1 => site.open(work)?,
+        _ => site.open_within(work, &together::folder(client))?,
+    };
+    Worker::start(work::Start {
+        place: place.as_fd(),
+        work,
+        seed: together::seed(work.seed, client),
+        gate,
+        memory_group: memory_group.clone(),
+        identity: site.worker(),
+        root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
+        says_over: work.portion.stop_after.is_some(),
+    })
+}
+
+fn done(heard: Vec<Heard>) -> Done {
+    let (mut clients, mut histograms, mut live) = (Vec::new(), Vec::new(), Vec::new());
+    for one in heard {
+        clients.push(one.client);
+        histograms.extend(one.histograms);
+        live.extend(one.live);
+    }
+    match <[Client; 1]>::try_from(clients) {
+        Ok([Client { phases, cost, .. }]) => {
+            let phases = phases.into_iter().map(|told| told.phase).collect();
+            Done { cost, phases, histograms, live, clients: Vec::new() }
+        }
+        Err(clients) => Done {
+            cost: together::cost(&clients),
+            phases: together::phases(&clients),
+            histograms: together::histograms(histograms),
+            live,
+            clients,
+        },
+    }
+}
+
+/// Which one it was, where there are several.
+fn of_client(e: StepError, client: u32, clients: u32) -> StepError {
+    if clients == 1 { e } else { StepError { text: format!("client {client}: {}", e.text), ..e } }
+}
+
+/// A client's path below the folder in which all work.
+fn inside(client: u32, clients: u32, path: &str) -> String {
+    if clients == 1 { path.to_owned() } else { format!("{}/{path}", together::folder(client)) }
+}
+
+/// A client takes three descriptors of the agent's, and while it starts some more. Where so many cannot be had, the client that
+/// finds none says so.
+fn have_descriptors(clients: u32) {
+    const EACH: u64 = 4;
+    const OTHERS: u64 = 100;
+    let needed = u64::from(clients) * EACH + OTHERS;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if clients > 1 && current.is_some_and(|current| current < needed) {
+        let maximum = maximum.map(|maximum| maximum.max(needed));
+        let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum });
+        if raised.is_err() {
+            // An ordinary user may go as far as the hard limit.
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_several_is_named_by_its_number_and_its_folder() {
+        let failed = || StepError::new("write", inside(2, 4, "s0/7"), "no space");
+        assert_eq!(of_client(failed(), 2, 4).text, "client 2: no space");
+        assert_eq!(of_client(failed(), 2, 4).path, "c2/s0/7");
+        assert_eq!(inside(0, 1, "s0/7"), "s0/7");
+        assert_eq!(of_client(StepError::new("write", "x", "no space"), 0, 1).text, "no space");
+    }
+}

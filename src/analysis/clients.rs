@@ -1,0 +1,43 @@
+//! Several clients of one work: how equally the filesystem served them.
+
+use std::collections::BTreeMap;
+
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::event::Client;
+use crate::schema::metric::{Better, Metric, Of};
+
+static FAIRNESS: Declared = Declared {
+    name: "clients.fairness",
+    title: "fairness",
+    of: Of::ShareOfTime,
+    better: Better::Higher,
+    section: Section::Own {
+        title: "Clients",
+        note: "Every client does all of the work in a folder of its own; all start together.",
+    },
+    over: Over::Work,
+    explained: "The rate of the slowest client ÷ that of the fastest: the time of the client that was done first ÷ that of the last one. \
+                1 is fair; with 0.5 one client waited twice as long as another for as much work.",
+    key: true,
+    ..Declared::ratio("slowest ÷ fastest")
+};
+
+pub fn declared() -> Vec<&'static Declared> {
+    vec![&FAIRNESS]
+}
+
+/// Only where there are several.
+pub fn metrics(clients: &[Client]) -> Vec<Metric> {
+    fairness(clients).map(|value| FAIRNESS.metric(value)).into_iter().collect()
+}
+
+/// Over all parts of the work together.
+fn fairness(clients: &[Client]) -> Option<f64> {
+    let mut taken_ns: BTreeMap<u32, u64> = BTreeMap::new();
+    for client in clients {
+        let taken = taken_ns.entry(client.client).or_default();
+        *taken = taken.saturating_add(client.ended_ns.saturating_sub(client.began_ns));
+    }
+    let (least, most) = (taken_ns.values().min()?, taken_ns.values().max()?);
+    (taken_ns.len() > 1 && *most > 0).then(|| *least as f64 / *most as f64)
+}

@@ -1,0 +1,113 @@
+//! From the phase to metrics: rates, and what was reached.
+
+use super::trial::PHASE;
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::event::Phase;
+use crate::schema::metric::{Better, Metric};
+use crate::workloads::rate::Rate;
+
+pub const VERSION: u32 = 1;
+
+static RATES: [Rate; 2] = [
+    Rate {
+        count: "bytes_written",
+        declared: Declared {
+            name: "fill.throughput",
+            title: "write (phase fill)",
+            section: Section::Headline,
+            over: Over::Phase(PHASE),
+            explained: "Bytes written in a second of the phase fill, with the syncs after which it is asked how full the filesystem is.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "fill.rate",
+            title: "create (phase fill)",
+            section: Section::Files,
+            over: Over::Phase(PHASE),
+            explained: "Files created and written in a second of the phase fill, with the same syncs.",
+            ..Declared::PER_SECOND
+        },
+    },
+];
+
+static USED: Declared = Declared {
+    name: "fill.used",
+    title: "used after filling",
+    section: Section::Capacity,
+    over: Over::Moment,
+    explained: "What was used at the end, of what was used and what an ordinary user could still fill: what df calls its use.",
+    ..Declared::PERCENT
+};
+
+static FILES: Declared = Declared {
+    name: "fill.files",
+    title: "files after filling",
+    better: Better::Higher,
+    section: Section::Capacity,
+    over: Over::Moment,
+    explained: "How many files of the mix there were at the end.",
+    ..Declared::count("files")
+};
+
+static BYTES: Declared = Declared {
+    name: "fill.bytes",
+    title: "content after filling",
+    better: Better::Higher,
+    section: Section::Capacity,
+    over: Over::Moment,
+    explained: "The bytes of these files together: what the filesystem took for itself is not among them.",
+    ..Declared::BYTES
+};
+
+static FREE: Declared = Declared {
+    name: "fill.free",
+    title: "free after filling",
+    better: Better::Neither,
+    section: Section::Capacity,
+    over: Over::Moment,
+    explained: "What an ordinary user could still fill at the end.",
+    ..Declared::BYTES
+};
+
+pub fn declared() -> Vec<&'static Declared> {
+    RATES.iter().map(|rate| &rate.declared).chain([&USED, &FILES, &BYTES, &FREE]).collect()
+}
+
+pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
+    let rates = RATES.iter().filter_map(|rate| rate.metric(phases));
+    let reached = phases.iter().filter(|phase| phase.name == PHASE).flat_map(|phase| {
+        let (used, free) = (phase.count("bytes_used"), phase.count("bytes_free"));
+        let share = 100.0 * used as f64 / used.saturating_add(free).max(1) as f64;
+        let count = |declared: &Declared, name| declared.metric(phase.count(name) as f64);
+        [USED.metric(share), count(&FILES, "files"), count(&BYTES, "bytes_written"), FREE.metric(free as f64)]
+    });
+    rates.chain(reached).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::units::MIB;
+
+    #[test]
+    fn what_was_reached_stands_beside_the_rates() {
+        let counts =
+            [("files", 40), ("bytes_written", 6 * MIB), ("bytes_used", 8 * MIB), ("bytes_free", 2 * MIB)];
+        let counts = counts.map(|(name, n)| (name.to_owned(), n)).into();
+        let seen = metrics(&[Phase { name: PHASE.into(), ns: 2_000_000_000, counts }]);
+        let values: Vec<(&str, f64)> = seen.iter().map(|m| (m.name.as_str(), m.value)).collect();
+        let expected = [
+            ("fill.throughput", 3.0),
+            ("fill.rate", 20.0),
+            ("fill.used", 80.0),
+            ("fill.files", 40.0),
+            ("fill.bytes", 6.0 * MIB as f64),
+            ("fill.free", 2.0 * MIB as f64),
+        ];
+        assert_eq!(values, expected);
+        assert!(metrics(&[]).is_empty());
+    }
+}

@@ -1,0 +1,64 @@
+//! Fill: files of a mix of sizes are written until a share of the filesystem is used, or until there is no space left. They stay.
+//!
+//! ```text
+//! d0/  f0 … f31                 the first folder's files
+//! d1/  f32 … f63                the next one's, up to df
+//! d1/d0/  f512 …                16 folders at most in a folder: the digits of its number, base 16
+//! ```
+//! How full it is is asked for with a sync before it, because much of what was written may have no place yet; then half of what
+//! is missing is written before it is asked for again. So the share is met to within a file, in about ten steps.
+
+use toml::Table;
+
+use super::{ParamSet, Work, Workload};
+use crate::schema::declared::Declared;
+use crate::schema::story::Story;
+use crate::schema::units::Scale;
+
+mod metrics;
+mod parameters;
+mod trial;
+
+pub struct Fill;
+
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "fill-80", toml: include_str!("sets/fill-80.toml") },
+    ParamSet { name: "fill-full", toml: include_str!("sets/fill-full.toml") },
+];
+
+impl Workload for Fill {
+    fn name(&self) -> &'static str {
+        "fill"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Writes files of all sizes until a share of the filesystem is used, as df says it, or until there is no space left. \
+                   The files stay.",
+            origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
+                     \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009.",
+            limits: "How much is written depends on the filesystem: one that needs more space for itself gets fewer files. Nothing is \
+                     ever deleted, so the free space is in one piece: this is fill, not age. One client does it.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        SETS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        metrics::declared()
+    }
+
+    fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
+        if phase == trial::PHASE { &[("create", "files")] } else { &[] }
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(parameters::Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        parameters::scale(parameters, by)
+    }
+}

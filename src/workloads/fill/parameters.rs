@@ -1,0 +1,129 @@
+//! The `parameters` table of a trial.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::schema::units::{Percent, Scale};
+use crate::workloads::sizes::{self, Row};
+use crate::{mistakes, names};
+
+/// How far, and with what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    pub to: To,
+    /// Files of a folder.
+    pub per_folder: u32,
+    /// Rising; none is empty.
+    pub sizes: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// So many millionths of what is used and what an ordinary user may still fill, together: what df calls its use.
+    Share(u64),
+    /// Until there is no space left.
+    Full,
+}
+
+/// All of it, in millionths.
+pub const WHOLE: u64 = 1_000_000;
+const FULL: &str = "full";
+const KEYS: &[&str] = &["to", "per_folder", "sizes"];
+/// What is kept of each file must stay small beside the least memory that a trial has.
+const MOST_PER_FOLDER: i64 = 1_000_000;
+
+impl Parameters {
+    pub fn parse(table: &Table) -> Result<Self, String> {
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(names::unknown("parameter", key, KEYS.iter().copied()));
+        }
+        let per_folder: i64 = get(table, "per_folder")?;
+        let fits = (1..=MOST_PER_FOLDER).contains(&per_folder);
+        let per_folder = u32::try_from(per_folder).ok().filter(|_| fits);
+        Ok(Parameters {
+            to: to(&get::<String>(table, "to")?)?,
+            per_folder: per_folder
+                .ok_or_else(|| format!("per_folder: write a number from 1 to {MOST_PER_FOLDER}"))?,
+            sizes: sizes::rows(get(table, "sizes")?)?,
+        })
+    }
+}
+
+fn to(text: &str) -> Result<To, String> {
+    let wrong = || format!("to = '{text}': write a share of the space, 80%, or {FULL}");
+    if text == FULL {
+        return Ok(To::Full);
+    }
+    let Percent(share) = text.parse().map_err(|_: String| wrong())?;
+    let millionths = (share * 10_000.0).round();
+    if !(1.0..=WHOLE as f64).contains(&millionths) {
+        return Err(wrong());
+    }
+    Ok(To::Share(millionths as u64))
+}
+
+/// The share scales; sizes and the width of folders stay, because they are what the work is about.
+pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
+    let share = match Parameters::parse(table)?.to {
+        To::Full if by.apply(WHOLE) == WHOLE => return Ok(table.clone()),
+        To::Full => WHOLE,
+        To::Share(share) => share,
+    };
+    let scaled = by.apply(share);
+    if scaled > WHOLE {
+        return Err(format!("to: {by} of it is more than all of the space"));
+    }
+    let mut table = table.clone();
+    table.insert("to".into(), Value::String(format!("{}%", scaled as f64 / 10_000.0)));
+    Parameters::parse(&table).map(|_| table)
+}
+
+fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<T, String> {
+    let value = table.get(key).ok_or_else(|| format!("{key} is missing"))?;
+    value.clone().try_into().map_err(|error| format!("{key}: {}", mistakes::in_words(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(to: &str) -> Table {
+        format!("to = '{to}'\nper_folder = 8\nsizes = [{{ up_to = '4k', weight = 1 }}]")
+            .parse()
+            .expect("TOML")
+    }
+
+    #[test]
+    fn a_share_is_read_to_the_millionth() {
+        let to = |text| Parameters::parse(&table(text)).map(|p| p.to);
+        assert_eq!(to("80%"), Ok(To::Share(800_000)));
+        assert_eq!(to("0.0001%"), Ok(To::Share(1)));
+        assert_eq!(to("100%"), Ok(To::Share(WHOLE)));
+        assert_eq!(to("full"), Ok(To::Full));
+        for wrong in ["80", "101%", "0%", "-5%", "most", "nan%"] {
+            assert!(to(wrong).is_err_and(|e| e.contains("80%, or full")), "{wrong}: {:?}", to(wrong));
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        let mut without = table("80%");
+        without.remove("sizes");
+        assert_eq!(Parameters::parse(&without), Err("sizes is missing".into()));
+        let mut wide = table("80%");
+        wide.insert("per_folder".into(), Value::Integer(0));
+        assert!(Parameters::parse(&wide).is_err_and(|e| e.contains("from 1 to 1000000")));
+        let mut unknown = table("80%");
+        unknown.insert("too".into(), Value::Integer(0));
+        assert!(Parameters::parse(&unknown).is_err_and(|e| e.contains("did you mean 'to'?")));
+    }
+
+    #[test]
+    fn a_scale_changes_the_share() {
+        let scaled = |to, of, by| scale(&table(to), Scale { of, by }).and_then(|t| Parameters::parse(&t));
+        assert_eq!(scaled("80%", 1, 16).map(|p| p.to), Ok(To::Share(50_000)));
+        assert_eq!(scaled("full", 1, 8).map(|p| p.to), Ok(To::Share(125_000)));
+        assert_eq!(scaled("full", 1, 1).map(|p| p.to), Ok(To::Full));
+        assert!(scaled("80%", 2, 1).is_err_and(|e| e.contains("more than all")));
+    }
+}

@@ -1,0 +1,349 @@
+//! The one phase of a trial: file after file, until it is full enough.
+
+use std::fmt::Write as _;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
+use rustix::io::{Errno, write};
+
+use super::metrics;
+use super::parameters::{Parameters, To, WHOLE};
+use crate::schema::event::Phase;
+use crate::schema::job::Portion;
+use crate::schema::metric::Metric;
+use crate::schema::random::seeded;
+use crate::schema::units::{Bytes, KIB};
+use crate::schema::work::{Amount, LiveFile};
+use crate::workloads::noise::Noise;
+use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work, sizes};
+
+pub const PHASE: &str = "fill";
+/// Folders of a folder.
+const FAN: u32 = 16;
+/// Of all the space, so much less than the share is the share: a thousandth.
+const CLOSE: u64 = 1000;
+/// When not even that finds a place, there is none.
+const LEAST: u32 = 4 * KIB as u32;
+/// One operation that takes an hour counts as one of an hour.
+const LONGEST_NS: u64 = 3600 * 1_000_000_000;
+const DIGITS: u8 = 3;
+/// For so many files there is a place to keep their sizes before the work begins.
+const MOST_KEPT: u64 = 1 << 24;
+
+impl Work for Parameters {
+    fn needs(&self) -> Needs {
+        let largest = self.sizes.last().map_or(0, |row| u64::from(row.up_to));
+        Needs { largest_file: Bytes(largest), ..Needs::default() }
+    }
+
+    /// How much it is depends on the filesystem, and is not known before: what was written stands in the phase.
+    fn amount(&self, _seed: u64) -> Amount {
+        Amount::default()
+    }
+
+    /// Several would each write what is missing.
+    fn most_clients(&self) -> u64 {
+        1
+    }
+
+    fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
+        match portion {
+            Portion { part: None, stop_after: None, .. } => {}
+            Portion { part: Some(_), .. } => return Err("it is done in one part".into()),
+            Portion { .. } => return Err("it cannot be stopped at an operation".into()),
+        }
+        let random = |what: &str| seeded(&[b"fill", what.as_bytes(), &seed.to_le_bytes()]);
+        let place = here().map_err(|e| e.to_string())?;
+        let space = space(&place).map_err(|e| e.to_string())?;
+        let files = (space.whole() / sizes::mean(&self.sizes)).min(MOST_KEPT) as usize;
+        let latencies = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(|e| e.to_string())?;
+        Ok(Box::new(Filling {
+            to: self.to,
+            place,
+            draws: Draws {
+                rows: self.sizes.clone(),
+                whole: sizes::whole(&self.sizes),
+                source: random("sizes"),
+            },
+            files: Files {
+                per_folder: self.per_folder,
+                folders: 0,
+                sizes: Vec::with_capacity(files),
+                bytes: 0,
+                noise: Noise::new(seed, random("content")),
+                path: String::with_capacity(64),
+                latencies,
+            },
+        }))
+    }
+
+    fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
+        metrics::metrics(phases)
+    }
+
+    fn metrics_version(&self) -> u32 {
+        metrics::VERSION
+    }
+}
+
+/// What df says of the filesystem, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Space {
+    used: u64,
+    /// What an ordinary user may still fill.
+    free: u64,
+}
+
+impl Space {
+    fn whole(self) -> u64 {
+        self.used.saturating_add(self.free)
+    }
+
+    /// How much is missing until this share is used; nothing where it is close.
+    fn missing(self, share: u64) -> u64 {
+        let wanted = (u128::from(self.whole()) * u128::from(share) / u128::from(WHOLE)) as u64;
+        match wanted.saturating_sub(self.used) {
+            little if little <= self.whole() / CLOSE => 0,
+            missing => missing,
+        }
+    }
+}
+
+fn here() -> Result<OwnedFd, OpError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, c".", flags, Mode::empty()).map_err(|e| failed("open the folder", ".", e))
+}
+
+/// After a sync: what was written has its place only then.
+fn space(place: &OwnedFd) -> Result<Space, OpError> {
+    rustix::fs::syncfs(place).map_err(|e| failed("sync", ".", e))?;
+    let seen = rustix::fs::fstatvfs(place).map_err(|e| failed("ask the space of", ".", e))?;
+    let bytes = |blocks: u64| blocks.saturating_mul(seen.f_frsize);
+    Ok(Space { used: bytes(seen.f_blocks.saturating_sub(seen.f_bfree)), free: bytes(seen.f_bavail) })
+}
+
+fn failed(operation: &'static str, path: &str, error: impl Into<io::Error>) -> OpError {
+    OpError { operation, path: path.into(), error: error.into() }
+}
+
+fn is_no_space(error: &OpError) -> bool {
+    error.error.raw_os_error() == Some(Errno::NOSPC.raw_os_error())
+}
+
+struct Filling {
+    to: To,
+    place: OwnedFd,
+    draws: Draws,
+    files: Files,
+}
+
+struct Draws {
+    rows: Vec<sizes::Row>,
+    whole: u64,
+    source: Xoshiro256PlusPlus,
+}
+
+impl Draws {
+    fn size(&mut self) -> u32 {
+        sizes::draw(&self.rows, self.whole, &mut self.source)
+    }
+}
+
+impl Ready for Filling {
+    fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
+        let start = clock.now_ns();
+        match self.to {
+            To::Share(share) => self.to_share(share, clock, log.progress())?,
+            To::Full => self.to_the_end(clock, log.progress())?,
+        }
+        let space = space(&self.place)?;
+        let ns = clock.now_ns() - start;
+        let Files { folders, sizes, bytes, latencies, .. } = &mut self.files;
+        let counts = [
+            ("files", sizes.len() as u64),
+            ("folders", u64::from(*folders)),
+            ("bytes_written", *bytes),
+            ("bytes_used", space.used),
+            ("bytes_free", space.free),
+        ];
+        let counts = counts.map(|(name, n)| (name.to_owned(), n)).into();
+        log.phase(Phase { name: PHASE.to_owned(), ns, counts });
+        log.histogram(PHASE, "create", latencies);
+        latencies.reset();
+        Ok(())
+    }
+
+    fn live(&self) -> Vec<LiveFile> {
+        let files = &self.files;
+        let mut path = String::new();
+        let live = |(file, size): (u32, &u32)| {
+            files.name(file, &mut path);
+            let bytes = u64::from(*size);
+            LiveFile { path: path.as_str().into(), bytes, crc32: files.noise.crc32(file, bytes) }
+        };
+        (0..).zip(&files.sizes).map(live).collect()
+    }
+}
+
+impl Filling {
+    /// What is missing is known from time to time only, so half of it is written before it is asked for again.
+    fn to_share(&mut self, share: u64, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
+        let mut missing = space(&self.place)?.missing(share);
+        let all = missing;
+        progress.total.store(all, Relaxed);
+        while missing > 0 {
+            let before = self.files.bytes;
+            while self.files.bytes - before < missing.div_ceil(2) {
+                let left = missing - (self.files.bytes - before);
+                let size = self.draws.size().min(u32::try_from(left).unwrap_or(u32::MAX));
+                self.files.make(size, clock)?;
+            }
+            missing = space(&self.place)?.missing(share);
+            progress.done.store(all.saturating_sub(missing), Relaxed);
+        }
+        Ok(())
+    }
+
+    /// A file that finds no space is taken back, and a smaller one tried.
+    fn to_the_end(&mut self, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
+        progress.total.store(space(&self.place)?.free, Relaxed);
+        let mut most = u32::MAX;
+        loop {
+            let size = self.draws.size().min(most);
+            match self.files.make(size, clock) {
+                Ok(()) => progress.done.store(self.files.bytes, Relaxed),
+                Err(e) if is_no_space(&e) => {
+                    self.files.take_back()?;
+                    if size <= LEAST {
+                        return Ok(());
+                    }
+                    most = size / 2;
+                    // Space that was set aside for what has now been written may be free again.
+                    space(&self.place)?;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+/// All files that were made.
+struct Files {
+    per_folder: u32,
+    /// That were made.
+    folders: u32,
+    sizes: Vec<u32>,
+    bytes: u64,
+    noise: Noise,
+    path: String,
+    latencies: Histogram,
+}
+
+impl Files {
+    /// The next file, with its folder where that is a new one.
+    fn make(&mut self, size: u32, clock: &dyn Clock) -> Result<(), OpError> {
+        let file = self.sizes.len() as u32;
+        let folder = file / self.per_folder;
+        if folder == self.folders {
+            folder_name(folder, &mut self.path);
+            mkdirat(CWD, self.path.as_str(), Mode::RWXU).map_err(|e| failed("mkdir", &self.path, e))?;
+            self.folders += 1;
+        }
+        let begin = clock.now_ns();
+        self.write(file, size)?;
+        self.latencies.saturating_record(clock.now_ns() - begin);
+        self.sizes.push(size);
+        self.bytes += u64::from(size);
+        Ok(())
+    }
+
+    fn write(&mut self, file: u32, size: u32) -> Result<(), OpError> {
+        let mut path = std::mem::take(&mut self.path);
+        self.name(file, &mut path);
+        self.path = path;
+        let Files { path, noise, .. } = self;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let opened = openat(CWD, path.as_str(), flags, Mode::from_raw_mode(0o644));
+        let opened = opened.map_err(|e| failed("create", path, e))?;
+        noise.content(file, u64::from(size), |chunk| {
+            let mut rest = chunk;
+            while !rest.is_empty() {
+                let written = write(&opened, rest).map_err(|e| failed("write", path, e))?;
+                rest = &rest[written..];
+            }
+            Ok(())
+        })?;
+        // Some filesystems say only here that the data did not fit.
+        fsderby_sys::file::close(opened).map_err(|e| failed("close", path, e))
+    }
+
+    /// Nothing stays of a file that could not be written in full.
+    fn take_back(&mut self) -> Result<(), OpError> {
+        let file = self.sizes.len() as u32;
+        let mut path = String::new();
+        self.name(file, &mut path);
+        match unlinkat(CWD, path.as_str(), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(failed("unlink", &path, e)),
+        }
+    }
+
+    fn name(&self, file: u32, path: &mut String) {
+        folder_name(file / self.per_folder, path);
+        let written = write!(path, "/f{file}");
+        debug_assert!(written.is_ok(), "a text takes what is written to it");
+    }
+}
+
+/// The digits of its number, each a folder: the one above has a smaller number, so it is there.
+fn folder_name(folder: u32, path: &mut String) {
+    path.clear();
+    let digits = (0..u32::BITS / FAN.ilog2()).rev().map(|digit| folder >> (digit * FAN.ilog2()) & (FAN - 1));
+    for digit in digits.skip_while(|digit| *digit == 0).chain((folder == 0).then_some(0)) {
+        let above = if path.is_empty() { "" } else { "/" };
+        let written = write!(path, "{above}d{digit:x}");
+        debug_assert!(written.is_ok(), "a text takes what is written to it");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_comes_after_the_one_above_it_and_no_two_have_one_name() {
+        let name = |folder| {
+            let mut path = String::new();
+            folder_name(folder, &mut path);
+            path
+        };
+        assert_eq!([0, 1, 15, 16, 0x1a2].map(name), ["d0", "d1", "df", "d1/d0", "d1/da/d2"]);
+        let mut seen = BTreeSet::new();
+        for folder in 0..600 {
+            let path = name(folder);
+            if let Some((above, _)) = path.rsplit_once('/') {
+                assert!(seen.contains(above), "{path}");
+            }
+            assert!(seen.insert(path.clone()), "{path}");
+        }
+        let above = |path: &String| path.rsplit_once('/').map(|(above, _)| above.to_owned());
+        for folder in &seen {
+            assert!(seen.iter().filter(|path| above(path).as_ref() == Some(folder)).count() <= FAN as usize);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_a_share_of_what_a_user_can_have() {
+        let space = Space { used: 100_000, free: 900_000 };
+        assert_eq!(space.missing(800_000), 700_000);
+        assert_eq!(Space { used: 799_500, free: 200_500 }.missing(800_000), 0, "it is close");
+        assert_eq!(Space { used: 900_000, free: 100_000 }.missing(800_000), 0);
+        let large = Space { used: 0, free: u64::MAX };
+        assert_eq!(large.missing(WHOLE), u64::MAX);
+    }
+}

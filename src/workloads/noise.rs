@@ -1,0 +1,81 @@
+//! What files hold: noise, no two files alike, so that no filesystem stores them smaller than they are. Each place says of which
+//! file and which place of it it is.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
+use crate::schema::units::{KIB, MIB};
+
+/// What one call writes or reads at most.
+pub const CHUNK: usize = 128 * KIB as usize;
+/// So many bytes at the beginning of each chunk say of which file and which place they are.
+const STAMP: usize = 16;
+/// How many different beginnings a chunk's noise has.
+const NOISE: usize = MIB as usize;
+
+/// The content of files, which are numbered from 0.
+pub struct Noise {
+    seed: u64,
+    /// Long enough for a chunk from each beginning.
+    bytes: Vec<u8>,
+}
+
+impl Noise {
+    pub fn new(seed: u64, mut source: impl Rng) -> Self {
+        let mut bytes = vec![0; NOISE + CHUNK];
+        source.fill_bytes(&mut bytes);
+        Noise { seed, bytes }
+    }
+
+    /// Gives each chunk of a file of this size, in order. The stamp stands in the noise only for so long.
+    pub fn content<E>(
+        &mut self,
+        file: u32,
+        size: u64,
+        mut each: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for at in (0..size).step_by(CHUNK) {
+            let length = (size - at).min(CHUNK as u64) as usize;
+            let (stamp, begin) = self.chunk(file, at);
+            let stamped = begin..begin + length.min(STAMP);
+            let mut noise = [0; STAMP];
+            noise[..stamped.len()].copy_from_slice(&self.bytes[stamped.clone()]);
+            self.bytes[stamped.clone()].copy_from_slice(&stamp[..stamped.len()]);
+            let done = each(&self.bytes[begin..begin + length]);
+            self.bytes[stamped.clone()].copy_from_slice(&noise[..stamped.len()]);
+            done?;
+        }
+        Ok(())
+    }
+
+    /// The CRC-32 of a file of this size.
+    pub fn crc32(&self, file: u32, size: u64) -> u32 {
+        let mut sum = crc32fast::Hasher::new();
+        for at in (0..size).step_by(CHUNK) {
+            let length = (size - at).min(CHUNK as u64) as usize;
+            let (stamp, begin) = self.chunk(file, at);
+            sum.update(&stamp[..length.min(STAMP)]);
+            sum.update(&self.bytes[begin + length.min(STAMP)..begin + length]);
+        }
+        sum.finalize()
+    }
+
+    /// Whether these bytes, read at this place of the file, begin as they were written. `at` is not within a stamp.
+    pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
+        let looked = bytes.len().min(STAMP);
+        let within = (at % CHUNK as u64) as usize;
+        let (stamp, begin) = self.chunk(file, at - within as u64);
+        let written = if within == 0 { &stamp[..] } else { &self.bytes[begin + within..] };
+        bytes[..looked] == written[..looked]
+    }
+
+    /// The stamp of the chunk that begins there, and where in the noise the rest of it begins.
+    fn chunk(&self, file: u32, at: u64) -> ([u8; STAMP], usize) {
+        let chunk = SplitMix64::seed_from_u64((u64::from(file) << 40) | (at / CHUNK as u64)).next_u64();
+        let mut source = SplitMix64::seed_from_u64(self.seed ^ chunk);
+        let begin = source.next_u64() % NOISE as u64;
+        let mut stamp = [0; STAMP];
+        source.fill_bytes(&mut stamp);
+        (stamp, begin as usize)
+    }
+}

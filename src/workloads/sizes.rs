@@ -1,0 +1,92 @@
+//! Sizes of files by a table: how often a file is how large. Whole numbers alone, so that a seed gives the same sizes everywhere.
+
+use rand_core::Rng;
+use serde::Deserialize;
+
+use crate::schema::random::below;
+use crate::schema::units::{Bytes, MIB};
+
+/// Sizes above those of the row before, up to this one, each as likely as the other; all together with this weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub up_to: u32,
+    pub weight: u32,
+}
+
+/// A row as parameters have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Written {
+    up_to: Bytes,
+    weight: u32,
+}
+
+/// What is larger is no file of a mix.
+const LARGEST: u64 = 64 * MIB;
+
+/// The table, whose sizes must rise.
+pub fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
+    let mut rows: Vec<Row> = Vec::new();
+    for Written { up_to, weight } in written {
+        let above = rows.last().map_or(0, |row| u64::from(row.up_to));
+        if up_to.0 <= above || up_to.0 > LARGEST {
+            return Err(format!(
+                "sizes: up_to = {up_to}: sizes rise from row to row, to {} at most",
+                Bytes(LARGEST)
+            ));
+        }
+        rows.push(Row { up_to: up_to.0 as u32, weight });
+    }
+    if rows.iter().all(|row| row.weight == 0) {
+        return Err("sizes: there must be a row with a weight".into());
+    }
+    Ok(rows)
+}
+
+/// All weights together.
+pub fn whole(rows: &[Row]) -> u64 {
+    rows.iter().map(|row| u64::from(row.weight)).sum()
+}
+
+/// A row of the table by its weight, then each size of that row alike.
+pub fn draw(rows: &[Row], whole: u64, source: &mut impl Rng) -> u32 {
+    let mut at = below(source, whole);
+    let mut above = 0;
+    for row in rows {
+        if at < u64::from(row.weight) {
+            return above + 1 + below(source, u64::from(row.up_to - above)) as u32;
+        }
+        at -= u64::from(row.weight);
+        above = row.up_to;
+    }
+    above
+}
+
+/// The middle of the sizes, weighed; 1 at least.
+pub fn mean(rows: &[Row]) -> u64 {
+    let mut above = 0;
+    let mut sum = 0;
+    for row in rows {
+        sum += u128::from(row.weight) * (u128::from(above) + 1 + u128::from(row.up_to)) / 2;
+        above = row.up_to;
+    }
+    u64::try_from(sum / u128::from(whole(rows).max(1))).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::random::seeded;
+
+    #[test]
+    fn the_mean_is_that_of_many_draws() {
+        let rows = [Row { up_to: 1000, weight: 3 }, Row { up_to: 9000, weight: 1 }];
+        // 500.5 with 3 of 4 and 5000.5 with 1 of 4.
+        assert_eq!(mean(&rows), 1625);
+        let mut source = seeded(&[b"mean"]);
+        let n = 40_000;
+        let drawn: u64 = (0..n).map(|_| u64::from(draw(&rows, whole(&rows), &mut source))).sum();
+        // A draw deviates by 2290, the mean of so many by 11.5, of which these are four.
+        assert!((drawn / n).abs_diff(1625) < 46, "{}", drawn / n);
+    }
+}
