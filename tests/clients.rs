@@ -130,7 +130,7 @@ fn one_two_and_four_clients_do_their_work_in_one_run_on_loop() {
 #[test]
 fn several_clients_work_in_a_directory_as_anybody() {
     let desk = Desk::new();
-    let run = several(&desk, &format!("directory:{}", desk.images().display()), "");
+    let run = several(&desk, &format!("directory:{}", desk.images().display()), "filesystems = ['all']\n");
     assert_eq!(run.records.len(), 2 * 4);
     curves_hold(&run);
     assert_eq!(fs::read_dir(desk.images()).unwrap().count(), 0, "nothing is left");

@@ -39,9 +39,20 @@ fn model(text: &str) -> Model {
 
 /// These filesystems proved on this testbed, and compared for so many rounds.
 fn carry_out(filesystems: &str, testbed: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
+    carry_out_by(1, filesystems, testbed, rounds, jobs)
+}
+
+/// The same by so many clients.
+fn carry_out_by(
+    clients: u32,
+    filesystems: &str,
+    testbed: &Model,
+    rounds: u32,
+    jobs: usize,
+) -> (tempfile::TempDir, Run) {
     let text = format!(
         "name = \"model\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [{filesystems}]\n\
-         rounds = 1\nseed = 7\nscale = \"1/32\"\n"
+         rounds = 1\nseed = 7\nscale = \"1/32\"\nclients = {clients}\n"
     );
     compared(&text, testbed, rounds, jobs)
 }
@@ -132,6 +143,32 @@ fn a_power_cut_takes_what_the_disks_cache_held_and_the_same_each_time() {
     })
     .unwrap();
     assert!(seen.len() == 2 && seen.iter().all(|(_, compared)| *compared == Compared::Same), "{seen:?}");
+}
+
+#[test]
+fn two_clients_share_the_one_cpu_in_the_same_way_each_time() {
+    if !has_guests("two clients in virtual time") {
+        return;
+    }
+    let testbed = model("diamondmax-plus-8");
+    let (_desk, run) = carry_out_by(2, "\"ext4\"", &testbed, 1, 2);
+    let records = candidates(&run);
+    assert_eq!(records.len(), 2, "{:?}", run.records.iter().map(|r| &r.reason).collect::<Vec<_>>());
+    let mut same = 0;
+    rerun(&run, &testbed, &records, 1, 1, &mut |record, compared| {
+        assert_eq!(*compared, Compared::Same, "{}", record.trial);
+        same += 1;
+    })
+    .unwrap();
+    assert_eq!(same, 2);
+    for record in records {
+        let by_client = &record.stages[0].by_client;
+        let [first, second] = &by_client[..] else { panic!("{by_client:?}") };
+        let (name, together) =
+            (&record.trial, first.began_ns < second.ended_ns && second.began_ns < first.ended_ns);
+        assert!(together, "{name}: they took turns: {by_client:?}");
+        assert_eq!((first.client, second.client, record.works[0].clients), (0, 1, 2), "{name}");
+    }
 }
 
 #[test]

@@ -260,6 +260,7 @@ fn measuring_code_prints_nothing() {
         ("src/agent/supervisor.rs", "eprintln!(\"the agent could not go on"),
         ("src/agent/supervisor.rs", "eprintln!(\"the agent does not die"),
         ("src/agent/worker.rs", "println!(\"{READY}\")"),
+        ("src/agent/worker.rs", "println!(\"{OVER}\")"),
     ];
     let mut found = Vec::new();
     for file in ["src/agent", "src/runner", "src/probes", "src/testbeds", "src/workloads"]

@@ -29,6 +29,11 @@ pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
     let mut skips = Vec::new();
     let asked: Vec<_> = plan.scenarios.iter().map(|scenario| Asked::of(scenario, plan)).collect();
     for candidate in &plan.candidates {
+        if !testbed.traits().makes_filesystem {
+            let all = plan.scenarios.iter().zip(&asked);
+            let takes_all = all.filter(|(_, asked)| asked.as_ref().is_some_and(|a| a.needs.whole_filesystem));
+            skips.extend(takes_all.map(|(scenario, _)| skip(candidate, scenario, not_ours(scenario), true)));
+        }
         let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
         else {
             continue;
@@ -47,6 +52,14 @@ pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
         }
     }
     skips
+}
+
+/// A filesystem that was there before is others' too.
+fn not_ours(scenario: &Scenario) -> String {
+    let label = &scenario.label;
+    format!(
+        "{label} takes the space of a whole filesystem, and of this one others have some\n  try: --on loop, or --on vm"
+    )
 }
 
 fn skip(candidate: &Candidate, scenario: &Scenario, reason: String, by_experiment: bool) -> Skip {
@@ -95,6 +108,7 @@ impl Asked {
             let needs = work.needs();
             asked.needs.hard_links |= needs.hard_links;
             asked.needs.symlinks |= needs.symlinks;
+            asked.needs.whole_filesystem |= needs.whole_filesystem;
             asked.needs.largest_file = asked.needs.largest_file.max(needs.largest_file);
             let all = clients::expected(&*work, plan.workload_seed(1), clients);
             asked.peak.0 = asked.peak.0.saturating_add(all.bytes_peak);

@@ -117,6 +117,8 @@ pub struct Needs {
     pub hard_links: bool,
     pub symlinks: bool,
     pub largest_file: Bytes,
+    /// It takes whatever space there is, so nobody else may have any there.
+    pub whole_filesystem: bool,
 }
 
 /// Work with everything at hand: what follows is timed.

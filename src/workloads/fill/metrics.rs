@@ -1,12 +1,13 @@
 //! From the phase to metrics: rates, and what was reached.
 
-use super::trial::PHASE;
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric};
 use crate::workloads::rate::Rate;
 
 pub const VERSION: u32 = 1;
+
+pub const PHASE: &str = "fill";
 
 static RATES: [Rate; 2] = [
     Rate {
@@ -38,7 +39,7 @@ static USED: Declared = Declared {
     title: "used after filling",
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "What was used at the end, of what was used and what an ordinary user could still fill: what df calls its use.",
+    explained: "What was no longer free at the end, as a share of what an ordinary user could fill before.",
     ..Declared::PERCENT
 };
 
@@ -79,8 +80,8 @@ pub fn declared() -> Vec<&'static Declared> {
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
     let rates = RATES.iter().filter_map(|rate| rate.metric(phases));
     let reached = phases.iter().filter(|phase| phase.name == PHASE).flat_map(|phase| {
-        let (used, free) = (phase.count("bytes_used"), phase.count("bytes_free"));
-        let share = 100.0 * used as f64 / used.saturating_add(free).max(1) as f64;
+        let (usable, free) = (phase.count("bytes_usable"), phase.count("bytes_free"));
+        let share = 100.0 * usable.saturating_sub(free) as f64 / usable.max(1) as f64;
         let count = |declared: &Declared, name| declared.metric(phase.count(name) as f64);
         [USED.metric(share), count(&FILES, "files"), count(&BYTES, "bytes_written"), FREE.metric(free as f64)]
     });
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn what_was_reached_stands_beside_the_rates() {
         let counts =
-            [("files", 40), ("bytes_written", 6 * MIB), ("bytes_used", 8 * MIB), ("bytes_free", 2 * MIB)];
+            [("files", 40), ("bytes_written", 6 * MIB), ("bytes_usable", 10 * MIB), ("bytes_free", 2 * MIB)];
         let counts = counts.map(|(name, n)| (name.to_owned(), n)).into();
         let seen = metrics(&[Phase { name: PHASE.into(), ns: 2_000_000_000, counts }]);
         let values: Vec<(&str, f64)> = seen.iter().map(|m| (m.name.as_str(), m.value)).collect();

@@ -1,4 +1,4 @@
-//! Fill: files of a mix of sizes are written until a share of the filesystem is used, or until there is no space left. They stay.
+//! Fill: files of a mix of sizes are written until a share of the usable space is used, or until there is none left. They stay.
 //!
 //! ```text
 //! d0/  f0 … f31                 the first folder's files
@@ -33,8 +33,8 @@ impl Workload for Fill {
 
     fn story(&self) -> Story {
         Story {
-            what: "Writes files of all sizes until a share of the filesystem is used, as df says it, or until there is no space left. \
-                   The files stay.",
+            what: "Writes files of all sizes until a share of the space that an ordinary user has is used, or until there is none left. The \
+                   files stay.",
             origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
                      \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009.",
             limits: "How much is written depends on the filesystem: one that needs more space for itself gets fewer files. Nothing is \
@@ -51,7 +51,7 @@ impl Workload for Fill {
     }
 
     fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
-        if phase == trial::PHASE { &[("create", "files")] } else { &[] }
+        if phase == metrics::PHASE { &[("create", "files")] } else { &[] }
     }
 
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {

@@ -19,7 +19,7 @@ pub struct Parameters {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// So many millionths of what is used and what an ordinary user may still fill, together: what df calls its use.
+    /// So many millionths of what an ordinary user may fill before.
     Share(u64),
     /// Until there is no space left.
     Full,

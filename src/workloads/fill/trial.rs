@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::{Errno, write};
 
-use super::metrics;
+use super::metrics::{self, PHASE};
 use super::parameters::{Parameters, To, WHOLE};
 use crate::schema::event::Phase;
 use crate::schema::job::Portion;
@@ -20,10 +20,9 @@ use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::noise::Noise;
 use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work, sizes};
 
-pub const PHASE: &str = "fill";
 /// Folders of a folder.
 const FAN: u32 = 16;
-/// Of all the space, so much less than the share is the share: a thousandth.
+/// So much of the usable space less than the share is the share: a thousandth.
 const CLOSE: u64 = 1000;
 /// When not even that finds a place, there is none.
 const LEAST: u32 = 4 * KIB as u32;
@@ -36,7 +35,7 @@ const MOST_KEPT: u64 = 1 << 24;
 impl Work for Parameters {
     fn needs(&self) -> Needs {
         let largest = self.sizes.last().map_or(0, |row| u64::from(row.up_to));
-        Needs { largest_file: Bytes(largest), ..Needs::default() }
+        Needs { largest_file: Bytes(largest), whole_filesystem: true, ..Needs::default() }
     }
 
     /// How much it is depends on the filesystem, and is not known before: what was written stands in the phase.
@@ -57,12 +56,13 @@ impl Work for Parameters {
         }
         let random = |what: &str| seeded(&[b"fill", what.as_bytes(), &seed.to_le_bytes()]);
         let place = here().map_err(|e| e.to_string())?;
-        let space = space(&place).map_err(|e| e.to_string())?;
-        let files = (space.whole() / sizes::mean(&self.sizes)).min(MOST_KEPT) as usize;
+        let usable = free(&place).map_err(|e| e.to_string())?;
+        let files = (usable / sizes::mean(&self.sizes)).min(MOST_KEPT) as usize;
         let latencies = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(|e| e.to_string())?;
         Ok(Box::new(Filling {
             to: self.to,
             place,
+            usable,
             draws: Draws {
                 rows: self.sizes.clone(),
                 whole: sizes::whole(&self.sizes),
@@ -89,26 +89,12 @@ impl Work for Parameters {
     }
 }
 
-/// What df says of the filesystem, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Space {
-    used: u64,
-    /// What an ordinary user may still fill.
-    free: u64,
-}
-
-impl Space {
-    fn whole(self) -> u64 {
-        self.used.saturating_add(self.free)
-    }
-
-    /// How much is missing until this share is used; nothing where it is close.
-    fn missing(self, share: u64) -> u64 {
-        let wanted = (u128::from(self.whole()) * u128::from(share) / u128::from(WHOLE)) as u64;
-        match wanted.saturating_sub(self.used) {
-            little if little <= self.whole() / CLOSE => 0,
-            missing => missing,
-        }
+/// How much is missing until this share of what was usable is used; nothing where it is close.
+fn missing(usable: u64, free: u64, share: u64) -> u64 {
+    let wanted = (u128::from(usable) * u128::from(share) / u128::from(WHOLE)) as u64;
+    match wanted.saturating_sub(usable.saturating_sub(free)) {
+        little if little <= usable / CLOSE => 0,
+        missing => missing,
     }
 }
 
@@ -117,12 +103,11 @@ fn here() -> Result<OwnedFd, OpError> {
     openat(CWD, c".", flags, Mode::empty()).map_err(|e| failed("open the folder", ".", e))
 }
 
-/// After a sync: what was written has its place only then.
-fn space(place: &OwnedFd) -> Result<Space, OpError> {
+/// What an ordinary user may still fill, in bytes, after a sync: what was written has its place only then.
+fn free(place: &OwnedFd) -> Result<u64, OpError> {
     rustix::fs::syncfs(place).map_err(|e| failed("sync", ".", e))?;
     let seen = rustix::fs::fstatvfs(place).map_err(|e| failed("ask the space of", ".", e))?;
-    let bytes = |blocks: u64| blocks.saturating_mul(seen.f_frsize);
-    Ok(Space { used: bytes(seen.f_blocks.saturating_sub(seen.f_bfree)), free: bytes(seen.f_bavail) })
+    Ok(seen.f_bavail.saturating_mul(seen.f_frsize))
 }
 
 fn failed(operation: &'static str, path: &str, error: impl Into<io::Error>) -> OpError {
@@ -136,6 +121,8 @@ fn is_no_space(error: &OpError) -> bool {
 struct Filling {
     to: To,
     place: OwnedFd,
+    /// What was free before.
+    usable: u64,
     draws: Draws,
     files: Files,
 }
@@ -156,18 +143,18 @@ impl Ready for Filling {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
         let start = clock.now_ns();
         match self.to {
-            To::Share(share) => self.to_share(share, clock, log.progress())?,
-            To::Full => self.to_the_end(clock, log.progress())?,
+            To::Share(share) => self.fill_share(share, clock, log.progress())?,
+            To::Full => self.fill_all(clock, log.progress())?,
         }
-        let space = space(&self.place)?;
+        let free = free(&self.place)?;
         let ns = clock.now_ns() - start;
         let Files { folders, sizes, bytes, latencies, .. } = &mut self.files;
         let counts = [
             ("files", sizes.len() as u64),
             ("folders", u64::from(*folders)),
             ("bytes_written", *bytes),
-            ("bytes_used", space.used),
-            ("bytes_free", space.free),
+            ("bytes_usable", self.usable),
+            ("bytes_free", free),
         ];
         let counts = counts.map(|(name, n)| (name.to_owned(), n)).into();
         log.phase(Phase { name: PHASE.to_owned(), ns, counts });
@@ -190,8 +177,8 @@ impl Ready for Filling {
 
 impl Filling {
     /// What is missing is known from time to time only, so half of it is written before it is asked for again.
-    fn to_share(&mut self, share: u64, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
-        let mut missing = space(&self.place)?.missing(share);
+    fn fill_share(&mut self, share: u64, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
+        let mut missing = missing(self.usable, self.usable, share);
         let all = missing;
         progress.total.store(all, Relaxed);
         while missing > 0 {
@@ -201,15 +188,15 @@ impl Filling {
                 let size = self.draws.size().min(u32::try_from(left).unwrap_or(u32::MAX));
                 self.files.make(size, clock)?;
             }
-            missing = space(&self.place)?.missing(share);
+            missing = self::missing(self.usable, free(&self.place)?, share);
             progress.done.store(all.saturating_sub(missing), Relaxed);
         }
         Ok(())
     }
 
     /// A file that finds no space is taken back, and a smaller one tried.
-    fn to_the_end(&mut self, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
-        progress.total.store(space(&self.place)?.free, Relaxed);
+    fn fill_all(&mut self, clock: &dyn Clock, progress: &Progress) -> Result<(), OpError> {
+        progress.total.store(self.usable, Relaxed);
         let mut most = u32::MAX;
         loop {
             let size = self.draws.size().min(most);
@@ -222,7 +209,7 @@ impl Filling {
                     }
                     most = size / 2;
                     // Space that was set aside for what has now been written may be free again.
-                    space(&self.place)?;
+                    free(&self.place)?;
                 }
                 Err(e) => return Err(e),
             }
@@ -338,12 +325,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_a_share_of_what_a_user_can_have() {
-        let space = Space { used: 100_000, free: 900_000 };
-        assert_eq!(space.missing(800_000), 700_000);
-        assert_eq!(Space { used: 799_500, free: 200_500 }.missing(800_000), 0, "it is close");
-        assert_eq!(Space { used: 900_000, free: 100_000 }.missing(800_000), 0);
-        let large = Space { used: 0, free: u64::MAX };
-        assert_eq!(large.missing(WHOLE), u64::MAX);
+    fn what_is_missing_is_a_share_of_what_was_usable() {
+        assert_eq!(missing(900_000, 900_000, 800_000), 720_000);
+        assert_eq!(missing(900_000, 600_000, 800_000), 420_000);
+        assert_eq!(missing(900_000, 180_500, 800_000), 0, "it is close");
+        assert_eq!(missing(900_000, 100_000, 800_000), 0);
+        assert_eq!(missing(900_000, 950_000, 800_000), 720_000, "somebody else has deleted something");
+        assert_eq!(missing(u64::MAX, u64::MAX, WHOLE), u64::MAX);
     }
 }
