@@ -310,8 +310,9 @@ fn names_what_is_made(arguments: &Arguments, testbed: &dyn Testbed) -> anyhow::R
 fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
     if plan.power_cut.is_some() && !testbed.traits().loses_power {
         let name = testbed.name();
-        let text =
-            format!("the testbed {name} cannot lose its power\n  try: --on vm, or without --power-cut");
+        let text = format!(
+            "the testbed {name} cannot lose its power\n  try: --on vm or model:DISK, or without --power-cut"
+        );
         return Err(Failure::usage(text).into());
     }
     testbed.ready(&jobs::need(plan)).map_err(|m| Failure::missing(m.to_string()))?;

@@ -449,6 +449,18 @@ mod tests {
     }
 
     #[test]
+    fn one_disk_has_no_number_and_several_are_named_and_of_one_sample() {
+        let name = |text: &str| text.parse::<Model>().map(|model| model.name());
+        for text in ["model:ssd-sata", "model:ssd-sata,disks=5,mips=250"] {
+            assert_eq!(name(text.trim_start_matches("model:")), Ok(text.to_owned()));
+        }
+        assert_eq!(name("ssd-sata,disks=1"), Ok("model:ssd-sata".to_owned()));
+        let (five, alone) = (sampled("ssd-sata,disks=5", VOLUME, 3), sampled("ssd-sata", VOLUME, 3));
+        assert_eq!((five.0.disks, alone.0.disks), (5, 1));
+        assert_eq!((Modelled { disks: 1, ..five.0 }, five.1), alone);
+    }
+
+    #[test]
     fn the_cpu_of_a_dozen_rounds_is_halved_and_doubled_in_turn() {
         let speeds = |mips: u32| {
             let testbed = format!("diamondmax-plus-8,mips={mips}");
