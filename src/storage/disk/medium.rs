@@ -215,6 +215,6 @@ mod tests {
         assert_eq!(disk.left(), "...aaa..........");
         disk.pass(Stage::Landed, 1006..1009);
         assert_eq!(disk.left(), "...aaaaaa.......");
-        assert_eq!(disk.medium.launched, [1000..1003]);
+        assert_eq!(disk.medium.launched, vec![Range { start: 1000, end: 1003 }]);
     }
 }

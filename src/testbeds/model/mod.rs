@@ -256,23 +256,23 @@ impl Testbed for Model {
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
-        let layout = Layout::new(need.size, self.disks, false);
+        let layout = Layout::new(need.size, self.disks, need.power_cut);
+        if !layout.is_addressable() {
+            let twice = if need.power_cut { ", kept twice for a power cut," } else { "" };
+            let what = format!(
+                "{} disks with {} of sectors each{twice} are more than the {} that a guest can address",
+                self.disks,
+                need.size,
+                Bytes(ADDRESSES)
+            );
+            return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
+        }
         let machine = memory(need.memory, layout);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
         let disk = self.disk();
         if self.offset.0.saturating_add(need.size.0) > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
             return Err(Missing { what, try_this: "a smaller --size or offset".into() });
-        }
-        // A power cut needs each volume twice.
-        if !Layout::new(need.size, self.disks, true).is_addressable() {
-            let what = format!(
-                "{} disks with {} of sectors each, kept twice for a power cut, are more than the {} that a guest can address",
-                self.disks,
-                need.size,
-                Bytes(ADDRESSES)
-            );
-            return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
         }
         Ok(())
     }
