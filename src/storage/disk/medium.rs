@@ -13,7 +13,7 @@ use std::ops::Range;
 use fsderby_diskmodel::{Drive, Passage, Stage};
 use fsderby_sys::physical::PhysicalMemory;
 
-use super::server::SECTOR;
+use super::layout::SECTOR;
 
 /// Bytes in order, by their place.
 pub trait Image {
