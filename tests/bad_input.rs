@@ -188,7 +188,10 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
     let late = ["--on", "vm", "--workloads", "maildir-durable", "--power-cut", "1151"];
     flags(&late, &["scenario maildir-durable", "it has 1150 operations", "--power-cut 1150 or less"]);
     for testbed in ["loop", "directory:/tmp"] {
-        flags(&["--on", testbed, "--power-cut", "9"], &["cannot lose its power", "try: --on vm"]);
+        flags(
+            &["--on", testbed, "--power-cut", "9"],
+            &["cannot lose its power", "try: --on vm or model:DISK"],
+        );
     }
 }
 

@@ -145,6 +145,44 @@ fn a_power_cut_takes_what_the_disks_cache_held_and_the_same_each_time() {
     assert!(seen.len() == 2 && seen.iter().all(|(_, compared)| *compared == Compared::Same), "{seen:?}");
 }
 
+/// A filesystem that spans disks by itself: both are written alike, lose their power at one moment, and hold the same again.
+#[test]
+fn two_disks_serve_one_machine_through_a_power_cut_and_the_same_each_time() {
+    if !has_guests("several modelled disks") {
+        return;
+    }
+    let testbed = model("diamondmax-plus-8,disks=2");
+    let text = "name = \"mirror\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-durable\"]\nseed = 7\nscale = \"1/32\"\n\
+                rounds = 1\npower_cut = \"60%\"\n[[filesystem]]\nkind = \"btrfs\"\nlabel = \"mirror\"\n\
+                mkfs = [\"-d\", \"raid1\", \"-m\", \"raid1\", \"/dev/ublkb1\"]\nmount = [\"device=/dev/ublkb1\"]\n";
+    let (_desk, run) = compared(text, &testbed, 1, 2);
+    let records = candidates(&run);
+    assert_eq!(records.len(), 2, "{:?}", run.records.iter().map(Record::why).collect::<Vec<_>>());
+    for record in &records {
+        let served = run.requests(record).unwrap().unwrap();
+        let lives = if record.purpose == Purpose::Measure { 2 } else { 1 };
+        for life in 0..lives {
+            let of = |disk| served.iter().filter(move |s| (s.disk, s.life) == (disk, life));
+            let sectors = |disk| of(disk).filter(|s| s.op == Op::Write).map(|s| s.sectors).sum::<u32>();
+            let (one, other) = (sectors(0), sectors(1));
+            assert!(one > 500 && one.abs_diff(other) * 4 < one, "{}: {one} and {other}", record.trial);
+            // Their platters do not turn in step.
+            let first = |disk| of(disk).find(|s| s.op == Op::Read).map(|s| s.rotation_ns);
+            assert_ne!(first(0), first(1), "{}", record.trial);
+        }
+        assert!(served.iter().all(|s| s.disk < 2));
+    }
+    let cut = records.iter().find(|r| r.purpose == Purpose::Measure).unwrap();
+    assert!(cut.survivors.as_ref().is_some_and(|s| s.files > 3 && s.lost.is_empty()), "{:?}", cut.survivors);
+    let [counted, read_back] = [Purpose::Measure, Purpose::Integrity].map(|purpose| {
+        records.iter().find(|r| r.purpose == purpose).and_then(|r| r.probe("disk", "flushes"))
+    });
+    assert!(counted.is_none() && read_back.is_some_and(|flushes| flushes > 10), "{counted:?} {read_back:?}");
+    let mut seen = Vec::new();
+    rerun(&run, &testbed, &[*cut], 1, 1, &mut |_, compared| seen.push(compared.clone())).unwrap();
+    assert_eq!(seen, [Compared::Same]);
+}
+
 #[test]
 fn two_clients_share_the_one_cpu_in_the_same_way_each_time() {
     if !has_guests("two clients in virtual time") {
@@ -208,6 +246,9 @@ fn what_cannot_be_modelled_is_refused_with_what_to_write() {
     refused(&["--on", "model:./none.toml"], 2, "none.toml");
     refused(&["--on", "model:zero,mips=300"], 2, "250 and 500");
     refused(&["--on", "model:zero,offset=5"], 2, "whole mebibytes");
+    refused(&["--on", "model:zero,disks=0"], 2, "1 to 16");
+    refused(&["--on", "model:zero,disks=17"], 2, "1 to 16");
+    refused(&["--on", "model:zero,disks=two"], 2, "1 to 16");
     refused(&["--on", "model:zero,colour=red"], 2, "says nothing about a model");
     refused(&["--on", "loop", "--jobs", "2"], 2, "would disturb each other");
     desk.file("half.toml", "name = \"half\"\n");
@@ -226,6 +267,10 @@ fn a_window_beyond_the_disk_is_refused_before_anything_is_made() {
         desk.say(&["run", "--on", "model:diamondmax-plus-8,offset=38g", "--size", "4g", "--output", "run"]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("do not fit on the disk"), "{}", said.err);
+    assert!(!desk.path("run").exists());
+    let said = desk.say(&["run", "--on", "model:hdd-16tb,disks=16", "--size", "64g", "--output", "run"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("fewer disks"), "{}", said.err);
     assert!(!desk.path("run").exists());
 }
 

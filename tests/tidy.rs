@@ -253,7 +253,7 @@ fn a_circle_of_imports_is_found_and_a_table_of_children_is_none() {
     assert_eq!(circles(&own), Vec::<Vec<String>>::new());
 }
 
-/// Measuring code tells by events; only the agent's last words, and a worker's first, go to its own streams.
+/// Measuring code tells by events; only the agent's last words, and a worker's first and that it is over, go to its own streams.
 #[test]
 fn measuring_code_prints_nothing() {
     let allowed = [

@@ -22,10 +22,10 @@ use crate::runner::jobs;
 use crate::runner::machine;
 use crate::runner::planned;
 use crate::runner::rounds::{Finish, Runner};
+use crate::runner::scenarios;
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
-use crate::schema::job::{Purpose, Step};
-use crate::schema::plan::{Plan, Rounds, Trial};
+use crate::schema::plan::{Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
@@ -312,19 +312,13 @@ fn names_what_is_made(arguments: &Arguments, testbed: &dyn Testbed) -> anyhow::R
     }
 }
 
-fn cuts_power(plan: &Plan) -> bool {
-    plan.integrity_checks().any(|trial| {
-        let measured = Trial { purpose: Purpose::Measure, ..trial };
-        jobs::steps_of(plan, &measured, false).contains(&Step::PowerCut)
-    })
-}
-
 /// Whether this testbed can be compared on, here and with the rights that we have.
 fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
-    if cuts_power(plan) && !testbed.traits().loses_power {
+    if scenarios::cut_power(plan) && !testbed.traits().loses_power {
         let name = testbed.name();
-        let text =
-            format!("the testbed {name} cannot lose its power\n  try: --on vm, or without --power-cut");
+        let text = format!(
+            "the testbed {name} cannot lose its power\n  try: --on vm or model:DISK, or without --power-cut"
+        );
         return Err(Failure::usage(text).into());
     }
     testbed.ready(&jobs::need(plan)).map_err(|m| Failure::missing(m.to_string()))?;

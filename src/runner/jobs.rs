@@ -24,7 +24,8 @@ pub fn moment(plan: &Plan, round: u32) -> Moment {
 
 /// What the testbed must have for it.
 pub fn need(plan: &Plan) -> Need {
-    Need { size: plan.size, memory: plan.memory, cold: plan.cold }
+    let power_cut = scenarios::cut_power(plan);
+    Need { size: plan.size, memory: plan.memory, cold: plan.cold, power_cut }
 }
 
 /// The job of a trial. `token` names what the agent makes on the host.

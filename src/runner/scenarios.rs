@@ -152,6 +152,15 @@ fn ends(stage: &WorkStage, after: &[Stage], work: &dyn Work) -> Result<Portion, 
     Ok(portion)
 }
 
+/// Whether any of them cuts the power.
+pub fn cut_power(plan: &Plan) -> bool {
+    let is_cut = |stage: &OtherStage| {
+        let ends = stages::find(&stage.name).map(|kind| kind.ends_work(stage.argument.as_deref()));
+        matches!(ends, Ok(WorkEnds::Cut(_)))
+    };
+    plan.scenarios.iter().flat_map(Scenario::others).any(is_cut)
+}
+
 /// The scenario as it is carried out.
 ///
 /// # Errors

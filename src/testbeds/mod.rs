@@ -107,6 +107,8 @@ pub struct Need {
     pub memory: Option<Bytes>,
     /// Whether every trial is to begin with empty caches.
     pub cold: bool,
+    /// Whether trials are to lose their power.
+    pub power_cut: bool,
 }
 
 /// What a trial's storage may depend on, beside the testbed.

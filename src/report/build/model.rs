@@ -22,7 +22,11 @@ pub fn disk(run: &Run) -> Option<String> {
         None | Some(Bytes(0)) => String::new(),
         Some(most) => format!(", moved by up to {most} over the samples"),
     };
-    Some(format!("a modelled disk ({title}; a volume of {} at {begin}{moved})", run.plan.size))
+    let (disks, each) = match modelled.disks {
+        1 => ("a modelled disk".to_owned(), ""),
+        several => (format!("{several} modelled disks"), "on each "),
+    };
+    Some(format!("{disks} ({title}; {each}a volume of {} at {begin}{moved})", run.plan.size))
 }
 
 /// `one modelled CPU of 500 million instructions per second (250 to 1,000 over the samples)`

@@ -6,7 +6,8 @@ use anyhow::Context;
 use fsderby_diskmodel::Spec;
 use fsderby_sys::ublk::{Device, Shape};
 
-use super::server::{LARGEST, SECTOR, Shared, serve};
+use super::layout::SECTOR;
+use super::server::{LARGEST, Shared, serve};
 use crate::schema::units::Bytes;
 
 /// A device that is there, and the thread that answers for it until it is taken away.

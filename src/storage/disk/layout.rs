@@ -10,6 +10,8 @@ use crate::schema::job::Job;
 use crate::schema::setup::Modelled;
 use crate::schema::units::{Bytes, GIB, MIB};
 
+/// Of a disk, in bytes.
+pub const SECTOR: u64 = 512;
 /// Where the machine's memory goes on above the hole that devices have below 4 GiB.
 const HIGH: u64 = 4 * GIB;
 /// How much of the machine's memory lies below that hole, in a machine that has more.

@@ -13,7 +13,7 @@ use std::ops::Range;
 use fsderby_diskmodel::{Drive, Passage, Stage};
 use fsderby_sys::physical::PhysicalMemory;
 
-use super::server::SECTOR;
+use super::layout::SECTOR;
 
 /// Bytes in order, by their place.
 pub trait Image {
@@ -215,6 +215,6 @@ mod tests {
         assert_eq!(disk.left(), "...aaa..........");
         disk.pass(Stage::Landed, 1006..1009);
         assert_eq!(disk.left(), "...aaaaaa.......");
-        assert_eq!(disk.medium.launched, [1000..1003]);
+        assert_eq!(disk.medium.launched, vec![Range { start: 1000, end: 1003 }]);
     }
 }

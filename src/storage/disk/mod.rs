@@ -29,10 +29,10 @@ use fsderby_diskmodel::{Drive, Spec};
 use fsderby_sys::physical::PhysicalMemory;
 
 use self::attach::attach;
-use self::layout::{EVENTS, Layout, REQUESTS};
+use self::layout::{EVENTS, Layout, REQUESTS, SECTOR};
 use self::medium::Medium;
 use self::outbox::Outbox;
-use self::server::{Requests, SECTOR, Server, Shared, lock};
+use self::server::{Requests, Server, Shared, lock};
 use super::image::GuestDisk;
 use super::{Attached, Storage, settings};
 use crate::host::{StepError, monotonic_ns};

@@ -14,13 +14,13 @@ use fsderby_sys::schedule::run_first;
 use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
+use super::layout::SECTOR;
 use super::medium::Medium;
 use super::outbox::Outbox;
 use super::totals::{LATE_NS, Totals, publish};
 use crate::host::monotonic_ns;
 use crate::schema::request::Served;
 
-pub const SECTOR: u64 = 512;
 /// Bytes of the largest request: what disks of 28-bit addresses take, and no more of any.
 pub const LARGEST: u32 = 128 << 10;
 

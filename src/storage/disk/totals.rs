@@ -1,11 +1,9 @@
 //! What a guest's disks have done so far, for whoever asks in the same guest.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use fsderby_diskmodel::Counters;
 use serde::Serialize;
-
-use super::server::lock;
 
 /// What one disk has done so far.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -25,11 +23,11 @@ static TOTALS: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
 /// What each of this guest's disks has done so far; none where there are none.
 pub fn totals() -> Vec<Totals> {
-    lock(&TOTALS).clone()
+    TOTALS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 pub fn publish(disk: u8, totals: Totals) {
-    let mut all = lock(&TOTALS);
+    let mut all = TOTALS.lock().unwrap_or_else(PoisonError::into_inner);
     let at = usize::from(disk);
     if all.len() <= at {
         all.resize(at + 1, Totals::default());

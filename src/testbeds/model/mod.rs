@@ -256,23 +256,23 @@ impl Testbed for Model {
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
-        let layout = Layout::new(need.size, self.disks, false);
+        let layout = Layout::new(need.size, self.disks, need.power_cut);
+        if !layout.is_addressable() {
+            let twice = if need.power_cut { ", kept twice for a power cut," } else { "" };
+            let what = format!(
+                "{} disks with {} of sectors each{twice} are more than the {} that a guest can address",
+                self.disks,
+                need.size,
+                Bytes(ADDRESSES)
+            );
+            return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
+        }
         let machine = memory(need.memory, layout);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
         let disk = self.disk();
         if self.offset.0.saturating_add(need.size.0) > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
             return Err(Missing { what, try_this: "a smaller --size or offset".into() });
-        }
-        // A power cut needs each volume twice.
-        if !Layout::new(need.size, self.disks, true).is_addressable() {
-            let what = format!(
-                "{} disks with {} of sectors each, kept twice for a power cut, are more than the {} that a guest can address",
-                self.disks,
-                need.size,
-                Bytes(ADDRESSES)
-            );
-            return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
         }
         Ok(())
     }
@@ -446,6 +446,18 @@ mod tests {
         }
         let (fixed, volume) = sampled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5);
         assert_eq!((volume.offset, fixed.ensemble), (Bytes(36 * GIB), false));
+    }
+
+    #[test]
+    fn one_disk_has_no_number_and_several_are_named_and_of_one_sample() {
+        let name = |text: &str| text.parse::<Model>().map(|model| model.name());
+        for text in ["model:ssd-sata", "model:ssd-sata,disks=5,mips=250"] {
+            assert_eq!(name(text.trim_start_matches("model:")), Ok(text.to_owned()));
+        }
+        assert_eq!(name("ssd-sata,disks=1"), Ok("model:ssd-sata".to_owned()));
+        let (five, alone) = (sampled("ssd-sata,disks=5", VOLUME, 3), sampled("ssd-sata", VOLUME, 3));
+        assert_eq!((five.0.disks, alone.0.disks), (5, 1));
+        assert_eq!((Modelled { disks: 1, ..five.0 }, five.1), alone);
     }
 
     #[test]
