@@ -140,7 +140,7 @@ fn a_number_of_clients_that_cannot_be_says_what_can() {
         &["a trial whose power is cut has one client, not 2", "without --power-cut"],
     );
     let one = "filesystems = ['ext4']\n[[workload]]\nset = 'postmark-quick'\n";
-    file(&format!("{one}clients = 0"), &["postmark-quick: 0 clients do no work"]);
+    file(&format!("{one}clients = 0"), &["0 clients do no work"]);
     file(&format!("{one}clients = 'four'"), &["line", "expected"]);
     file(&format!("clients = -1\n{one}"), &["line 1"]);
     file(

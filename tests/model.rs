@@ -175,7 +175,7 @@ fn two_disks_serve_one_machine_through_a_power_cut_and_the_same_each_time() {
     let cut = records.iter().find(|r| r.purpose == Purpose::Measure).unwrap();
     assert!(cut.survivors.as_ref().is_some_and(|s| s.files > 3 && s.lost.is_empty()), "{:?}", cut.survivors);
     let [counted, read_back] = [Purpose::Measure, Purpose::Integrity].map(|purpose| {
-        records.iter().find(|r| r.purpose == purpose).and_then(|r| r.probe("disk", "flushes"))
+        records.iter().find(|r| r.purpose == purpose).and_then(|r| probes::counted(r, "disk", "flushes"))
     });
     assert!(counted.is_none() && read_back.is_some_and(|flushes| flushes > 10), "{counted:?} {read_back:?}");
     let mut seen = Vec::new();
