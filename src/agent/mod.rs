@@ -19,6 +19,7 @@ mod recovery;
 mod sandbox;
 mod settle;
 mod site;
+mod stack;
 mod supervisor;
 mod tools;
 mod tree;

@@ -16,6 +16,7 @@ use crate::schema::plan::{self, Candidate, Plan, PlannedWork, Rounds, SCHEMA};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
+use crate::storage::layers;
 use crate::{mistakes, names, store, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
@@ -48,6 +49,8 @@ pub struct Experiment {
     pub size: Option<Bytes>,
     pub memory: Option<Bytes>,
     pub image: Option<ImageState>,
+    /// What lies between the disks and the filesystem, from the disks up: `md:raid5,chunk=64k`.
+    pub layers: Vec<String>,
     pub cold: Option<bool>,
     pub power_cut: Option<PowerCut>,
     pub workloads: Vec<String>,
@@ -70,13 +73,14 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "name",
     "analysis",
     "on",
     "size",
     "memory",
     "image",
+    "layers",
     "cold",
     "power_cut",
     "workloads",
@@ -224,6 +228,7 @@ impl Experiment {
             size: self.size.unwrap_or(SIZE),
             memory: self.memory,
             image: self.image.unwrap_or_default(),
+            layers: self.written_layers()?,
             cold: self.cold.unwrap_or(false),
             power_cut: self.power_cut,
             rounds,
@@ -241,6 +246,12 @@ impl Experiment {
         distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
         Ok(plan)
+    }
+
+    /// Its layers with all their settings.
+    pub(super) fn written_layers(&self) -> Result<Vec<String>, Failure> {
+        let layers = layers::parse(&self.layers).map_err(Failure::usage)?;
+        Ok(layers.iter().map(|layer| layer.written()).collect())
     }
 
     /// Whether kinds were taken as they come, or as a stored plan has them, so that one that cannot take part is no mistake of

@@ -10,7 +10,7 @@ use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
 use crate::schema::plan::Trial;
 use crate::schema::reason::{Condition, Held, Loss, Outcome, Reason, ValidityCheck};
-use crate::schema::record::{Circumstances, Part, Record, SCHEMA};
+use crate::schema::record::{Circumstances, Part, Record, SCHEMA, Top};
 use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
@@ -86,7 +86,10 @@ impl<'a> Fold<'a> {
                 }
                 self.record.steps.push(stepped);
             }
-            Event::Device { direct, .. } => self.direct = Some(direct),
+            Event::Device { direct, bytes, leaves, .. } => {
+                self.direct = Some(direct);
+                self.record.top = (!self.job.layers.is_empty()).then_some(Top { bytes, leaves });
+            }
             Event::Sandbox(sandbox) => self.record.sandbox = Some(sandbox),
             Event::Worker(identity) => self.record.worker = Some(identity),
             Event::Mounted(mounted) => self.record.mounted = Some(mounted),
@@ -260,6 +263,8 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         testbed,
         storage: job.storage.clone(),
         volume: job.volume,
+        layers: job.layers.clone(),
+        top: None,
         memory: job.memory,
         workload_seed: job.workload_seed,
         provenance: BTreeMap::new(),

@@ -68,6 +68,7 @@ impl Experiment {
             size: Some(plan.size),
             memory: plan.memory,
             image: Some(plan.image),
+            layers: plan.layers,
             cold: Some(plan.cold),
             power_cut: plan.power_cut,
             filesystems,

@@ -47,6 +47,12 @@ pub struct Record {
     pub testbed: String,
     pub storage: Named,
     pub volume: Volume,
+    /// What lay between the storage's disks and the filesystem, from the disks up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Named>,
+    /// What the layers made of the disks; absent without layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top: Option<Top>,
     pub memory: Option<Bytes>,
     pub workload_seed: u64,
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
@@ -106,6 +112,14 @@ pub struct Record {
     // `crc32`, over all bytes of the line before it, is put in as the last key when the line is written.
 }
 
+/// The device that mkfs was given, where layers lay below it: without them it is the volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Top {
+    pub bytes: Bytes,
+    /// The disks below all layers.
+    pub leaves: Vec<String>,
+}
+
 /// A part of the work, from its start to the end of its sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
@@ -160,6 +174,11 @@ impl Record {
     pub fn sampled(&self) -> Option<Sampled> {
         let Modelled { disk, mips, sample, ensemble, .. } = self.storage.settings().ok()?;
         Some(Sampled { disk, mips, sample, ensemble, offset: self.volume.offset })
+    }
+
+    /// The size of the device that mkfs was given.
+    pub fn device_bytes(&self) -> Bytes {
+        self.top.as_ref().map_or(self.volume.size, |top| top.bytes)
     }
 
     /// The nanoseconds of a step, over all commands of that name.

@@ -9,7 +9,7 @@ use crate::schema::job::{Step, StepName};
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Record;
-use crate::schema::setup::{ClockKind, Fidelity};
+use crate::schema::setup::{ClockKind, Fidelity, Named};
 use crate::store::Run;
 
 /// The plan's trials of the rounds that the records name, by their names.
@@ -48,10 +48,16 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("seed", record.workload_seed == plan.workload_seed(trial.round)),
         ("testbed", record.testbed == plan.testbed),
         ("volume", record.volume.size == plan.size),
+        ("stack of layers", record.layers == layers_of(plan)),
         ("memory limit", record.memory == plan.memory),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
     Some(format!("the plan has another {what}"))
+}
+
+/// As a record has them.
+fn layers_of(plan: &Plan) -> Vec<Named> {
+    jobs::layers(plan).iter().map(|layer| layer.named()).collect()
 }
 
 /// Nothing was done where something was skipped.
@@ -90,6 +96,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     let works = times(|step| matches!(step, Step::Work { .. }));
     let is_there = [
         ("what was mounted", record.mounted.is_some() || !has(|step| matches!(step, Step::Mount { .. }))),
+        ("the size of what its layers made", record.top.is_some() != record.layers.is_empty()),
         (
             "whether its caches were empty",
             record.seen.iter().any(|seen| matches!(seen, Seen::Cold { .. }))

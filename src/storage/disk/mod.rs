@@ -56,7 +56,7 @@ impl Storage for ModelledDisk {
 
     fn attach(&self, _job: &Job) -> Result<Attached, StepError> {
         let (path, folder) = (DEVICE.into(), "/dev".into());
-        Ok(Attached::Device(Box::new(GuestDisk { path, direct: true, folder })))
+        Ok(Attached::Devices(vec![Box::new(GuestDisk { path, direct: true, folder })]))
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {

@@ -36,6 +36,7 @@ use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
 use crate::storage::disk::layout::Layout;
+use crate::storage::layers::Layer;
 
 /// What brings the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
@@ -257,6 +258,10 @@ impl Testbed for Model {
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
         vm::tool(program)
+    }
+
+    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
+        vm::carries(self.found().map(|found| &found.kernel), layers)
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
