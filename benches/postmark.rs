@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use fsderby::schema::event::Phase;
-use fsderby::schema::job::Until;
+use fsderby::schema::job::Portion;
 use fsderby::workloads::postmark::PostMark;
 use fsderby::workloads::postmark::generator::Generator;
 use fsderby::workloads::postmark::rules::Rules;
@@ -232,7 +232,7 @@ fn engine(rules: &Rules) -> anyhow::Result<()> {
          seed = {seed}\nstdio_buffer = {STDIO_BUFFER}\n"
     );
     let work = PostMark.parse(&table.parse()?).map_err(anyhow::Error::msg)?;
-    let mut ready = work.prepare(0, Until::End).map_err(anyhow::Error::msg)?;
+    let mut ready = work.prepare(0, &Portion::WHOLE).map_err(anyhow::Error::msg)?;
     let (clock, mut log) = (WallClock(Instant::now()), Silent::default());
     wait_for_turn()?;
     ready.run(&clock, &mut log)?;

@@ -19,6 +19,7 @@ pub mod probes;
 pub mod random;
 pub mod report;
 pub mod runner;
+pub mod stages;
 pub mod storage;
 pub mod store;
 pub mod testbeds;

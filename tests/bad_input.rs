@@ -83,11 +83,11 @@ fn a_model_setting_of_an_older_version_names_the_new_one() {
 #[test]
 fn a_run_of_another_version_is_told_from_a_damaged_one() {
     for (version, words) in [
-        (1, "made by an older fsderby (records of version 1); this one reads version 2"),
-        (3, "made by a newer fsderby (records of version 3); this one reads version 2"),
+        (2, "made by an older fsderby (records of version 2); this one reads version 3"),
+        (4, "made by a newer fsderby (records of version 4); this one reads version 3"),
     ] {
         let desk =
-            changed("plan.toml", |text| text.replacen("schema = 2", &format!("schema = {version}"), 1));
+            changed("plan.toml", |text| text.replacen("schema = 3", &format!("schema = {version}"), 1));
         for command in [
             &["verify", "run"][..],
             &["report", "run"],
@@ -185,10 +185,26 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
     }
     file("power_cut = 0\nfilesystems = ['ext4']\nworkloads = ['maildir-durable']", &["x.toml", "50%"]);
     let late = ["--on", "vm", "--workloads", "maildir-durable", "--power-cut", "1151"];
-    flags(&late, &["maildir-durable: it has 1150 operations", "--power-cut 1150 or less"]);
+    flags(&late, &["scenario maildir-durable", "it has 1150 operations", "--power-cut 1150 or less"]);
     for testbed in ["loop", "directory:/tmp"] {
         flags(&["--on", testbed, "--power-cut", "9"], &["cannot lose its power", "try: --on vm"]);
     }
+}
+
+#[test]
+fn a_scenario_that_cannot_be_is_refused_with_its_stage() {
+    for (stages, words) in [
+        ("{ work = 'postmark' }", &["stage 1 (work postmark)", "unknown workload 'postmark'"][..]),
+        ("{ work = 'maildir-quick', measured = false }", &["measures nothing"]),
+        ("{ work = 'maildir-quick' }, 'recover'", &["stage 2 (recover)", "right after power-cut"]),
+        ("{ work = 'maildir-quick' }, 'umount'", &["unknown stage 'umount'", "remount"]),
+        ("{ work = 'maildir-quick', clock = 4 }", &["clock"]),
+        ("7", &["7 is no stage"]),
+    ] {
+        let text = "filesystems = ['ext4']\nworkloads = ['maildir-quick']\n[[scenario]]\nlabel = 'x'\n";
+        file(&format!("{text}stages = [{stages}]"), words);
+    }
+    file("scenario = ['x']", &["line 1"]);
 }
 
 #[test]
@@ -385,7 +401,7 @@ fn a_runs_plan_is_an_experiment_that_plans_the_same_jobs() {
     let again = store::read(&desk.path("again")).unwrap();
     assert_eq!(again.plan, stored);
     assert_eq!(again.current().len(), 2);
-    let half = desk.file("half.toml", "schema = 2\nname = 'x'\n");
+    let half = desk.file("half.toml", "schema = 3\nname = 'x'\n");
     desk.refuses(&["run", &half.display().to_string()], USAGE, &["half.toml", "missing field"]);
 }
 

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fsderby::schema::event::Phase;
-use fsderby::schema::job::Until;
+use fsderby::schema::job::Portion;
 use fsderby::workloads::{self, Clock, Histogram, Log, OpError, Progress, Ready, Work};
 use fsderby_sys::shared::SharedProgress;
 
@@ -51,12 +51,12 @@ impl Log for Heard {
     }
 }
 
-fn run(until: Until) -> Result<(Heard, Box<dyn Ready>), OpError> {
+fn run(portion: &Portion) -> Result<(Heard, Box<dyn Ready>), OpError> {
     let mut heard = Heard { phases: Vec::new(), operations: 0, progress: SharedProgress::new().unwrap() };
-    let mut ready = work().prepare(SEED, until).unwrap();
+    let mut ready = work().prepare(SEED, portion).unwrap();
     ready.run(&Made(Cell::new(0)), &mut heard)?;
     let (done, total) = (heard.progress.done.load(Relaxed), heard.progress.total.load(Relaxed));
-    assert_eq!(done, total, "{until:?}");
+    assert_eq!(done, total, "{portion:?}");
     Ok((heard, ready))
 }
 
@@ -75,10 +75,10 @@ fn each_part_does_its_own_and_together_they_are_the_volume() {
     inside(|place| {
         let work = work();
         let volume = work.amount(SEED);
-        assert_eq!(work.parts(), 6);
         let (mut read, mut written) = (0, 0);
-        for (part, name) in (0..6).zip(PHASES) {
-            let (heard, _) = run(Until::Part(part)).unwrap();
+        assert_eq!(workloads::engine("coldread").unwrap().parts(), PHASES);
+        for name in PHASES {
+            let (heard, _) = run(&Portion::part(name)).unwrap();
             let [phase] = &heard.phases[..] else { panic!("{name}: {:?}", heard.phases) };
             assert_eq!(phase.name, name);
             read += phase.count("bytes_read");
@@ -99,7 +99,7 @@ fn each_part_does_its_own_and_together_they_are_the_volume() {
 #[test]
 fn what_is_live_is_what_was_written() {
     inside(|place| {
-        let (heard, ready) = run(Until::Live).unwrap();
+        let (heard, ready) = run(&Portion::KEEP_FILES).unwrap();
         assert_eq!(heard.phases.len(), 1);
         let live = ready.live();
         assert_eq!(live.len() as u64, work().amount(SEED).files_peak);
@@ -114,7 +114,7 @@ fn what_is_live_is_what_was_written() {
 #[test]
 fn a_whole_run_in_one_process_has_all_phases() {
     inside(|_| {
-        let (heard, _) = run(Until::End).unwrap();
+        let (heard, _) = run(&Portion::WHOLE).unwrap();
         assert_eq!(heard.phases.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), PHASES);
     });
 }
@@ -128,7 +128,7 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
     type Damage<'a> = &'a dyn Fn(&Path);
     let begin: Damage<'_> = &|path| altered(path, 0);
     let gone: Damage<'_> = &|path| fs::remove_file(path).unwrap();
-    let cases: [(u32, &str, Damage<'_>, &str, &str); 8] = [
+    let cases: [(usize, &str, Damage<'_>, &str, &str); 8] = [
         (1, "tree/0/0/1", &cut, "tree/0/0/1", "0 bytes"),
         (1, "tree/0/0/1", gone, ".", "61 files where 62"),
         (2, "tree/0/0/1", &cut, "tree/0/0/1", "0 bytes came"),
@@ -140,9 +140,9 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
     ];
     for (part, file, damage, path, words) in cases {
         inside(|place| {
-            run(Until::Part(0)).unwrap();
+            run(&Portion::part(PHASES[0])).unwrap();
             damage(&place.join(file));
-            let error = run(Until::Part(part)).map(drop).unwrap_err();
+            let error = run(&Portion::part(PHASES[part])).map(drop).unwrap_err();
             assert_eq!(error.path, Path::new(path), "part {part}: {error}");
             assert!(error.to_string().contains(words), "part {part}: {error}");
         });
@@ -151,8 +151,8 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
 
 #[test]
 fn what_cannot_be_done_is_refused_before_anything_is() {
-    let refused = |until| work().prepare(SEED, until).err().unwrap();
-    assert_eq!(refused(Until::Part(6)), "there is no part 6 of 6");
-    assert!(refused(Until::Operation(3)).contains("cannot be stopped"));
+    let refused = |portion| work().prepare(SEED, &portion).err().unwrap();
+    assert_eq!(refused(Portion::part("rewind")), "it has no part rewind");
+    assert!(refused(Portion::stop_after(3)).contains("cannot be stopped"));
     assert_eq!(work().operations(), 0);
 }

@@ -37,7 +37,7 @@ fn every_filesystem_does_every_engines_work_on_loop() {
     filesystems.extend(VARIANTS.iter().flat_map(|spec| ["--filesystem", spec]));
     let run = carry_out(&desk, &desk.testbed(), &filesystems);
     for record in run.records.iter().filter(|r| r.outcome == Outcome::Skipped) {
-        skipped(&format!("{} × {}", record.filesystem, record.workload), &record.why());
+        skipped(&format!("{} × {}", record.filesystem, record.scenario), &record.why());
     }
     let expected = (filesystems::TABLE.len() + VARIANTS.len()) * small_sets().count();
     let compared = run.records.iter().filter(|r| r.round == 1).count();
@@ -79,7 +79,7 @@ fn conforms(run: &Run) {
         let broken: Vec<_> = record.validity.iter().filter(|c| c.held == Held::No).collect();
         assert!(broken.is_empty(), "{name}: {broken:?}");
         let did = |p: &Phase| p.ns > 0 && p.counts.values().any(|count| *count > 0);
-        assert!(!record.phases.is_empty() && record.phases.iter().all(did), "{name}: {:?}", record.phases);
+        assert!(record.phases().next().is_some() && record.phases().all(did), "{name}: {:?}", record.stages);
         assert!(!record.metrics.is_empty() && !record.histograms.is_empty(), "{name}");
         is_mounted_as_asked(record);
         if record.round == 0 {

@@ -254,7 +254,7 @@ const FOUND: &[(&str, How)] = &[
         "the memory limit's check is gone with what it saw",
         Chained(|f| {
             let record = f.record(E4);
-            record.probes.remove("memory");
+            record.stages[0].probes.remove("memory");
             record.validity.retain(|c| c.name != Condition::Memory);
             f.compute_again(E4);
         }),
@@ -317,12 +317,12 @@ const FOUND: &[(&str, How)] = &[
     (
         "a count is altered, and the metrics with it",
         Chained(|f| {
-            let phase = f.record(E4).phases.iter_mut().find(|p| p.name == "transactions").unwrap();
+            let phase = f.record(E4).stages[0].phases.iter_mut().find(|p| p.name == "transactions").unwrap();
             phase.counts.insert("created".into(), 999);
             f.compute_again(E4);
         }),
     ),
-    ("the amount of work is altered", Chained(|f| f.record(E4).amount.bytes_written += 1)),
+    ("the amount of work is altered", Chained(|f| f.record(E4).works[0].amount.bytes_written += 1)),
     ("the seed of the work is altered", Chained(|f| f.record(E4).workload_seed += 1)),
     ("the memory limit is altered", Chained(|f| f.record(E4).memory = Some(Bytes(1 << 30)))),
     ("the volume is altered", Chained(|f| f.record(E4).volume.size = Bytes(1 << 31))),
@@ -331,16 +331,19 @@ const FOUND: &[(&str, How)] = &[
         "the work is altered",
         Chained(|f| {
             let record = f.record(E4);
-            record.work.parameters.insert("fsync".into(), toml::Value::Boolean(false));
-            record.params_hash = record.work.hash();
+            record.works[0].work.parameters.insert("fsync".into(), toml::Value::Boolean(false));
+            record.works[0].params_hash = record.works[0].work.hash();
         }),
     ),
     (
         "the work is more than anybody could count",
         Chained(|f| {
             let record = f.record(E4);
-            record.work.parameters.insert("transactions".into(), toml::Value::Integer(2_000_000_000));
-            record.params_hash = record.work.hash();
+            record.works[0]
+                .work
+                .parameters
+                .insert("transactions".into(), toml::Value::Integer(2_000_000_000));
+            record.works[0].params_hash = record.works[0].work.hash();
         }),
     ),
     (
@@ -392,19 +395,19 @@ const FOUND: &[(&str, How)] = &[
 /// These are as consistent as an honest run, so that nothing but a signature tells them from one.
 const FOUND_WITH_A_KEY: &[(&str, Forgery)] = &[
     ("a time is altered, and the metrics with it", |f| {
-        f.record(E4).phases.iter_mut().for_each(|phase| phase.ns = phase.ns * 9 / 10);
+        f.record(E4).stages[0].phases.iter_mut().for_each(|phase| phase.ns = phase.ns * 9 / 10);
         f.compute_again(E4);
     }),
     ("bytes are altered, and the metrics with them", |f| {
-        let phase = f.record(E4).phases.iter_mut().find(|p| p.name == "transactions").unwrap();
+        let phase = f.record(E4).stages[0].phases.iter_mut().find(|p| p.name == "transactions").unwrap();
         phase.counts.insert("bytes_read".into(), 1);
         f.compute_again(E4);
     }),
     ("two filesystems have exchanged their times", |f| {
-        let (mut phases, mut steps) = (f.record(E2).phases.clone(), f.record(E2).steps.clone());
-        std::mem::swap(&mut f.record(E4).phases, &mut phases);
+        let (mut phases, mut steps) = (f.record(E2).stages[0].phases.clone(), f.record(E2).steps.clone());
+        std::mem::swap(&mut f.record(E4).stages[0].phases, &mut phases);
         std::mem::swap(&mut f.record(E4).steps, &mut steps);
-        (f.record(E2).phases, f.record(E2).steps) = (phases, steps);
+        (f.record(E2).stages[0].phases, f.record(E2).steps) = (phases, steps);
         f.compute_again(E2);
         f.compute_again(E4);
     }),

@@ -162,7 +162,7 @@ fn void_attempts_dropped_filesystems_and_skipped_ones_are_as_they_should_be() {
     };
     let skips = [Skip {
         filesystem: "ext2".into(),
-        workload: "postmark-quick".into(),
+        scenario: "postmark-quick".into(),
         reason: "there is no mkfs.ext2".into(),
         by_experiment: false,
     }];

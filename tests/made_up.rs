@@ -237,7 +237,7 @@ impl Copy {
         let current = run.current();
         assert!(current.iter().all(|r| r.outcome == Outcome::Done), "{folder}");
         let is_wanted = |r: &&&fsderby::schema::record::Record| {
-            r.round == 1 && r.filesystem == filesystem && r.workload == workload
+            r.round == 1 && r.filesystem == filesystem && r.scenario == workload
         };
         let measured = current.iter().find(is_wanted).unwrap();
         assert!(measured.metrics.iter().any(|m| m.headline && m.value > 0.0), "{folder}");

@@ -12,9 +12,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::agent::Mishap;
+use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
+use fsderby::schema::job::Purpose;
 use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
@@ -41,7 +43,12 @@ fn carry_out(filesystems: &str, testbed: &Model, rounds: u32, jobs: usize) -> (t
         "name = \"model\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [{filesystems}]\n\
          rounds = 1\nseed = 7\nscale = \"1/32\"\n"
     );
-    let plan = Experiment::parse(&text, "test").unwrap().plan(testbed.name(), 1).unwrap();
+    compared(&text, testbed, rounds, jobs)
+}
+
+/// This experiment, with so many rounds.
+fn compared(text: &str, testbed: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
+    let plan = Experiment::parse(text, "test").unwrap().plan(testbed.name(), 1).unwrap();
     let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
     let desk = tempfile::tempdir().unwrap();
     let path = desk.path().join("run");
@@ -81,13 +88,50 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
             "{}",
             record.trial
         );
-        let disk = |counter| record.probe("disk", counter).unwrap_or(0);
-        assert!(disk("writes") > 0 && disk("rotation_ns") > 0, "{}: {:?}", record.trial, record.probes);
+        let disk = |counter| probes::counted(record, "disk", counter).unwrap_or(0);
+        assert!(disk("writes") > 0 && disk("rotation_ns") > 0, "{}: {:?}", record.trial, record.stages);
         // A kernel that wakes its sleepers at its ticks alone makes each answer late by half of one.
         let tick_ns = 4_000_000;
-        assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{}: {:?}", record.trial, record.probes);
+        assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{}: {:?}", record.trial, record.stages);
         assert!(record.requests.is_some() && record.console.is_some());
     }
+}
+
+/// The disk's own cache goes with the power. A filesystem that has it flushed keeps what it promised; the same one that was told not
+/// to loses it.
+#[test]
+fn a_power_cut_takes_what_the_disks_cache_held_and_the_same_each_time() {
+    if !has_guests("power cuts in virtual time") {
+        return;
+    }
+    let testbed = model("diamondmax-plus-8");
+    let text = "name = \"cut\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-durable\"]\nseed = 7\nscale = \"1/16\"\n\
+                rounds = 1\npower_cut = \"60%\"\nfilesystems = [\"ext4\"]\n\
+                [[filesystem]]\nkind = \"ext4\"\nlabel = \"no flushes\"\nmount = [\"nobarrier\"]\n";
+    let (_desk, run) = compared(text, &testbed, 1, 2);
+    let measured: Vec<&Record> = run.records.iter().filter(|r| r.purpose == Purpose::Measure).collect();
+    assert_eq!(measured.len(), 2, "{:?}", run.records.iter().map(Record::why).collect::<Vec<_>>());
+    for record in &measured {
+        let survivors = record.survivors.as_ref().unwrap_or_else(|| panic!("{}", record.why()));
+        assert!(survivors.files > 3 && survivors.names_promised, "{survivors:?}");
+        let is_kept = survivors.lost.is_empty();
+        assert_eq!(is_kept, record.filesystem == "ext4", "{}: {survivors:?}", record.filesystem);
+        assert_eq!(record.outcome == Outcome::Done, is_kept, "{}", record.why());
+        let served = run.requests(record).unwrap().unwrap();
+        let [before, after] = [0, 1].map(|life| served.iter().filter(move |s| s.life == life));
+        let has = |op| move |s: &&Served| s.op == op;
+        assert!(before.clone().any(|s| s.op == Op::Write) && after.clone().any(|s| s.op == Op::Read));
+        assert_eq!(before.clone().filter(has(Op::Flush)).count() > 10, is_kept, "{}", record.filesystem);
+        assert_eq!(before.count() + after.clone().count(), served.len());
+        // The second list is of another machine, whose clock began anew.
+        assert!(after.map(|s| s.done_ns).is_sorted());
+    }
+    let mut seen = Vec::new();
+    rerun(&run, &testbed, &measured, 1, 2, &mut |record, compared| {
+        seen.push((record.trial.clone(), compared.clone()));
+    })
+    .unwrap();
+    assert!(seen.len() == 2 && seen.iter().all(|(_, compared)| *compared == Compared::Same), "{seen:?}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use fsderby::filesystems::{self, TABLE, accept};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
 use fsderby::schema::event::Event;
-use fsderby::schema::job::{Job, Purpose, Step, Until};
+use fsderby::schema::job::{Job, Purpose, Step};
 use fsderby::schema::plan::{Candidate, Plan};
 use fsderby::schema::setup::Variant;
 use fsderby::testbeds;
@@ -81,9 +81,11 @@ fn between_the_parts_of_a_work_nothing_stays_in_memory() {
             parts.trim_end_matches(" cool ")
         )
     );
-    let until = |part| Step::Work { until: Until::Part(part) };
-    let works = measure.steps.iter().filter(|step| matches!(step, Step::Work { .. })).cloned();
-    assert_eq!(works.collect::<Vec<_>>(), (0..6).map(until).collect::<Vec<_>>());
+    let works: Vec<Option<usize>> =
+        measure.steps.iter().filter(|step| matches!(step, Step::Work { .. })).map(Step::work).collect();
+    assert_eq!(works, (0..6).map(Some).collect::<Vec<_>>());
+    let parts: Vec<&str> = measure.works.iter().filter_map(|work| work.portion.part.as_deref()).collect();
+    assert_eq!(parts, ["create", "walk", "read-ordered", "read-random", "pread-random", "delete"]);
 }
 
 #[test]

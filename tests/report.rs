@@ -48,7 +48,7 @@ fn compared(within: &Path) -> PathBuf {
     let before = store::read(&path).unwrap();
     let skip = |filesystem: &str, workload: &str| Skip {
         filesystem: filesystem.into(),
-        workload: workload.into(),
+        scenario: workload.into(),
         reason: "this kernel has no vfat\n  try: a kernel with the module vfat".into(),
         by_experiment: false,
     };

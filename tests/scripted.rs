@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::analysis::metrics;
+use fsderby::probes;
 use fsderby::report::Report;
 use fsderby::report::formats::terminal::{self, Detail};
 use fsderby::runner::experiment::Experiment;
@@ -27,6 +28,7 @@ use fsderby::schema::record::Record;
 use fsderby::schema::setup::ClockKind;
 use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::{Fault, Next, Stamped};
+use support::carry::cut;
 use support::scripted::{Scripted, is_integrity};
 
 const EXPERIMENT: &str = r#"
@@ -93,7 +95,7 @@ fn all_trials() -> usize {
 /// No metric of any record, whatever was done to the testbed, is one that nobody can explain.
 fn everything_is_declared(run: &Run) {
     for record in &run.records {
-        let declared = metrics::declared_of(&record.work.engine);
+        let declared = metrics::declared_of(&record.works[0].work.engine);
         for metric in &record.metrics {
             let found = declared::find(&declared, &metric.name);
             let found = found.unwrap_or_else(|| panic!("{}: nobody declares {}", record.trial, metric.name));
@@ -132,7 +134,7 @@ fn a_good_run_is_proved_measured_and_verifies() {
     assert!(found.metrics > 300 && found.histograms == 18, "{found:?}");
     let measured = run.records.iter().find(|r| r.purpose == Purpose::Measure).unwrap();
     let rate = measured.metric("transactions.rate").unwrap();
-    let ns = measured.phases.iter().find(|p| p.name == "transactions").unwrap().ns;
+    let ns = measured.phases().find(|p| p.name == "transactions").unwrap().ns;
     assert!((rate.value - 1000.0 / (ns as f64 / 1e9)).abs() < 1e-9 && rate.headline);
 }
 
@@ -179,7 +181,7 @@ fn counters_that_no_machine_has_are_told_as_they_came() {
     });
     let folder = tempfile::tempdir().unwrap();
     let (_, mut run) = tried(folder.path(), &plan(), &testbed, None);
-    assert!(run.records.iter().all(|r| r.phases.iter().all(|p| p.counts.values().all(|n| *n == u64::MAX))));
+    assert!(run.records.iter().all(|r| r.phases().all(|p| p.counts.values().all(|n| *n == u64::MAX))));
     // So many of each operation would be more than so many in all.
     let wrong = verify(&run).wrong;
     assert!(
@@ -277,11 +279,11 @@ fn reads_that_do_not_reach_the_device_after_a_cold_start_void_the_trial() {
         let folder = tempfile::tempdir().unwrap();
         let (_, run) = carry_out(folder.path(), &plan(), &reading(bytes), None);
         for record in run.records.iter().filter(|r| r.purpose == Purpose::Measure) {
-            assert_eq!((record.outcome, record.parts.len()), (outcome, 6), "{:?}", record.reason);
+            assert_eq!((record.outcome, record.stages.len()), (outcome, 6), "{:?}", record.reason);
             let why = record.why();
             assert!(why.is_empty() || why.starts_with("validity check cold start:"), "{why}");
-            assert_eq!(record.probe("block_io", "bytes_read"), Some(6 * bytes), "the parts' sum");
-            assert_eq!(record.probe("block_io", "volatile_cache"), Some(1), "a state is no sum");
+            assert_eq!(probes::counted(record, "block_io", "bytes_read"), Some(6 * bytes), "the parts' sum");
+            assert_eq!(probes::counted(record, "block_io", "volatile_cache"), Some(1), "a state is no sum");
         }
         assert!(run.records.iter().any(|r| r.purpose == Purpose::Measure));
         assert_eq!(verify(&run).wrong, Vec::<String>::new());
@@ -310,7 +312,7 @@ fn a_host_that_remembers_the_image_or_misses_writes_voids_the_trial() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (_, run) = carry_out(folder.path(), &plan, &testbed, None);
-        let record = run.records.iter().find(|r| !r.probes.is_empty()).unwrap();
+        let record = run.records.iter().find(|r| !r.stages.is_empty()).unwrap();
         let found = record.validity.iter().find(|c| c.name.title() == check).map(|c| c.held);
         assert_eq!((record.outcome, found), (outcome, Some(held)), "{:?}", record.reason);
     }
@@ -353,7 +355,7 @@ fn other_content_than_was_written_is_a_failure_of_the_filesystem() {
 
 #[test]
 fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem() {
-    let cut = Plan { power_cut: Some("50%".parse().unwrap()), ..plan() };
+    let plan = cut(plan(), "50%");
     let folder = tempfile::tempdir().unwrap();
     let lossy = Scripted::event(|job, event| {
         let Event::Survivors(seen) = event else { return };
@@ -363,7 +365,7 @@ fn a_return_to_service_is_timed_and_a_lost_file_is_a_failure_of_the_filesystem()
             _ => {}
         }
     });
-    let (_, run) = carry_out(folder.path(), &cut, &lossy, None);
+    let (_, run) = carry_out(folder.path(), &plan, &lossy, None);
     let of =
         |name: &str| run.records.iter().find(|r| r.trial == format!("r01/maildir-quick/{name}")).unwrap();
     let value = |name: &str, metric: &str| of(name).metric(metric).map(|m| m.value);

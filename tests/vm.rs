@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use fsderby::agent::Mishap;
 use fsderby::filesystems::KernelNeed;
 use fsderby::guest::kernel;
+use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::skips;
@@ -27,6 +28,7 @@ use fsderby::schema::setup::{Named, Volume};
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::vm::Vm;
 use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
+use support::carry::cut;
 use support::quiet::{Quiet, has_guests};
 use support::{copy_program, fsderby, image_folder, skipped};
 
@@ -102,7 +104,11 @@ fn every_filesystem_keeps_in_a_guest_what_was_written() {
         assert!(hash(At::Filled).is_some_and(|h| Some(h) == hash(At::Remounted)), "{:?}", record.trees);
         let read_back = record.validity.iter().find(|c| c.name.title() == "read-back").map(|c| c.held);
         assert_eq!(read_back, Some(Held::Yes), "{}", record.filesystem);
-        assert!(record.probe("block_io", "writes").is_some(), "{} has no counters", record.filesystem);
+        assert!(
+            probes::counted(record, "block_io", "writes").is_some(),
+            "{} has no counters",
+            record.filesystem
+        );
         for name in ["host cache", "host counters"] {
             let check = record.validity.iter().find(|c| c.name.title() == name);
             let held = check.is_some_and(|c| c.held == Held::Yes);
@@ -129,14 +135,14 @@ fn after_a_power_cut_what_was_synced_is_there_and_the_filesystem_serves_again() 
     let testbed = vm(images.path());
     // One that replays a journal, one that is repaired first, one that is served by a daemon.
     let plan = plan("\"ext4\", \"ext2\", \"ntfs-3g\"", &testbed);
-    let records = compared(Plan { power_cut: Some("80%".parse().unwrap()), ..plan }, &testbed);
+    let records = compared(cut(plan, "80%"), &testbed);
     for record in records.iter().filter(|r| r.purpose == Purpose::Measure) {
         let (name, reason) = (&record.filesystem, &record.reason);
         assert_eq!(record.outcome, Outcome::Done, "{name}: {reason:?}");
         let seen = record.survivors.as_ref().unwrap();
         assert!(seen.files > 3 && seen.names_promised && seen.lost.is_empty(), "{name}: {seen:?}");
-        let done: u64 = record.phases.iter().map(|p| p.count("transactions")).sum();
-        let created = record.phases.iter().find(|p| p.name == "create").map(|p| p.count("created"));
+        let done: u64 = record.phases().map(|p| p.count("transactions")).sum();
+        let created = record.phases().find(|p| p.name == "create").map(|p| p.count("created"));
         assert_eq!((created, done), (Some(14), 0), "{name}: 80 % of 14 files and 3 transactions");
         assert_eq!(record.step_ns(StepName::Repair).is_some(), name != "ext4");
         assert!(

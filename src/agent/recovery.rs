@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::StepError;
 use super::tree::{live_file, read_all};
 use crate::schema::event::Survivors;
-use crate::schema::job::Job;
+use crate::schema::job::WorkJob;
 use crate::schema::work::LiveFile;
 use crate::workloads::{self, Durable};
 
@@ -30,12 +30,12 @@ pub fn first_file(place: &Path) -> Result<(), StepError> {
     make().map_err(|e| StepError::io("make the first new file", &path, e))
 }
 
-/// Looks for every file that had been synced before the cut, after so many operations of the job's work.
-pub fn survivors(place: &Path, job: &Job, operations: u64) -> Result<Survivors, StepError> {
+/// Looks for every file that had been synced before the cut, which ended this work in that folder.
+pub fn survivors(place: &Path, job: &WorkJob) -> Result<Survivors, StepError> {
     let fault = |text: String| StepError::new("look for", "the synced files", text);
-    let engine = workloads::engine(&job.work.engine).ok_or_else(|| fault("no such workload".into()))?;
-    let work = engine.parse(&job.work.parameters).map_err(fault)?;
-    look_for(place, &work.durable(job.workload_seed, operations))
+    let work = workloads::parsed(&job.work).map_err(fault)?;
+    let operations = job.portion.stop_after.ok_or_else(|| fault("the work was not cut".into()))?;
+    look_for(place, &work.durable(job.seed, operations))
 }
 
 fn look_for(place: &Path, durable: &Durable) -> Result<Survivors, StepError> {

@@ -17,7 +17,7 @@ use super::{StepError, monotonic_ns, mounting};
 use crate::host::own_folder::OwnFolder;
 use crate::probes::Devices;
 use crate::schema::event::Space;
-use crate::schema::job::{At, Job};
+use crate::schema::job::{At, Job, WorkJob};
 use crate::schema::setup::{DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
 use crate::schema::units::Bytes;
 use crate::storage::{self, Attached};
@@ -27,6 +27,9 @@ const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
 
 /// Nobody's: "fsdr" as a number, far above what accounts are given.
 const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
+
+/// Opens a folder, and nothing through a link.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 const ROOT: Identity = Identity { uid: 0, gid: 0 };
 
@@ -98,10 +101,31 @@ impl Site {
         &self.place
     }
 
-    /// The same as a descriptor, which stays what it is.
-    pub fn open(&self) -> Result<OwnedFd, StepError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::open(&self.place, flags, Mode::empty());
+    /// Where this work works.
+    pub fn place_of(&self, work: &WorkJob) -> PathBuf {
+        work.folder.as_ref().map_or_else(|| self.place.clone(), |folder| self.place.join(folder))
+    }
+
+    /// The same as a descriptor, which stays what it is. A folder of its own is made where there is none yet.
+    pub fn open(&self, work: &WorkJob) -> Result<OwnedFd, StepError> {
+        let place = self.open_place()?;
+        let Some(folder) = &work.folder else { return Ok(place) };
+        let own = self.place.join(folder);
+        match rustix::fs::mkdirat(&place, folder.as_str(), Mode::RWXU) {
+            Err(rustix::io::Errno::EXIST) | Ok(()) => {}
+            Err(e) => return Err(StepError::io("make", &own, e)),
+        }
+        let opened = rustix::fs::openat(&place, folder.as_str(), FOLDER, Mode::empty());
+        let opened = opened.map_err(|e| StepError::io("open", &own, e))?;
+        if let Some(Identity { uid, gid }) = self.worker.filter(|worker| *worker != ROOT) {
+            let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+            rustix::fs::fchown(&opened, owner.0, owner.1).map_err(|e| StepError::io("give away", &own, e))?;
+        }
+        Ok(opened)
+    }
+
+    fn open_place(&self) -> Result<OwnedFd, StepError> {
+        let opened = rustix::fs::open(&self.place, FOLDER, Mode::empty());
         opened.map_err(|e| StepError::io("open", &self.place, e))
     }
 
@@ -114,7 +138,7 @@ impl Site {
     /// Where the filesystem knows no owners, root works there without its rights.
     fn give(&mut self) -> Result<(), StepError> {
         let fault = |e: rustix::io::Errno| StepError::io("give away", &self.place, e);
-        let place = self.open()?;
+        let place = self.open_place()?;
         let to = match (&self.sandbox, &self.folder) {
             (Some(_), _) => WORKER,
             (None, Some(_)) if rustix::process::geteuid().is_root() => {

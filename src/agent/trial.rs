@@ -1,5 +1,6 @@
 //! Carries the steps of one job out, in their order, and tells each.
 
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -18,9 +19,11 @@ use super::{StepError, monotonic_ns, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup};
 use crate::probes::{self, Running};
 use crate::schema::event::{Event, Stepped};
-use crate::schema::job::{Job, Step, StepName, Until};
+use crate::schema::job::{Job, Step, StepName, WorkJob};
 use crate::schema::setup::{Check, Mount};
 use crate::schema::work::LiveFile;
+use crate::stages;
+use crate::storage::{self, Storage};
 
 /// Carries out one job.
 ///
@@ -28,14 +31,23 @@ use crate::schema::work::LiveFile;
 /// Only when the events cannot be told; what fails in the trial is an event itself.
 pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     let watchdog = Watchdog::start(tell, job.alive_every_ms.map(Duration::from_millis))?;
-    let mut hands =
-        Hands { job, site: None, group: None, worker: None, started: 0, probes: Vec::new(), live: None };
+    let mut hands = Hands {
+        job,
+        probes: Vec::new(),
+        worker: None,
+        group: None,
+        site: None,
+        live: None,
+        is_last: false,
+        is_cut: false,
+    };
     for (at, step) in job.steps.iter().enumerate() {
         watchdog.begins(step.name(), job.limit(step.name()));
         tell.send(&Event::Step { step: step.name(), clock_ns: monotonic_ns() })?;
         let mut told = Vec::new();
+        hands.is_last = job.steps.get(at + 1) == Some(&Step::PowerCut);
         match hands.step(step, &mut told, tell)? {
-            Ok(work) if job.steps.get(at + 1) == Some(&Step::PowerCut) => go_dark(work, told, tell)?,
+            Ok(work) if hands.is_last => return go_dark(hands.is_cut, work, told, tell),
             Ok(stepped) => {
                 for event in &told {
                     tell.send(event)?;
@@ -57,14 +69,24 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
 }
 
-/// Tells that the power may go, in one event and before anything else, and does nothing any more.
-fn go_dark(work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
+/// Tells that the power may go, or is gone already, in one event and before anything else, and does nothing any more.
+fn go_dark(is_cut: bool, work: Stepped, told: Vec<Event>, tell: &Teller) -> io::Result<()> {
     let phase = |event| if let Event::Phase(phase) = event { Some(phase) } else { None };
     let phases = told.into_iter().filter_map(phase).collect();
     tell.send(&Event::PowerCut { work, phases, clock_ns: monotonic_ns() })?;
+    if is_cut {
+        // The kernel must not come to miss its disks, which it would say at a moment that nothing decides. The machine is reset:
+        // no notifier runs, and nothing is written.
+        fs::write("/proc/sysrq-trigger", "b")?;
+    }
     loop {
         std::thread::park();
     }
+}
+
+/// Takes the power from what this machine serves itself; whether it serves anything.
+fn cut_power(storage: &dyn Storage) -> Result<bool, StepError> {
+    storage.cut_power().map_err(|e| StepError::io("cut the power of", storage.name(), e))
 }
 
 /// What the agent holds while a trial goes on. Dropped in this order.
@@ -72,12 +94,15 @@ struct Hands<'a> {
     job: &'a Job,
     probes: Vec<(&'static str, Box<dyn Running>)>,
     worker: Option<Worker>,
-    /// How many workers there were.
-    started: usize,
+    /// From the first work to the last.
     group: Option<MemoryGroup>,
     site: Option<Site>,
-    /// What the engine says must be there, after a run until its files live.
+    /// What the engines say must be there, where works kept their files.
     live: Option<Vec<LiveFile>>,
+    /// The power goes with the end of this step.
+    is_last: bool,
+    /// It is gone.
+    is_cut: bool,
 }
 
 type Outcome = Result<Stepped, StepError>;
@@ -87,7 +112,7 @@ impl Hands<'_> {
     fn step(&mut self, step: &Step, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
         let limit = self.job.limit(step.name());
         Ok(match step {
-            Step::Work { .. } => return self.work(limit, told, tell),
+            Step::Work { work } => return self.work(*work, limit, told, tell),
             Step::Reset => self.reset(Raise::Build, told),
             Step::Restart => self.reset(Raise::Assemble, told),
             Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0], limit),
@@ -99,9 +124,9 @@ impl Hands<'_> {
             }),
             Step::Settle { cold } => self.settle(*cold, told),
             Step::Cool { mount } => self.cool(mount.as_ref(), limit, told),
-            Step::ProbesOn => self.timed(|hands| hands.probes_on(told)),
-            Step::Sync => self.timed(|hands| hands.site()?.sync()),
-            Step::ProbesOff => self.timed(|hands| hands.probes_off(told)),
+            Step::ProbesOn { work } => self.timed(|hands| hands.probes_on(*work, told)),
+            Step::Sync { .. } => self.timed(|hands| hands.site()?.sync()),
+            Step::ProbesOff { work } => self.timed(|hands| hands.probes_off(*work, told)),
             Step::Verify { at } => self.timed(|hands| {
                 let tree = tree::read_back(hands.site()?.place(), *at, hands.live.as_deref())?;
                 told.push(Event::Tree(tree));
@@ -111,13 +136,25 @@ impl Hands<'_> {
             Step::Unmount => self.unmount(limit),
             Step::Check { check, .. } => self.check(check, limit),
             Step::FirstFile => self.timed(|hands| first_file(hands.site()?.place())),
-            Step::Survivors { operations } => self.timed(|hands| {
-                let seen = survivors(hands.site()?.place(), hands.job, *operations)?;
+            Step::Survivors { work } => self.timed(|hands| {
+                let work = hands.work_job(*work)?;
+                let seen = survivors(&hands.site()?.place_of(work), work)?;
                 told.push(Event::Survivors(seen));
                 Ok(())
             }),
+            Step::Own { stage } => self.timed(|hands| {
+                let own = stages::find(&stage.name).map_err(|e| StepError::new("find", &stage.name, e))?;
+                own.carry_out(stage.argument.as_deref(), hands.site()?.place())
+            }),
             Step::PowerCut => Err(StepError::new("cut", "the power", "there is no work before it")),
         })
+    }
+
+    fn work_job(&self, work: usize) -> Result<&'_ WorkJob, StepError> {
+        self.job
+            .works
+            .get(work)
+            .ok_or_else(|| StepError::new("find", "the workload", "the job has none such"))
     }
 
     fn site(&self) -> Result<&Site, StepError> {
@@ -208,33 +245,33 @@ impl Hands<'_> {
     }
 
     /// The worker is started and prepared here, so that nothing of that falls between the probes.
-    fn probes_on(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
+    fn probes_on(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         let job = self.job;
         let is_guest = job.guest;
-        if let Some(limit) = job.memory.filter(|_| !is_guest) {
-            let group = MemoryGroup::new(&job.token, limit);
-            self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
+        match (&self.group, job.memory.filter(|_| !is_guest)) {
+            (None, Some(limit)) => {
+                let group = MemoryGroup::new(&job.token, limit);
+                self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
+            }
+            (Some(group), _) => group.forget_peak(),
+            (None, None) => {}
         }
-        let mut works =
-            job.steps.iter().filter_map(|s| if let Step::Work { until } = s { Some(*until) } else { None });
-        let until = works.nth(self.started);
         let group = self.group.as_ref().map(|g| g.path().to_owned());
+        let work = self.work_job(work)?;
         let site = self.site()?;
-        let place = site.open()?;
+        let place = site.open(work)?;
         let identity = site.worker();
         told.extend(identity.map(Event::Worker));
         let devices = site.devices();
         let start = Start {
             place: place.as_fd(),
-            work: &job.work,
-            seed: job.workload_seed,
-            until: until.unwrap_or(Until::End),
+            work,
             memory_group: group.clone(),
             identity,
             root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
+            says_over: work.portion.stop_after.is_some(),
         };
         self.worker = Some(Worker::start(start)?);
-        self.started += 1;
         let site = probes::Site {
             devices: &devices,
             memory_group: group.as_deref(),
@@ -250,15 +287,23 @@ impl Hands<'_> {
         Ok(())
     }
 
-    fn probes_off(&mut self, told: &mut Vec<Event>) -> Result<(), StepError> {
+    fn probes_off(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
         for (name, mut probe) in self.probes.drain(..) {
             told.push(Event::Probe { name: name.into(), raw: probe.stop() });
         }
-        self.group = None;
+        if work + 1 == self.job.works.len() {
+            self.group = None;
+        }
         Ok(())
     }
 
-    fn work(&mut self, limit: Duration, told: &mut Vec<Event>, tell: &Teller) -> io::Result<Outcome> {
+    fn work(
+        &mut self,
+        work: usize,
+        limit: Duration,
+        told: &mut Vec<Event>,
+        tell: &Teller,
+    ) -> io::Result<Outcome> {
         let Some(worker) = self.worker.take() else {
             return Ok(Err(StepError::new("run", "the workload", "it was not started")));
         };
@@ -271,8 +316,19 @@ impl Hands<'_> {
                 written = tell.send(&Event::Alive { done, total, clock_ns: monotonic_ns() });
             }
         };
-        let outcome = worker.go(limit, every, &mut tick);
+        let mut cut = Ok(false);
+        let (job, is_last) = (self.job, self.is_last);
+        let mut over = || {
+            if is_last {
+                cut = storage::find(&job.storage).and_then(cut_power);
+            }
+        };
+        let outcome = worker.go(limit, every, &mut tick, &mut over);
         written?;
+        match cut {
+            Ok(is_cut) => self.is_cut = is_cut,
+            Err(e) => return Ok(Err(e)),
+        }
         Ok(match outcome {
             Err(e) => Err(e),
             Ok(Told::Failed { operation, path, errno, text }) => {
@@ -281,8 +337,10 @@ impl Hands<'_> {
             Ok(Told::Done { cost, phases, histograms, live }) => {
                 told.extend(phases.into_iter().map(Event::Phase));
                 told.extend(histograms.into_iter().map(Event::Histogram));
-                let until_live = self.job.steps.contains(&Step::Work { until: Until::Live });
-                self.live = until_live.then_some(live);
+                if let Some(job) = self.job.works.get(work).filter(|job| job.portion.keep_files) {
+                    let below = |file: LiveFile| LiveFile { path: job.below(&file.path), ..file };
+                    self.live.get_or_insert_default().extend(live.into_iter().map(below));
+                }
                 Ok(cost)
             }
         })
@@ -336,7 +394,7 @@ fn device(stack: &Stack) -> Event {
 
 fn stepped(ns: u64, usage: Usage, status: i32) -> Stepped {
     let Usage { user_ns, sys_ns, minflt, majflt } = usage;
-    Stepped { step: StepName::default(), ns, user_ns, sys_ns, minflt, majflt, status }
+    Stepped { step: StepName::default(), ns, user_ns, sys_ns, minflt, majflt, status, work: None }
 }
 
 fn elapsed_ns(begin: Instant) -> u64 {

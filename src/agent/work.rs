@@ -13,10 +13,10 @@ use fsderby_sys::shared::{Progress, SharedProgress};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use super::worker::{GO, Orders, READY, Told};
+use super::worker::{GO, OVER, Orders, READY, Told};
 use super::{StepError, tools};
 use crate::host::memory_group;
-use crate::schema::job::{Until, WorkSpec};
+use crate::schema::job::WorkJob;
 use crate::schema::setup::Identity;
 
 /// A worker that is ready and waits for its signal.
@@ -33,12 +33,12 @@ pub struct Worker {
 pub struct Start<'a> {
     /// Where it works: no path, which another could lead elsewhere.
     pub place: BorrowedFd<'a>,
-    pub work: &'a WorkSpec,
-    pub seed: u64,
-    pub until: Until,
+    pub work: &'a WorkJob,
     pub memory_group: Option<PathBuf>,
     pub identity: Option<Identity>,
     pub root: Option<PathBuf>,
+    /// Whether it is to be heard at once when its last operation is done.
+    pub says_over: bool,
 }
 
 impl Worker {
@@ -73,23 +73,24 @@ impl Worker {
         };
         let orders = Orders {
             work: start.work.clone(),
-            seed: start.seed,
-            until: start.until,
             identity: start.identity,
             root: start.root,
             progress: shared.into(),
+            says_over: start.says_over,
         };
         worker.say(&serde_json::to_string(&orders).map_err(|e| fault(e.into()))?).map_err(fault)?;
         let word = worker.hear().map_err(fault)?;
         if word.trim_end() == READY { Ok(worker) } else { Err(worker.died("prepare")) }
     }
 
-    /// Lets it work to its end. `tick` is called about every `every`, and never when that is absent.
+    /// Lets it work to its end. `tick` is called about every `every`, and never when that is absent; `over` when the last operation
+    /// is done, where the worker says so.
     pub fn go(
         mut self,
         limit: Duration,
         every: Option<Duration>,
         tick: &mut dyn FnMut(&Progress),
+        over: &mut dyn FnMut(),
     ) -> Result<Told, StepError> {
         let fault = |e: io::Error| StepError::io("run", "the workload", e);
         let begin = Instant::now();
@@ -107,7 +108,11 @@ impl Worker {
                 tick(&self.progress);
             }
         }
-        let line = self.hear().map_err(fault)?;
+        let mut line = self.hear().map_err(fault)?;
+        if line.trim_end() == OVER {
+            over();
+            line = self.hear().map_err(fault)?;
+        }
         let Ok(told) = serde_json::from_str(&line) else { return Err(self.died("run")) };
         tools::wait(self.child.id(), begin, limit.max(begin.elapsed() + Duration::from_secs(5)))?;
         Ok(told)

@@ -1,8 +1,8 @@
 //! The process that does the work: our own binary in a hidden role, so that running out of memory or a crash ends the
 //! trial and not the agent.
 //!
-//! It reads its orders, prepares, says `ready`, waits for `go`, works, and then says what it did. Between `go` and the
-//! end of the work it writes nothing but the workload's own files.
+//! It reads its orders, prepares, says `ready`, waits for `go`, works, and then says what it did, and before that `over` where the
+//! power goes with the last operation. Between `go` and the end of the work it writes nothing but the workload's own files.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, Write};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
 use crate::schema::event::{Buckets, Phase, Stepped};
-use crate::schema::job::{StepName, Until, WorkSpec};
+use crate::schema::job::{StepName, WorkJob};
 use crate::schema::setup::Identity;
 use crate::schema::work::LiveFile;
 use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
@@ -24,15 +24,16 @@ use crate::workloads::{self, Clock, Histogram, Log, OpError, Progress};
 /// What the worker is told, one line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Orders {
-    pub work: WorkSpec,
-    pub seed: u64,
-    pub until: Until,
+    pub work: WorkJob,
     /// Who it becomes, without any rights of root's; `None` where it stays who it is.
     pub identity: Option<Identity>,
     /// What it is confined to beside its working folder.
     pub root: Option<PathBuf>,
     /// The counters that agent and worker share.
     pub progress: PathBuf,
+    /// Whether it says at once that its last operation is done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub says_over: bool,
 }
 
 /// What it says after `ready` and the work, one line.
@@ -46,6 +47,8 @@ pub enum Told {
 pub const READY: &str = "ready";
 /// What it then waits for.
 pub const GO: &str = "go";
+/// What it says before it reckons.
+pub const OVER: &str = "over";
 
 /// The hidden role `worker`; standard input and output are the agent's.
 pub fn main() -> anyhow::Result<u8> {
@@ -56,17 +59,21 @@ pub fn main() -> anyhow::Result<u8> {
     let progress = OpenOptions::new().read(true).write(true).open(&orders.progress);
     let progress = progress.and_then(SharedProgress::inherited).context("could not share progress")?;
     give_up_rights(&orders).context("could not give up the rights of root")?;
-    let engine = workloads::engine(&orders.work.engine).context("this build has no such workload")?;
-    let work = engine.parse(&orders.work.parameters).map_err(anyhow::Error::msg)?;
-    let mut ready = work.prepare(orders.seed, orders.until).map_err(anyhow::Error::msg)?;
+    let WorkJob { work, seed, portion, .. } = &orders.work;
+    let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
+    let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
+    let mut ready = work.prepare(*seed, portion).map_err(anyhow::Error::msg)?;
     println!("{READY}");
     anyhow::ensure!(
         lines.next().context("the agent never said go")?? == GO,
         "the agent said something else than go"
     );
-    let mut log = Notes { progress: &progress, phases: Vec::new(), histograms: Vec::new() };
+    let says_over = orders.says_over;
+    let mut log = Notes { progress: &progress, phases: Vec::new(), histograms: Vec::new(), says_over };
     let (before, begin) = (own_usage(), monotonic_ns());
     let outcome = ready.run(&Monotonic, &mut log);
+    // An engine that has not said so has reckoned nothing yet that would take long.
+    log.finished();
     let (end, used) = (monotonic_ns(), own_usage().since(before));
     let told = match outcome {
         Err(e) => failed(&e),
@@ -79,10 +86,11 @@ pub fn main() -> anyhow::Result<u8> {
                 minflt: used.minflt,
                 majflt: used.majflt,
                 status: 0,
+                work: None,
             },
             phases: log.phases,
             histograms: log.histograms,
-            live: if orders.until == Until::Live { ready.live() } else { Vec::new() },
+            live: if portion.keep_files { ready.live() } else { Vec::new() },
         },
     };
     let mut out = io::stdout().lock();
@@ -120,6 +128,7 @@ struct Notes<'a> {
     progress: &'a Progress,
     phases: Vec<Phase>,
     histograms: Vec<Buckets>,
+    says_over: bool,
 }
 
 impl Log for Notes<'_> {
@@ -136,5 +145,12 @@ impl Log for Notes<'_> {
 
     fn progress(&self) -> &Progress {
         self.progress
+    }
+
+    fn finished(&mut self) {
+        if std::mem::take(&mut self.says_over) {
+            // Standard output writes whole lines at once. Who does not hear it has ended, and then so do we.
+            println!("{OVER}");
+        }
     }
 }

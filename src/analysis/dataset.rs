@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::schema::job::Purpose;
-use crate::schema::metric::{Better, Metric, Of};
+use crate::schema::metric::{Better, Metric, Of, WORK};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
@@ -33,6 +33,8 @@ pub struct Series {
     pub name: String,
     /// `file_bytes=4096, phase=write`; empty where the name says all.
     pub dimensions: String,
+    /// Which work it is of, where a trial has several.
+    pub work: String,
     pub unit: String,
     pub of: Of,
     pub better: Better,
@@ -69,8 +71,8 @@ impl<'r> Dataset<'r> {
             run.records.iter().any(|r| r.filesystem == **label && r.outcome != Outcome::Skipped)
         };
         let filesystems: Vec<String> = planned.iter().filter(begun).cloned().collect();
-        let labels = run.plan.workloads.iter().map(|w| &w.label);
-        let works = each_once(labels.chain(run.records.iter().map(|r| &r.workload)));
+        let labels = run.plan.scenarios.iter().map(|s| &s.label);
+        let works = each_once(labels.chain(run.records.iter().map(|r| &r.scenario)));
         let workloads = works.into_iter().map(|label| Work::of(run, label, &filesystems)).collect();
         Dataset { planned, filesystems, workloads }
     }
@@ -78,9 +80,9 @@ impl<'r> Dataset<'r> {
 
 impl<'r> Work<'r> {
     fn of(run: &'r Run, label: String, filesystems: &[String]) -> Self {
-        let counted: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == label).collect();
+        let counted: Vec<&Record> = counted(run).into_iter().filter(|r| r.scenario == label).collect();
         let is_integrity = |r: &&Record| {
-            r.purpose == Purpose::Integrity && r.outcome == Outcome::Done && r.workload == label
+            r.purpose == Purpose::Integrity && r.outcome == Outcome::Done && r.scenario == label
         };
         let checked: Vec<&Record> = run.current().into_iter().filter(is_integrity).collect();
         let mut series = series(&counted, filesystems, false);
@@ -138,6 +140,7 @@ fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series
         }
         all.push(Series {
             name: metric.name.clone(),
+            work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
             dimensions,
             unit: metric.unit.clone(),
             of: metric.of,

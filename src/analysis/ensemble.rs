@@ -282,6 +282,7 @@ mod tests {
             mips: [500, 250, 1000][sample.cpu as usize],
             sample,
             ensemble: true,
+            disks: 1,
         }
     }
 

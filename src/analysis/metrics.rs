@@ -1,40 +1,69 @@
 //! From a record's raw values to its metrics: the workload's, those of the steps, of the probes and of the space, put together.
 //! Pure and versioned: `fsderby verify` calls it again.
 
-use std::collections::BTreeMap;
-
 use super::{capacity, steps};
 use crate::probes::{self, Probe, Raw};
 use crate::schema::declared::Declared;
 use crate::schema::event::{Phase, Stepped};
 use crate::schema::job::{Purpose, StepName};
-use crate::schema::metric::Metric;
+use crate::schema::metric::{Metric, WORK};
 use crate::schema::reason::Outcome;
-use crate::schema::record::{Part, Record};
+use crate::schema::record::{Counters, Record, StageRecord};
 use crate::workloads::{self, Work};
 
 /// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
 pub const VERSION: u32 = 1;
 
-/// The version of all metrics of such a record: ours in the thousands, the workload's below.
-pub fn version(work: &dyn Work) -> u32 {
-    VERSION * 1000 + work.metrics_version()
+/// The works of a record, understood.
+pub type Works = Vec<Box<dyn Work>>;
+
+/// # Errors
+/// Says of which work there is no engine here, or what of its parameters is not understood.
+pub fn parsed(record: &Record) -> Result<Works, String> {
+    record.works.iter().map(|work| workloads::parsed(&work.work)).collect()
 }
 
-/// The workload's own metrics, then those that every trial has. None for a trial that is not done.
-pub fn all(record: &Record, work: &dyn Work) -> Vec<Metric> {
+/// The version of all metrics of such a record: ours in the thousands, the workloads' below.
+pub fn version(works: &[Box<dyn Work>]) -> u32 {
+    VERSION * 1000 + works.iter().map(|work| work.metrics_version()).sum::<u32>()
+}
+
+/// The metrics of each measured work, then those that every trial has. None for a trial that is not done.
+pub fn all(record: &Record, works: &[Box<dyn Work>]) -> Vec<Metric> {
     if record.outcome != Outcome::Done {
         return Vec::new();
     }
-    if record.survivors.is_some() {
-        // The work was cut short: its rates are those of no other run.
-        return [steps::metrics(record), steps::recovery(record), capacity::metrics(record)].concat();
+    let measured = record.works.iter().zip(works).enumerate().filter(|(_, (recorded, _))| recorded.measured);
+    let several = record.works.iter().filter(|work| work.measured).count() > 1;
+    let own = measured.flat_map(|(of, (recorded, work))| {
+        let metrics = of_work(record, of, &**work);
+        let name = several.then_some(recorded.name.as_str());
+        metrics.into_iter().map(move |metric| within(metric, name))
+    });
+    own.chain(steps::metrics(record))
+        .chain(steps::recovery(record))
+        .chain(capacity::metrics(record))
+        .collect()
+}
+
+/// What the work itself measures, then the probes. Work that was cut short has rates of no other run, so it has none.
+fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
+    let stages: Vec<&StageRecord> = record.stages.iter().filter(|stage| stage.of == of).collect();
+    if stages.is_empty() || stages.iter().any(|stage| stage.window_ns.is_none()) {
+        return Vec::new();
     }
+    let phases: Vec<Phase> = stages.iter().flat_map(|stage| stage.phases.iter().cloned()).collect();
     let own = match record.purpose {
-        Purpose::Measure => work.metrics(&record.phases),
+        Purpose::Measure => work.metrics(&phases),
         Purpose::Integrity => Vec::new(),
     };
-    [own, steps::metrics(record), probed(record), capacity::metrics(record)].concat()
+    [own, steps::sync(record, of), probed(record, of, &stages, &phases)].concat()
+}
+
+/// Which work a metric is of, where a trial has several.
+fn within(mut metric: Metric, work: Option<&str>) -> Metric {
+    metric.dimensions.extend(work.map(|work| (WORK.to_owned(), work.to_owned())));
+    metric
 }
 
 /// Every metric that there is, by the one that measures it.
@@ -59,31 +88,28 @@ fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
     own.into_iter().chain(probes).collect()
 }
 
-fn probed(record: &Record) -> Vec<Metric> {
-    let Some(step) = work(record) else { return Vec::new() };
-    let work = probes::Work { step: &step, phases: &record.phases };
+fn probed(record: &Record, of: usize, stages: &[&StageRecord], phases: &[Phase]) -> Vec<Metric> {
+    let Some(step) = work(record, of) else { return Vec::new() };
+    let work = probes::Work { step: &step, phases };
     let none = Raw::new();
-    let whole = probes::TABLE.iter().flat_map(|p| p.metrics(counted(&record.probes, *p, &none), &work));
+    let all = probes::sum(stages.iter().copied());
+    let whole = probes::TABLE.iter().flat_map(|p| p.metrics(counted(&all, *p, &none), &work));
     // The first part makes what the others find.
-    let parts = record.parts.iter().skip(1).flat_map(|part| {
-        let phases = phases(record, part);
-        let of = |p: &&dyn Probe| p.metrics_of_part(counted(&part.probes, *p, &none), &phases);
+    let parts = stages.iter().skip(1).flat_map(|stage| {
+        let phases: Vec<&Phase> = stage.phases.iter().collect();
+        let of = |p: &&dyn Probe| p.metrics_of_part(counted(&stage.probes, *p, &none), &phases);
         probes::TABLE.iter().flat_map(of).collect::<Vec<Metric>>()
     });
     whole.chain(parts).collect()
 }
 
-fn counted<'r>(all: &'r BTreeMap<String, Raw>, probe: &dyn Probe, none: &'r Raw) -> &'r Raw {
+fn counted<'r>(all: &'r Counters, probe: &dyn Probe, none: &'r Raw) -> &'r Raw {
     all.get(probe.name()).unwrap_or(none)
 }
 
-fn phases<'r>(record: &'r Record, part: &Part) -> Vec<&'r Phase> {
-    part.phases.iter().filter_map(|name| record.phases.iter().find(|p| p.name == *name)).collect()
-}
-
 /// The work with all its parts.
-fn work(record: &Record) -> Option<Stepped> {
-    record.steps.iter().filter(|s| s.step == StepName::Work).cloned().reduce(|sum, part| Stepped {
+fn work(record: &Record, of: usize) -> Option<Stepped> {
+    steps::of_work(record, of, StepName::Work).cloned().reduce(|sum, part| Stepped {
         ns: sum.ns.saturating_add(part.ns),
         user_ns: sum.user_ns.saturating_add(part.user_ns),
         sys_ns: sum.sys_ns.saturating_add(part.sys_ns),

@@ -1,6 +1,7 @@
 //! The steps of a trial around its work, and what an administrator does after a power cut: how long each took.
 
 use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::event::Stepped;
 use crate::schema::job::{At, StepName};
 use crate::schema::metric::{Better, Metric};
 use crate::schema::record::Record;
@@ -10,7 +11,16 @@ const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
 }
 
-static STEPS: [Declared; 9] = [
+/// Of each work, and no step of the trial as a whole.
+static SYNC: Declared = Declared {
+    title: "sync after the work",
+    short: "sync",
+    explained: "Writing out what the work left in the page cache, timed apart from the work.",
+    key: true,
+    ..step("sync.time", &[StepName::Sync])
+};
+
+static STEPS: [Declared; 8] = [
     Declared {
         title: "mkfs",
         explained: "Making the filesystem on the volume; where a kind comes about by conversion, all commands of it.",
@@ -21,13 +31,6 @@ static STEPS: [Declared; 9] = [
         title: "mount",
         explained: "Mounting the new filesystem.",
         ..step("mount.time", &[StepName::Mount])
-    },
-    Declared {
-        title: "sync after the work",
-        short: "sync",
-        explained: "Writing out what the work left in the page cache, timed apart from the work.",
-        key: true,
-        ..step("sync.time", &[StepName::Sync])
     },
     Declared {
         title: "deleting what the work left",
@@ -122,12 +125,35 @@ static LOST: Declared = Declared {
 };
 
 pub fn declared() -> Vec<&'static Declared> {
-    STEPS.iter().chain([&RECOVERY]).chain(&RECOVERIES).chain([&SYNCED, &LOST]).collect()
+    let (before, after) = STEPS.split_at(2);
+    before
+        .iter()
+        .chain([&SYNC])
+        .chain(after)
+        .chain([&RECOVERY])
+        .chain(&RECOVERIES)
+        .chain([&SYNCED, &LOST])
+        .collect()
 }
 
 /// Of the steps that this trial had.
 pub fn metrics(record: &Record) -> Vec<Metric> {
     STEPS.iter().filter_map(|declared| time(record, declared)).collect()
+}
+
+/// After all parts of a work, together.
+pub fn sync(record: &Record, of: usize) -> Vec<Metric> {
+    let ns = of_work(record, of, StepName::Sync).map(|step| step.ns).reduce(u64::saturating_add);
+    ns.map(|ns| SYNC.metric(ns as f64 / 1e9)).into_iter().collect()
+}
+
+/// The steps of that name that belong to this work.
+pub fn of_work(record: &Record, of: usize, name: StepName) -> impl Iterator<Item = &Stepped> {
+    let belongs = move |step: &&Stepped| {
+        step.step == name
+            && step.work.and_then(|at| record.stages.get(at)).is_some_and(|stage| stage.of == of)
+    };
+    record.steps.iter().filter(belongs)
 }
 
 /// Only after a power cut.

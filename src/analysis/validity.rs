@@ -1,10 +1,11 @@
 //! Whether the conditions of a trial held, judged by what was seen of them. Pure.
 
 use crate::filesystems;
+use crate::probes;
 use crate::schema::event::{Seen, Tree};
 use crate::schema::job::{At, Step};
 use crate::schema::reason::{Condition, Held, ValidityCheck};
-use crate::schema::record::Record;
+use crate::schema::record::{Counters, Record, StageRecord};
 use crate::schema::setup::{ClockKind, Mount};
 use crate::schema::units::{Bytes, sum};
 
@@ -30,22 +31,40 @@ pub struct Witness<'a> {
 
 /// All validity checks that the events of a trial with these steps allow to be judged.
 pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<ValidityCheck> {
+    let counted = probes::sum(record.measured());
+    let counted = Counted { counters: &counted, record };
     let all = [
         mount(record, witness.asked),
-        memory(record),
+        memory(record, &probes::sum(record.stages.iter())),
         cold(record),
         cold_start(record, steps),
-        flush(record, witness.asked),
+        flush(&counted, witness.asked),
         clock(record),
         floor(record),
         host_cache(record, steps, witness.direct),
-        host_counters(record),
+        host_counters(record, &probes::sum(record.stages.iter())),
         stored(&record.trees),
         read_back(&record.trees),
         survivors(record),
-        reached_device(record),
+        reached_device(&counted),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// A trial, with what was counted in its measured stages together.
+struct Counted<'a> {
+    counters: &'a Counters,
+    record: &'a Record,
+}
+
+impl Counted<'_> {
+    fn count(&self, name: &str) -> u64 {
+        sum(self.record.phases().map(|phase| phase.count(name)))
+    }
+}
+
+fn counter(counters: &Counters, probe: &str, name: &str) -> Option<u64> {
+    counters.get(probe)?.get(name).copied()
 }
 
 fn check(
@@ -79,15 +98,15 @@ fn mount(record: &Record, asked: Option<&Mount>) -> Option<ValidityCheck> {
     }
 }
 
-fn memory(record: &Record) -> Option<ValidityCheck> {
+fn memory(record: &Record, counters: &Counters) -> Option<ValidityCheck> {
     let limit = record.memory?;
     let asked = format!("at most {limit}");
-    if let Some(bound) = record.probe("memory", "peak_bytes_at_most").map(Bytes) {
+    if let Some(bound) = counter(counters, "memory", "peak_bytes_at_most").map(Bytes) {
         let seen = format!("a machine with {bound} for workload and page cache");
         return check(Condition::Memory, asked, seen, yes_or(Held::No, bound <= limit));
     }
-    match record.probe("memory", "peak_bytes").map(Bytes) {
-        None if !record.probes.contains_key("cpu") => None,
+    match counter(counters, "memory", "peak_bytes").map(Bytes) {
+        None if !counters.contains_key("cpu") => None,
         None => check(Condition::Memory, asked, "this kernel does not report the peak", Held::Label),
         Some(peak) => {
             check(Condition::Memory, asked, format!("a peak of {peak}"), yes_or(Held::No, peak <= limit))
@@ -121,21 +140,25 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
 /// may have stayed, and the device's counters are everybody's.
 fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
     let mounted = steps.iter().any(|step| matches!(step, Step::Cool { mount: Some(_) }));
-    let cold = record.parts.get(1..).filter(|parts| !parts.is_empty())?;
+    let cold: Vec<&StageRecord> = after_a_remount(record, steps).collect();
+    if cold.is_empty() {
+        return None;
+    }
     let asked = "empty caches before each part after the first, so that the device reads what the work reads";
     let no = if mounted { Held::No } else { Held::Label };
     let mut held = true;
     let mut seen = Vec::new();
-    for part in cold {
-        let name = part.phases.join(" and ");
-        let wanted = record.count_of(part, "bytes_read");
-        let Some(read) = part.probes.get("block_io").and_then(|raw| raw.get("bytes_read")) else {
+    for stage in cold {
+        let names: Vec<&str> = stage.phases.iter().map(|phase| phase.name.as_str()).collect();
+        let name = names.join(" and ");
+        let wanted = stage.count("bytes_read");
+        let Some(read) = stage.probe("block_io", "bytes_read") else {
             let text = "no block device whose reads could show it";
             return check(Condition::ColdStart, asked, text, Held::Label);
         };
-        held &= *read > 0 && *read as f64 >= wanted as f64 * COLD_SHARE;
+        held &= read > 0 && read as f64 >= wanted as f64 * COLD_SHARE;
         let of = if wanted > 0 { format!(" for {}", Bytes(wanted)) } else { String::new() };
-        seen.push(format!("{name} {}{of}", Bytes(*read)));
+        seen.push(format!("{name} {}{of}", Bytes(read)));
     }
     let mut seen = format!("read by the device: {}", seen.join(", "));
     let all_caches =
@@ -146,14 +169,38 @@ fn cold_start(record: &Record, steps: &[Step]) -> Option<ValidityCheck> {
     check(Condition::ColdStart, asked, seen, yes_or(no, held && all_caches))
 }
 
-fn flush(record: &Record, mount: Option<&Mount>) -> Option<ValidityCheck> {
-    let fsyncs = sum(record.phases.iter().map(|p| p.count("fsyncs")));
-    let flushes = record.probe("block_io", "flushes")?;
+/// The measured stages before which everything left memory, since the stage before.
+fn after_a_remount<'r>(record: &'r Record, steps: &[Step]) -> impl Iterator<Item = &'r StageRecord> {
+    let mut cooled = false;
+    let mut cold = Vec::new();
+    for step in steps {
+        match step {
+            Step::Cool { .. } => cooled = true,
+            Step::Verify { .. } | Step::Survivors { .. } | Step::Own { .. } => cooled = false,
+            Step::Work { work } if std::mem::take(&mut cooled) => cold.push(*work),
+            _ => {}
+        }
+    }
+    // What only writes finds in memory what it has written itself.
+    let only_writes =
+        |stage: &StageRecord| stage.count("bytes_written") > 0 && stage.count("bytes_read") == 0;
+    let is_judged = move |stage: &&StageRecord| is_measured(record, stage) && !only_writes(stage);
+    let stage = move |at: usize| record.stages.get(at).filter(is_judged);
+    cold.into_iter().filter_map(stage)
+}
+
+fn is_measured(record: &Record, stage: &StageRecord) -> bool {
+    record.works.get(stage.of).is_some_and(|work| work.measured)
+}
+
+fn flush(counted: &Counted<'_>, mount: Option<&Mount>) -> Option<ValidityCheck> {
+    let fsyncs = counted.count("fsyncs");
+    let flushes = counter(counted.counters, "block_io", "flushes")?;
     if fsyncs == 0 {
         return None;
     }
     let asked = format!("flushes at the device for {fsyncs} fsyncs");
-    if record.probe("block_io", "volatile_cache") == Some(0) {
+    if counter(counted.counters, "block_io", "volatile_cache") == Some(0) {
         return check(
             Condition::Flush,
             asked,
@@ -161,7 +208,7 @@ fn flush(record: &Record, mount: Option<&Mount>) -> Option<ValidityCheck> {
             Held::Label,
         );
     }
-    if flushes == 0 && filesystems::find(&record.kind).is_some_and(|kind| !kind.flushes_on_fsync()) {
+    if flushes == 0 && filesystems::find(&counted.record.kind).is_some_and(|kind| !kind.flushes_on_fsync()) {
         let seen = "none: fsync of this filesystem leaves data in the device's volatile cache";
         return check(Condition::Flush, asked, seen, Held::Label);
     }
@@ -205,7 +252,7 @@ fn floor(record: &Record) -> Option<ValidityCheck> {
 fn host_cache(record: &Record, steps: &[Step], direct: Option<bool>) -> Option<ValidityCheck> {
     let direct = direct?;
     let way = if direct { "direct I/O on the image" } else { "I/O through the host's page cache" };
-    let Some(cached) = record.probe("host_cache", "cached_bytes") else {
+    let Some(cached) = counter(&record.host_probes, "host_cache", "cached_bytes") else {
         return check(
             Condition::HostCache,
             "the image is not in the host's page cache",
@@ -224,10 +271,12 @@ fn host_cache(record: &Record, steps: &[Step], direct: Option<bool>) -> Option<V
 }
 
 /// What a guest counts of its disk must have arrived at the machine that plays the disk.
-fn host_counters(record: &Record) -> Option<ValidityCheck> {
+fn host_counters(record: &Record, counters: &Counters) -> Option<ValidityCheck> {
     // Requests are not compared: QEMU joins what follows one another.
     const COUNTERS: [&str; 3] = ["bytes_written", "bytes_read", "flushes"];
-    let pair = |name: &&str| record.probe("block_io", name).zip(record.probe("host_block_io", name));
+    let pair = |name: &&str| {
+        counter(counters, "block_io", name).zip(counter(&record.host_probes, "host_block_io", name))
+    };
     let pairs: Option<Vec<(u64, u64)>> = COUNTERS.iter().map(pair).collect();
     let pairs = pairs?;
     let [(written, host_written), _, (flushes, host_flushes)] = pairs[..] else { return None };
@@ -299,9 +348,9 @@ fn survivors(record: &Record) -> Option<ValidityCheck> {
 }
 
 /// Says, without voiding anything, that a row is about page cache and CPU.
-fn reached_device(record: &Record) -> Option<ValidityCheck> {
-    let written = sum(record.phases.iter().map(|p| p.count("bytes_written")));
-    let reached = record.probe("block_io", "bytes_written")?;
+fn reached_device(counted: &Counted<'_>) -> Option<ValidityCheck> {
+    let written = counted.count("bytes_written");
+    let reached = counter(counted.counters, "block_io", "bytes_written")?;
     if written == 0 {
         return None;
     }

@@ -9,8 +9,9 @@ use serde_json::json;
 use super::output::{print_json, print_line};
 use crate::runner::jobs;
 use crate::runner::skips::Skip;
-use crate::schema::job::{Job, Step, Until};
+use crate::schema::job::{Job, Portion, Step, WorkJob};
 use crate::schema::plan::{Plan, Rounds, Trial};
+use crate::schema::scenario::Stage;
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
@@ -23,8 +24,8 @@ const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
 const OVERHEAD: Duration = Duration::from_millis(800);
 
 pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
-    let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.workload)).collect();
-    let is_skipped = |t: &Trial<'_>| skipped.contains(&(&t.candidate.label, &t.work.label));
+    let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.scenario)).collect();
+    let is_skipped = |t: &Trial<'_>| skipped.contains(&(&t.candidate.label, &t.scenario.label));
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
     let job = |trial: Trial<'_>| jobs::job(plan, &trial, 1, testbed, "dry-run");
     let jobs = trials.map(job);
@@ -35,12 +36,11 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     }
     let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
     for job in jobs {
-        let work = (job.work.hash(), job.workload_seed);
-        let Amount { bytes_written, .. } = *amounts.entry(work).or_insert_with(|| volume(&job));
+        let bytes_written = volume(&job, &mut amounts);
         number += 1;
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
-        let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step))).collect();
+        let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
         let steps = steps.replacen("\n  reset", &format!("\n  reset{}", built(plan, testbed)), 1);
         print_line(&format!("{}{steps}", job.trial))?;
     }
@@ -69,17 +69,17 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
 }
 
 fn reasons(skips: &[Skip]) -> Vec<(String, String)> {
-    skips.iter().map(|s| (format!("{} × {}", s.filesystem, s.workload), s.reason.clone())).collect()
+    skips.iter().map(|s| (format!("{} × {}", s.filesystem, s.scenario), s.reason.clone())).collect()
 }
 
-fn shown(step: &Step) -> String {
+fn shown(step: &Step, job: &Job) -> String {
     let name = step.name();
     let what = match step {
         Step::Make { argv } | Step::Revert { argv } => argv.join(" "),
         Step::Check { check, .. } => check.argv.join(" "),
         Step::Repair { check } => check.argv.join(" "),
-        Step::Work { until: Until::Part(n) } => format!("its part {}", n + 1),
-        Step::Work { until: Until::Operation(n) } => format!("until its operation {n} is done"),
+        Step::Work { work } => job.works.get(*work).map(worked).unwrap_or_default(),
+        Step::Own { stage } => Stage::Other(stage.clone()).to_string(),
         Step::Cool { mount: Some(_) } => "unmount, and mount again".to_owned(),
         Step::Cool { mount: None } => "drop all pages of all files, as root all caches".to_owned(),
         Step::Mount { mount: Mount::Command { argv, .. } }
@@ -102,8 +102,27 @@ fn built(plan: &Plan, testbed: &dyn Testbed) -> String {
     commands.iter().map(|argv| format!("\n  {:<16} {}", "layer", argv.join(" "))).collect()
 }
 
-fn volume(job: &Job) -> Amount {
-    let engine = workloads::engine(&job.work.engine);
-    let work = engine.and_then(|e| e.parse(&job.work.parameters).ok());
-    work.map_or_else(Amount::default, |w| w.expected(job.workload_seed))
+/// What of which workload is done.
+fn worked(WorkJob { work, folder, portion, .. }: &WorkJob) -> String {
+    let Portion { part, stop_after, .. } = portion;
+    let words = [
+        folder.as_ref().map(|folder| format!("{} in {folder}", work.engine)),
+        part.as_ref().map(|part| format!("its part {part}")),
+        stop_after.map(|n| format!("until its operation {n} is done")),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+type Amounts = HashMap<(String, u64), Amount>;
+
+/// Bytes that the works of the job write.
+fn volume(job: &Job, known: &mut Amounts) -> u64 {
+    let whole = |(at, work): &(usize, &WorkJob)| job.works[..*at].iter().all(|before| before.of != work.of);
+    let mut written = 0_u64;
+    for (_, WorkJob { work, seed, .. }) in job.works.iter().enumerate().filter(whole) {
+        let expected = || workloads::parsed(work).map_or_else(|_| Amount::default(), |w| w.expected(*seed));
+        let amount = known.entry((work.hash(), *seed)).or_insert_with(expected);
+        written = written.saturating_add(amount.bytes_written);
+    }
+    written
 }

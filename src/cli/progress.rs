@@ -42,7 +42,7 @@ impl Progress {
 
 impl Watch for Progress {
     fn begins(&mut self, plan: &Plan, skips: &[Skip]) {
-        let (filesystems, workloads) = (plan.candidates.len(), plan.workloads.len());
+        let (filesystems, workloads) = (plan.candidates.len(), plan.scenarios.len());
         let rounds = match plan.rounds {
             Rounds::Exactly(n) => format!("{n} rounds"),
             Rounds::AtLeast(n) => format!("at least {n} rounds"),
@@ -53,7 +53,7 @@ impl Watch for Progress {
             plan.name, plan.testbed, plan.size
         ));
         let mut told = Vec::new();
-        for skip in skips.iter().filter(|s| !s.by_experiment || plan.workloads.len() == 1) {
+        for skip in skips.iter().filter(|s| !s.by_experiment || plan.scenarios.len() == 1) {
             if !told.contains(&&skip.filesystem) {
                 told.push(&skip.filesystem);
             }
@@ -70,7 +70,7 @@ impl Watch for Progress {
                 self.say(&format!(
                     "skipped {} × {}: {}",
                     skip.filesystem,
-                    skip.workload,
+                    skip.scenario,
                     skip.reason.replace("\n  try:", "; try:")
                 ));
             }

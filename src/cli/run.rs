@@ -24,7 +24,8 @@ use crate::runner::planned;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
-use crate::schema::plan::{Plan, Rounds};
+use crate::schema::job::{Purpose, Step};
+use crate::schema::plan::{Plan, Rounds, Trial};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
@@ -215,6 +216,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     if !arguments.workloads.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
         experiment.workload.clear();
+        experiment.scenario.clear();
         experiment.planned.clear();
     }
     match arguments.memory {
@@ -313,9 +315,16 @@ fn names_what_is_made(arguments: &Arguments, testbed: &dyn Testbed) -> anyhow::R
     }
 }
 
+fn cuts_power(plan: &Plan) -> bool {
+    plan.integrity_checks().any(|trial| {
+        let measured = Trial { purpose: Purpose::Measure, ..trial };
+        jobs::steps_of(plan, &measured, false).contains(&Step::PowerCut)
+    })
+}
+
 /// Whether this testbed can be compared on, here and with the rights that we have.
 fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
-    if plan.power_cut.is_some() && !testbed.traits().loses_power {
+    if cuts_power(plan) && !testbed.traits().loses_power {
         let name = testbed.name();
         let text =
             format!("the testbed {name} cannot lose its power\n  try: --on vm, or without --power-cut");
@@ -336,7 +345,7 @@ fn possible(plan: &Plan, testbed: &dyn Testbed, lenient: bool) -> anyhow::Result
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
         return Err(Failure::usage(skip.reason.clone()).into());
     }
-    if skips.len() == plan.candidates.len() * plan.workloads.len() {
+    if skips.len() == plan.candidates.len() * plan.scenarios.len() {
         let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
         return Err(Failure::missing(format!("nothing can take part here\n{}", reasons.join("\n"))).into());
     }

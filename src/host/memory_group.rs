@@ -1,7 +1,7 @@
 //! A memory limit around the workload: a cgroup of version 1 or 2, whichever holds the memory controller.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::control_group;
@@ -47,6 +47,17 @@ impl MemoryGroup {
                 Err(e)
             }
             _ => Ok(group),
+        }
+    }
+
+    /// The peak begins anew, where the kernel lets it.
+    pub fn forget_peak(&self) {
+        for file in [V1.peak, V2.peak] {
+            // Of version 2 only what is open sees a peak of its own; there it stays that of all works so far.
+            let _ = fs::OpenOptions::new()
+                .write(true)
+                .open(self.path.join(file))
+                .and_then(|mut f| f.write_all(b"0"));
         }
     }
 

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use crate::schema::declared::Declared;
 use crate::schema::event::{Phase, Stepped};
 use crate::schema::metric::Metric;
+use crate::schema::record::{Counters, Record, StageRecord};
 use crate::schema::story::Story;
 
 /// Every probe.
@@ -114,12 +115,31 @@ pub struct Site<'a> {
 }
 
 /// What the host counts of a guest's disk: no probe of the agent's, and stored beside theirs.
-static OF_HOST: &[(&str, &[Counter])] = &[("host_cache", &[Counter::maximum("cached_bytes")])];
+static OF_HOST: [&str; 2] = ["host_cache", "host_block_io"];
+
+pub fn is_of_host(probe: &str) -> bool {
+    OF_HOST.contains(&probe)
+}
+
+/// What was counted in these stages together.
+pub fn sum<'r>(stages: impl Iterator<Item = &'r StageRecord>) -> Counters {
+    let mut all = Counters::new();
+    for (probe, raw) in stages.flat_map(|stage| &stage.probes) {
+        add(probe, all.entry(probe.clone()).or_default(), raw);
+    }
+    all
+}
+
+/// One counter over all measured stages, or what the host counted.
+pub fn counted(record: &Record, probe: &str, counter: &str) -> Option<u64> {
+    let own = sum(record.measured());
+    let raw = own.get(probe).or_else(|| record.host_probes.get(probe))?;
+    raw.get(counter).copied()
+}
 
 /// Adds what was counted later. What nobody declares is taken for a difference.
 pub fn add(probe: &str, sum: &mut Raw, later: &Raw) {
-    let own = TABLE.iter().find(|p| p.name() == probe).map(|p| p.counters());
-    let counters = own.or_else(|| OF_HOST.iter().find(|(name, _)| *name == probe).map(|(_, all)| *all));
+    let counters = TABLE.iter().find(|p| p.name() == probe).map(|p| p.counters());
     for (name, value) in later {
         let counter = counters.unwrap_or_default().iter().find(|c| c.name == name);
         let known = sum.entry(name.clone()).or_default();

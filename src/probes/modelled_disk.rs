@@ -1,4 +1,4 @@
-//! What a guest's modelled disk did: where its mechanism's time went, and what it moved.
+//! What a guest's modelled disks did, together: where their mechanisms' time went, and what they moved.
 
 use serde_json::Value;
 
@@ -53,7 +53,8 @@ impl Probe for ModelledDisk {
             what: "What the modelled disk did: time spent seeking, turning, transferring and on commands, background work included; requests, \
                    sectors, cache hits; erases and copies of flash; answers that came late because the guest's CPU was busy.",
             origin: "The counters of the model itself (crates/diskmodel).",
-            limits: "Of a model, not of a disk. Times of a RAID are sums over its members, those of flash sums over its dies.",
+            limits: "Of a model, not of a disk. All are sums over the disks where there are several; times of a RAID are sums over its members, \
+                     those of flash sums over its dies.",
         }
     }
 
@@ -62,20 +63,22 @@ impl Probe for ModelledDisk {
     }
 
     fn open(&self, _site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
-        let before = totals().ok_or_else(|| NotAvailable("the disk is not modelled".into()))?;
-        Ok(Box::new(Open(before)))
+        match totals() {
+            none if none.is_empty() => Err(NotAvailable("the disk is not modelled".into())),
+            before => Ok(Box::new(Open(before))),
+        }
     }
 }
 
-struct Open(Totals);
+struct Open(Vec<Totals>);
 
 impl Running for Open {
     fn start(&mut self) {
-        self.0 = totals().unwrap_or(self.0);
+        self.0 = totals();
     }
 
     fn stop(&mut self) -> Raw {
-        let (before, after) = (flat(&self.0), flat(&totals().unwrap_or(self.0)));
+        let (before, after) = (flat(&self.0), flat(&totals()));
         after
             .into_iter()
             .map(|(name, value)| (name.clone(), value - before.get(&name).unwrap_or(&0)))
@@ -83,10 +86,16 @@ impl Running for Open {
     }
 }
 
-/// The counters by name.
-fn flat(totals: &Totals) -> Raw {
-    let Ok(Value::Object(counters)) = serde_json::to_value(totals) else { return Raw::new() };
-    counters.into_iter().filter_map(|(name, value)| Some((name, value.as_u64()?))).collect()
+/// The counters by name, summed over the disks.
+fn flat(disks: &[Totals]) -> Raw {
+    let mut sums = Raw::new();
+    for disk in disks {
+        let Ok(Value::Object(counters)) = serde_json::to_value(disk) else { continue };
+        for (name, value) in counters {
+            *sums.entry(name).or_insert(0) += value.as_u64().unwrap_or(0);
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -95,9 +104,16 @@ mod tests {
 
     #[test]
     fn every_counter_of_the_model_is_declared() {
-        let given = flat(&Totals::default());
+        let given = flat(&[Totals::default()]);
         let declared: Vec<&str> = COUNTERS.iter().map(|c| c.name).collect();
         assert!(given.keys().all(|name| declared.contains(&name.as_str())), "{given:?}");
         assert_eq!(given.len(), declared.len());
+    }
+
+    #[test]
+    fn several_disks_are_counted_together() {
+        let late = |late| Totals { late, late_ns: 10 * late, ..Totals::default() };
+        let sums = flat(&[late(2), late(0), late(5)]);
+        assert_eq!((sums["late"], sums["late_ns"], sums["reads"]), (7, 70, 0));
     }
 }

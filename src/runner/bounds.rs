@@ -19,12 +19,13 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     }
     plan.candidates.iter().try_for_each(|candidate| is_short("filesystem", "label", &candidate.label))?;
     plan.workloads.iter().try_for_each(|work| is_short("workload", "label", &work.label))?;
-    let cells = plan.candidates.len() * plan.workloads.len();
+    plan.scenarios.iter().try_for_each(|scenario| is_short("scenario", "label", &scenario.label))?;
+    let cells = plan.candidates.len() * plan.scenarios.len();
     if cells > MOST_CELLS {
         return refused(format!(
-            "{} filesystems and {} workloads are {cells} trials a round, more than {MOST_CELLS}\n  try: several experiments",
+            "{} filesystems and {} scenarios are {cells} trials a round, more than {MOST_CELLS}\n  try: several experiments",
             plan.candidates.len(),
-            plan.workloads.len(),
+            plan.scenarios.len(),
         ));
     }
     Ok(())

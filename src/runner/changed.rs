@@ -41,6 +41,7 @@ impl Experiment {
             ("other layers", self.written_layers().ok() != own.written_layers().ok()),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
             ("another power cut", self.power_cut != own.power_cut),
+            ("other scenarios", self.scenario != own.scenario),
         ];
         is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(what, _)| what).collect()
     }

@@ -7,13 +7,14 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{bounds, jobs};
+use super::{bounds, labels, scenarios};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::{self, Candidate, Plan, PlannedWork, Rounds, SCHEMA};
 use crate::schema::power_cut::PowerCut;
+use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::storage::layers;
@@ -64,6 +65,8 @@ pub struct Experiment {
     pub scale: Option<Scale>,
     pub filesystem: Vec<FilesystemEntry>,
     pub workload: Vec<WorkloadEntry>,
+    /// Stages; a workload that stands in none is a scenario of its own.
+    pub scenario: Vec<Scenario>,
     /// Workloads of a stored plan, with all their parameters.
     #[serde(skip)]
     pub planned: Vec<PlannedWork>,
@@ -73,7 +76,7 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name",
     "analysis",
     "on",
@@ -93,6 +96,7 @@ const KEYS: [&str; 19] = [
     "scale",
     "filesystem",
     "workload",
+    "scenario",
 ];
 
 /// `rounds = 10` or `rounds = "auto"`.
@@ -220,6 +224,8 @@ impl Experiment {
             ));
         }
         let candidates = self.candidates()?;
+        let workloads = self.planned_workloads(self.scale)?;
+        let scenarios = scenarios::with_those_of_works(&self.scenario, &workloads, self.power_cut);
         let plan = Plan {
             schema: SCHEMA,
             name: if self.name.is_empty() { "unnamed".into() } else { self.name.clone() },
@@ -230,21 +236,20 @@ impl Experiment {
             image: self.image.unwrap_or_default(),
             layers: self.written_layers()?,
             cold: self.cold.unwrap_or(false),
-            power_cut: self.power_cut,
             rounds,
             budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
             margin: self.margin.unwrap_or(MARGIN),
             plan_seed: seed,
             workload_seed: self.workload_seed.unwrap_or(seed),
             candidates,
-            workloads: self.planned_workloads(self.scale)?,
+            workloads,
+            scenarios,
         };
-        for work in &plan.workloads {
-            jobs::cut_after(&plan, work).map_err(|e| Failure::usage(format!("{}: {e}", work.label)))?;
-        }
         bounds::check(&plan)?;
-        distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
-        distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
+        scenarios::check(&plan)?;
+        labels::distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
+        labels::distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
+        labels::distinct("scenario", plan.scenarios.iter().map(|s| s.label.as_str()))?;
         Ok(plan)
     }
 
@@ -280,7 +285,7 @@ impl Experiment {
                 Failure::usage(names::unknown("filesystem", &candidate.kind, known))
             })?;
             filesystems::accept(kind, &candidate.variant).map_err(Failure::usage)?;
-            usable_label("filesystem", &candidate.label)?;
+            labels::usable("filesystem", &candidate.label)?;
         }
         Ok(candidates)
     }
@@ -401,36 +406,11 @@ fn planned(
         parameters = engine.scale(&parameters, scale).map_err(fault)?;
     }
     engine.parse(&parameters).map_err(fault)?;
-    usable_label("workload", label)?;
+    labels::usable("workload", label)?;
     Ok(PlannedWork {
         label: label.to_owned(),
         work: WorkSpec { engine: engine.name().to_owned(), parameters },
     })
-}
-
-/// Labels become part of a trial's name, which is cut at slashes.
-pub(super) fn usable_label(what: &str, label: &str) -> Result<(), Failure> {
-    if label.is_empty() || label.contains(['/', '\n']) || label.chars().any(char::is_control) {
-        return Err(Failure::usage(format!(
-            "'{}' cannot label a {what}: a label is a line of text without '/'",
-            label.escape_default()
-        )));
-    }
-    Ok(())
-}
-
-fn distinct<'a>(what: &str, labels: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
-    let mut seen = std::collections::HashSet::new();
-    for label in labels {
-        if !seen.insert(label) {
-            let text = format!("two {what}s are called '{label}'\n  try: another label for one of them");
-            return Err(Failure::usage(text));
-        }
-    }
-    if seen.is_empty() {
-        return Err(Failure::usage(format!("the experiment has no {what}\n  try: --{what}s A,B")));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

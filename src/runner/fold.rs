@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::jobs;
+use super::scenarios::LaidWork;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::probes;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
-use crate::schema::plan::Trial;
+use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Condition, Held, Loss, Outcome, Reason, ValidityCheck};
-use crate::schema::record::{Circumstances, Part, Record, SCHEMA, Top};
+use crate::schema::record::{Circumstances, Record, RecordedWork, SCHEMA, StageRecord, Top};
 use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
@@ -21,12 +23,15 @@ pub struct Fold<'a> {
     job: &'a Job,
     record: Record,
     histograms: Vec<Buckets>,
-    /// The part of the work that is not over.
-    part: Part,
+    /// Of the job's steps, the one that may begin next.
+    next: usize,
+    /// The work that goes on, from its probes' start to their end.
+    work: Option<usize>,
+    /// When that work began, by the agent's clock.
+    began_ns: Option<u64>,
     direct: Option<bool>,
     /// The step that has begun and not ended.
     step: Option<StepName>,
-    work_began_ns: Option<u64>,
     /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
     offsets_ns: Vec<i64>,
     /// Of machines that ran before this one, in the same launch.
@@ -45,21 +50,20 @@ pub struct Folded {
 }
 
 impl<'a> Fold<'a> {
-    pub fn new(trial: &Trial<'_>, job: &'a Job, testbed: String, traits: TestbedTraits) -> Self {
-        let mut record = blank(trial, job, testbed, traits);
-        if let Some(engine) = workloads::engine(&job.work.engine)
-            && let Ok(work) = engine.parse(&job.work.parameters)
-        {
-            record.amount = work.amount(job.workload_seed);
+    pub fn new(plan: &Plan, trial: &Trial<'_>, job: &'a Job, testbed: String, traits: TestbedTraits) -> Self {
+        let mut record = blank(plan, trial, job, testbed, traits);
+        for work in &mut record.works {
+            work.amount = workloads::amount(&work.work, record.workload_seed);
         }
         Fold {
             job,
             record,
             histograms: Vec::new(),
-            part: Part::default(),
+            next: 0,
+            work: None,
+            began_ns: None,
             direct: None,
             step: None,
-            work_began_ns: None,
             offsets_ns: Vec::new(),
             drift_before_ns: 0,
             done: false,
@@ -76,15 +80,14 @@ impl<'a> Fold<'a> {
             }
             Event::Step { step, clock_ns } => {
                 self.clock(clock_ns, host_ns);
-                self.window(step, clock_ns);
+                self.begins(step, clock_ns);
                 self.step = Some(step);
             }
             Event::Stepped(stepped) => {
                 self.step = None;
-                if stepped.step == StepName::ProbesOff {
-                    self.record.parts.push(std::mem::take(&mut self.part));
-                }
-                self.record.steps.push(stepped);
+                let work = self.work;
+                self.work = work.filter(|_| stepped.step != StepName::ProbesOff);
+                self.record.steps.push(Stepped { work, ..stepped });
             }
             Event::Device { direct, bytes, leaves, .. } => {
                 self.direct = Some(direct);
@@ -94,14 +97,14 @@ impl<'a> Fold<'a> {
             Event::Worker(identity) => self.record.worker = Some(identity),
             Event::Mounted(mounted) => self.record.mounted = Some(mounted),
             Event::Space(space) => self.record.space.push(space),
-            Event::Phase(phase) => {
-                self.part.phases.push(phase.name.clone());
-                self.record.phases.push(phase);
-            }
+            Event::Phase(phase) => self.in_stage(|stage| stage.phases.push(phase)),
             Event::Histogram(buckets) => self.histograms.push(buckets),
             Event::Probe { name, raw } => {
-                probes::add(&name, self.record.probes.entry(name.clone()).or_default(), &raw);
-                self.part.probes.insert(name, raw);
+                if probes::is_of_host(&name) {
+                    self.record.host_probes.insert(name, raw);
+                } else {
+                    self.in_stage(|stage| drop(stage.probes.insert(name, raw)));
+                }
             }
             Event::NotAvailable { name, reason } => {
                 self.record.not_available.insert(name, reason);
@@ -112,8 +115,8 @@ impl<'a> Fold<'a> {
                 self.clock(clock_ns, host_ns);
                 self.clock_ends();
                 self.step = None;
-                self.record.steps.push(Stepped { step: StepName::Work, ..work });
-                self.record.phases = phases;
+                self.in_stage(|stage| stage.phases = phases);
+                self.record.steps.push(Stepped { step: StepName::Work, work: self.work.take(), ..work });
             }
             Event::Survivors(survivors) => self.record.survivors = Some(survivors),
             Event::Failed { step, operation, path, errno, text } => {
@@ -162,9 +165,6 @@ impl<'a> Fold<'a> {
             .steps
             .iter()
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
-        if self.record.parts.len() < 2 {
-            self.record.parts.clear();
-        }
         let witness = Witness { asked, direct: self.direct };
         self.record.validity = validity::judge(&self.record, &self.job.steps, witness);
         if self.record.validity.iter().any(|c| c.name == Condition::Floor && c.held == Held::Label) {
@@ -172,25 +172,42 @@ impl<'a> Fold<'a> {
         }
         self.record.reason = self.reason(&ended);
         self.record.outcome = self.record.reason.as_ref().map_or(Outcome::Done, Reason::outcome);
-        if let Some(engine) = workloads::engine(&self.job.work.engine)
-            && let Ok(work) = engine.parse(&self.job.work.parameters)
-        {
-            self.record.metrics = metrics::all(&self.record, &*work);
-            self.record.metrics_version = metrics::version(&*work);
+        if let Ok(works) = metrics::parsed(&self.record) {
+            self.record.metrics = metrics::all(&self.record, &works);
+            self.record.metrics_version = metrics::version(&works);
         }
         let console = ended.console.iter().map(|line| format!("{line}\n")).collect();
         let attached = Attached { histograms: self.histograms, console, requests: ended.requests };
         Folded { record: self.record, attached }
     }
 
-    /// The work begins with its step and ends, sync included, where the probes stop.
-    fn window(&mut self, step: StepName, clock_ns: u64) {
-        match step {
-            StepName::Work => self.work_began_ns = Some(clock_ns),
-            StepName::ProbesOff => {
-                self.record.work_window_ns = self.work_began_ns.map(|began| [began, clock_ns])
+    /// The job says to which work a step belongs. A stage begins where its probes do, and its window with its work, and both end,
+    /// sync included, where the probes stop.
+    fn begins(&mut self, step: StepName, clock_ns: u64) {
+        let rest = self.job.steps.get(self.next..).unwrap_or_default();
+        let Some(at) = rest.iter().position(|planned| planned.name() == step) else { return };
+        let work = rest[at].work();
+        self.next += at + 1;
+        match (step, work) {
+            (StepName::ProbesOn, Some(work)) => {
+                self.work = Some(work);
+                let job = &self.job.works[work];
+                let (of, part) = (job.of, job.portion.part.clone());
+                self.record.stages.push(StageRecord { of, part, ..StageRecord::default() });
+            }
+            (StepName::Work, Some(_)) => self.began_ns = Some(clock_ns),
+            (StepName::ProbesOff, Some(_)) => {
+                let window = self.began_ns.take().map(|began| [began, clock_ns]);
+                self.in_stage(|stage| stage.window_ns = window);
             }
             _ => {}
+        }
+    }
+
+    /// What is told outside of every stage is told of none.
+    fn in_stage(&mut self, does: impl FnOnce(&mut StageRecord)) {
+        if let (Some(_), Some(stage)) = (self.work, self.record.stages.last_mut()) {
+            does(stage);
         }
     }
 
@@ -245,7 +262,17 @@ fn drift_ns(offsets_ns: &[i64]) -> i64 {
 }
 
 /// A record of which nothing is known yet but what was planned.
-pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTraits) -> Record {
+pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTraits) -> Record {
+    let work = |laid: &LaidWork<'_>| {
+        let work = laid.planned.work.canonical();
+        RecordedWork {
+            name: laid.name.clone(),
+            params_hash: work.hash(),
+            work,
+            amount: workloads::Amount::default(),
+            measured: laid.measured,
+        }
+    };
     Record {
         schema: SCHEMA,
         trial: job.trial.clone(),
@@ -256,17 +283,15 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         filesystem: trial.candidate.label.clone(),
         kind: trial.candidate.kind.clone(),
         variant: trial.candidate.variant.clone(),
-        workload: trial.work.label.clone(),
-        work: job.work.clone(),
-        params_hash: job.work.hash(),
-        amount: workloads::Amount::default(),
+        scenario: trial.scenario.label.clone(),
+        works: jobs::laid(plan, trial).works.iter().map(work).collect(),
         testbed,
         storage: job.storage.clone(),
         volume: job.volume,
         layers: job.layers.clone(),
         top: None,
         memory: job.memory,
-        workload_seed: job.workload_seed,
+        workload_seed: plan.workload_seed(trial.round),
         provenance: BTreeMap::new(),
         clock: traits.clock,
         fidelity: traits.fidelity,
@@ -276,11 +301,9 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         sandbox: None,
         worker: None,
         steps: Vec::new(),
-        work_window_ns: None,
         space: Vec::new(),
-        phases: Vec::new(),
-        probes: BTreeMap::new(),
-        parts: Vec::new(),
+        stages: Vec::new(),
+        host_probes: BTreeMap::new(),
         not_available: BTreeMap::new(),
         seen: Vec::new(),
         validity: Vec::new(),

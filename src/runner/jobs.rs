@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use super::scenarios::{self, Laid, LaidStage};
 use super::steps::steps;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
-use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName};
-use crate::schema::plan::{Plan, PlannedWork, Trial};
+use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
+use crate::schema::plan::{Plan, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers::{self, Layer};
 use crate::testbeds::{Moment, Need, Testbed};
-use crate::workloads;
 
 /// What writes or reads all of a volume may take this for each mebibyte of it beside: no disk in order does less than ten in a second.
 const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
@@ -34,7 +34,8 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
     let traits = testbed.traits();
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
     let (storage, volume) = testbed.storage(&moment(plan, trial.round));
-    let steps = steps_of(plan, trial, traits.makes_filesystem);
+    let laid = laid(plan, trial);
+    let steps = steps(kind, trial, &laid, plan.cold);
     let layers = layers(plan);
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
@@ -58,27 +59,40 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         volume,
         layers: layers.iter().map(|layer| layer.named()).collect(),
         memory: plan.memory,
-        work: trial.work.work.canonical(),
-        workload_seed: plan.workload_seed(trial.round),
+        works: works(plan, trial, &laid),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
+        life: 0,
     }
+}
+
+/// The trial's scenario. What could not be laid was refused when it was planned.
+pub fn laid<'p>(plan: &'p Plan, trial: &Trial<'_>) -> Laid<'p> {
+    scenarios::lay(plan, trial.scenario).unwrap_or_default()
 }
 
 /// The steps of a trial, where a filesystem is made or one is taken as it is.
 pub fn steps_of(plan: &Plan, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<Step> {
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| makes_filesystem);
-    let cut_after = cut_after(plan, trial.work).ok().flatten().filter(|_| trial.purpose == Purpose::Measure);
-    steps(kind, trial, plan.cold, cut_after)
+    steps(kind, trial, &laid(plan, trial), plan.cold)
 }
 
-/// After how many operations of this work the power is cut; `None` where it is not.
-///
-/// # Errors
-/// Where the work cannot be cut then.
-pub fn cut_after(plan: &Plan, work: &PlannedWork) -> Result<Option<u64>, String> {
-    let Some(cut) = plan.power_cut else { return Ok(None) };
-    let engine = workloads::engine(&work.work.engine).ok_or("this fsderby has no such workload")?;
-    cut.after(engine.parse(&work.work.parameters)?.operations()).map(Some)
+/// What its stages do, in their order.
+pub fn works(plan: &Plan, trial: &Trial<'_>, laid: &Laid<'_>) -> Vec<WorkJob> {
+    let stages = match trial.purpose {
+        Purpose::Integrity => laid.kept(),
+        Purpose::Measure => laid.stages.clone(),
+    };
+    let work = |stage: LaidStage| {
+        let LaidStage::Work { of, portion } = stage else { return None };
+        Some(WorkJob {
+            of,
+            work: laid.works[of].planned.work.canonical(),
+            seed: plan.workload_seed(trial.round),
+            folder: (laid.works.len() > 1).then(|| (of + 1).to_string()),
+            portion,
+        })
+    };
+    stages.into_iter().filter_map(work).collect()
 }
 
 /// How long a step may take, in seconds.
@@ -86,7 +100,7 @@ fn limit(step: &Step, size: Bytes, is_virtual: bool) -> (StepName, u64) {
     let mebibytes = u32::try_from(size.0 / MIB).unwrap_or(u32::MAX);
     let limit = match step {
         _ if is_virtual => VIRTUAL_LIMIT,
-        Step::Work { .. } | Step::Space { .. } | Step::ProbesOn | Step::ProbesOff => LIMIT,
+        Step::Work { .. } | Step::Space { .. } | Step::ProbesOn { .. } | Step::ProbesOff { .. } => LIMIT,
         _ => LIMIT + LIMIT_A_MEBIBYTE * mebibytes,
     };
     (step.name(), limit.as_secs())
@@ -135,9 +149,9 @@ mod tests {
     fn what_goes_over_a_whole_volume_may_take_longer_on_a_large_one() {
         let seconds = |step: &Step, size: u64| limit(step, Bytes(size), false).1;
         let terabyte = 1 << 40;
-        assert_eq!(seconds(&Step::Sync, MIB), 3600);
-        assert!(seconds(&Step::Sync, terabyte) > 24 * 3600, "104857 s at 10 MiB/s");
-        assert_eq!(seconds(&Step::Work { until: crate::schema::job::Until::End }, terabyte), 3600);
-        assert_eq!(limit(&Step::Sync, Bytes(terabyte), true).1, 7 * 24 * 3600);
+        assert_eq!(seconds(&Step::Sync { work: 0 }, MIB), 3600);
+        assert!(seconds(&Step::Sync { work: 0 }, terabyte) > 24 * 3600, "104857 s at 10 MiB/s");
+        assert_eq!(seconds(&Step::Work { work: 0 }, terabyte), 3600);
+        assert_eq!(limit(&Step::Sync { work: 0 }, Bytes(terabyte), true).1, 7 * 24 * 3600);
     }
 }

@@ -46,7 +46,7 @@ impl Launcher<'_> {
         let job = self.job(attempt, &token()?);
         let mut watch = Stopwatch::start();
         let mut launched = self.testbed.launch(&job)?;
-        let mut fold = Fold::new(&attempt.trial, &job, self.testbed.name(), self.testbed.traits());
+        let mut fold = Fold::new(self.plan, &attempt.trial, &job, self.testbed.name(), self.testbed.traits());
         fold.launched(launched.provenance());
         self.listen(&mut *launched, &mut fold, &mut watch, tick);
         Ok(fold.finish(launched.end(), watch.stop()))
@@ -95,7 +95,7 @@ impl Launcher<'_> {
     pub fn not_launched(&self, attempt: &Attempt<'_>, why: &anyhow::Error) -> Folded {
         // None was launched, so nothing has its name.
         let job = self.job(attempt, "");
-        let mut fold = Fold::new(&attempt.trial, &job, self.testbed.name(), self.testbed.traits());
+        let mut fold = Fold::new(self.plan, &attempt.trial, &job, self.testbed.name(), self.testbed.traits());
         fold.is(Reason::Launch { why: format!("{why:#}") });
         fold.finish(Ended::default(), Stopwatch::start().stop())
     }

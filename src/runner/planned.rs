@@ -1,7 +1,8 @@
 //! A stored plan read back as an experiment, which expands to the same plan: `fsderby run results/…/plan.toml`. A plan that no
 //! experiment expands to was not made by fsderby, and is damage.
 
-use super::experiment::{ALL, Experiment, FilesystemEntry, RoundsAsked, usable_label};
+use super::experiment::{ALL, Experiment, FilesystemEntry, RoundsAsked};
+use super::{labels, scenarios};
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::schema::setup::Variant;
@@ -32,7 +33,7 @@ impl TryFrom<Plan> for Experiment {
         let again = match fstype {
             None => again,
             Some(fstype) => {
-                usable_label("filesystem", &fstype).map_err(|e| none(e.message))?;
+                labels::usable("filesystem", &fstype).map_err(|e| none(e.message))?;
                 again.as_mounted(&fstype)
             }
         };
@@ -53,6 +54,7 @@ fn differing(plan: &Plan, again: &Plan) -> Option<String> {
 
 impl Experiment {
     fn of(plan: Plan, is_made: bool) -> Self {
+        let (scenario, power_cut) = scenarios::given(&plan);
         let (rounds, at_least) = match plan.rounds {
             Rounds::Exactly(n) => (RoundsAsked::Exactly(n), None),
             Rounds::AtLeast(n) => (RoundsAsked::Auto, Some(n)),
@@ -70,7 +72,8 @@ impl Experiment {
             image: Some(plan.image),
             layers: plan.layers,
             cold: Some(plan.cold),
-            power_cut: plan.power_cut,
+            power_cut,
+            scenario,
             filesystems,
             filesystem,
             rounds: Some(rounds),

@@ -108,10 +108,15 @@ impl<'a> Runner<'a> {
     fn record_skips(&mut self, history: &mut History) -> anyhow::Result<()> {
         for skip in self.skips {
             let candidate = self.plan.candidates.iter().find(|e| e.label == skip.filesystem);
-            let work = self.plan.workloads.iter().find(|w| w.label == skip.workload);
-            let (Some(candidate), Some(work)) = (candidate, work) else { continue };
-            let trial =
-                skipped::trial(Trial { purpose: Purpose::Integrity, round: 0, order: 0, candidate, work });
+            let scenario = self.plan.scenarios.iter().find(|s| s.label == skip.scenario);
+            let (Some(candidate), Some(scenario)) = (candidate, scenario) else { continue };
+            let trial = skipped::trial(Trial {
+                purpose: Purpose::Integrity,
+                round: 0,
+                order: 0,
+                candidate,
+                scenario,
+            });
             let name = skipped::name(&trial);
             if history.attempts(&name) > 0 {
                 continue;
@@ -152,7 +157,7 @@ impl<'a> Runner<'a> {
     }
 
     fn is_skipped(&self, trial: &Trial<'_>) -> bool {
-        self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.workload == trial.work.label)
+        self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.scenario == trial.scenario.label)
     }
 
     /// Runs each once and returns those that are void.
@@ -184,7 +189,7 @@ impl<'a> Runner<'a> {
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
         let job = jobs::job(self.plan, trial, attempt, self.testbed, "");
-        blank(trial, &job, self.testbed.name(), self.testbed.traits())
+        blank(self.plan, trial, &job, self.testbed.name(), self.testbed.traits())
     }
 }
 
@@ -252,7 +257,7 @@ impl History {
             self.measuring += Duration::from_nanos(record.circumstances.host_ns);
         }
         if record.purpose == Purpose::Integrity && record.outcome == Outcome::Failed {
-            self.failed_checks.insert((record.filesystem.clone(), record.workload.clone()));
+            self.failed_checks.insert((record.filesystem.clone(), record.scenario.clone()));
         }
     }
 
@@ -271,7 +276,7 @@ impl History {
     }
 
     fn failed_its_check(&self, trial: &Trial<'_>) -> bool {
-        self.failed_checks.contains(&(trial.candidate.label.clone(), trial.work.label.clone()))
+        self.failed_checks.contains(&(trial.candidate.label.clone(), trial.scenario.label.clone()))
     }
 
     /// What a round has taken on average, one trial after the other.
@@ -288,7 +293,7 @@ impl History {
             return Some(budget.0 - begin.elapsed());
         }
         let mean = self.measuring.checked_div(self.measured)? / runner.jobs();
-        let cells = plan.candidates.len() * plan.workloads.len() * (plan.rounds.at_least() as usize + 1);
+        let cells = plan.candidates.len() * plan.scenarios.len() * (plan.rounds.at_least() as usize + 1);
         let left = cells.saturating_sub(self.last.len());
         Some(mean * u32::try_from(left).unwrap_or(u32::MAX))
     }

@@ -3,9 +3,9 @@
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
 
-/// `skipped/WORKLOAD/LABEL`
+/// `skipped/SCENARIO/LABEL`
 pub fn name(trial: &Trial<'_>) -> String {
-    format!("skipped/{}/{}", trial.work.label, trial.candidate.label)
+    format!("skipped/{}/{}", trial.scenario.label, trial.candidate.label)
 }
 
 /// In no round, and at no place in one.

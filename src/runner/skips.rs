@@ -3,11 +3,13 @@
 use std::cell::LazyCell;
 
 use super::jobs;
+use super::scenarios::{self, LaidWork};
 use crate::filesystems::{self, Filesystem};
-use crate::schema::plan::{Candidate, Plan, PlannedWork};
+use crate::schema::plan::{Candidate, Plan};
+use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
 use crate::testbeds::Testbed;
-use crate::workloads::{self, Needs, Work};
+use crate::workloads::{self, Needs};
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
 const ROOM: f64 = 0.85;
@@ -16,7 +18,7 @@ const ROOM: f64 = 0.85;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
     pub filesystem: String,
-    pub workload: String,
+    pub scenario: String,
     /// One sentence, with what to try.
     pub reason: String,
     /// Nothing is missing on this machine: the experiment asks for what cannot be.
@@ -26,8 +28,7 @@ pub struct Skip {
 /// All cells that stay empty, in the plan's order.
 pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
     let mut skips = Vec::new();
-    let parsed = |work: &PlannedWork| workloads::engine(&work.work.engine)?.parse(&work.work.parameters).ok();
-    let works: Vec<_> = plan.workloads.iter().map(|work| Some(Asked::of(&*parsed(work)?, plan))).collect();
+    let asked: Vec<_> = plan.scenarios.iter().map(|scenario| Asked::of(scenario, plan)).collect();
     // A plan whose layers make no device is refused before.
     let device = jobs::device(plan, testbed).unwrap_or(plan.size);
     for candidate in &plan.candidates {
@@ -37,22 +38,22 @@ pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
         };
         let size = size(kind, device);
         let machine = LazyCell::new(|| machine(kind, testbed));
-        for (work, asked) in plan.workloads.iter().zip(&works) {
-            let needs = || needs(kind, device, work, asked.as_ref()?);
+        for (scenario, asked) in plan.scenarios.iter().zip(&asked) {
+            let needs = || needs(kind, device, scenario, asked.as_ref()?);
             let asked = size.clone().or_else(needs).map(|reason| (reason, true));
             let Some((reason, by_experiment)) =
                 asked.or_else(|| machine.clone().map(|reason| (reason, false)))
             else {
                 continue;
             };
-            skips.push(skip(candidate, work, reason, by_experiment));
+            skips.push(skip(candidate, scenario, reason, by_experiment));
         }
     }
     skips
 }
 
-fn skip(candidate: &Candidate, work: &PlannedWork, reason: String, by_experiment: bool) -> Skip {
-    Skip { filesystem: candidate.label.clone(), workload: work.label.clone(), reason, by_experiment }
+fn skip(candidate: &Candidate, scenario: &Scenario, reason: String, by_experiment: bool) -> Skip {
+    Skip { filesystem: candidate.label.clone(), scenario: scenario.label.clone(), reason, by_experiment }
 }
 
 /// The kernel and the tools.
@@ -82,21 +83,31 @@ fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
     }
 }
 
-/// What a workload asks of any filesystem.
+/// What a scenario asks of any filesystem.
 struct Asked {
     needs: Needs,
     peak: Bytes,
 }
 
 impl Asked {
-    fn of(work: &dyn Work, plan: &Plan) -> Self {
-        Asked { needs: work.needs(), peak: Bytes(work.expected(plan.workload_seed(1)).bytes_peak) }
+    /// Of all its works: in the integrity check the files of all are there at once.
+    fn of(scenario: &Scenario, plan: &Plan) -> Option<Self> {
+        let mut asked = Asked { needs: Needs::default(), peak: Bytes(0) };
+        for LaidWork { planned, .. } in scenarios::lay(plan, scenario).ok()?.works {
+            let work = workloads::parsed(&planned.work).ok()?;
+            let needs = work.needs();
+            asked.needs.hard_links |= needs.hard_links;
+            asked.needs.symlinks |= needs.symlinks;
+            asked.needs.largest_file = asked.needs.largest_file.max(needs.largest_file);
+            asked.peak.0 = asked.peak.0.saturating_add(work.expected(plan.workload_seed(1)).bytes_peak);
+        }
+        Some(asked)
     }
 }
 
-fn needs(kind: &dyn Filesystem, device: Bytes, work: &PlannedWork, asked: &Asked) -> Option<String> {
+fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
     let (Asked { needs, peak }, can) = (asked, kind.can());
-    let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), work.label));
+    let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), scenario.label));
     if needs.hard_links && !can.hard_links.value {
         return lacks("hard links");
     }
@@ -109,7 +120,7 @@ fn needs(kind: &dyn Filesystem, device: Bytes, work: &PlannedWork, asked: &Asked
     let room = Bytes((device.0 as f64 * ROOM) as u64);
     if *peak > room {
         let text =
-            format!("{} has up to {peak} of live files, too much for an image of {device}", work.label);
+            format!("{} has up to {peak} of live files, too much for an image of {device}", scenario.label);
         return Some(format!("{text}\n  try: --size or --scale"));
     }
     None

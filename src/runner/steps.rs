@@ -1,80 +1,121 @@
 //! The steps of a trial, in their order.
 
+use super::scenarios::{Laid, LaidStage};
 use crate::filesystems::Filesystem;
-use crate::schema::job::{At, Purpose, Step, Until};
-use crate::schema::plan::{PlannedWork, Trial};
-use crate::workloads;
+use crate::schema::job::{At, Purpose, Step};
+use crate::schema::plan::Trial;
+use crate::schema::scenario::OtherStage;
+use crate::schema::setup::Variant;
+use crate::stages::{self, Now};
 
-/// All steps of a trial. A directory that is taken as it is has no filesystem to make, mount or check. `cut_after`: the power goes after so
-/// many operations of the work.
-pub fn steps(
-    kind: Option<&dyn Filesystem>,
-    trial: &Trial<'_>,
-    cold: bool,
-    cut_after: Option<u64>,
-) -> Vec<Step> {
-    let steps = whole(kind, trial, cold);
-    match cut_after {
-        None => steps,
-        Some(operations) => up_to_a_cut(kind, trial, steps, operations),
+/// All steps of a trial. A directory that is taken as it is has no filesystem to make, mount or check.
+pub fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, laid: &Laid<'_>, cold: bool) -> Vec<Step> {
+    let own = Own { kind, variant: &trial.candidate.variant };
+    let mut steps = own.made(cold);
+    if trial.purpose == Purpose::Integrity {
+        steps.extend(works(&laid.kept()));
+        steps.extend(own.read_back());
+        steps.extend(own.emptied());
+        return steps;
     }
+    let (stages, ends_recovered) = own.stages(&laid.stages);
+    steps.extend(stages);
+    steps.extend(if ends_recovered { own.recovered() } else { own.emptied() });
+    steps
 }
 
-fn whole(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, cold: bool) -> Vec<Step> {
-    let variant = &trial.candidate.variant;
-    let is_integrity = trial.purpose == Purpose::Integrity;
-    let mount = kind.map(|k| Step::Mount { mount: k.mount(variant) });
-    let check = |at| kind.and_then(|k| k.check()).map(|check| Step::Check { check, at });
-    let unmount = || kind.map(|_| Step::Unmount);
-    let mut steps = vec![Step::Reset];
-    steps.extend(kind.into_iter().flat_map(|k| k.make(variant)).map(|argv| Step::Make { argv }));
-    steps.extend(mount.clone());
-    steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }]);
-    for (part, until) in
-        if is_integrity { vec![Until::Live] } else { parts(trial.work) }.into_iter().enumerate()
-    {
-        steps.extend((part > 0).then(|| Step::Cool { mount: kind.map(|k| k.mount(variant)) }));
-        steps.extend([Step::ProbesOn, Step::Work { until }, Step::Sync, Step::ProbesOff]);
+/// The filesystem of a trial.
+struct Own<'a> {
+    kind: Option<&'a dyn Filesystem>,
+    variant: &'a Variant,
+}
+
+impl Own<'_> {
+    fn made(&self, cold: bool) -> Vec<Step> {
+        let make = self.kind.into_iter().flat_map(|kind| kind.make(self.variant));
+        let mut steps = vec![Step::Reset];
+        steps.extend(make.map(|argv| Step::Make { argv }));
+        steps.extend(self.mount());
+        steps.extend([Step::Space { at: At::Fresh }, Step::Settle { cold }]);
+        steps
     }
-    if is_integrity {
-        steps.push(Step::Verify { at: At::Filled });
-        if kind.is_some() {
-            steps.extend(unmount());
-            steps.extend(check(At::Filled));
-            steps.extend(mount);
+
+    fn mount(&self) -> Option<Step> {
+        self.kind.map(|kind| Step::Mount { mount: kind.mount(self.variant) })
+    }
+
+    fn unmount(&self) -> Option<Step> {
+        self.kind.map(|_| Step::Unmount)
+    }
+
+    fn check(&self, at: At) -> Option<Step> {
+        self.kind.and_then(|kind| kind.check()).map(|check| Step::Check { check, at })
+    }
+
+    /// The stages' steps, and whether the last of them comes right after a power cut.
+    fn stages(&self, laid: &[LaidStage]) -> (Vec<Step>, bool) {
+        let mut now = Now {
+            kind: self.kind,
+            variant: self.variant,
+            work: None,
+            was_cut: false,
+            was_mounted_again: false,
+        };
+        let mut steps = Vec::new();
+        for stage in laid {
+            match stage {
+                LaidStage::Work { portion, .. } => {
+                    let work = now.work.map_or(0, |before| before + 1);
+                    now = Now { work: Some(work), was_cut: false, was_mounted_again: false, ..now };
+                    steps.extend(one_work(work, portion.stop_after.is_some()));
+                }
+                LaidStage::Other(OtherStage { name, argument }) => {
+                    let Ok(stage) = stages::find(name) else { continue };
+                    let own = stage.steps(argument.as_deref(), &now);
+                    now.was_cut |= own.contains(&Step::PowerCut);
+                    now.was_mounted_again |= own.iter().any(|step| matches!(step, Step::Cool { .. }));
+                    steps.extend(own);
+                }
+            }
+        }
+        (steps, now.was_cut)
+    }
+
+    fn read_back(&self) -> Vec<Step> {
+        let mut steps = vec![Step::Verify { at: At::Filled }];
+        if self.kind.is_some() {
+            steps.extend(self.unmount());
+            steps.extend(self.check(At::Filled));
+            steps.extend(self.mount());
             steps.push(Step::Verify { at: At::Remounted });
         }
+        steps
     }
-    steps.extend([Step::Empty, Step::Space { at: At::Emptied }]);
-    steps.extend(unmount());
-    steps.extend(check(At::Emptied));
-    steps.extend(kind.into_iter().flat_map(|k| k.revert(variant)).map(|argv| Step::Revert { argv }));
-    steps
+
+    fn emptied(&self) -> Vec<Step> {
+        let mut steps = vec![Step::Empty, Step::Space { at: At::Emptied }];
+        steps.extend(self.unmount());
+        steps.extend(self.check(At::Emptied));
+        let revert = self.kind.into_iter().flat_map(|kind| kind.revert(self.variant));
+        steps.extend(revert.map(|argv| Step::Revert { argv }));
+        steps
+    }
+
+    /// What was found after a power cut stays for the check.
+    fn recovered(&self) -> Vec<Step> {
+        self.unmount().into_iter().chain(self.check(At::Recovered)).collect()
+    }
 }
 
-/// The order of a trial whose power is cut: the same until the work, then what an administrator would do with that disk.
-fn up_to_a_cut(
-    kind: Option<&dyn Filesystem>,
-    trial: &Trial<'_>,
-    mut steps: Vec<Step>,
-    operations: u64,
-) -> Vec<Step> {
-    let work = steps.iter().position(|step| matches!(step, Step::Work { .. })).unwrap_or(steps.len());
-    steps.truncate(work);
-    steps.extend([Step::Work { until: Until::Operation(operations) }, Step::PowerCut, Step::Restart]);
-    let repair = kind.into_iter().flat_map(|k| k.recover().repair);
-    steps.extend(repair.map(|check| Step::Repair { check }));
-    steps.extend(kind.map(|k| Step::MountAgain { mount: k.mount(&trial.candidate.variant) }));
-    steps.extend([Step::FirstFile, Step::Survivors { operations }, Step::Unmount]);
-    steps.extend(kind.and_then(|k| k.check()).map(|check| Step::Check { check, at: At::Recovered }));
-    steps
+fn works(stages: &[LaidStage]) -> impl Iterator<Item = Step> {
+    (0..stages.len()).flat_map(|work| one_work(work, false))
 }
 
-/// How far the work goes each time, with a cold start before each but the first.
-fn parts(work: &PlannedWork) -> Vec<Until> {
-    let parsed = workloads::engine(&work.work.engine).and_then(|e| e.parse(&work.work.parameters).ok());
-    match parsed.map_or(1, |work| work.parts()) {
-        0 | 1 => vec![Until::End],
-        parts => (0..parts).map(Until::Part).collect(),
+/// What is cut has no end.
+fn one_work(work: usize, is_cut: bool) -> Vec<Step> {
+    let mut steps = vec![Step::ProbesOn { work }, Step::Work { work }];
+    if !is_cut {
+        steps.extend([Step::Sync { work }, Step::ProbesOff { work }]);
     }
+    steps
 }

@@ -39,6 +39,11 @@ pub trait Storage: Sync {
     fn way_out(&self, _volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
         Ok(None)
     }
+    /// In a guest: takes the power from what it serves itself, at this very moment. Whether it did; where the storage is the
+    /// host's, the host does it by ending the machine.
+    fn cut_power(&self) -> io::Result<bool> {
+        Ok(false)
+    }
     /// Removes what an agent that died has left under a name.
     fn clean_up(&self, _job: &Job) {}
 }

@@ -7,6 +7,7 @@ mod directory;
 mod local;
 mod loop_image;
 pub mod model;
+mod power;
 mod stream;
 pub mod vm;
 

@@ -11,6 +11,7 @@ use toml::Table;
 
 use crate::schema::declared::Declared;
 use crate::schema::metric::Metric;
+use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
@@ -21,7 +22,7 @@ mod rate;
 pub use fsderby_sys::shared::Progress;
 
 pub use crate::schema::event::Phase;
-pub use crate::schema::job::Until;
+pub use crate::schema::job::{Portion, WorkSpec};
 pub use crate::schema::work::{Amount, LiveFile};
 
 /// Every workload engine.
@@ -44,6 +45,21 @@ pub trait Workload: Sync {
     /// Which operations of a phase have their latencies told, each with the phase's count of them.
     fn timed(&self, _phase: &str) -> &'static [(&'static str, &'static str)] {
         &[]
+    }
+    /// The names of its parts, which other processes may go on with.
+    fn parts(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// The stages of this work where an experiment names no part: before each part but the first, nothing of the filesystem's
+    /// is left in memory.
+    fn scenario(&self, work: &WorkStage) -> Vec<Stage> {
+        if work.part.is_some() || self.parts().is_empty() {
+            return vec![Stage::Work(work.clone())];
+        }
+        let part = |name: &&str| Stage::Work(WorkStage { part: Some((*name).to_owned()), ..work.clone() });
+        let parts = self.parts().iter().map(part);
+        let remount = || Stage::other("remount", None);
+        parts.enumerate().flat_map(|(at, part)| (at > 0).then(remount).into_iter().chain([part])).collect()
     }
     /// Parameters to work. The error names the key, the nearest right one, or the limit that was passed.
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String>;
@@ -69,12 +85,7 @@ pub trait Work: Send {
         self.amount(seed)
     }
     /// Everything that must not be timed: buffers, tables, random data. The work itself happens in the current folder.
-    fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String>;
-    /// How many parts it has. Before each but the first, nothing of the filesystem's is left in memory, and another process goes
-    /// on, which is prepared for [`Until::Part`].
-    fn parts(&self) -> u32 {
-        1
-    }
+    fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String>;
     /// After how many of its operations it can be stopped, the last included; 0 where it cannot.
     fn operations(&self) -> u64 {
         0
@@ -102,7 +113,7 @@ pub struct Needs {
 pub trait Ready {
     /// Works in the current folder. Stops at the first operation that fails.
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError>;
-    /// After a run until [`Until::Live`]: the files that must now be there, in any order.
+    /// Where it kept its files: the files that must now be there, in any order.
     fn live(&self) -> Vec<LiveFile>;
 }
 
@@ -136,11 +147,28 @@ pub trait Log {
     /// The latencies of one kind of operation in that phase, in nanoseconds.
     fn histogram(&mut self, phase: &'static str, operation: &'static str, latencies: &Histogram);
     fn progress(&self) -> &Progress;
+    /// The last operation is done; what is left to do is to reckon. Where the power is cut it goes now.
+    fn finished(&mut self) {}
 }
 
 /// The engine and the parameters behind a set's name.
 pub fn find(set: &str) -> Option<(&'static dyn Workload, &'static ParamSet)> {
     TABLE.iter().find_map(|w| w.sets().iter().find(|s| s.name == set).map(|s| (*w, s)))
+}
+
+/// How much that work is; nothing where it is not understood.
+pub fn amount(spec: &WorkSpec, seed: u64) -> Amount {
+    parsed(spec).map_or_else(|_| Amount::default(), |work| work.amount(seed))
+}
+
+/// The work of these parameters.
+///
+/// # Errors
+/// Where there is no such engine, or it does not understand them.
+pub fn parsed(spec: &WorkSpec) -> Result<Box<dyn Work>, String> {
+    let engine =
+        engine(&spec.engine).ok_or_else(|| format!("this fsderby has no workload {}", spec.engine))?;
+    engine.parse(&spec.parameters)
 }
 
 /// The engine of that name.

@@ -79,7 +79,7 @@ fn heard(number: u64, line: &str) -> Result<Event, String> {
 fn fold(plan: &Plan, trial: &Trial<'_>, events: &[Result<Event, String>], sum: u32) {
     let testbed = Scripted::well();
     let job = jobs::job(plan, trial, 1, &testbed, "token");
-    let mut fold = Fold::new(trial, &job, testbed.name(), testbed.traits());
+    let mut fold = Fold::new(plan, trial, &job, testbed.name(), testbed.traits());
     for (at, event) in (1_u64..).zip(events) {
         match event {
             Ok(event) => fold.event(Stamped { host_ns: at * 1_000_000, event: event.clone() }),

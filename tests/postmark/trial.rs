@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fsderby::schema::event::Phase;
-use fsderby::schema::job::Until;
+use fsderby::schema::job::Portion;
 use fsderby::schema::work::{Amount, LiveFile};
 use fsderby::workloads::postmark::PostMark;
 use fsderby::workloads::{Clock, Histogram, Log, OpError, Progress, Ready, Work, Workload};
@@ -107,15 +107,15 @@ fn work(parameters: &str) -> Box<dyn Work> {
     PostMark.parse(&parameters.parse().expect("TOML")).expect("it parses")
 }
 
-fn run(work: &dyn Work, until: Until) -> (Kept, Box<dyn Ready>) {
-    let mut ready = work.prepare(7, until).expect("it is prepared");
+fn run(work: &dyn Work, portion: &Portion) -> (Kept, Box<dyn Ready>) {
+    let mut ready = work.prepare(7, portion).expect("it is prepared");
     let mut log = Kept::default();
     ready.run(&Steps::default(), &mut log).expect("it runs");
     (log, ready)
 }
 
 fn fails(parameters: &str, clock: Steps) -> OpError {
-    let mut ready = work(parameters).prepare(7, Until::End).expect("it is prepared");
+    let mut ready = work(parameters).prepare(7, &Portion::WHOLE).expect("it is prepared");
     ready.run(&clock, &mut Kept::default()).expect_err("it stops")
 }
 
@@ -131,7 +131,7 @@ fn a_run_moves_its_volume_and_leaves_nothing() {
     for parameters in EVERYTHING {
         let folder = Folder::enter();
         let work = work(parameters);
-        let (log, _) = run(&*work, Until::End);
+        let (log, _) = run(&*work, &Portion::WHOLE);
         let Amount { bytes_read, bytes_written, .. } = work.amount(7);
         assert_eq!(
             [log.sum("bytes_read"), log.sum("bytes_written")],
@@ -150,7 +150,7 @@ fn a_run_moves_its_volume_and_leaves_nothing() {
 #[test]
 fn every_operation_has_its_latency() {
     let _folder = Folder::enter();
-    let (log, _) = run(&*work(EVERYTHING[2]), Until::End);
+    let (log, _) = run(&*work(EVERYTHING[2]), &Portion::WHOLE);
     let counted = |phase: &str, operation: &str, count: u64| {
         (count > 0).then(|| (phase.to_owned(), operation.to_owned(), count))
     };
@@ -178,7 +178,7 @@ fn every_operation_has_its_latency() {
 fn the_live_files_are_what_was_written() {
     for parameters in EVERYTHING {
         let folder = Folder::enter();
-        let (log, ready) = run(&*work(parameters), Until::Live);
+        let (log, ready) = run(&*work(parameters), &Portion::KEEP_FILES);
         assert_eq!(log.phases.len(), 2);
         let live = sums(ready.live());
         assert!(live.len() > 5);
@@ -197,7 +197,7 @@ fn a_run_stops_after_exactly_so_many_operations_and_what_was_synced_is_known_wit
     for operations in [1, 7, 20, 21, 63, 120] {
         let folder = Folder::enter();
         let work = work(synced);
-        let (log, _) = run(&*work, Until::Operation(operations));
+        let (log, _) = run(&*work, &Portion::stop_after(operations));
         let done = log.phases[0].count("created") + log.phases[1].count("transactions");
         assert_eq!((done, work.operations()), (operations, 120));
         let durable = work.durable(7, operations);
@@ -242,7 +242,7 @@ fn a_file_that_is_missing_or_short_stops_the_run() {
 
 #[test]
 fn running_out_of_files_is_known_before_anything_is_run() {
-    let error = work("number = 2\nbias_create = 3").prepare(1, Until::End).err().expect("it runs out");
+    let error = work("number = 2\nbias_create = 3").prepare(1, &Portion::WHOLE).err().expect("it runs out");
     assert!(error.contains("raise number or bias_create, or lower transactions"), "{error}");
 }
 
@@ -250,7 +250,7 @@ fn running_out_of_files_is_known_before_anything_is_run() {
 fn an_engines_metrics_are_those_of_its_phases() {
     let _folder = Folder::enter();
     let work = work("number = 30\ntransactions = 100\nbias_read = 10");
-    let (log, _) = run(&*work, Until::End);
+    let (log, _) = run(&*work, &Portion::WHOLE);
     let metrics = work.metrics(&log.phases);
     let names: Vec<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
     assert!(names.contains(&"transactions.rate") && names.contains(&"work.time"));

@@ -13,6 +13,13 @@ use fsderby::store::{self, Folder, Run};
 use super::quiet::Quiet;
 use super::scripted::Scripted;
 
+/// The plan with the power cut in each trial, as `--power-cut` has it.
+pub fn cut(plan: Plan, at: &str) -> Plan {
+    let at = at.parse().expect("a moment");
+    let scenarios = plan.workloads.iter().map(|work| fsderby::stages::short_form(&work.label, at)).collect();
+    Plan { scenarios, ..plan }
+}
+
 /// With a trial's name, Ctrl-C when that begins.
 pub fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, skips: &[Skip], stop_at: Option<&str>) -> Run {
     let mut folder = match run.exists() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fsderby::analysis::metrics;
 use fsderby::analysis::validity::{self, Witness};
 use fsderby::runner::jobs;
 use fsderby::schema::job::Step;
@@ -11,7 +12,6 @@ use fsderby::schema::record::{FileRef, Record};
 use fsderby::schema::seal::{Ended, Seal};
 use fsderby::store::seal::Covered;
 use fsderby::store::{self, beside, lines, seal};
-use fsderby::workloads;
 
 /// A copy of a run, to be altered.
 pub struct Forger {
@@ -105,9 +105,8 @@ impl Forger {
     /// Computes all metrics of this trial again.
     pub fn compute_again(&mut self, trial: &str) {
         let record = self.record(trial);
-        let work = workloads::engine(&record.work.engine).expect("an engine");
-        let work = work.parse(&record.work.parameters).expect("its parameters");
-        record.metrics = fsderby::analysis::metrics::all(record, &*work);
+        let works = metrics::parsed(record).expect("its works are understood");
+        record.metrics = metrics::all(record, &works);
     }
 
     /// Puts other bytes beside this trial's record, with their hash.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fsderby::filesystems::KernelNeed;
 use fsderby::schema::event::{Buckets, Event, Phase, Seen, Space, Stepped, Survivors, Tree};
-use fsderby::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, Until};
+use fsderby::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, WorkJob};
 use fsderby::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
 use fsderby::schema::units::Bytes;
 use fsderby::storage::image;
@@ -174,7 +174,7 @@ fn script(job: &Job) -> Vec<Next> {
         script.say(Event::Step { step: name, clock_ns });
         let ns = declared_ms(job, name) * 1_000_000;
         script.clock_ns += ns;
-        if let Step::Work { until: Until::Operation(_) } | Step::PowerCut = step {
+        if is_cut(job, step) {
             script.cut(step, ns);
             continue;
         }
@@ -193,6 +193,12 @@ fn script(job: &Job) -> Vec<Next> {
     script.say(Event::Done { clock_ns });
     script.say(Event::Bye { events: script.events.len() as u64, clock_ns });
     script.events
+}
+
+/// Whether it is the cut, or the work that it ends.
+fn is_cut(job: &Job, step: &Step) -> bool {
+    *step == Step::PowerCut
+        || matches!(step, Step::Work { work } if job.works[*work].portion.stop_after.is_some())
 }
 
 struct Script {
@@ -245,12 +251,14 @@ impl Script {
             Step::Settle { cold: true } => {
                 self.say(Event::Seen(Seen::Cold { asked_bytes: 1 << 20, device_bytes_read: Some(1 << 20) }));
             }
-            Step::Work { until: Until::Part(part) } => {
-                let counts = [("bytes_read".to_owned(), 40_000_000)].into();
-                self.say(Event::Phase(Phase { name: format!("part-{part}"), ns, counts }));
-            }
-            Step::Work { .. } => self.work(job, ns),
-            Step::ProbesOff => self.probes(job),
+            Step::Work { work } => match &job.works[*work].portion.part {
+                Some(part) => {
+                    let counts = [("bytes_read".to_owned(), 40_000_000)].into();
+                    self.say(Event::Phase(Phase { name: format!("part {part}"), ns, counts }));
+                }
+                None => self.work(&job.works[*work], ns),
+            },
+            Step::ProbesOff { .. } => self.probes(job),
             Step::Survivors { .. } => {
                 let survivors =
                     Survivors { files: 300, bytes: 9_000_000, names_promised: true, ..Survivors::default() };
@@ -261,7 +269,7 @@ impl Script {
         }
     }
 
-    fn work(&mut self, job: &Job, ns: u64) {
+    fn work(&mut self, job: &WorkJob, ns: u64) {
         let clock_ns = self.clock_ns;
         self.say(Event::Alive { done: 500, total: 1000, clock_ns });
         let fsyncs = if job.work.parameters.get("fsync").and_then(toml::Value::as_bool) == Some(true) {
@@ -301,7 +309,7 @@ impl Script {
     }
 
     /// A histogram for each operation that the phase counts: most of them fast, one in a hundred slow.
-    fn latencies(&mut self, job: &Job, phase: &str, counts: &BTreeMap<String, u64>) {
+    fn latencies(&mut self, job: &WorkJob, phase: &str, counts: &BTreeMap<String, u64>) {
         let timed = workloads::engine(&job.work.engine).map_or(&[][..], |engine| engine.timed(phase));
         for (operation, count) in timed {
             let n = counts.get(*count).copied().unwrap_or(0);

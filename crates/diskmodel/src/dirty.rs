@@ -4,6 +4,8 @@
 //! nothing is allocated while requests run. Each extent carries the epoch of its oldest data; a flush closes an epoch and
 //! waits until nothing of it or of an earlier one is left.
 
+use crate::passage::Passage;
+
 /// Sectors `start..end`, all of them dirty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
@@ -55,6 +57,8 @@ pub(crate) struct Dirty {
     entries: usize,
     /// No extent is older.
     oldest_ns: u64,
+    /// What has set out and landed since somebody asked last; `None` where nobody does.
+    passages: Option<Vec<Passage>>,
 }
 
 impl Dirty {
@@ -70,7 +74,23 @@ impl Dirty {
             capacity,
             entries,
             oldest_ns: u64::MAX,
+            passages: None,
         }
+    }
+
+    /// From now on what sets out and what lands is noted.
+    pub fn watch(&mut self) {
+        self.passages = Some(Vec::with_capacity(256));
+    }
+
+    /// What was noted since the last call.
+    pub fn passages(&mut self) -> impl Iterator<Item = Passage> {
+        self.passages.iter_mut().flat_map(|noted| noted.drain(..))
+    }
+
+    /// The sectors of this flight.
+    pub fn flight(&self, id: u64) -> Option<Extent> {
+        self.flights.iter().find(|f| f.id == id).map(|f| f.extent)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -184,6 +204,7 @@ impl Dirty {
         self.next_flight += 1;
         self.flights.push(flight);
         self.flying += end - start;
+        self.note(Passage::launched(start, end));
         flight
     }
 
@@ -193,7 +214,14 @@ impl Dirty {
         let landed = self.flights.swap_remove(index).extent;
         self.sectors -= landed.end - landed.start;
         self.flying -= landed.end - landed.start;
+        self.note(Passage::landed(landed.start, landed.end));
         Some(landed)
+    }
+
+    fn note(&mut self, passage: Passage) {
+        if let Some(noted) = &mut self.passages {
+            noted.push(passage);
+        }
     }
 
     /// Forgets sectors that nobody needs any more, but for those in flight.

@@ -5,6 +5,7 @@ use crate::counters::Counters;
 use crate::flash::{Card, Ssd};
 use crate::front::Front;
 use crate::hard::Hard;
+use crate::passage::Passage;
 use crate::raid::Raid;
 use crate::request::{Completion, Op, Request};
 use crate::sample::Sample;
@@ -17,6 +18,9 @@ pub struct Drive {
     disk: Disk,
     sectors: u64,
     now_ns: u64,
+    /// Of a disk without a volatile cache that is watched: the writes that are not complete.
+    writes: Option<Vec<Request>>,
+    passages: Vec<Passage>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,7 +65,7 @@ impl Drive {
             }
             Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &sample))),
         };
-        Drive { disk, sectors: spec.sectors(), now_ns: 0 }
+        Drive { disk, sectors: spec.sectors(), now_ns: 0, writes: None, passages: Vec::new() }
     }
 
     /// Gives the disk a request. Reads, writes and discards have at least one sector and lie on the disk.
@@ -73,6 +77,9 @@ impl Drive {
             self.sectors
         );
         self.pass(now_ns);
+        if let Some(writes) = self.writes.as_mut().filter(|_| request.op == Op::Write) {
+            writes.push(request);
+        }
         on!(&mut self.disk, disk => disk.submit(now_ns, request));
     }
 
@@ -85,7 +92,48 @@ impl Drive {
     /// [`Drive::next_event_ns`] asks, or less often, changes no completion.
     pub fn advance(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
         self.pass(now_ns);
+        let before = done.len();
         on!(&mut self.disk, disk => disk.advance(now_ns, done));
+        if let Some(writes) = &mut self.writes {
+            let complete = writes.extract_if(.., |w| done[before..].iter().any(|c| c.tag == w.tag));
+            let landed = complete.map(|w| Passage::landed(w.sector, w.sector + u64::from(w.sectors)));
+            self.passages.extend(landed);
+        }
+    }
+
+    /// From now on notes what sets out for the medium and what lands on it, for [`Drive::passages`].
+    pub fn watch(&mut self) {
+        match &mut self.disk {
+            Disk::Hard(disk) => disk.watch(),
+            Disk::Raid(disk) => disk.watch(),
+            Disk::Flash(disk) => disk.watch(),
+            Disk::Card(disk) => disk.watch(),
+            // What they have acknowledged is safe.
+            Disk::Zero(_) | Disk::Cloud(_) => self.writes = Some(Vec::new()),
+        }
+    }
+
+    /// Appends what was noted since the last call, in the order in which it came about.
+    pub fn passages(&mut self, passages: &mut Vec<Passage>) {
+        match &mut self.disk {
+            Disk::Hard(disk) => disk.passages(passages),
+            Disk::Raid(disk) => disk.passages(passages),
+            Disk::Flash(disk) => disk.passages(passages),
+            Disk::Card(disk) => disk.passages(passages),
+            Disk::Zero(_) | Disk::Cloud(_) => passages.append(&mut self.passages),
+        }
+    }
+
+    /// Appends what of the writes under way is on the medium already, if the power fails at the moment to which time has
+    /// passed.
+    pub fn torn(&self, torn: &mut Vec<Passage>) {
+        match &self.disk {
+            Disk::Hard(disk) => disk.torn(self.now_ns, torn),
+            Disk::Raid(disk) => disk.torn(self.now_ns, torn),
+            Disk::Flash(disk) => disk.torn(self.now_ns, torn),
+            Disk::Card(disk) => disk.torn(self.now_ns, torn),
+            Disk::Zero(_) | Disk::Cloud(_) => {}
+        }
     }
 
     pub fn counters(&self) -> Counters {

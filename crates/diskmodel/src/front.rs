@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
+use crate::passage::{Passage, Stage};
 use crate::request::{Completion, Cost, Op, Request, wire_ns};
 use crate::sample::Sample;
 use crate::spec::FrontSpec;
@@ -93,6 +94,8 @@ pub(crate) struct Front<M> {
     used: usize,
     reads: Vec<Read>,
     dirty: Dirty,
+    /// Whether what lands out of this cache comes into another.
+    lands_in_a_cache: bool,
     controller_free_ns: u64,
     interface_free_ns: u64,
     done: VecDeque<Completion>,
@@ -119,6 +122,7 @@ impl<M: Medium> Front<M> {
                 sample.cache_sectors(spec.write_cache_sectors),
                 spec.write_cache_entries as usize,
             ),
+            lands_in_a_cache: false,
             controller_free_ns: 0,
             interface_free_ns: 0,
             done: VecDeque::with_capacity(256),
@@ -153,6 +157,29 @@ impl<M: Medium> Front<M> {
     /// Whether any of these sectors would be lost with the power.
     pub fn is_volatile(&self, start: u64, end: u64) -> bool {
         self.dirty.overlaps(start, end) || self.medium.is_volatile(start, end)
+    }
+
+    /// From now on what passes the cache is noted.
+    pub fn watch(&mut self) {
+        self.dirty.watch();
+        self.lands_in_a_cache = self.medium.watch();
+    }
+
+    /// What was noted since the last call.
+    pub fn passages(&mut self, passages: &mut Vec<Passage>) {
+        let through = self.lands_in_a_cache;
+        passages.extend(self.dirty.passages().filter(|p| !through || p.stage == Stage::Launched));
+        self.medium.passages(passages);
+    }
+
+    /// What of the writes under way is on the medium already.
+    pub fn torn(&self, now_ns: u64, torn: &mut Vec<Passage>) {
+        if let Some((flight, sectors)) = self.medium.written_by(now_ns)
+            && let Some(extent) = self.dirty.flight(flight)
+        {
+            torn.push(Passage::landed(extent.start, extent.start + sectors));
+        }
+        self.medium.torn(now_ns, torn);
     }
 
     pub fn counters(&self, now_ns: u64) -> Counters {

@@ -30,6 +30,7 @@ mod front;
 mod hard;
 mod medium;
 mod mix;
+mod passage;
 mod raid;
 mod request;
 mod sample;
@@ -39,6 +40,7 @@ mod zero;
 
 pub use counters::Counters;
 pub use drive::Drive;
+pub use passage::{Passage, Stage};
 pub use request::{Completion, Cost, Op, Request};
 pub use sample::{CachePolicy, CpuSpeed, Sample};
 pub use shipped::SHIPPED;

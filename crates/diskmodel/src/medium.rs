@@ -2,6 +2,7 @@
 
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
+use crate::passage::Passage;
 
 /// A read that the medium must serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,23 @@ pub(crate) trait Medium {
     fn is_volatile(&self, _start: u64, _end: u64) -> bool {
         false
     }
+
+    /// From now on its own caches note what passes them. Whether it has such: else what lands out of the cache before it is on
+    /// the medium.
+    fn watch(&mut self) -> bool {
+        false
+    }
+
+    /// What its own caches have noted since the last call, in the sectors of the whole disk.
+    fn passages(&mut self, _passages: &mut Vec<Passage>) {}
+
+    /// The flight that is being written, and how many of its sectors are on the medium already, one after the other.
+    fn written_by(&self, _now_ns: u64) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// Which sectors its own caches' flights have on the medium already.
+    fn torn(&self, _now_ns: u64, _torn: &mut Vec<Passage>) {}
 
     fn count(&self, now_ns: u64, counters: &mut Counters);
 }

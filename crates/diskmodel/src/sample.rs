@@ -74,6 +74,13 @@ impl Sample {
         }
     }
 
+    /// The same sample of the `n`th of several disks of one kind: the platters of different disks do not turn in step. Number 0
+    /// is the sample itself.
+    pub fn of_member(&self, n: u64) -> Sample {
+        let seed = if n == 0 { self.seed } else { mix(self.seed ^ n) };
+        Sample { seed, ..*self }
+    }
+
     /// A time with the arm's deviation.
     pub(crate) fn seek_ns(&self, nominal_ns: u64) -> u64 {
         permille(nominal_ns, self.seek_permille)

@@ -106,6 +106,9 @@ pub struct Stepped {
     pub majflt: u64,
     /// Exit code of the command, 0 for a system call.
     pub status: i32,
+    /// The index of the work that it belongs to: put in when it is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<usize>,
 }
 
 /// statvfs at a moment, in bytes and inodes.

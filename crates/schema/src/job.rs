@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::{Table, Value};
 
+use crate::scenario::OtherStage;
 use crate::setup::{Argv, Check, Mount, Named, Privileges, Volume};
 use crate::units::Bytes;
 
 /// Counted up with every change of a job or an event that an older agent would misread.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,7 +22,7 @@ pub struct Job {
     pub protocol: u32,
     /// Names all that the agent makes on the host (memory group, folder), so that it can be found and removed.
     pub token: String,
-    /// `r03/WORKLOAD/LABEL`; a guest is told none, as nothing of it may decide a figure.
+    /// `r03/SCENARIO/LABEL`; a guest is told none, as nothing of it may decide a figure.
     pub trial: String,
     pub attempt: u32,
     pub purpose: Purpose,
@@ -45,10 +47,17 @@ pub struct Job {
     pub steps: Vec<Step>,
     /// How long each step may take before it has failed, in seconds.
     pub limits_seconds: BTreeMap<StepName, u64>,
-    pub work: WorkSpec,
-    pub workload_seed: u64,
+    /// What the stages do, in their order; steps name them by their index.
+    pub works: Vec<WorkJob>,
     /// Between two signs of life; `None` in virtual time, where nothing may be said that is not part of the trial.
     pub alive_every_ms: Option<u64>,
+    /// How often its power was cut before: the machine that begins has none of what the one before it knew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub life: u8,
+}
+
+fn is_zero(life: &u8) -> bool {
+    *life == 0
 }
 
 impl Job {
@@ -57,8 +66,16 @@ impl Job {
         let part = |steps: &[Step]| Job { steps: steps.to_vec(), ..self.clone() };
         match self.steps.iter().position(|step| *step == Step::PowerCut) {
             None => (self.clone(), None),
-            Some(cut) => (part(&self.steps[..=cut]), Some(part(&self.steps[cut + 1..]))),
+            Some(cut) => {
+                let after = Job { life: self.life + 1, ..part(&self.steps[cut + 1..]) };
+                (part(&self.steps[..=cut]), Some(after))
+            }
         }
+    }
+
+    /// Whether the power is cut before it ends.
+    pub fn loses_power(&self) -> bool {
+        self.steps.contains(&Step::PowerCut)
     }
 
     /// As a guest gets it: without what only the host knows it by.
@@ -118,6 +135,58 @@ fn sorted_within(value: &Value) -> Value {
     }
 }
 
+/// What one stage does of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkJob {
+    /// Counted from 0: parts of one work, done in several stages, have the same.
+    pub of: usize,
+    pub work: WorkSpec,
+    pub seed: u64,
+    /// The folder of its own, where a trial has several workloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub portion: Portion,
+}
+
+impl WorkJob {
+    /// As a path of its files is seen from the folder in which all works have theirs.
+    pub fn below(&self, path: &Path) -> PathBuf {
+        self.folder.as_deref().map_or_else(|| path.to_owned(), |folder| Path::new(folder).join(path))
+    }
+}
+
+/// How much of a work is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Portion {
+    /// This part alone, where those before it are done, by the name that its engine gives it; absent: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Not one operation more, as its engine counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_after: Option<u64>,
+    /// Only until all its files are there, for a check that they are what was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_files: bool,
+}
+
+impl Portion {
+    pub const WHOLE: Portion = Portion { part: None, stop_after: None, keep_files: false };
+    pub const KEEP_FILES: Portion = Portion { keep_files: true, ..Portion::WHOLE };
+
+    pub fn part(name: &str) -> Self {
+        Portion { part: Some(name.to_owned()), ..Portion::WHOLE }
+    }
+
+    pub fn stop_after(operations: u64) -> Self {
+        Portion { stop_after: Some(operations), ..Portion::WHOLE }
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// One thing the agent does. The list of a job is what is executed, what `--dry-run` prints and what the order test reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -143,12 +212,19 @@ pub enum Step {
     Cool {
         mount: Option<Mount>,
     },
-    ProbesOn,
-    Work {
-        until: Until,
+    /// The work of this index is prepared, and what is watched begins.
+    ProbesOn {
+        work: usize,
     },
-    Sync,
-    ProbesOff,
+    Work {
+        work: usize,
+    },
+    Sync {
+        work: usize,
+    },
+    ProbesOff {
+        work: usize,
+    },
     /// Hash what is there; with the engine's own list beside it after a run until its files live.
     Verify {
         at: At,
@@ -178,9 +254,13 @@ pub enum Step {
     },
     /// A first new file, synced with its name.
     FirstFile,
-    /// Look for every file that had been synced before the cut, which came after so many operations.
+    /// Look for every file that had been synced before the cut, which ended the work of this index.
     Survivors {
-        operations: u64,
+        work: usize,
+    },
+    /// What only the stage of that name knows how to do.
+    Own {
+        stage: OtherStage,
     },
 }
 
@@ -193,10 +273,10 @@ impl Step {
             Step::Space { at } => StepName::Space(*at),
             Step::Settle { .. } => StepName::Settle,
             Step::Cool { .. } => StepName::Cool,
-            Step::ProbesOn => StepName::ProbesOn,
+            Step::ProbesOn { .. } => StepName::ProbesOn,
             Step::Work { .. } => StepName::Work,
-            Step::Sync => StepName::Sync,
-            Step::ProbesOff => StepName::ProbesOff,
+            Step::Sync { .. } => StepName::Sync,
+            Step::ProbesOff { .. } => StepName::ProbesOff,
             Step::Verify { at } => StepName::Verify(*at),
             Step::Empty => StepName::Empty,
             Step::Unmount => StepName::Unmount,
@@ -208,6 +288,18 @@ impl Step {
             Step::MountAgain { .. } => StepName::MountAgain,
             Step::FirstFile => StepName::FirstFile,
             Step::Survivors { .. } => StepName::Survivors,
+            Step::Own { .. } => StepName::Own,
+        }
+    }
+
+    /// The work that it belongs to.
+    pub fn work(&self) -> Option<usize> {
+        match self {
+            Step::ProbesOn { work }
+            | Step::Work { work }
+            | Step::Sync { work }
+            | Step::ProbesOff { work } => Some(*work),
+            _ => None,
         }
     }
 }
@@ -239,10 +331,11 @@ pub enum StepName {
     MountAgain,
     FirstFile,
     Survivors,
+    Own,
 }
 
 /// The names that stand alone; the others are followed by a moment.
-const ALONE: [(StepName, &str); 19] = [
+const ALONE: [(StepName, &str); 20] = [
     (StepName::Boot, "boot"),
     (StepName::Reset, "reset"),
     (StepName::Make, "make"),
@@ -262,6 +355,7 @@ const ALONE: [(StepName, &str); 19] = [
     (StepName::MountAgain, "mount-again"),
     (StepName::FirstFile, "first-file"),
     (StepName::Survivors, "survivors"),
+    (StepName::Own, "own"),
 ];
 type AtMoment = (fn(At) -> StepName, &'static str);
 const AT_A_MOMENT: [AtMoment; 3] =
@@ -331,20 +425,6 @@ impl At {
             At::Recovered => "recovered",
         }
     }
-}
-
-/// How far the work goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Until {
-    /// To its end.
-    End,
-    /// Only until its files are there, for an integrity check that they are what was written.
-    Live,
-    /// Until so many operations are done, and not one more: as its engine counts them.
-    Operation(u64),
-    /// This part alone, counted from 0, where those before it are done, as its engine divides it.
-    Part(u32),
 }
 
 #[cfg(test)]

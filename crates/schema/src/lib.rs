@@ -15,6 +15,7 @@ pub mod random;
 pub mod reason;
 pub mod record;
 pub mod request;
+pub mod scenario;
 pub mod seal;
 pub mod setup;
 pub mod story;

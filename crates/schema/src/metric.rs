@@ -22,6 +22,9 @@ pub struct Metric {
     pub headline: bool,
 }
 
+/// The dimension that says of which work a value is, where a trial has several.
+pub const WORK: &str = "work";
+
 /// What kind of quantity it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

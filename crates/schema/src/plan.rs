@@ -7,13 +7,13 @@ use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Purpose, WorkSpec};
-use crate::power_cut::PowerCut;
 use crate::random::{seeded, shuffle};
+use crate::scenario::Scenario;
 use crate::setup::{ImageState, Variant};
 use crate::units::{Bytes, Percent, Span};
 
 /// The shape of `plan.toml`.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// The key that every plan has and no experiment.
 pub const MARK: &str = "schema";
 
@@ -37,9 +37,6 @@ pub struct Plan {
     pub layers: Vec<String>,
     /// Whether a witness must show that every trial begins with empty caches.
     pub cold: bool,
-    /// In each measured trial the power is cut then, and the recovery time measured in place of the work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub power_cut: Option<PowerCut>,
     pub rounds: Rounds,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
@@ -52,6 +49,9 @@ pub struct Plan {
     pub candidates: Vec<Candidate>,
     #[serde(rename = "workload")]
     pub workloads: Vec<PlannedWork>,
+    /// What is done in a trial: each with each candidate in each round.
+    #[serde(rename = "scenario")]
+    pub scenarios: Vec<Scenario>,
 }
 
 /// A row of the table: a kind with its options, under a label.
@@ -93,16 +93,16 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Plan {
-    /// All trials of a round: workload by workload, the filesystems in random order, back to back.
+    /// All trials of a round: scenario by scenario, the filesystems in random order, back to back.
     pub fn round(&self, round: u32) -> impl Iterator<Item = Trial<'_>> {
-        self.workloads.iter().flat_map(move |work| {
-            let order = self.order(round, &work.label);
+        self.scenarios.iter().flat_map(move |scenario| {
+            let order = self.order(round, &scenario.label);
             order.into_iter().enumerate().map(move |(place, at)| Trial {
                 purpose: Purpose::Measure,
                 round,
                 order: place as u32 + 1,
                 candidate: &self.candidates[at],
-                work,
+                scenario,
             })
         })
     }
@@ -112,13 +112,18 @@ impl Plan {
         self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
     }
 
-    /// The order in which the filesystems take their turn: a shuffle from (seed, round, workload) of their indices.
-    pub fn order(&self, round: u32, workload: &str) -> Vec<usize> {
+    /// The order in which the filesystems take their turn: a shuffle from (seed, round, scenario) of their indices.
+    pub fn order(&self, round: u32, scenario: &str) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
         let mut random =
-            seeded(&[b"order", &self.plan_seed.to_le_bytes(), &round.to_le_bytes(), workload.as_bytes()]);
+            seeded(&[b"order", &self.plan_seed.to_le_bytes(), &round.to_le_bytes(), scenario.as_bytes()]);
         shuffle(&mut order, &mut random);
         order
+    }
+
+    /// The workload of that label.
+    pub fn workload(&self, label: &str) -> Option<&PlannedWork> {
+        self.workloads.iter().find(|work| work.label == label)
     }
 
     /// The same plan where nothing is made: one row, for what is mounted there.
@@ -142,16 +147,16 @@ pub struct Trial<'a> {
     /// From 1, in the round's random order.
     pub order: u32,
     pub candidate: &'a Candidate,
-    pub work: &'a PlannedWork,
+    pub scenario: &'a Scenario,
 }
 
 impl Trial<'_> {
-    /// `r03/WORKLOAD/LABEL`
+    /// `r03/SCENARIO/LABEL`
     pub fn name(&self) -> String {
         let round = match self.purpose {
             Purpose::Integrity => "integrity".to_owned(),
             Purpose::Measure => format!("r{:02}", self.round),
         };
-        format!("{round}/{}/{}", self.work.label, self.candidate.label)
+        format!("{round}/{}/{}", self.scenario.label, self.candidate.label)
     }
 }

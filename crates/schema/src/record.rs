@@ -15,7 +15,7 @@ use crate::units::{Bytes, sum};
 use crate::work::Amount;
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
 ///
@@ -24,7 +24,7 @@ pub const SCHEMA: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     pub schema: u32,
-    /// `r03/postmark-quick/no atime`: round, workload, label.
+    /// `r03/postmark-quick/no atime`: round, scenario, label.
     pub trial: String,
     /// From 1; with `trial` the key of a record.
     pub attempt: u32,
@@ -37,13 +37,10 @@ pub struct Record {
     pub filesystem: String,
     pub kind: String,
     pub variant: Variant,
-    /// The workload's label: the set's name, unless the experiment gives another.
-    pub workload: String,
-    pub work: WorkSpec,
-    /// BLAKE3 of the engine's name and parameters.
-    pub params_hash: String,
-    /// What the parameters say about the work's size.
-    pub amount: Amount,
+    /// The scenario's label: the workload's, unless the experiment gives stages.
+    pub scenario: String,
+    /// The workloads of the scenario.
+    pub works: Vec<RecordedWork>,
     pub testbed: String,
     pub storage: Named,
     pub volume: Volume,
@@ -76,16 +73,12 @@ pub struct Record {
     pub worker: Option<Identity>,
     /// In the order in which they ended.
     pub steps: Vec<Stepped>,
-    /// From the start of the work to the end of the sync, by the agent's clock, which a modelled disk's requests are stamped with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work_window_ns: Option<[u64; 2]>,
     pub space: Vec<Space>,
-    pub phases: Vec<Phase>,
-    /// Counter differences by probe and counter, from the start of the work to the end of the sync.
-    pub probes: BTreeMap<String, BTreeMap<String, u64>>,
-    /// The same for each part of the work, where it has several: `probes` is then their sum.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
+    /// The stages that did work, in their order.
+    pub stages: Vec<StageRecord>,
+    /// What the host's probes counted over the whole trial, by probe and counter.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub host_probes: Counters,
     /// Probes that could not be opened, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_available: BTreeMap<String, String>,
@@ -120,12 +113,45 @@ pub struct Top {
     pub leaves: Vec<String>,
 }
 
-/// A part of the work, from its start to the end of its sync.
+/// Raw values by probe and counter.
+pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// A workload of the trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedWork {
+    /// Its label; with a number behind it where the scenario has it more than once.
+    pub name: String,
+    pub work: WorkSpec,
+    /// BLAKE3 of the engine's name and parameters.
+    pub params_hash: String,
+    /// What the parameters say about the work's size.
+    pub amount: Amount,
+    /// Whether its figures count.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub measured: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+/// A stage that did work, from its start to the end of its sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    /// The phases that it had, by name.
-    pub phases: Vec<String>,
-    pub probes: BTreeMap<String, BTreeMap<String, u64>>,
+pub struct StageRecord {
+    /// The index of its workload in the record's list.
+    pub of: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// From the start of the work to the end of the sync, by the agent's clock, which a modelled disk's requests are stamped with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_ns: Option<[u64; 2]>,
+    pub phases: Vec<Phase>,
+    /// Counter differences, from the start of the work to the end of the sync.
+    pub probes: Counters,
 }
 
 /// A file of the run's folder.
@@ -155,6 +181,17 @@ pub struct Circumstances {
     pub clock_drift_ns: i64,
 }
 
+impl StageRecord {
+    /// The sum of a count over its phases.
+    pub fn count(&self, count: &str) -> u64 {
+        sum(self.phases.iter().map(|phase| phase.count(count)))
+    }
+
+    pub fn probe(&self, probe: &str, counter: &str) -> Option<u64> {
+        self.probes.get(probe)?.get(counter).copied()
+    }
+}
+
 impl Record {
     /// Why it is not `done`: one sentence or two, with what to try; empty where it is.
     pub fn why(&self) -> String {
@@ -172,8 +209,8 @@ impl Record {
 
     /// The modelled disk that it was made on; `None` where no disk was modelled.
     pub fn sampled(&self) -> Option<Sampled> {
-        let Modelled { disk, mips, sample, ensemble, .. } = self.storage.settings().ok()?;
-        Some(Sampled { disk, mips, sample, ensemble, offset: self.volume.offset })
+        let Modelled { disk, mips, sample, ensemble, disks, .. } = self.storage.settings().ok()?;
+        Some(Sampled { disk, mips, sample, ensemble, disks, offset: self.volume.offset })
     }
 
     /// The size of the device that mkfs was given.
@@ -188,13 +225,20 @@ impl Record {
         Some(sum(all))
     }
 
-    /// The sum of a count over the phases of a part.
-    pub fn count_of(&self, part: &Part, count: &str) -> u64 {
-        sum(self.phases.iter().filter(|p| part.phases.contains(&p.name)).map(|p| p.count(count)))
+    /// The stages whose figures count.
+    pub fn measured(&self) -> impl Iterator<Item = &StageRecord> {
+        self.stages.iter().filter(|stage| self.works.get(stage.of).is_some_and(|work| work.measured))
     }
 
-    pub fn probe(&self, probe: &str, counter: &str) -> Option<u64> {
-        self.probes.get(probe)?.get(counter).copied()
+    /// Their phases.
+    pub fn phases(&self) -> impl Iterator<Item = &Phase> {
+        self.measured().flat_map(|stage| &stage.phases)
+    }
+
+    /// From the start of the first of them to the end of the last one's sync, by the agent's clock.
+    pub fn window_ns(&self) -> Option<[u64; 2]> {
+        let windows = || self.measured().filter_map(|stage| stage.window_ns);
+        Some([windows().map(|[begin, _]| begin).min()?, windows().map(|[_, end]| end).max()?])
     }
 
     /// Whether this figure says anything where it was measured: where times do not count, no share of one does either.

@@ -1,4 +1,7 @@
 //! What the disk did for each request, as a guest leaves it for the host: a fixed number of bytes, little-endian.
+//!
+//! The list is in the order of the answers. After a power cut another machine goes on with its own clock, so times are those of
+//! a life.
 
 use fsderby_diskmodel::{Completion, Op, Request};
 
@@ -23,7 +26,14 @@ pub struct Served {
     pub rotation_ns: u32,
     pub transfer_ns: u32,
     pub overhead_ns: u32,
+    /// Which of the guest's disks, from 0 on.
+    pub disk: u8,
+    /// How often the power had been cut.
+    pub life: u8,
 }
+
+/// Disks and lives that can be told apart.
+pub const MOST: u8 = 16;
 
 impl Served {
     pub fn new(request: Request, arrived_ns: u64, depth: usize, done: &Completion) -> Self {
@@ -41,6 +51,8 @@ impl Served {
             rotation_ns: short(done.cost.rotation_ns),
             transfer_ns: short(done.cost.transfer_ns),
             overhead_ns: short(done.cost.overhead_ns),
+            disk: 0,
+            life: 0,
         }
     }
 
@@ -56,7 +68,10 @@ impl Served {
             Op::Flush => 2,
             Op::Discard => 3,
         };
-        bytes[28..32].copy_from_slice(&[op, u8::from(self.fua), u8::from(self.from_cache), self.depth]);
+        // One bit says yes, and four bits above it count.
+        let [disk, life] = [self.disk, self.life].map(|n| n.min(MOST - 1) << 4);
+        let (fua, from_cache) = (u8::from(self.fua) | disk, u8::from(self.from_cache) | life);
+        bytes[28..32].copy_from_slice(&[op, fua, from_cache, self.depth]);
         let parts = [self.seek_ns, self.rotation_ns, self.transfer_ns, self.overhead_ns];
         for (place, part) in bytes[32..].chunks_exact_mut(4).zip(parts) {
             place.copy_from_slice(&part.to_le_bytes());
@@ -81,13 +96,48 @@ impl Served {
             sector: long(16)?,
             sectors: short(24)?,
             op,
-            fua: bytes[29] == 1,
-            from_cache: bytes[30] == 1,
+            fua: bytes[29] & 1 == 1,
+            from_cache: bytes[30] & 1 == 1,
             depth: bytes[31],
             seek_ns: short(32)?,
             rotation_ns: short(36)?,
             transfer_ns: short(40)?,
             overhead_ns: short(44)?,
+            disk: bytes[29] >> 4,
+            life: bytes[30] >> 4,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_and_the_first_disk_of_the_first_life_has_only_its_flags() {
+        let served = Served {
+            arrived_ns: 1 << 40,
+            done_ns: (1 << 40) + 7,
+            sector: 1 << 33,
+            sectors: 256,
+            op: Op::Write,
+            fua: true,
+            from_cache: false,
+            depth: 3,
+            seek_ns: 1,
+            rotation_ns: 2,
+            transfer_ns: 3,
+            overhead_ns: 4,
+            disk: 0,
+            life: 0,
+        };
+        assert_eq!(served.to_bytes()[28..32], [1, 1, 0, 3]);
+        for (disk, life) in [(0, 0), (4, 0), (0, 1), (15, 15)] {
+            let served = Served { disk, life, ..served };
+            assert_eq!(Served::from_bytes(&served.to_bytes()), Some(served));
+        }
+        let mut other = served.to_bytes();
+        other[28] = 9;
+        assert_eq!(Served::from_bytes(&other), None);
     }
 }

@@ -185,6 +185,17 @@ pub struct Modelled {
     pub ensemble: bool,
     /// Of the guest's random numbers.
     pub guest_seed: u64,
+    /// How many of that disk the machine has, each with platters that turn by themselves.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub disks: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(disks: &u32) -> bool {
+    *disks == 1
 }
 
 /// The modelled disk that a trial was made on, and where on it.
@@ -194,6 +205,7 @@ pub struct Sampled {
     pub mips: u32,
     pub sample: Sample,
     pub ensemble: bool,
+    pub disks: u32,
     /// Of the volume.
     pub offset: Bytes,
 }
@@ -281,7 +293,11 @@ mod tests {
             sample,
             ensemble,
             guest_seed: u64::MAX,
+            disks: 5,
         };
+        let alone = Named::new("disk", &Modelled { disks: 1, ..modelled.clone() });
+        assert!(!alone.settings.contains_key("disks"));
+        assert_eq!(alone.settings::<Modelled>().map(|modelled| modelled.disks), Ok(1));
         let named = Named::new("disk", &modelled);
         assert_eq!(named.settings(), Ok(modelled));
         assert!(Named::new("other", &Volume::default()).settings::<Modelled>().is_err());

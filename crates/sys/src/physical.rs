@@ -61,6 +61,18 @@ impl PhysicalMemory {
         Ok(())
     }
 
+    /// Copies so many bytes of another range to the same place of this one.
+    ///
+    /// # Errors
+    /// When they do not end inside both.
+    pub fn copy_from(&mut self, other: &PhysicalMemory, at: usize, length: usize) -> io::Result<()> {
+        let (from, to) = (other.place(at, length), self.place(at, length));
+        let (from, to) = from.zip(to).ok_or(io::ErrorKind::StorageFull)?;
+        // SAFETY: so many bytes are there on both sides, which are not the same: a range has one mapping.
+        unsafe { to.copy_from_nonoverlapping(from, length) };
+        Ok(())
+    }
+
     /// The first eight bytes, written so that whoever sees the number sees all that was written before it.
     pub fn publish(&mut self, number: u64) {
         assert!(self.length >= size_of::<AtomicU64>());

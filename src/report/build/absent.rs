@@ -25,7 +25,7 @@ pub fn skips(run: &Run, workloads: usize) -> Vec<Skips> {
 fn skips_of_each(run: &Run) -> Vec<Skips> {
     let mut each: Vec<Skips> = Vec::new();
     for record in run.current().into_iter().filter(|r| r.outcome == Outcome::Skipped) {
-        let (filesystem, workload) = (record.filesystem.clone(), record.workload.clone());
+        let (filesystem, workload) = (record.filesystem.clone(), record.scenario.clone());
         let reason = reason(record);
         match each.iter_mut().find(|s| s.filesystems[0] == filesystem && s.reason == reason) {
             Some(skips) if skips.workloads.contains(&workload) => {}
@@ -68,7 +68,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> V
     }
     for workload in workloads.iter().map(|w| &w.label) {
         let untried =
-            |label: &&String| !run.records.iter().any(|r| r.workload == *workload && r.filesystem == **label);
+            |label: &&String| !run.records.iter().any(|r| r.scenario == *workload && r.filesystem == **label);
         for filesystem in filesystems.iter().filter(untried) {
             let reason = "the run ended before its turn".to_owned();
             let (workload, filesystem) = (workload.clone(), filesystem.clone());
@@ -87,7 +87,7 @@ fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: Strin
         trial += &format!(", attempt {}: repeated", record.attempt);
     }
     let same = |a: &&mut Absent| {
-        a.workload == record.workload
+        a.workload == record.scenario
             && a.filesystem == record.filesystem
             && a.what == what
             && a.reason == reason
@@ -95,7 +95,7 @@ fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: Strin
     match out.iter_mut().find(same) {
         Some(absent) => absent.trials.push(trial),
         None => out.push(Absent {
-            workload: record.workload.clone(),
+            workload: record.scenario.clone(),
             filesystem: record.filesystem.clone(),
             what,
             reason,

@@ -67,7 +67,7 @@ fn device_label(cell: &Cell) -> Option<Label> {
 /// Validity checks that do not void a trial but must be said with its figures, integrity checks included. What the check `device`
 /// has to say, the ratio says better.
 fn check_labels(run: &Run, workload: &str, filesystems: &[Entry]) -> Vec<Label> {
-    let mine = |r: &&Record| r.workload == workload && r.outcome == Outcome::Done;
+    let mine = |r: &&Record| r.scenario == workload && r.outcome == Outcome::Done;
     let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();
     let lines = validity::lines(&records);
     let of = |Entry { label: filesystem, .. }: &Entry| {

@@ -23,9 +23,7 @@ pub fn of(
     compared: &[Entry],
     declared: &[&'static Declared],
 ) -> Option<Beside> {
-    // Work that is cut short is not the paper's.
-    let (paper, table) =
-        papers::of_work(&spec.engine, &spec.parameters).filter(|_| run.plan.power_cut.is_none())?;
+    let (paper, table) = papers::of_work(&spec.engine, &spec.parameters)?;
     let lines = lines(&table, rows, compared)?;
     let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
     let title = |metric: &String| match declared::find(declared, metric) {
@@ -140,6 +138,7 @@ mod tests {
     use crate::report::examples::{self, Example, published as example};
     use crate::schema::power_cut::PowerCut;
     use crate::schema::setup::Fidelity;
+    use crate::stages;
 
     fn beside(example: &Example) -> Option<Beside> {
         example.report().summary.workloads[0].published.clone()
@@ -191,7 +190,8 @@ mod tests {
         changed.run.plan.workloads[0].work.parameters.insert("number".into(), 17.into());
         assert!(beside(&changed).is_none());
         let mut cut = example::on_loop();
-        cut.run.plan.power_cut = Some(PowerCut::Operation(700));
+        let label = cut.run.plan.workloads[0].label.clone();
+        cut.run.plan.scenarios[0] = stages::short_form(&label, PowerCut::Operation(700));
         assert!(beside(&cut).is_none());
         assert!(beside(&examples::example()).is_none());
     }

@@ -5,6 +5,7 @@ use shell_words::quote;
 use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
+use crate::runner::scenarios;
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
@@ -24,6 +25,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     let mut words = vec!["fsderby run".to_owned()];
     words.extend(shipped(plan).map(str::to_owned));
     words.extend(filesystems_of(candidates));
+    let (_, power_cut) = scenarios::given(plan);
     let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
     words.push(format!("--workloads {}", quote(&works.join(","))));
     words.push(format!("--on {}", quote(&plan.testbed)));
@@ -36,7 +38,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     if plan.cold {
         words.push("--cold".to_owned());
     }
-    words.extend(plan.power_cut.map(|cut| format!("--power-cut {cut}")));
+    words.extend(power_cut.map(|cut| format!("--power-cut {cut}")));
     words.push(match plan.rounds {
         Rounds::Exactly(n) => format!("--rounds {n}"),
         Rounds::AtLeast(n) => format!("--rounds auto --at-least {n}"),
@@ -114,6 +116,8 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
             != Some((w.work.engine.as_str(), &w.work.parameters))
     });
     beyond.extend(changed.map(|w| format!("the parameters of {}", w.label)));
+    let (scenarios, _) = scenarios::given(plan);
+    beyond.extend(scenarios.iter().map(|scenario| format!("the stages of {}", scenario.label)));
     if plan.workload_seed != plan.plan_seed {
         beyond.push(format!("the workload's seed {}", plan.workload_seed));
     }

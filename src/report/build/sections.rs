@@ -47,6 +47,7 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
         once: series.once,
         declared,
         is_drawn: alike <= ALIKE_DRAWN && declared.is_none_or(|d| d.drawn),
+        work: series.work.clone(),
         cells: series.cells.clone(),
     }
 }

@@ -38,7 +38,7 @@ pub fn lines(records: &[&Record]) -> Vec<ValidityLine> {
 
 fn add(lines: &mut Vec<ValidityLine>, record: &Record, check: &ValidityCheck) {
     let same = |line: &&mut ValidityLine| {
-        line.workload == record.workload
+        line.workload == record.scenario
             && line.filesystems[0] == record.filesystem
             && line.name == check.name
             && line.held == check.held
@@ -50,7 +50,7 @@ fn add(lines: &mut Vec<ValidityLine>, record: &Record, check: &ValidityCheck) {
             insert(&mut line.seen, &check.seen);
         }
         None => lines.push(ValidityLine {
-            workload: record.workload.clone(),
+            workload: record.scenario.clone(),
             filesystems: vec![record.filesystem.clone()],
             name: check.name,
             asked: vec![check.asked.clone()],

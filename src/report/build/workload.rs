@@ -9,7 +9,10 @@ use crate::report::view::entry::Entry;
 use crate::report::view::latency::Latency;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::declared::Declared;
+use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
+use crate::schema::scenario::{Scenario, Stage, WorkStage};
 use crate::store::Run;
 use crate::workloads;
 
@@ -20,20 +23,25 @@ pub fn of(
     known: Known,
     damage: &mut Vec<String>,
 ) -> WorkloadSummary {
-    let mine: Vec<&Record> = run.records.iter().filter(|r| r.workload == work.label).collect();
-    let spec = run.plan.workloads.iter().find(|w| w.label == work.label).map(|w| &w.work);
-    let spec = spec.or(mine.first().map(|r| &r.work));
-    let amount = mine.iter().map(|r| r.amount).max_by_key(|v| v.bytes_peak).unwrap_or_default();
+    let mine: Vec<&Record> = run.records.iter().filter(|r| r.scenario == work.label).collect();
+    let scenario = run.plan.scenarios.iter().find(|s| s.label == work.label);
+    let specs = specs(run, scenario, &mine);
+    let amounts = mine.iter().flat_map(|r| &r.works).filter(|work| work.measured).map(|work| work.amount);
+    let amount = amounts.max_by_key(|v| v.bytes_peak).unwrap_or_default();
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
-    let declared = spec.map(|s| (known.metrics)(&s.engine)).unwrap_or_default();
+    let declared = declared(&specs, known);
     let sections = sections::of(&work.series, &declared);
     let notes = notes::of(run, work, filesystems, amount, memory);
     let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
+    // Work among other stages is not the paper's.
+    let is_alone = scenario.is_some_and(|s| s.stages == [Stage::work(&work.label)]);
+    let spec = specs.first().filter(|_| is_alone);
     let published = spec.and_then(|spec| published::of(run, spec, &rows, filesystems, &declared));
     WorkloadSummary {
         label: work.label.clone(),
-        engine: spec.map(|s| s.engine.clone()).unwrap_or_default(),
-        parameters: spec.map(|s| parameters(&s.parameters)).unwrap_or_default(),
+        engine: engines(&specs),
+        parameters: specs.iter().flat_map(|s| parameters(&s.parameters)).collect(),
+        stages: scenario.filter(|_| !is_alone).map(stages).unwrap_or_default(),
         story: workloads::find(&work.label).map(|(_, set)| set.file().story).unwrap_or_default(),
         amount,
         memory,
@@ -45,6 +53,45 @@ pub fn of(
         ensemble: ensemble::findings(work, run.plan.margin),
         published,
     }
+}
+
+/// The works of the scenario, each once; of a scenario that the plan has not, those of a record.
+fn specs<'r>(run: &'r Run, scenario: Option<&'r Scenario>, records: &[&'r Record]) -> Vec<&'r WorkSpec> {
+    let of_plan = scenario.into_iter().flat_map(Scenario::works).filter_map(|w| run.plan.workload(&w.work));
+    let of_record = records.first().into_iter().flat_map(|record| &record.works).map(|work| &work.work);
+    let of_record = of_record.filter(|_| scenario.is_none());
+    let mut specs: Vec<&WorkSpec> = Vec::new();
+    for spec in of_plan.map(|planned| &planned.work).chain(of_record) {
+        if !specs.contains(&spec) {
+            specs.push(spec);
+        }
+    }
+    specs
+}
+
+fn engines(specs: &[&WorkSpec]) -> String {
+    let mut engines: Vec<&str> = specs.iter().map(|spec| spec.engine.as_str()).collect();
+    engines.dedup();
+    engines.join(" and ")
+}
+
+fn declared(specs: &[&WorkSpec], known: Known) -> Vec<&'static Declared> {
+    let mut all: Vec<&'static Declared> = Vec::new();
+    for declared in specs.iter().flat_map(|spec| (known.metrics)(&spec.engine)) {
+        if !all.iter().any(|known| known.name == declared.name) {
+            all.push(declared);
+        }
+    }
+    all
+}
+
+/// `work deliver (not measured), power-cut 50%, recover`
+fn stages(scenario: &Scenario) -> String {
+    let said = |stage: &Stage| match stage {
+        Stage::Work(WorkStage { measured: false, .. }) => format!("{stage} (not measured)"),
+        _ => stage.to_string(),
+    };
+    scenario.stages.iter().map(said).collect::<Vec<_>>().join(", ")
 }
 
 fn parameters(table: &toml::Table) -> Vec<String> {

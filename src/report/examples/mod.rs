@@ -25,6 +25,7 @@ use crate::schema::plan::{Candidate, Plan, PlannedWork, Rounds};
 use crate::schema::reason::Reason;
 use crate::schema::reason::*;
 use crate::schema::record::*;
+use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, GIB, MIB, Percent};
@@ -162,7 +163,6 @@ fn plan(rounds: u32) -> Plan {
         image: ImageState::Allocated,
         layers: Vec::new(),
         cold: true,
-        power_cut: None,
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
@@ -170,6 +170,7 @@ fn plan(rounds: u32) -> Plan {
         workload_seed: 7,
         candidates: CANDIDATES.iter().map(candidate).collect(),
         workloads: vec![planned(0), planned(1)],
+        scenarios: WORKS.map(Scenario::of_work).to_vec(),
     }
 }
 
@@ -251,15 +252,19 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
         filesystem: candidate.label.clone(),
         kind: candidate.kind.clone(),
         variant: candidate.variant.clone(),
-        workload: WORKS[work].into(),
-        work: plan.workloads[work].work.clone(),
-        params_hash: "0".repeat(64),
-        amount: Amount {
-            files_peak: 20_400,
-            bytes_read: 1_900 * MIB,
-            bytes_written: 2_100 * MIB,
-            bytes_peak: if work == 0 { 980 * MIB } else { 210 * MIB },
-        },
+        scenario: WORKS[work].into(),
+        works: vec![RecordedWork {
+            name: WORKS[work].into(),
+            work: plan.workloads[work].work.clone(),
+            params_hash: "0".repeat(64),
+            amount: Amount {
+                files_peak: 20_400,
+                bytes_read: 1_900 * MIB,
+                bytes_written: 2_100 * MIB,
+                bytes_peak: if work == 0 { 980 * MIB } else { 210 * MIB },
+            },
+            measured: true,
+        }],
         testbed: plan.testbed.clone(),
         storage: Named { name: "image".into(), ..Named::default() },
         volume: Volume { size: plan.size, offset: Bytes(0) },
@@ -278,7 +283,6 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             options: vec!["rw".into(), "relatime".into()],
         }),
         steps: Vec::new(),
-        work_window_ns: None,
         space: vec![Space {
             at: At::Fresh,
             total: plan.size,
@@ -286,9 +290,8 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             usable: plan.size,
             inodes: 131_072,
         }],
-        phases: Vec::new(),
-        probes: BTreeMap::new(),
-        parts: Vec::new(),
+        stages: vec![StageRecord::default()],
+        host_probes: BTreeMap::new(),
         not_available: BTreeMap::new(),
         seen: Vec::new(),
         validity: Vec::new(),
@@ -342,7 +345,7 @@ fn measured(folder: &Path, record: Record, work: usize, who: usize) -> Record {
             step(StepName::Mount, 12_000_000),
             step(StepName::Work, phase.ns),
         ],
-        phases: vec![phase],
+        stages: vec![StageRecord { phases: vec![phase], ..record.stages[0].clone() }],
         validity: validity(&record),
         histograms: vec![histograms(folder, &record, speed, &mut noise)],
         metrics,
@@ -384,7 +387,7 @@ fn metrics(record: &Record, speed: f64, noise: &mut Noise) -> Vec<Metric> {
     let mut vary = |value: f64| value * noise.factor();
     let bytes = |name: &str, value: f64, better| Metric::new(name, value.round(), "bytes", Of::Bytes, better);
     let share = |name: &str, value: f64, better| Metric::new(name, value, "%", Of::Share, better);
-    let in_memory = record.workload == WORKS[1];
+    let in_memory = record.scenario == WORKS[1];
     let ratio = if in_memory { 0.31 } else { 1.12 / speed.max(0.4) };
     let mut all = vec![
         rate("transactions.rate", vary(1850.0 * speed)).headline(),

@@ -25,8 +25,9 @@ pub fn samples(n: u32) -> Example {
     run.plan.testbed = "model:diamondmax-plus-8,offset=30g".into();
     run.plan.candidates.retain(|e| LABELS.contains(&e.label.as_str()));
     run.plan.workloads.truncate(1);
+    run.plan.scenarios.truncate(1);
     run.records
-        .retain(|r| LABELS.contains(&r.filesystem.as_str()) && r.workload == super::WORKS[0] && r.round > 0);
+        .retain(|r| LABELS.contains(&r.filesystem.as_str()) && r.scenario == super::WORKS[0] && r.round > 0);
     run.records.retain(|r| r.metrics.iter().any(|m| m.headline));
     let folder = example.folder();
     for record in &mut example.run.records {
@@ -42,12 +43,13 @@ fn on_model(record: &mut Record) {
     let sample = Sample::nth(7, record.round - 1);
     record.testbed = "model:diamondmax-plus-8".into();
     let (disk, mips) = ("diamondmax-plus-8".into(), [500, 250, 1000][sample.cpu as usize]);
-    let modelled = Modelled { disk, blake3: String::new(), mips, sample, ensemble: true, guest_seed: 7 };
+    let blake3 = String::new();
+    let modelled = Modelled { disk, blake3, mips, sample, ensemble: true, guest_seed: 7, disks: 1 };
     record.storage = Named::new("disk", &modelled);
     let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();
     record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away));
     (record.clock, record.fidelity) = (ClockKind::Virtual, Fidelity::Model);
-    record.work_window_ns = Some([10_000_000_000, 12_000_000_000]);
+    record.stages[0].window_ns = Some([10_000_000_000, 12_000_000_000]);
     let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
     record.steps.retain(|s| s.step != StepName::Work);
     record.steps.extend([step(StepName::Work, 1_900_000_000), step(StepName::Sync, 100_000_000)]);
@@ -58,13 +60,13 @@ fn on_model(record: &mut Record) {
         ("idle_ns", 600_000_000),
         ("overhead_ns", 90_000_000),
     ];
-    record.probes.insert("disk".into(), counters.map(|(name, ns)| (name.to_owned(), ns)).into());
+    record.stages[0].probes.insert("disk".into(), counters.map(|(name, ns)| (name.to_owned(), ns)).into());
     let cpu = [
         ("machine_cpus_ns", 2_000_000_000),
         ("machine_idle_ns", 1_400_000_000),
         ("machine_iowait_ns", 100_000_000),
     ];
-    record.probes.insert("cpu".into(), BTreeMap::from(cpu.map(|(name, ns)| (name.to_owned(), ns))));
+    record.stages[0].probes.insert("cpu".into(), BTreeMap::from(cpu.map(|(name, ns)| (name.to_owned(), ns))));
     let value = 100.0 * speed(record, sample);
     record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = value);
 }
@@ -107,6 +109,8 @@ fn requests(folder: &std::path::Path, record: &Record) -> FileRef {
         rotation_ns: 0,
         transfer_ns: 0,
         overhead_ns: 90_000,
+        disk: 0,
+        life: 0,
     };
     let bytes: Vec<u8> = (0..2000).flat_map(|n| one(n).to_bytes()).collect();
     let path = format!("{}.bin", record.filesystem);

@@ -92,7 +92,7 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
         purpose(record.purpose).to_owned(),
         record.round.to_string(),
         record.order.to_string(),
-        record.workload.clone(),
+        record.scenario.clone(),
         record.filesystem.clone(),
         record.kind.clone(),
         record.testbed.clone(),
@@ -169,7 +169,7 @@ mod tests {
         let record = example.run.records.iter_mut().find(|r| !r.metrics.is_empty()).unwrap();
         record.metrics[0].value = -1.5;
         record.filesystem = "=HYPERLINK(\"x\")".into();
-        (record.kind, record.workload) = ("-1+1".into(), "@\u{1b}[2J\tx".into());
+        (record.kind, record.scenario) = ("-1+1".into(), "@\u{1b}[2J\tx".into());
         let text = text(&example.run);
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         let mut rows = reader.records().map(|row| row.unwrap());

@@ -104,17 +104,35 @@ impl Page {
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let wide = self.headline_table(work, first, &key);
-        if key.is_empty() || fits(&wide, self.width) {
+        let is_of_one_work = key.iter().all(|row| row.work.is_empty());
+        let is_beside = key.is_empty() || (is_of_one_work && fits(&wide, self.width));
+        if is_beside {
             self.table(wide);
         } else {
             self.table(self.headline_table(work, first, &[]));
-            self.table(self.numbers_table(work, &key, short));
         }
         for row in more {
             self.table(self.headline_table(work, row, &[]));
         }
-        for text in key.iter().filter_map(|row| row.footnote()) {
-            self.paragraph(QUIET, &text);
+        if !is_beside {
+            self.key_figures(work, &key);
+        }
+        let mut footnotes: Vec<String> = key.iter().filter_map(|row| row.footnote()).collect();
+        footnotes.dedup();
+        footnotes.iter().for_each(|text| self.paragraph(QUIET, text));
+    }
+
+    /// A table for the steps of the trial, and one for each of its works where it has several.
+    fn key_figures(&mut self, work: &WorkloadSummary, key: &[&Row]) {
+        let mut names: Vec<&str> = key.iter().map(|row| row.work.as_str()).collect();
+        names.sort_by_key(|name| key.iter().position(|row| row.work == **name));
+        names.dedup();
+        for name in names {
+            let own: Vec<&Row> = key.iter().filter(|row| row.work == name).copied().collect();
+            if !name.is_empty() {
+                self.paragraph(QUIET, name);
+            }
+            self.table(self.numbers_table(work, &own, short));
         }
     }
 

@@ -27,6 +27,9 @@ pub struct Row {
     /// Whether it is drawn as well as listed.
     #[serde(skip)]
     pub is_drawn: bool,
+    /// Which work it is of, where a trial has several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub work: String,
     pub cells: Vec<Cell>,
 }
 

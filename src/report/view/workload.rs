@@ -17,6 +17,9 @@ pub struct WorkloadSummary {
     pub engine: String,
     /// One line each: `transactions = 50000`.
     pub parameters: Vec<String>,
+    /// In a line, where the scenario is more than the work alone.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stages: String,
     /// What the set is for; empty for a user's own parameters.
     pub story: String,
     pub amount: Amount,
@@ -89,12 +92,13 @@ impl WorkloadSummary {
 
     /// How much is live beside how much memory, and what that makes of the figures.
     pub fn setting(&self) -> String {
-        match self.page_cache.as_str() {
+        let setting = match self.page_cache.as_str() {
             "" => {
                 format!("files of at most {} at a time, {} of memory", self.peak(), self.memory)
             }
             why => format!("page cache and CPU: {why}"),
-        }
+        };
+        if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
 
     /// What must be said with the figures, one sentence each, the page cache first.

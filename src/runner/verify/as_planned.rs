@@ -3,12 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::runner::jobs;
+use crate::runner::scenarios::LaidWork;
 use crate::runner::skipped;
 use crate::schema::event::Seen;
-use crate::schema::job::{Step, StepName};
+use crate::schema::job::{Step, StepName, WorkJob};
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Outcome, Reason};
-use crate::schema::record::Record;
+use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::{ClockKind, Fidelity, Named};
 use crate::store::Run;
 
@@ -43,8 +44,8 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("filesystem", record.filesystem == trial.candidate.label),
         ("kind", record.kind == trial.candidate.kind),
         ("variant", record.variant == trial.candidate.variant),
-        ("workload", record.workload == trial.work.label),
-        ("work", record.work == trial.work.work.canonical()),
+        ("scenario", record.scenario == trial.scenario.label),
+        ("work", works_are(plan, trial, record)),
         ("seed", record.workload_seed == plan.workload_seed(trial.round)),
         ("testbed", record.testbed == plan.testbed),
         ("volume", record.volume.size == plan.size),
@@ -58,6 +59,22 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
 /// As a record has them.
 fn layers_of(plan: &Plan) -> Vec<Named> {
     jobs::layers(plan).iter().map(|layer| layer.named()).collect()
+}
+
+/// The workloads of the scenario, and of those that were begun the stages.
+fn works_are(plan: &Plan, trial: &Trial<'_>, record: &Record) -> bool {
+    let laid = jobs::laid(plan, trial);
+    let same = |(laid, recorded): (&LaidWork<'_>, &RecordedWork)| {
+        (&laid.name, laid.measured, laid.planned.work.canonical())
+            == (&recorded.name, recorded.measured, recorded.work.clone())
+    };
+    let jobs = jobs::works(plan, trial, &laid);
+    let stage =
+        |(job, stage): (&WorkJob, &StageRecord)| (job.of, &job.portion.part) == (stage.of, &stage.part);
+    laid.works.len() == record.works.len()
+        && laid.works.iter().zip(&record.works).all(same)
+        && record.stages.len() <= jobs.len()
+        && jobs.iter().zip(&record.stages).all(stage)
 }
 
 /// Nothing was done where something was skipped.
@@ -91,9 +108,14 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     }
     let has = |is: fn(&Step) -> bool| steps.iter().any(is);
     let times = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
-    let told = |probe: &str| record.probes.contains_key(probe) || record.not_available.contains_key(probe);
-    let is_cut = has(|step| matches!(step, Step::PowerCut));
+    let told = |probe: &str| {
+        let is_whole = |stage: &&StageRecord| stage.window_ns.is_some();
+        record.stages.iter().filter(is_whole).all(|stage| stage.probes.contains_key(probe))
+            || record.not_available.contains_key(probe)
+    };
     let works = times(|step| matches!(step, Step::Work { .. }));
+    let ends = times(|step| matches!(step, Step::ProbesOff { .. }));
+    let is_ended = |stage: &&StageRecord| stage.window_ns.is_some() && !stage.phases.is_empty();
     let is_there = [
         ("what was mounted", record.mounted.is_some() || !has(|step| matches!(step, Step::Mount { .. }))),
         ("the size of what its layers made", record.top.is_some() != record.layers.is_empty()),
@@ -102,8 +124,8 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
             record.seen.iter().any(|seen| matches!(seen, Seen::Cold { .. }))
                 || !has(|step| matches!(step, Step::Settle { cold: true })),
         ),
-        ("what its memory group counted", record.memory.is_none() || is_cut || told("memory")),
-        ("what its device counted", is_cut || told("block_io")),
+        ("what its memory group counted", record.memory.is_none() || told("memory")),
+        ("what its device counted", told("block_io")),
         (
             "the free space",
             record
@@ -120,8 +142,12 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
                 .map(|tree| StepName::Verify(tree.at))
                 .eq(at(steps, |s| matches!(s, Step::Verify { .. }))),
         ),
-        ("what survived the power cut", record.survivors.is_some() == is_cut),
-        ("a phase of its work", is_cut || record.phases.len() >= works),
+        (
+            "what survived the power cut",
+            record.survivors.is_some() == has(|step| matches!(step, Step::Survivors { .. })),
+        ),
+        ("a stage", record.stages.len() == works),
+        ("a phase of its work", record.stages.iter().filter(is_ended).count() == ends),
         ("what its disk did", record.clock != ClockKind::Virtual || record.requests.is_some()),
     ];
     let (what, _) = is_there.iter().find(|(_, is_there)| !is_there)?;

@@ -7,22 +7,16 @@ use crate::analysis::validity::{self, Witness};
 use crate::runner::fold::not_held;
 use crate::schema::job::Step;
 use crate::schema::reason::{Condition, Held, Outcome, Reason};
-use crate::schema::record::Record;
+use crate::schema::record::{Record, RecordedWork};
 use crate::schema::setup::Fidelity;
 use crate::workloads::{self, Amount};
 
 pub fn metrics_hold(record: &Record) -> Option<String> {
-    let Some(engine) = workloads::engine(&record.work.engine) else {
-        return Some(format!(
-            "this fsderby has no workload {} to recompute its metrics with",
-            record.work.engine
-        ));
+    let works = match metrics::parsed(record) {
+        Ok(works) => works,
+        Err(e) => return Some(format!("its metrics cannot be computed again: {e}")),
     };
-    let work = match engine.parse(&record.work.parameters) {
-        Ok(work) => work,
-        Err(e) => return Some(format!("its parameters are no longer understood: {e}")),
-    };
-    let version = metrics::version(&*work);
+    let version = metrics::version(&works);
     if record.metrics_version != version {
         return Some(format!(
             "its metrics are of version {}, this fsderby computes {version}",
@@ -30,7 +24,7 @@ pub fn metrics_hold(record: &Record) -> Option<String> {
         ));
     }
     // They are a set: a version that puts them into another order has the same ones.
-    let again = metrics::all(record, &*work);
+    let again = metrics::all(record, &works);
     let differs = record.metrics.iter().find(|stored| !again.contains(stored));
     match differs {
         Some(stored) => Some(format!("{} is not what its raw values give", stored.name)),
@@ -42,7 +36,8 @@ pub fn metrics_hold(record: &Record) -> Option<String> {
 }
 
 pub fn parameters_hold(record: &Record) -> Option<String> {
-    (record.work.hash() != record.params_hash).then(|| "its parameters do not fit their hash".into())
+    let differs = |work: &RecordedWork| work.work.hash() != work.params_hash;
+    record.works.iter().any(differs).then(|| "its parameters do not fit their hash".into())
 }
 
 /// Above so many operations an amount is believed: to count them would take minutes, and a run from a stranger may ask for more.
@@ -54,13 +49,17 @@ pub struct Amounts(HashMap<(String, u64), Amount>);
 
 impl Amounts {
     pub fn hold(&mut self, record: &Record) -> Option<String> {
-        let work = workloads::engine(&record.work.engine)?.parse(&record.work.parameters).ok()?;
+        let is_other = record.works.iter().any(|work| self.is_other(work, record.workload_seed));
+        is_other.then(|| "it says another amount of work than its parameters give".into())
+    }
+
+    fn is_other(&mut self, recorded: &RecordedWork, seed: u64) -> bool {
+        let Ok(work) = workloads::parsed(&recorded.work) else { return false };
         if work.operations() > COUNTED {
-            return None;
+            return false;
         }
-        let known = self.0.entry((record.work.hash(), record.workload_seed));
-        let amount = known.or_insert_with(|| work.amount(record.workload_seed));
-        (record.amount != *amount).then(|| "it says another amount of work than its parameters give".into())
+        let known = self.0.entry((recorded.work.hash(), seed));
+        recorded.amount != *known.or_insert_with(|| work.amount(seed))
     }
 }
 

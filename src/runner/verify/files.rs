@@ -2,7 +2,7 @@
 
 use super::Verified;
 use super::as_planned::is_whole;
-use crate::schema::event::{Buckets, Phase};
+use crate::schema::event::Buckets;
 use crate::schema::plan::Trial;
 use crate::schema::record::{FileRef, Record};
 use crate::store::Run;
@@ -37,15 +37,20 @@ fn counts_hold(run: &Run, record: &Record) -> Option<String> {
         Err(e) => return Some(format!("{e:#}")),
         Ok(all) => all,
     };
-    let engine = workloads::engine(&record.work.engine)?;
-    let due = |phase: &Phase| -> Vec<Timed> {
-        let counts = engine.timed(&phase.name).iter();
-        let due = counts.map(|(operation, count)| timed(&phase.name, operation, phase.count(count)));
-        due.filter(|(.., n)| *n > 0).collect()
-    };
-    let (known, unknown): (Vec<&Phase>, Vec<&Phase>) =
-        record.phases.iter().partition(|phase| !engine.timed(&phase.name).is_empty());
-    let mut due: Vec<Timed> = known.into_iter().flat_map(due).collect();
+    let mut due = Vec::new();
+    let mut unknown = Vec::new();
+    for stage in &record.stages {
+        let engine = workloads::engine(&record.works.get(stage.of)?.work.engine)?;
+        for phase in &stage.phases {
+            match engine.timed(&phase.name) {
+                [] => unknown.push(phase),
+                counts => due.extend(
+                    counts.iter().map(|(operation, count)| timed(&phase.name, operation, phase.count(count))),
+                ),
+            }
+        }
+    }
+    due.retain(|(.., n)| *n > 0);
     let told = histograms.iter().filter(|h| unknown.iter().all(|phase| phase.name != h.phase));
     let mut told: Vec<Timed> = told.map(|h| timed(&h.phase, &h.operation, entries(h))).collect();
     told.retain(|(.., n)| *n > 0);

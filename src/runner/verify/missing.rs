@@ -39,7 +39,7 @@ impl<'r> Past<'r> {
     fn of(run: &'r Run) -> Self {
         let cells = |is: fn(&Record) -> bool| {
             let these = run.records.iter().filter(move |record| is(record));
-            these.map(|record| (record.filesystem.as_str(), record.workload.as_str())).collect()
+            these.map(|record| (record.filesystem.as_str(), record.scenario.as_str())).collect()
         };
         let mut attempts: HashMap<&str, Vec<&Record>> = HashMap::new();
         for record in &run.records {
@@ -51,7 +51,7 @@ impl<'r> Past<'r> {
         let due = run
             .records
             .iter()
-            .filter(|record| past.is_due(record.purpose, &record.filesystem, &record.workload));
+            .filter(|record| past.is_due(record.purpose, &record.filesystem, &record.scenario));
         past.last_round = due.map(|record| record.round).max().unwrap_or(0);
         past
     }
@@ -75,7 +75,7 @@ impl<'r> Past<'r> {
         let rounds = (1..=rounds).take(self.run.records.len() + 1);
         let plan = &self.run.plan;
         let trials = plan.integrity_checks().chain(rounds.flat_map(|round| plan.round(round)));
-        trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.work.label))
+        trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
     }
 
     /// No round begins before all before it is done; a run that is complete has tried all that was void often enough.
@@ -106,7 +106,7 @@ impl<'r> Past<'r> {
             return None;
         }
         let first = records.iter().filter(|record| record.attempt == 1);
-        let was = first.filter(|record| self.is_due(record.purpose, &record.filesystem, &record.workload));
+        let was = first.filter(|record| self.is_due(record.purpose, &record.filesystem, &record.scenario));
         let was = was.map(|record| &record.trial);
         let mut pairs = was.zip(self.due(self.last_round).map(|trial| trial.name()));
         let (was, due) = pairs.find(|(was, due)| *was != due)?;

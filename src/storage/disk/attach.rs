@@ -4,20 +4,19 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
 use fsderby_diskmodel::Spec;
-use fsderby_sys::physical::PhysicalMemory;
 use fsderby_sys::ublk::{Device, Shape};
 
-use super::server::{LARGEST, SECTOR, Server};
+use super::server::{LARGEST, SECTOR, Shared, serve};
 use crate::schema::units::Bytes;
 
 /// A device that is there, and the thread that answers for it until it is taken away.
 pub struct Attached {
     pub device: Device,
-    pub server: JoinHandle<PhysicalMemory>,
+    pub server: JoinHandle<()>,
 }
 
 /// Has the server answer for the device of this number.
-pub fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow::Result<Attached> {
+pub fn attach(number: u32, server: &Shared, spec: &Spec, volume: Bytes) -> anyhow::Result<Attached> {
     let shape = Shape {
         sectors: volume.0 / SECTOR,
         logical_block: spec.logical_block(),
@@ -28,8 +27,8 @@ pub fn attach(number: u32, server: Server, spec: &Spec, volume: Bytes) -> anyhow
         discards: spec.discards(),
     };
     let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
-    let queue = device.queue();
-    let server = thread::Builder::new().name("disk".into()).spawn(move || server.serve(queue))?;
+    let (queue, server) = (device.queue(), server.clone());
+    let server = thread::Builder::new().name("disk".into()).spawn(move || serve(&server, queue))?;
     device.start().context("the kernel did not take the modelled disk")?;
     Ok(Attached { device, server })
 }

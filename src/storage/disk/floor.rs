@@ -3,6 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use fsderby_diskmodel::{Drive, SHIPPED, Sample, Spec};
@@ -14,25 +15,26 @@ use super::server::Server;
 use crate::host::monotonic_ns;
 use crate::schema::units::{Bytes, MIB};
 
-/// A device of its own, beside that of the trial.
-const NUMBER: u32 = 1;
 const VOLUME: Bytes = Bytes(MIB);
 const READS: u64 = 65;
 const BLOCK: usize = 4096;
 
-/// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock. They are of the trial's own store, which is
-/// still empty, and stays so; it comes back.
-pub fn measure(store: PhysicalMemory) -> anyhow::Result<(u64, PhysicalMemory)> {
+/// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock, on a device of that number. They are of
+/// the trial's own store, which is still empty, and stays so; it comes back.
+pub fn measure(number: u32, store: PhysicalMemory) -> anyhow::Result<(u64, PhysicalMemory)> {
     let (_, text) =
         SHIPPED.iter().find(|(name, _)| *name == "zero").context("there is no disk that takes no time")?;
     let spec = Spec::parse(text)?;
-    let server = Server { drive: Drive::new(&spec, Sample::NOMINAL), offset: 0, store, requests: None };
-    let Attached { device, server } = attach(NUMBER, server, &spec, VOLUME)?;
+    let drive = Drive::new(&spec, Sample::NOMINAL);
+    let server = Server { drive, offset: 0, store, medium: None, requests: None, is_dark: false };
+    let shared = Arc::new(Mutex::new(server));
+    let Attached { device, server } = attach(number, &shared, &spec, VOLUME)?;
     let direct = OFlags::DIRECT.bits().cast_signed();
     let floor = median_read(&OpenOptions::new().read(true).custom_flags(direct).open(device.path())?)?;
     device.end()?;
-    let store = server.join().map_err(|_| anyhow::anyhow!("the server of that disk has panicked"))?;
-    Ok((floor, store))
+    server.join().map_err(|_| anyhow::anyhow!("the server of that disk has panicked"))?;
+    let server = Arc::into_inner(shared).context("the server of that disk goes on")?;
+    Ok((floor, server.into_inner().unwrap_or_else(PoisonError::into_inner).store))
 }
 
 fn median_read(device: &File) -> anyhow::Result<u64> {

@@ -1,18 +1,26 @@
-//! Where a guest with a modelled disk finds what its kernel does not know of: one file of the host's, mapped as its memory.
+//! Where a guest with modelled disks finds what its kernel does not know of: one file of the host's, mapped as its memory.
 //!
 //! ```text
 //! address 0          the kernel's own memory, far less than it could have
-//!         4 GiB      events, requests, the disk's sectors; each written from its beginning, so only what is used costs
+//!         4 GiB      events, requests, each disk's sectors; where the power will be cut, what each disk then has left;
+//!                    each written from its beginning or here and there, so only what is used costs
 //! ```
 
+use crate::schema::job::Job;
+use crate::schema::setup::Modelled;
 use crate::schema::units::{Bytes, GIB, MIB};
 
 /// Where the machine's memory goes on above the hole that devices have below 4 GiB.
 const HIGH: u64 = 4 * GIB;
 /// How much of the machine's memory lies below that hole, in a machine that has more.
 pub const LOW: u64 = 3 * GIB;
-const EVENTS: u64 = 64 * MIB;
-const REQUESTS: u64 = GIB;
+/// The guest's CPU has addresses of 40 bits.
+pub const ADDRESSES: u64 = 1 << 40;
+
+/// The same in every guest, so that a job is not needed to tell of it.
+pub const EVENTS: Range = Range { address: HIGH, length: (64 * MIB) as usize };
+pub const REQUESTS: Range = Range { address: HIGH + 64 * MIB, length: GIB as usize };
+const STORES: u64 = HIGH + 64 * MIB + GIB;
 
 /// Physical addresses in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,26 +36,72 @@ impl Range {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    pub events: Range,
-    pub requests: Range,
-    pub store: Range,
+    /// Of each disk, in whole mebibytes.
+    volume: u64,
+    pub disks: u32,
+    loses_power: bool,
 }
 
 impl Layout {
-    /// For a volume of so many bytes of the disk.
-    pub fn new(volume: Bytes) -> Self {
-        let range = |address, length| Range { address, length: length as usize };
-        Layout {
-            events: range(HIGH, EVENTS),
-            requests: range(HIGH + EVENTS, REQUESTS),
-            store: range(HIGH + EVENTS + REQUESTS, volume.0.next_multiple_of(MIB)),
-        }
+    /// For a volume of so many bytes of each disk.
+    pub fn new(volume: Bytes, disks: u32, loses_power: bool) -> Self {
+        Layout { volume: volume.0.next_multiple_of(MIB), disks, loses_power }
+    }
+
+    pub fn of(job: &Job, modelled: &Modelled) -> Self {
+        Layout::new(job.volume.size, modelled.disks, job.loses_power())
+    }
+
+    /// What reads of that disk see.
+    pub fn store(&self, disk: u32) -> Range {
+        self.image(disk)
+    }
+
+    /// What that disk has left when its power is cut.
+    pub fn medium(&self, disk: u32) -> Option<Range> {
+        self.loses_power.then(|| self.image(self.disks + disk))
+    }
+
+    fn image(&self, number: u32) -> Range {
+        Range { address: STORES + u64::from(number) * self.volume, length: self.volume as usize }
+    }
+
+    /// All that holds sectors.
+    pub fn images(&self) -> Bytes {
+        let each = if self.loses_power { 2 } else { 1 };
+        Bytes(self.volume.saturating_mul(u64::from(self.disks) * each))
     }
 
     /// The length of the host's file, and with it the machine's memory.
     pub fn file(&self) -> Bytes {
-        Bytes(self.store.in_file() + self.store.length as u64)
+        Bytes((STORES - HIGH + LOW).saturating_add(self.images().0))
+    }
+
+    /// Whether the guest's CPU has an address for all of it.
+    pub fn is_addressable(&self) -> bool {
+        self.file().0.saturating_add(HIGH - LOW) <= ADDRESSES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_images_lie_side_by_side_and_end_with_the_file() {
+        let one = Layout::new(Bytes(512 * MIB), 1, false);
+        assert_eq!(one.store(0), Range { address: STORES, length: 512 << 20 });
+        assert_eq!((one.medium(0), one.file()), (None, Bytes(one.store(0).in_file() + 512 * MIB)));
+        let five = Layout::new(Bytes(512 * MIB - 7), 5, true);
+        let media = (0..5).filter_map(|disk| five.medium(disk));
+        let all: Vec<Range> = (0..5).map(|disk| five.store(disk)).chain(media).collect();
+        assert_eq!(all.len(), 10);
+        assert!(all.windows(2).all(|pair| pair[0].address + pair[0].length as u64 == pair[1].address));
+        assert_eq!(five.file(), Bytes(all[9].in_file() + 512 * MIB));
+        assert!(five.is_addressable());
+        assert!(!Layout::new(Bytes(100 * GIB), 16, false).is_addressable());
+        assert!(!Layout::new(Bytes(u64::MAX - MIB), 16, true).is_addressable());
     }
 }

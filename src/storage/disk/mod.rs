@@ -1,47 +1,49 @@
-//! A guest's own disk: modelled, answered by a thread of its init, timed by the guest's clock, stored in memory that the guest's
-//! kernel does not know of.
+//! A guest's own disks: modelled, each answered by a thread of its init, timed by the guest's clock, stored in memory that the
+//! guest's kernel does not know of.
 //!
 //! ```text
 //! filesystem ── I/O scheduler ── kernel's ublk ── server ─┬─ Drive   when each request is done
 //!                                                         ├─ store   what the sectors hold
-//!                                                         └─ requests, for the host
+//!                                                         ├─ medium  what of it a power cut leaves, where there is one
+//!                                                         └─ requests of all disks, for the host
 //! ```
 //! Nothing of it is timed by the host, so that with an instruction counter for a clock every run is the same.
 
 mod attach;
 mod floor;
 pub mod layout;
+mod medium;
 pub mod outbox;
 mod server;
 mod totals;
 
 pub use totals::{Totals, totals};
 
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
 use fsderby_diskmodel::{Drive, Spec};
 use fsderby_sys::physical::PhysicalMemory;
 
 use self::attach::attach;
-use self::layout::Layout;
+use self::layout::{EVENTS, Layout, REQUESTS};
+use self::medium::Medium;
 use self::outbox::Outbox;
-use self::server::{SECTOR, Server};
+use self::server::{Requests, SECTOR, Server, Shared, lock};
 use super::image::GuestDisk;
-use super::{Attached, Storage, settings};
-use crate::host::StepError;
+use super::{Attached, Device, Storage, settings};
+use crate::host::{StepError, monotonic_ns};
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
 use crate::schema::setup::{Modelled, Named, Volume};
 
-/// The disk, as the guest's kernel names it.
-pub const DEVICE: &str = "/dev/ublkb0";
-/// What the disk is, in the guest's first root.
+/// What the disks are, in the guest's first root.
 pub const SPEC: &str = "/disk.toml";
 
-/// `disk`: a part of a modelled disk, in virtual time.
+/// `disk`: a part of each of one or more modelled disks of one kind, in virtual time.
 pub struct ModelledDisk;
 
 /// The storage with these settings.
@@ -49,54 +51,97 @@ pub fn named(modelled: &Modelled) -> Named {
     Named::new(ModelledDisk.name(), modelled)
 }
 
+/// So many disks, as the guest's kernel names them.
+pub fn devices(disks: u32) -> Vec<PathBuf> {
+    (0..disks).map(|disk| format!("/dev/ublkb{disk}").into()).collect()
+}
+
 impl Storage for ModelledDisk {
     fn name(&self) -> &'static str {
         "disk"
     }
 
-    fn attach(&self, _job: &Job) -> Result<Attached, StepError> {
-        let (path, folder) = (DEVICE.into(), "/dev".into());
-        Ok(Attached::Devices(vec![Box::new(GuestDisk { path, direct: true, folder })]))
+    fn attach(&self, job: &Job) -> Result<Attached, StepError> {
+        let modelled: Modelled = settings(job)?;
+        let disk =
+            |path| -> Box<dyn Device> { Box::new(GuestDisk { path, direct: true, folder: "/dev".into() }) };
+        Ok(Attached::Devices(devices(modelled.disks).into_iter().map(disk).collect()))
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
         let modelled: Modelled = settings(job)?;
         seed_random(modelled.guest_seed)?;
-        start(&modelled, &job.volume).map(Some)
+        start(&modelled, job)
     }
 
-    fn way_out(&self, volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
-        let range = Layout::new(volume.size).events;
-        let memory = PhysicalMemory::map(range.address, range.length);
-        Ok(Some(Box::new(Outbox::new(memory.context("could not map the place for events")?))))
+    fn way_out(&self, _volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
+        Ok(Some(Box::new(Outbox::new(map(EVENTS).context("could not map the place for events")?))))
+    }
+
+    fn cut_power(&self) -> io::Result<bool> {
+        cut_power().map(|()| true)
     }
 }
 
-/// Starts the disk's threads, which end with the guest. Returns the floor.
-fn start(modelled: &Modelled, volume: &Volume) -> anyhow::Result<Seen> {
+/// All disks of this guest, for whoever cuts their power.
+static SERVERS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
+
+/// Starts the disks' threads, which end with the guest. Returns the floor: the same in every life of a guest, and told in its first.
+fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
     let spec = Spec::parse(&text).context("the disk is not understood")?;
-    let layout = Layout::new(volume.size);
-    let map = |range: layout::Range| PhysicalMemory::map(range.address, range.length);
-    let store = map(layout.store).context("could not map the disk's store")?;
-    let requests = map(layout.requests).context("could not map the list of requests")?;
-    let (floor_ns, store) =
-        floor::measure(store).context("could not measure what a request costs without a disk")?;
-    let server = Server {
-        drive: Drive::new(&spec, modelled.sample),
-        offset: volume.offset.0 / SECTOR,
-        store,
-        requests: Some(Outbox::new(requests)),
-    };
-    attach(0, server, &spec, volume.size)?;
-    let requests = Path::new("/sys/class/block/ublkb0/queue/nr_requests");
-    std::fs::write(requests, SORTED).context("could not say how many requests may wait")?;
-    Ok(Seen::Floor { floor_ns, service_ns: spec.service_4k_ns() })
+    let layout = Layout::of(job, modelled);
+    let map_disk = |range| map(range).context("could not map a disk's sectors");
+    let mut stores = Vec::new();
+    for disk in 0..modelled.disks {
+        stores.push(map_disk(layout.store(disk))?);
+    }
+    let requests = map(REQUESTS).context("could not map the list of requests")?;
+    let list = Arc::new(Mutex::new(Outbox::new(requests)));
+    let mut seen = None;
+    if job.life == 0 {
+        let measured = floor::measure(modelled.disks, stores.remove(0));
+        let (floor_ns, store) = measured.context("could not measure what a request costs without a disk")?;
+        stores.insert(0, store);
+        seen = Some(Seen::Floor { floor_ns, service_ns: spec.service_4k_ns() });
+    }
+    let offset = job.volume.offset.0 / SECTOR;
+    for (number, store) in (0..).zip(stores) {
+        let medium = layout.medium(number).map(map_disk).transpose()?;
+        let medium = medium.map(|image| Medium::new(image, offset));
+        let mut drive = Drive::new(&spec, modelled.sample.of_member(number.into()));
+        if medium.is_some() {
+            drive.watch();
+        }
+        let requests = Some(Requests { list: list.clone(), disk: u8::try_from(number)?, life: job.life });
+        let server = Server { drive, offset, store, medium, requests, is_dark: false };
+        let server = Arc::new(Mutex::new(server));
+        attach(number, &server, &spec, job.volume.size)?;
+        lock(&SERVERS).push(server);
+    }
+    for device in devices(modelled.disks) {
+        let name = device.file_name().context("a device has a name")?;
+        let waiting = Path::new("/sys/class/block").join(name).join("queue/nr_requests");
+        std::fs::write(waiting, SORTED).context("could not say how many requests may wait")?;
+    }
+    Ok(seen)
 }
 
-/// Has the disk fail at the next request.
+/// Has the disks fail at the next request.
 pub fn lose() {
     server::LOST.store(true, Ordering::Relaxed);
+}
+
+/// Takes the power from all disks at one moment.
+fn cut_power() -> io::Result<()> {
+    let servers = lock(&SERVERS);
+    let mut locked: Vec<_> = servers.iter().map(|server| lock(server)).collect();
+    let now_ns = monotonic_ns();
+    locked.iter_mut().try_for_each(|server| server.lose_power(now_ns))
+}
+
+fn map(range: layout::Range) -> io::Result<PhysicalMemory> {
+    PhysicalMemory::map(range.address, range.length)
 }
 
 /// Makes the kernel's random numbers the same in every run of that seed.

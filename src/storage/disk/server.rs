@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fsderby_diskmodel::{Completion, Drive, Op, Request};
@@ -13,6 +14,7 @@ use fsderby_sys::schedule::run_first;
 use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
+use super::medium::Medium;
 use super::outbox::Outbox;
 use super::totals::{LATE_NS, Totals, publish};
 use crate::host::monotonic_ns;
@@ -27,11 +29,26 @@ pub struct Server {
     /// The volume's first sector on the disk.
     pub offset: u64,
     pub store: PhysicalMemory,
+    /// What a power cut leaves, where there will be one.
+    pub medium: Option<Medium>,
     /// Where the host reads what was done; `None` where nobody will.
-    pub requests: Option<Outbox>,
+    pub requests: Option<Requests>,
+    /// There is no power any more.
+    pub is_dark: bool,
 }
 
-/// Set when the disk is to be lost.
+/// The list of requests, which all disks of a machine write to, and what tells one disk's from another's.
+#[derive(Clone)]
+pub struct Requests {
+    pub list: Arc<Mutex<Outbox>>,
+    pub disk: u8,
+    pub life: u8,
+}
+
+/// A server that a power cut can reach.
+pub type Shared = Arc<Mutex<Server>>;
+
+/// Set when the disks are to be lost.
 pub static LOST: AtomicBool = AtomicBool::new(false);
 
 /// A request that the drive has.
@@ -42,21 +59,22 @@ struct Open {
     depth: usize,
 }
 
-impl Server {
-    /// Until the device is taken away, which frees the store.
-    pub fn serve(mut self, queue: QueueOf) -> PhysicalMemory {
-        let served = prepare_thread().and_then(|()| {
-            let (open, totals) = (BTreeMap::new(), Totals::default());
-            // The kernel does not copy to and from memory that it does not know of.
-            let hand = vec![0; LARGEST as usize];
-            Session { server: &mut self, queue: queue.open()?, hand, open, next: 0, totals }.run()
-        });
-        match served {
-            Err(e) if e.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
-            Err(e) => complain(&format!("the modelled disk is lost: {e}")),
-            Ok(never) => match never {},
-        }
-        self.store
+pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Until the device is taken away.
+pub fn serve(server: &Shared, queue: QueueOf) {
+    let served = prepare_thread().and_then(|()| {
+        let (open, totals) = (BTreeMap::new(), Totals::default());
+        // The kernel does not copy to and from memory that it does not know of.
+        let hand = vec![0; LARGEST as usize];
+        Session { queue: queue.open()?, hand, open, next: 0, totals }.run(server)
+    });
+    match served {
+        Err(e) if e.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
+        Err(e) => complain(&format!("the modelled disk is lost: {e}")),
+        Ok(never) => match never {},
     }
 }
 
@@ -72,8 +90,42 @@ fn prepare_thread() -> io::Result<()> {
     Ok(rustix::process::configure_io_flusher_behavior(true)?)
 }
 
-struct Session<'a> {
-    server: &'a mut Server,
+impl Server {
+    /// Of its data in the store.
+    fn place(&self, request: &Request) -> Range<usize> {
+        let begin = ((request.sector - self.offset) * SECTOR) as usize;
+        begin..begin + (u64::from(request.sectors) * SECTOR) as usize
+    }
+
+    /// Before a write changes the store: what the drive has brought to the medium until now was without it.
+    fn before_write(&mut self, now_ns: u64, request: &Request, done: &mut Vec<Completion>) -> io::Result<()> {
+        let Some(medium) = &mut self.medium else { return Ok(()) };
+        self.drive.advance(now_ns, done);
+        medium.follow(&mut self.drive, &self.store)?;
+        medium.before_write(&self.store, request.sector..request.sector + u64::from(request.sectors))
+    }
+
+    fn advance(&mut self, now_ns: u64, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.drive.advance(now_ns, done);
+        match &mut self.medium {
+            Some(medium) => medium.follow(&mut self.drive, &self.store),
+            None => Ok(()),
+        }
+    }
+
+    /// From this moment on nothing is answered and nothing reaches the medium.
+    pub fn lose_power(&mut self, now_ns: u64) -> io::Result<()> {
+        self.is_dark = true;
+        // Nobody hears any more what was done.
+        self.advance(now_ns, &mut Vec::new())?;
+        match &mut self.medium {
+            Some(medium) => medium.take_torn(&self.drive, &self.store),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Session {
     queue: Queue,
     /// What goes from the store to the kernel and back.
     hand: Vec<u8>,
@@ -82,36 +134,48 @@ struct Session<'a> {
     totals: Totals,
 }
 
-impl Session<'_> {
-    fn run(mut self) -> io::Result<Infallible> {
+impl Session {
+    fn run(mut self, shared: &Shared) -> io::Result<Infallible> {
         let mut done = Vec::new();
+        let mut next_ns = lock(shared).drive.next_event_ns();
         loop {
-            if self.wait()? {
+            let has_asked = self.wait(next_ns)?;
+            let mut server = lock(shared);
+            if server.is_dark {
+                drop(server);
+                rest();
+            }
+            if has_asked {
                 while let Some(asked) = self.queue.asked()? {
-                    self.take(asked)?;
+                    self.take(&mut server, asked, &mut done)?;
                 }
             }
-            if LOST.load(Ordering::Relaxed) && self.server.requests.is_some() {
+            if LOST.load(Ordering::Relaxed) && server.requests.is_some() {
                 return Err(io::Error::other("it was told to be"));
             }
-            self.server.drive.advance(monotonic_ns(), &mut done);
+            server.advance(monotonic_ns(), &mut done)?;
             for completion in done.drain(..) {
-                self.answer(&completion)?;
+                self.answer(&mut server, &completion)?;
             }
-            self.totals.drive = self.server.drive.counters();
-            if self.server.requests.is_some() {
-                publish(self.totals);
+            self.totals.drive = server.drive.counters();
+            if let Some(requests) = &server.requests {
+                publish(requests.disk, self.totals);
             }
+            next_ns = server.drive.next_event_ns();
         }
     }
 
     /// Until a request is there or the drive has something to do; says whether it is a request.
-    fn wait(&mut self) -> io::Result<bool> {
-        let next = self.server.drive.next_event_ns();
-        self.queue.wait(next.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns()))))
+    fn wait(&mut self, next_ns: Option<u64>) -> io::Result<bool> {
+        self.queue.wait(next_ns.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns()))))
     }
 
-    fn take(&mut self, asked: ublk::Request) -> io::Result<()> {
+    fn take(
+        &mut self,
+        server: &mut Server,
+        asked: ublk::Request,
+        done: &mut Vec<Completion>,
+    ) -> io::Result<()> {
         let arrived_ns = monotonic_ns();
         let request = Request {
             tag: self.next,
@@ -122,23 +186,24 @@ impl Session<'_> {
                 Ask::Discard => Op::Discard,
             },
             fua: asked.fua,
-            sector: self.server.offset + asked.sector,
+            sector: server.offset + asked.sector,
             sectors: asked.sectors,
         };
         if asked.ask == Ask::Write {
-            let place = self.place(&request);
+            server.before_write(arrived_ns, &request, done)?;
+            let place = server.place(&request);
             let hand = &mut self.hand[..place.len()];
             self.queue.fetch(asked.tag, hand)?;
-            self.server.store.write_all_at(hand, place.start)?;
+            server.store.write_all_at(hand, place.start)?;
         }
         self.next += 1;
-        self.server.drive.submit(arrived_ns, request);
+        server.drive.submit(arrived_ns, request);
         let depth = self.open.len() + 1;
         self.open.insert(request.tag, Open { kernels_tag: asked.tag, request, arrived_ns, depth });
         Ok(())
     }
 
-    fn answer(&mut self, done: &Completion) -> io::Result<()> {
+    fn answer(&mut self, server: &mut Server, done: &Completion) -> io::Result<()> {
         let Some(Open { kernels_tag, request, arrived_ns, depth }) = self.open.remove(&done.tag) else {
             return Err(io::Error::other("the drive has done what nobody asked for"));
         };
@@ -148,19 +213,21 @@ impl Session<'_> {
             self.totals.late_ns += late_ns;
         }
         if matches!(request.op, Op::Read) {
-            let place = self.place(&request);
+            let place = server.place(&request);
             let hand = &mut self.hand[..place.len()];
-            self.server.store.read_exact_at(hand, place.start)?;
+            server.store.read_exact_at(hand, place.start)?;
             self.queue.give(kernels_tag, hand)?;
         }
         self.queue.answer(kernels_tag, request.sectors * SECTOR as u32)?;
-        let Some(requests) = &mut self.server.requests else { return Ok(()) };
-        requests.write_all(&Served::new(request, arrived_ns, depth, done).to_bytes())
+        let Some(Requests { list, disk, life }) = &server.requests else { return Ok(()) };
+        let served = Served { disk: *disk, life: *life, ..Served::new(request, arrived_ns, depth, done) };
+        lock(list).write_all(&served.to_bytes())
     }
+}
 
-    /// Of its data in the store.
-    fn place(&self, request: &Request) -> Range<usize> {
-        let begin = ((request.sector - self.server.offset) * SECTOR) as usize;
-        begin..begin + (u64::from(request.sectors) * SECTOR) as usize
+/// Without power nothing is done, and nothing is said either: the kernel must not learn of it.
+fn rest() -> ! {
+    loop {
+        std::thread::park();
     }
 }

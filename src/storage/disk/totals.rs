@@ -1,11 +1,13 @@
-//! What a guest's disk has done so far, for whoever asks in the same guest.
+//! What a guest's disks have done so far, for whoever asks in the same guest.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use fsderby_diskmodel::Counters;
 use serde::Serialize;
 
-/// What the disk has done so far.
+use super::server::lock;
+
+/// What one disk has done so far.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Totals {
     #[serde(flatten)]
@@ -19,13 +21,18 @@ pub struct Totals {
 /// Less than the least that a disk can be told apart by.
 pub const LATE_NS: u64 = 20_000;
 
-static TOTALS: Mutex<Option<Totals>> = Mutex::new(None);
+static TOTALS: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
-/// What this guest's disk has done so far; `None` where there is none.
-pub fn totals() -> Option<Totals> {
-    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner)
+/// What each of this guest's disks has done so far; none where there are none.
+pub fn totals() -> Vec<Totals> {
+    lock(&TOTALS).clone()
 }
 
-pub fn publish(totals: Totals) {
-    *TOTALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(totals);
+pub fn publish(disk: u8, totals: Totals) {
+    let mut all = lock(&TOTALS);
+    let at = usize::from(disk);
+    if all.len() <= at {
+        all.resize(at + 1, Totals::default());
+    }
+    all[at] = totals;
 }

@@ -6,15 +6,18 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use super::machine::Running;
-use crate::storage::disk::layout::{Layout, Range};
+use crate::storage::disk::layout::{EVENTS, Layout, REQUESTS, Range};
 use crate::storage::disk::outbox::BEGIN;
+use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Lines;
 use crate::testbeds::vm::guest::{lost, panic, text};
 use crate::testbeds::{Ended, Fault, Launched, Next};
 
 /// How often the guest's memory is looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// A guest that used none for so long waits for what will never come.
+/// How often a guest that ends is looked at.
+const FAREWELL: Duration = Duration::from_millis(10);
+/// A guest that used none for so long waits for what will never come; one that was to end and has not never will.
 const STUCK: Duration = Duration::from_secs(120);
 
 pub struct Guest {
@@ -38,14 +41,21 @@ struct Heard {
 }
 
 impl Guest {
-    pub fn new(
-        running: Running,
-        layout: Layout,
-        patience: Duration,
-        provenance: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn new(running: Running, layout: Layout, patience: Duration) -> Self {
         let heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
+        let provenance = BTreeMap::new();
         Guest { running, layout, lines: Lines::default(), read: 0, heard, patience, fault: None, provenance }
+    }
+
+    /// With the hashes of what it was started from.
+    pub fn made_of(mut self, provenance: BTreeMap<String, String>) -> Self {
+        self.provenance = provenance;
+        self
+    }
+
+    /// What its disks have left after a power cut, and where in that file.
+    pub fn left(&self) -> (&File, Layout) {
+        (&self.running.memory, self.layout)
     }
 
     fn switch_off(&mut self, why: Option<Fault>) {
@@ -55,9 +65,21 @@ impl Guest {
         let _ = self.running.child.kill();
     }
 
+    /// When it has ended: how, and what it has left.
+    fn ended(&mut self) -> Ended {
+        let status = self.running.child.wait();
+        let mut console = text(&mut self.running.console);
+        let panic = panic(&console);
+        console.extend(text(&mut self.running.complaints));
+        let unfrozen = console.iter().find(|line| line.contains("cannot be preloaded")).cloned();
+        let fault = panic.or(self.fault.take()).or(unfrozen.map(Fault::Lost)).or(lost(status));
+        let requests = contents(&self.running.memory, REQUESTS, 0).unwrap_or_default();
+        Ended { fault, console, requests }
+    }
+
     /// What came since the last look.
     fn read_events(&mut self) -> bool {
-        let new = contents(&self.running.memory, self.layout.events, self.read).unwrap_or_default();
+        let new = contents(&self.running.memory, EVENTS, self.read).unwrap_or_default();
         self.read += new.len() as u64;
         self.lines.push(&new);
         !new.is_empty()
@@ -108,14 +130,23 @@ impl Launched for Guest {
     }
 
     fn end(mut self: Box<Self>) -> Ended {
-        let status = self.running.child.wait();
-        let mut console = text(&mut self.running.console);
-        let panic = panic(&console);
-        console.extend(text(&mut self.running.complaints));
-        let unfrozen = console.iter().find(|line| line.contains("cannot be preloaded")).cloned();
-        let fault = panic.or(self.fault.take()).or(unfrozen.map(Fault::Lost)).or(lost(status));
-        let requests = contents(&self.running.memory, self.layout.requests, 0).unwrap_or_default();
-        Ended { fault, console, requests }
+        self.ended()
+    }
+}
+
+impl Powered for Guest {
+    /// It has frozen its disks and ends by itself, at an instruction of its own: ended from outside, it could say or leave unsaid
+    /// what no other run does.
+    fn cut(&mut self) -> Ended {
+        let begin = Instant::now();
+        while matches!(self.running.child.try_wait(), Ok(None)) {
+            if begin.elapsed() > STUCK {
+                self.switch_off(Some(Fault::Hung("the guest went on after its power was cut".into())));
+                break;
+            }
+            std::thread::sleep(FAREWELL);
+        }
+        self.ended()
     }
 }
 

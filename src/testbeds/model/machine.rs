@@ -1,13 +1,16 @@
 //! The virtual machine whose clock counts its instructions.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
 use fsderby_sys::inherit::Inherited;
 use fsderby_sys::process::tied_command;
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
 
 use super::super::vm::machine::{in_memory, mishap};
 use crate::agent::Mishap;
@@ -53,7 +56,8 @@ pub struct Running {
 }
 
 impl Machine<'_> {
-    pub fn start(&self) -> anyhow::Result<Running> {
+    /// With blank disks, or with those that another machine's power cut has left.
+    pub fn start(&self, left: Option<(&File, Layout)>) -> anyhow::Result<Running> {
         let [console, complaints, memory] =
             [in_memory("console")?, in_memory("complaints")?, in_memory("memory")?];
         let mut initramfs = in_memory("initramfs")?;
@@ -65,6 +69,9 @@ impl Machine<'_> {
         let library = fsderby_sys::steady::LIBRARY.context("virtual time needs an x86-64 machine")?;
         steady.write_all(library).context("there is too little memory")?;
         memory.set_len(self.layout.file().0).context("the guest's memory could not be made")?;
+        if let Some((left, layout)) = left {
+            self.take_over(&memory, left, layout).context("what the disks had left could not be copied")?;
+        }
         let mut command = tied_command(self.qemu);
         let mut inherited = Inherited::default();
         let mut shown = |file| inherited.path(file);
@@ -75,6 +82,18 @@ impl Machine<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
         let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
         Ok(Running { child, memory, console, complaints })
+    }
+
+    /// Of the memory of the machine before, what its disks hold and nothing else.
+    fn take_over(&self, memory: &File, left: &File, layout: Layout) -> io::Result<()> {
+        for disk in 0..self.layout.disks {
+            let from = layout.medium(disk).ok_or_else(|| io::Error::other("it lost no power"))?;
+            let targets = [Some(self.layout.store(disk)), self.layout.medium(disk)];
+            for to in targets.into_iter().flatten() {
+                copy_data(left, from.in_file(), memory, to.in_file(), from.length as u64)?;
+            }
+        }
+        Ok(())
     }
 
     fn arguments(
@@ -131,9 +150,55 @@ impl Machine<'_> {
     }
 }
 
+/// Copies what is not a hole.
+fn copy_data(from: &File, begin: u64, to: &File, target: u64, length: u64) -> io::Result<()> {
+    let end = begin + length;
+    let mut piece = vec![0; MIB as usize];
+    let mut at = begin;
+    while at < end {
+        at = match rustix::fs::seek(from, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            Err(Errno::NXIO) => return Ok(()),
+            Err(e) => return Err(e.into()),
+        };
+        let hole = rustix::fs::seek(from, SeekFrom::Hole(at))?.min(end);
+        while at < hole {
+            let piece = &mut piece[..(hole - at).min(MIB) as usize];
+            from.read_exact_at(piece, at)?;
+            to.write_all_at(piece, target + (at - begin))?;
+            at += piece.len() as u64;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_was_written_is_taken_over() {
+        let [from, to] = [in_memory("from").unwrap(), in_memory("to").unwrap()];
+        from.set_len(64 * MIB).unwrap();
+        to.set_len(64 * MIB).unwrap();
+        // Before the range, across pieces, at its end, behind it.
+        for (at, byte) in [(0, 1), (10 * MIB, 2), (13 * MIB - 100, 3), (20 * MIB - 1, 4), (20 * MIB, 5)] {
+            from.write_all_at(&[byte; 1], at).unwrap();
+        }
+        from.write_all_at(&vec![6; 2 * MIB as usize + 5], 14 * MIB).unwrap();
+        copy_data(&from, 10 * MIB, &to, 40 * MIB, 10 * MIB).unwrap();
+        let read = |file: &File, at: u64| {
+            let mut bytes = vec![0; 10 * MIB as usize];
+            file.read_exact_at(&mut bytes, at).unwrap();
+            bytes
+        };
+        assert!(read(&from, 10 * MIB) == read(&to, 40 * MIB));
+        let mut behind = [0];
+        to.read_exact_at(&mut behind, 50 * MIB).unwrap();
+        assert_eq!(behind, [0]);
+        use std::os::unix::fs::MetadataExt;
+        assert!(to.metadata().unwrap().blocks() * 512 < 4 * MIB, "holes stay holes");
+    }
 
     #[test]
     fn a_speed_is_a_whole_shift_or_names_its_neighbours() {

@@ -12,8 +12,10 @@ pub mod disks;
 mod guest;
 mod machine;
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -21,21 +23,23 @@ use fsderby_diskmodel::{CpuSpeed, Sample, Spec};
 
 use self::guest::Guest;
 use self::machine::Machine;
+use super::power::PowerCut;
 use super::vm::machine::QEMU;
 use super::vm::{self, modules_missing};
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
-use crate::guest::initramfs::{self, Bases};
+use crate::guest::initramfs::{self, Base, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
 use crate::older::{self, Stood};
 use crate::schema::job::Job;
+use crate::schema::request::MOST;
 use crate::schema::setup::{ClockKind, Modelled, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
-use crate::storage::disk::layout::Layout;
+use crate::storage::disk::layout::{ADDRESSES, Layout};
 use crate::storage::layers::Layer;
 
 /// What brings the disk.
@@ -57,15 +61,15 @@ impl TestbedKind for ModelKind {
     }
 
     fn usage(&self) -> &'static str {
-        "model[:DISK,offset=SIZE,mips=N,samples=off,kernel=RELEASE]"
+        "model[:DISK,disks=N,offset=SIZE,mips=N,samples=off,kernel=RELEASE]"
     }
 
     fn story(&self) -> Story {
         Story {
             what: "The filesystems of a stock kernel on a modelled disk, in virtual time. QEMU's count of instructions is the guest's clock, \
                    idle time is skipped, and the disk is a program inside the guest. The same run gives the same figures to the \
-                   nanosecond, on a busy host too. DISK is one of `fsderby list disks` (default hdd-16tb), or a file. The volume \
-                   begins at offset. Needs no root.",
+                   nanosecond, on a busy host too. DISK is one of `fsderby list disks` (default hdd-16tb), or a file; the machine \
+                   has N of it, each with a volume that begins at offset. Needs no root.",
             origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch) and the disks of disks/*.toml, each value \
                      with its source.",
             limits: "A model is no disk: trust what holds in all samples of the model. Every instruction takes the same time; caches, latency \
@@ -88,6 +92,7 @@ pub struct Model {
     disk: String,
     spec: Spec,
     text: String,
+    disks: u32,
     offset: Bytes,
     mips: u32,
     /// Whether every round is another sample of the ensemble.
@@ -102,6 +107,7 @@ pub struct Model {
     found: OnceLock<Option<Found>>,
 }
 
+#[derive(Clone)]
 struct Found {
     qemu: PathBuf,
     qemu_blake3: String,
@@ -123,6 +129,7 @@ impl std::str::FromStr for Model {
             disk: disk.to_owned(),
             spec,
             text,
+            disks: 1,
             offset: Bytes(0),
             mips: MIPS,
             samples: true,
@@ -137,6 +144,11 @@ impl std::str::FromStr for Model {
             match setting.split_once('=') {
                 Some(("offset", offset)) => {
                     model.offset = offset.parse().map_err(|e| format!("offset: {e}"))?
+                }
+                Some(("disks", disks)) => {
+                    let number = disks.parse().ok().filter(|n| (1..=u32::from(MOST)).contains(n));
+                    model.disks =
+                        number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST}"))?;
                 }
                 Some(("mips", mips)) => {
                     model.mips = mips.parse().map_err(|_| format!("mips={mips} is no whole number"))?;
@@ -214,6 +226,9 @@ impl Testbed for Model {
     fn name(&self) -> String {
         let mut name = format!("model:{}", self.disk);
         let mut say = |text: String| name += &format!(",{text}");
+        if self.disks != 1 {
+            say(format!("disks={}", self.disks));
+        }
         if self.offset.0 > 0 {
             say(format!("offset={}", self.offset.written()));
         }
@@ -236,18 +251,29 @@ impl Testbed for Model {
             guest: true,
             makes_filesystem: true,
             limits_memory: true,
-            loses_power: false,
+            loses_power: true,
         }
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
-        let machine = memory(need.memory, need.size);
+        let layout = Layout::new(need.size, self.disks, false);
+        let machine = memory(need.memory, layout);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
         let disk = self.disk();
         if self.offset.0.saturating_add(need.size.0) > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
             return Err(Missing { what, try_this: "a smaller --size or offset".into() });
+        }
+        // A power cut needs each volume twice.
+        if !Layout::new(need.size, self.disks, true).is_addressable() {
+            let what = format!(
+                "{} disks with {} of sectors each, kept twice for a power cut, are more than the {} that a guest can address",
+                self.disks,
+                need.size,
+                Bytes(ADDRESSES)
+            );
+            return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
         }
         Ok(())
     }
@@ -258,6 +284,10 @@ impl Testbed for Model {
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
         vm::tool(program)
+    }
+
+    fn disks(&self) -> usize {
+        self.disks as usize
     }
 
     fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
@@ -273,6 +303,7 @@ impl Testbed for Model {
             sample,
             ensemble: self.samples,
             guest_seed: moment.seed ^ u64::from(moment.round),
+            disks: self.disks,
         };
         let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
         (disk::named(&modelled), volume)
@@ -307,35 +338,93 @@ impl Testbed for Model {
         // Nothing may reach the guest that is not the same in every run.
         let job = job.for_guest();
         let base = self.bases.base(&found.kernel, &self.agent, &job)?;
-        let own = initramfs::job(&job, &[(disk::SPEC, self.text.as_bytes())])?;
-        let layout = Layout::new(job.volume.size);
-        let machine = Machine {
-            qemu: &found.qemu,
-            kernel: found.kernel.image(),
-            initramfs: [&base.tools.bytes, &base.program.bytes, &own],
-            memory: memory(job.memory, job.volume.size),
-            layout,
+        let (before, after) = job.lives();
+        let archive = |job: &Job| initramfs::job(job, &[(disk::SPEC, self.text.as_bytes())]);
+        let lives = [Some(before), after].into_iter().flatten();
+        let lives: Vec<Life> = lives
+            .map(|job| Ok(Life { layout: Layout::of(&job, &modelled), archive: archive(&job)? }))
+            .collect::<anyhow::Result<_>>()?;
+        let parts = Parts {
+            found: found.clone(),
+            base,
+            limit: job.memory,
             mips: modelled.mips,
             mishap: self.mishap,
+            patience: self.patience,
         };
-        let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
-        let provenance = [
-            ("kernel", found.kernel.index.image_blake3.clone()),
-            ("job", hash(&own)),
-            ("qemu", found.qemu_blake3.clone()),
-            ("machine", hash(machine.shape()?.as_bytes())),
+        let provenance = parts.provenance(&lives)?;
+        let mut lives = lives.into_iter();
+        let first = lives.next().context("a job has steps")?;
+        let guest = parts.start(&first, None)?.made_of(provenance);
+        Ok(match lives.next() {
+            None => Box::new(guest),
+            Some(next) => {
+                let restart = move |before: &Guest| parts.start(&next, Some(before.left()));
+                Box::new(PowerCut::new(guest, Box::new(restart)))
+            }
+        })
+    }
+}
+
+/// From one boot to the machine's end.
+struct Life {
+    layout: Layout,
+    /// Its job and its disk, as the guest finds them.
+    archive: Vec<u8>,
+}
+
+/// What the machines of one launch have in common.
+struct Parts {
+    found: Found,
+    base: Arc<Base>,
+    limit: Option<Bytes>,
+    mips: u32,
+    mishap: Option<Mishap>,
+    patience: Duration,
+}
+
+impl Parts {
+    fn machine<'a>(&'a self, life: &'a Life) -> Machine<'a> {
+        Machine {
+            qemu: &self.found.qemu,
+            kernel: self.found.kernel.image(),
+            initramfs: [&self.base.tools.bytes, &self.base.program.bytes, &life.archive],
+            memory: memory(self.limit, life.layout),
+            layout: life.layout,
+            mips: self.mips,
+            mishap: self.mishap,
+        }
+    }
+
+    /// Starts a machine on blank disks, or on what the disks of the one before it have left.
+    fn start(&self, life: &Life, left: Option<(&File, Layout)>) -> anyhow::Result<Guest> {
+        let running = self.machine(life).start(left)?;
+        Ok(Guest::new(running, life.layout, self.patience))
+    }
+
+    /// Hashes of all that decides what comes, over all lives.
+    fn provenance(&self, lives: &[Life]) -> anyhow::Result<BTreeMap<String, String>> {
+        let (mut jobs, mut machines) = (blake3::Hasher::new(), blake3::Hasher::new());
+        for life in lives {
+            jobs.update(&life.archive);
+            machines.update(self.machine(life).shape()?.as_bytes());
+        }
+        let hashes = [
+            ("kernel", self.found.kernel.index.image_blake3.clone()),
+            ("job", jobs.finalize().to_hex().to_string()),
+            ("qemu", self.found.qemu_blake3.clone()),
+            ("machine", machines.finalize().to_hex().to_string()),
         ];
-        let provenance = provenance.into_iter().chain(base.hashes());
-        let provenance = provenance.map(|(name, hash)| (name.to_owned(), hash)).collect();
-        Ok(Box::new(Guest::new(machine.start()?, layout, self.patience, provenance)))
+        let hashes = hashes.into_iter().chain(self.base.hashes());
+        Ok(hashes.map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
 }
 
 /// What the guest's kernel is told of the machine's memory. With a limit its init takes what is more than that.
-fn memory(limit: Option<Bytes>, volume: Bytes) -> Bytes {
-    /// The store's pages must be found: eight bytes for each.
+fn memory(limit: Option<Bytes>, layout: Layout) -> Bytes {
+    /// The images' pages must be found: eight bytes for each.
     const PAGE_TABLES: u64 = 512;
-    Bytes((vm::memory(limit).0 + volume.0 / PAGE_TABLES).next_multiple_of(MIB))
+    Bytes((vm::memory(limit).0 + layout.images().0 / PAGE_TABLES).next_multiple_of(MIB))
 }
 
 #[cfg(test)]

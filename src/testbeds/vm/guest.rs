@@ -12,6 +12,7 @@ use super::machine::Running;
 use super::witness::Witness;
 use crate::agent::monotonic_ns;
 use crate::schema::event::Event;
+use crate::testbeds::power::Powered;
 use crate::testbeds::stream::Events;
 use crate::testbeds::{Ended, Fault, Launched, Next, Stamped};
 
@@ -70,13 +71,6 @@ impl Guest {
         self
     }
 
-    /// Ends QEMU at once, as a power cut ends a machine, and waits until nothing of it can write any more. Returns its console.
-    pub fn kill(&mut self) -> Vec<String> {
-        self.switch_off(None);
-        let _ = self.child.wait();
-        text(&mut self.console)
-    }
-
     fn switch_off(&mut self, why: Option<Fault>) {
         if self.fault.is_none() {
             self.fault = why;
@@ -119,6 +113,14 @@ impl Launched for Guest {
         let fault = panic(&console).or(self.fault.take()).or(lost(status));
         console.extend(text(&mut self.complaints));
         Ended { fault, console, ..Ended::default() }
+    }
+}
+
+impl Powered for Guest {
+    fn cut(&mut self) -> Ended {
+        self.switch_off(None);
+        let _ = self.child.wait();
+        Ended { console: text(&mut self.console), ..Ended::default() }
     }
 }
 

@@ -6,11 +6,13 @@
 //! job ─────┘                  └─ disk: an unnamed image of ours
 //! ```
 //! The guest has no network and sees no file of the host but that image. QEMU dies with us, and with it all the rest.
+//!
+//! Where its power is cut, QEMU is killed. The image is held by our own descriptor, so it outlives the machine, with all that QEMU
+//! had completed: a disk's own volatile cache, which loses what was never flushed, is not there.
 
 pub(super) mod guest;
 mod kvm;
 pub(super) mod machine;
-mod power;
 mod witness;
 
 use std::collections::HashMap;
@@ -24,8 +26,8 @@ use anyhow::Context;
 
 use self::guest::Guest;
 use self::machine::{Cpu, MOST_DISKS, Machine, QEMU};
-use self::power::PowerCut;
 use self::witness::Witness;
+use super::power::PowerCut;
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
@@ -282,7 +284,7 @@ impl Testbed for Vm {
         let guest = parts.start(&before)?;
         Ok(match after {
             None => Box::new(guest),
-            Some(after) => Box::new(PowerCut::new(guest, Box::new(move || parts.start(&after)))),
+            Some(after) => Box::new(PowerCut::new(guest, Box::new(move |_| parts.start(&after)))),
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A tree of small and middle-sized files and a few large ones is made from the seed, and then, each time after a cold
 //! start, walked, read in the order in which its folders name it, read in random order, read at random places, and
-//! deleted. Each is a part of its own (see [`super::Work::parts`]): what one has brought into memory never serves another.
+//! deleted. Each is a part of its own (see [`super::Workload::parts`]): what one has brought into memory never serves another.
 //!
 //! ```text
 //! part  phase           what is done                                             after a server's restart it is
@@ -65,6 +65,10 @@ impl Workload for ColdRead {
 
     fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
         trial::timed(phase)
+    }
+
+    fn parts(&self) -> &'static [&'static str] {
+        &trial::NAMES
     }
 
     fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {

@@ -12,13 +12,13 @@ use super::parameters::{BLOCK, Parameters};
 use super::tree::{CHUNK, Tree};
 use super::visit::{Entry, Visitor, visit};
 use crate::schema::event::Phase;
-use crate::schema::job::Until;
+use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work};
 
-/// In the order of [`Work::parts`].
+/// In the order of [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Create,
@@ -31,6 +31,9 @@ enum Part {
 
 const PARTS: [Part; 6] =
     [Part::Create, Part::Walk, Part::ReadOrdered, Part::ReadRandom, Part::PreadRandom, Part::Delete];
+
+/// What the parts and their phases are called.
+pub const NAMES: [&str; 6] = ["create", "walk", "read-ordered", "read-random", "pread-random", "delete"];
 
 /// The operation of each phase whose latencies are told, and the phase's count of it.
 pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
@@ -64,19 +67,17 @@ impl Work for Parameters {
         }
     }
 
-    fn parts(&self) -> u32 {
-        PARTS.len() as u32
-    }
-
-    fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {
-        let parts = match until {
-            Until::End => &PARTS[..],
-            Until::Live => &PARTS[..1],
-            Until::Part(n) => {
-                let part = PARTS.get(n as usize..=n as usize);
-                part.ok_or_else(|| format!("there is no part {n} of {}", PARTS.len()))?
+    fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
+        if portion.stop_after.is_some() {
+            return Err("it cannot be stopped at an operation".into());
+        }
+        let parts = match &portion.part {
+            None if portion.keep_files => &PARTS[..1],
+            None => &PARTS[..],
+            Some(name) => {
+                let at = NAMES.iter().position(|own| own == name);
+                at.map(|at| &PARTS[at..=at]).ok_or_else(|| format!("it has no part {name}"))?
             }
-            Until::Operation(_) => return Err("it cannot be stopped at an operation".into()),
         };
         let tree = Tree::new(self, seed);
         let has = |part| parts.contains(&part);

@@ -17,7 +17,7 @@ use super::names::Namer;
 use super::parameters::Parameters;
 use super::timed::{Timed, Tools};
 use crate::schema::event::Phase;
-use crate::schema::job::Until;
+use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
@@ -45,7 +45,7 @@ impl Work for Parameters {
         if self.operations() > COUNTED { expect::amount(&self.rules) } else { self.amount(seed) }
     }
 
-    fn prepare(&self, seed: u64, until: Until) -> Result<Box<dyn Ready>, String> {
+    fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         let rules = self.rules_for(seed);
         afford(&rules)?;
         let run = dry_run(&rules);
@@ -57,14 +57,16 @@ impl Work for Parameters {
             ));
         }
         let pool = u64::from(rules.number) + u64::from(rules.transactions);
-        let steps = match until {
-            Until::End => pool + run.live,
-            Until::Live => pool,
-            Until::Operation(last) => last.min(pool),
-            Until::Part(_) => return Err("PostMark is done in one part".into()),
+        let Portion { part, stop_after, keep_files } = portion;
+        if part.is_some() {
+            return Err("PostMark is done in one part".into());
+        }
+        let steps = match *stop_after {
+            Some(last) => last.min(pool),
+            None => pool + if *keep_files { 0 } else { run.live },
         };
         let (generator, source) = Generator::new(&rules);
-        let checksums = if until == Until::Live { Checksums::of_all(&generator) } else { Checksums::none() };
+        let checksums = if *keep_files { Checksums::of_all(&generator) } else { Checksums::none() };
         Ok(Box::new(Trial {
             tools: Tools {
                 kernel: Kernel::new(&rules, source),
@@ -76,13 +78,9 @@ impl Work for Parameters {
             },
             generator,
             latencies: Latencies::new(),
-            extent: if let Until::Operation(last) = until {
-                Extent::first(last, &rules)
-            } else {
-                Extent::WHOLE
-            },
+            extent: stop_after.map_or(Extent::WHOLE, |last| Extent::first(last, &rules)),
             steps,
-            until,
+            deletes: stop_after.is_none() && !keep_files,
         }))
     }
 
@@ -115,7 +113,7 @@ struct Trial {
     latencies: Latencies,
     /// For the progress: files created first, transactions, files deleted last.
     steps: u64,
-    until: Until,
+    deletes: bool,
     extent: Extent,
 }
 
@@ -136,7 +134,7 @@ impl Ready for Trial {
             })?;
             Ok(done)
         })?;
-        if self.until != Until::End {
+        if !self.deletes {
             return Ok(());
         }
         self.phase("delete", clock, log, |g, files, progress| {
@@ -165,10 +163,14 @@ impl Trial {
         log: &mut dyn Log,
         work: impl FnOnce(&mut Generator, &mut Timed<'_>, &Progress) -> Result<u64, OpError>,
     ) -> Result<(), OpError> {
+        let all = self.steps;
         let (generator, mut files) = self.timed(clock);
         let start = clock.now_ns();
         let transactions = work(generator, &mut files, log.progress())?;
         let ns = clock.now_ns() - start;
+        if log.progress().done.load(Relaxed) == all {
+            log.finished();
+        }
         let phase = metrics::phase(name, ns, &files.totals, files.fsyncs, transactions);
         log.phase(phase);
         self.latencies.report(name, log);

@@ -63,6 +63,8 @@ pub(crate) struct Hard {
     head: u64,
     /// Where its sweep over the writes is.
     swept: u64,
+    /// The sectors that were written last, or are being written.
+    writes: Option<(u64, u64)>,
     shingle: Option<Shingle>,
     /// When the arm last had something to do.
     idle_since_ns: u64,
@@ -99,6 +101,7 @@ impl Hard {
             cylinder: 0,
             head: 0,
             swept: 0,
+            writes: None,
             shingle: spec.shingle.as_ref().map(|s| Shingle::new(s, spec.sectors)),
             idle_since_ns: 0,
             runs: Vec::new(),
@@ -272,6 +275,7 @@ impl Hard {
         self.counters.media_writes += 1;
         self.counters.media_sectors_written += end - extent.start;
         self.swept = end;
+        self.writes = Some((extent.start, end));
         self.work(now_ns, What::Written { flight: flight.id }, motion, None);
     }
 
@@ -470,6 +474,20 @@ impl Medium for Hard {
             }
             _ => None,
         }
+    }
+
+    /// What has passed under the head, in whole blocks. A shingled disk notes what it wrote only when it is whole.
+    fn written_by(&self, now_ns: u64) -> Option<(u64, u64)> {
+        let State::Working { done: Done { what: What::Written { flight }, motion, .. }, ends_ns, .. } =
+            self.state
+        else {
+            return None;
+        };
+        let (start, end) = self.writes.filter(|_| self.shingle.is_none())?;
+        let passed_ns = now_ns.checked_sub(ends_ns - motion.transfer_ns)?;
+        let (next, _) = self.geometry.streamed(start, passed_ns);
+        let next = (next - next % self.block_sectors).clamp(start, end);
+        Some((flight, next - start))
     }
 
     fn count(&self, now_ns: u64, counters: &mut Counters) {

@@ -8,7 +8,7 @@ use crate::dirty::{Choice, Dirty, Extent};
 use crate::front::Front;
 use crate::hard::Hard;
 use crate::medium::{Done, Medium, Motion, What, Work};
-use crate::mix::mix;
+use crate::passage::{Passage, Stage};
 use crate::request::{Completion, Op, Request};
 use crate::sample::Sample;
 use crate::spec::RaidSpec;
@@ -42,14 +42,15 @@ pub(crate) struct Raid {
     swept: u64,
     ended: VecDeque<Done>,
     completions: Vec<Completion>,
+    /// What the members noted, in their own sectors.
+    noted: Vec<Passage>,
     counters: Counters,
 }
 
 impl Raid {
     pub fn new(spec: &RaidSpec, sample: &Sample) -> Self {
-        // The platters of different disks do not turn in step.
         let member = |n: u64| {
-            let own = Sample { seed: mix(sample.seed ^ n), ..*sample };
+            let own = sample.of_member(n);
             Front::new(&spec.member.front, &own, Hard::new(&spec.member, &own))
         };
         let most = (spec.front.queue_depth + spec.stripes_at_once) as usize;
@@ -64,6 +65,7 @@ impl Raid {
             swept: 0,
             ended: VecDeque::with_capacity(most),
             completions: Vec::with_capacity(most),
+            noted: Vec::new(),
             counters: Counters::default(),
         }
     }
@@ -239,6 +241,26 @@ impl Medium for Raid {
         self.member_holds(start, end)
     }
 
+    fn watch(&mut self) -> bool {
+        self.members.iter_mut().for_each(Front::watch);
+        true
+    }
+
+    fn passages(&mut self, passages: &mut Vec<Passage>) {
+        for (member, disk) in self.members.iter_mut().enumerate() {
+            disk.passages(&mut self.noted);
+            of_member(self.layout, member, &mut self.noted, passages);
+        }
+    }
+
+    fn torn(&self, now_ns: u64, torn: &mut Vec<Passage>) {
+        for (member, disk) in self.members.iter().enumerate() {
+            let mut own = Vec::new();
+            disk.torn(now_ns, &mut own);
+            of_member(self.layout, member, &mut own, torn);
+        }
+    }
+
     fn count(&self, now_ns: u64, counters: &mut Counters) {
         counters.member_reads += self.counters.member_reads;
         counters.member_writes += self.counters.member_writes;
@@ -248,4 +270,11 @@ impl Medium for Raid {
             counters.add_mechanism(&member.counters(now_ns));
         }
     }
+}
+
+/// What has landed on a member, in the sectors of the array.
+fn of_member(layout: Layout, member: usize, own: &mut Vec<Passage>, passages: &mut Vec<Passage>) {
+    let landed = own.drain(..).filter(|p| p.stage == Stage::Landed);
+    let data = landed.flat_map(|p| layout.data_at(member, p.start, p.end));
+    passages.extend(data.map(|(start, end)| Passage::landed(start, end)));
 }

@@ -37,6 +37,20 @@ impl Layout {
         Piece { member: member as usize, sector: stripe * self.chunk_sectors + offset, sectors }
     }
 
+    /// The data in these sectors of a member, in the sectors of the whole array; parity is none.
+    pub fn data_at(&self, member: usize, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let layout = *self;
+        let chunk = self.chunk_sectors;
+        (start / chunk..end.div_ceil(chunk)).filter_map(move |stripe| {
+            let behind = (member as u64 + layout.members - layout.parity_member(stripe)) % layout.members;
+            // The parity's own member is none behind itself.
+            let number = behind.checked_sub(1)?;
+            let (from, to) = (start.max(stripe * chunk), end.min((stripe + 1) * chunk));
+            let first = stripe * layout.stripe_sectors() + number * chunk;
+            Some((first + from - stripe * chunk, first + to - stripe * chunk))
+        })
+    }
+
     fn parity_member(&self, stripe: u64) -> u64 {
         self.members - 1 - stripe % self.members
     }
@@ -94,6 +108,22 @@ mod tests {
         let member = |chunk: u64| FOUR.piece(chunk * 10, 1).member;
         assert_eq!((0..9).map(member).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
         assert_eq!((0..3).map(|s| FOUR.parity(s * 30, s * 30 + 1).member).collect::<Vec<_>>(), [3, 2, 1]);
+    }
+
+    #[test]
+    fn what_a_member_holds_is_found_again() {
+        for (start, end) in [(0, 240), (25, 45), (7, 8), (119, 121)] {
+            let mut found: Vec<(u64, u64)> = FOUR
+                .pieces(start, end)
+                .flat_map(|p| FOUR.data_at(p.member, p.sector, p.sector + p.sectors))
+                .collect();
+            found.sort_unstable();
+            assert_eq!((found[0].0, found[found.len() - 1].1), (start, end));
+            assert!(found.windows(2).all(|pair| pair[0].1 == pair[1].0), "{found:?}");
+        }
+        let parity = FOUR.parity(0, 30);
+        assert_eq!(FOUR.data_at(parity.member, parity.sector, parity.sector + 10).count(), 0);
+        assert_eq!(FOUR.data_at(0, 5, 15).collect::<Vec<_>>(), [(5, 10), (40, 45)]);
     }
 
     #[test]

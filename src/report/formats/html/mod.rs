@@ -259,7 +259,7 @@ fn latencies(summary: &Summary, latency: &latency::Latency) -> Latencies {
 fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> Vec<Round> {
     let mut rounds: BTreeMap<u32, Vec<(u32, Turn)>> = BTreeMap::new();
     for record in
-        run.current().into_iter().filter(|r| r.workload == work.label && r.purpose == Purpose::Measure)
+        run.current().into_iter().filter(|r| r.scenario == work.label && r.purpose == Purpose::Measure)
     {
         let look = look(summary, &record.filesystem);
         let turn = Turn { label: record.filesystem.clone(), look, outcome: record.outcome.name() };
@@ -304,7 +304,7 @@ fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
         };
         trial(record, rows.iter().zip(&scales).map(value).collect())
     };
-    let mine = run.records.iter().filter(|r| r.workload == work.label && r.outcome != Outcome::Skipped);
+    let mine = run.records.iter().filter(|r| r.scenario == work.label && r.outcome != Outcome::Skipped);
     Trials { workload: work.label.clone(), columns, lines: mine.map(line).collect() }
 }
 

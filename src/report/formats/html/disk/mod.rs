@@ -93,7 +93,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> O
         picture: picture::of(run, record, modelled.offset),
     };
     let pictures: Vec<Figure> = records.iter().map(figure).collect();
-    let members = members(&modelled.disk);
+    let members = members(&modelled.disk).map(|members| members * u64::from(modelled.disks));
     let spent = records.iter().zip(&pictures).filter_map(|(record, figure)| {
         let held_ns = figure.picture.as_ref().ok().and_then(|p| p.held_ns);
         Some(Trial { record, spent: time::spent(record, members)?, held_ns: held_ns.map(|ns| ns as f64) })
@@ -108,7 +108,7 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> O
 
 /// The first round of those with the most trials that count; its trials in the order of the plan.
 fn nominal<'r>(run: &'r Run, workload: &str) -> Vec<&'r Record> {
-    let all: Vec<&Record> = counted(run).into_iter().filter(|r| r.workload == workload).collect();
+    let all: Vec<&Record> = counted(run).into_iter().filter(|r| r.scenario == workload).collect();
     let n = |round: u32| all.iter().filter(|r| r.round == round).count();
     let best = all.iter().map(|r| r.round).max_by_key(|round| (n(*round), std::cmp::Reverse(*round)));
     let mut records: Vec<&Record> = all.into_iter().filter(|r| Some(r.round) == best).collect();

@@ -61,12 +61,14 @@ impl Picture {
 /// In a sentence, where the list of requests is not to be had.
 pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> {
     let served = run.requests(record).map_err(|e| format!("No picture: {e:#}."))?;
-    let served = served.ok_or("No picture: the list of requests was not kept.")?;
+    let mut served = served.ok_or("No picture: the list of requests was not kept.")?;
+    // The work is done before the power is cut; what comes after it has another clock.
+    served.retain(|s| s.life == 0);
     let whole = || {
         let begin = served.iter().map(|s| s.arrived_ns).min().unwrap_or(0);
         [begin, served.iter().map(|s| s.arrived_ns + 1).max().unwrap_or(begin)]
     };
-    let [begin_ns, end_ns] = record.work_window_ns.unwrap_or_else(whole);
+    let [begin_ns, end_ns] = record.window_ns().unwrap_or_else(whole);
     let window =
         Window { begin_ns, end_ns, first_sector: offset.0 / 512, sectors: record.volume.size.0 / 512 };
     let seen = requests::look(&served, window);
@@ -75,8 +77,8 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
     let (time, place) = (Scale::of("s", [seconds]), Scale::of("bytes", [size]));
     Ok(Picture {
         counts: counts(&seen),
-        held_ns: record.work_window_ns.map(|_| seen.held_ns),
-        note: match record.work_window_ns {
+        held_ns: record.window_ns().map(|_| seen.held_ns),
+        note: match record.window_ns() {
             Some(_) => "",
             None => "the record does not say when the work began and ended, so the whole trial is drawn",
         },

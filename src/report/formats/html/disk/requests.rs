@@ -2,7 +2,7 @@
 
 use fsderby_diskmodel::Op;
 
-use crate::schema::request::Served;
+use crate::schema::request::{MOST, Served};
 
 /// Cells over the time and over the disk. At most so many runs are drawn, of some ten bytes each: under 100 KB a trial.
 pub const COLUMNS: usize = 160;
@@ -28,9 +28,9 @@ pub struct Seen {
     pub read: u64,
     pub written: u64,
     pub flushed: u64,
-    /// How long the disk held at least one request.
+    /// How long the disks held at least one request.
     pub held_ns: u64,
-    /// How far a read or write began from where the one before it had ended, by [`DISTANCES`].
+    /// How far a read or write began from where the one before it on its disk had ended, by [`DISTANCES`].
     pub distances: [u64; DISTANCES.len()],
     /// How many requests the disk held when one came, by [`DEPTHS`].
     pub depths: [u64; DEPTHS.len()],
@@ -44,7 +44,7 @@ pub const DISTANCES: [(u64, &str); 6] =
 pub const DEPTHS: [(u64, &str); 7] =
     [(1, "1"), (2, "2"), (4, "4"), (8, "8"), (16, "16"), (32, "32"), (u64::MAX, "more")];
 
-/// What came within the window.
+/// What came within the window, on all disks.
 pub fn look(served: &[Served], window: Window) -> Seen {
     let mut came: Vec<&Served> =
         served.iter().filter(|s| (window.begin_ns..window.end_ns).contains(&s.arrived_ns)).collect();
@@ -61,7 +61,7 @@ pub fn look(served: &[Served], window: Window) -> Seen {
         distances: [0; DISTANCES.len()],
         depths: [0; DEPTHS.len()],
     };
-    let mut last_end = None;
+    let mut last_ends = [None; MOST as usize];
     for served in came {
         let column = cell(served.arrived_ns - window.begin_ns, window.end_ns - window.begin_ns, COLUMNS);
         let row = cell(served.sector.saturating_sub(window.first_sector), window.sectors, ROWS);
@@ -82,6 +82,7 @@ pub fn look(served: &[Served], window: Window) -> Seen {
         }
         seen.depths[bin(u64::from(served.depth), &DEPTHS)] += 1;
         if matches!(served.op, Op::Read | Op::Write) {
+            let last_end = &mut last_ends[usize::from(served.disk)];
             let before = last_end.replace(served.sector + u64::from(served.sectors));
             if let Some(end) = before {
                 seen.distances[bin(served.sector.abs_diff(end), &DISTANCES)] += 1;
@@ -142,6 +143,8 @@ mod tests {
             rotation_ns: 0,
             transfer_ns: 0,
             overhead_ns: 0,
+            disk: 0,
+            life: 0,
         }
     }
 
@@ -188,6 +191,14 @@ mod tests {
     fn ends_of_columns_belong_to_them() {
         assert_eq!([0, 128, 129, u64::MAX].map(|d| bin(d, &DISTANCES)), [0, 1, 2, 5]);
         assert_eq!([1, 2, 3, 4, 5, 255].map(|d| bin(d, &DEPTHS)), [0, 1, 2, 2, 3, 6]);
+    }
+
+    #[test]
+    fn a_distance_is_from_the_same_disks_last_request() {
+        let on = |disk, arrived_ns, sector| Served { disk, ..served(arrived_ns, Op::Write, sector, 8, 1) };
+        let list = [on(0, 1100, 4800), on(1, 1200, 9_004_800), on(0, 1300, 4808), on(1, 1400, 9_004_808)];
+        let seen = look(&list, WINDOW);
+        assert_eq!(seen.distances, [2, 0, 0, 0, 0, 0]);
     }
 
     #[test]

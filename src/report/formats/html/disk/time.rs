@@ -1,6 +1,6 @@
 //! Where the time of the work and its sync went, by the disk's own counters.
 
-use crate::probes::cpu;
+use crate::probes::{self, cpu};
 use crate::schema::job::StepName;
 use crate::schema::record::Record;
 
@@ -29,7 +29,8 @@ pub struct Spent {
 /// `members` is how many work at once in this disk, where its file is known; else it is guessed from the counters. `None` where
 /// no disk was modelled, or the work did not end.
 pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
-    let counter = |name: &str| Some(record.probe("disk", name)? as f64);
+    let counted = probes::sum(record.measured());
+    let counter = |name: &str| Some(*counted.get("disk")?.get(name)? as f64);
     let step = |step: StepName| record.step_ns(step).unwrap_or(0) as f64;
     let wall_ns = record.step_ns(StepName::Work)? as f64 + step(StepName::Sync);
     // Records of before it was counted have none.
@@ -53,7 +54,7 @@ pub fn spent(record: &Record, members: Option<u64>) -> Option<Spent> {
         idle_ns: (wall_ns - seek_ns - rotation_ns - transfer_ns - copy_ns).max(0.0),
         overhead_ns: counter("overhead_ns")?,
         late_ns: counter("late_ns").unwrap_or(0.0),
-        cpu_ns: record.probes.get("cpu").and_then(cpu::machine_ns).map(|ns| ns as f64),
+        cpu_ns: counted.get("cpu").and_then(cpu::machine_ns).map(|ns| ns as f64),
     })
 }
 
@@ -72,7 +73,7 @@ mod tests {
             vec![step(StepName::ProbesOn, 50), step(StepName::Work, 900), step(StepName::Sync, 100)];
         let raw: BTreeMap<String, u64> =
             counters.iter().map(|(name, ns)| ((*name).to_owned(), *ns)).collect();
-        record.probes = BTreeMap::from([("disk".to_owned(), raw)]);
+        record.stages[0].probes = BTreeMap::from([("disk".to_owned(), raw)]);
         record
     }
 

@@ -1,0 +1,33 @@
+//! `drop-caches`: clean pages, names and inodes are dropped, and a test file shows it.
+
+use super::{Around, Now, StageKind, without_argument};
+use crate::schema::job::Step;
+use crate::schema::story::Story;
+
+pub struct DropCaches;
+
+impl StageKind for DropCaches {
+    fn name(&self) -> &'static str {
+        "drop-caches"
+    }
+
+    fn usage(&self) -> &'static str {
+        "\"drop-caches\""
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Syncs, drops all clean pages, names and inodes of the machine, and shows by a test file that it is read from the device.",
+            origin: "/proc/sys/vm/drop_caches with 3 (Documentation/admin-guide/sysctl/vm.rst).",
+            limits: "Needs root, or a guest. What is open or mapped stays, so remount is the stronger one.",
+        }
+    }
+
+    fn stands(&self, argument: Option<&str>, _around: &Around<'_>) -> Result<(), String> {
+        without_argument(self.name(), argument)
+    }
+
+    fn steps(&self, _argument: Option<&str>, _now: &Now<'_>) -> Vec<Step> {
+        vec![Step::Settle { cold: true }]
+    }
+}

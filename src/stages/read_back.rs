@@ -1,0 +1,46 @@
+//! `read-back`: whether what is there is what was written.
+
+use super::{Around, Now, StageKind, WorkEnds, without_argument};
+use crate::schema::job::{At, Step};
+use crate::schema::story::Story;
+
+pub struct ReadBack;
+
+impl StageKind for ReadBack {
+    fn name(&self) -> &'static str {
+        "read-back"
+    }
+
+    fn usage(&self) -> &'static str {
+        "\"read-back\""
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Reads every file and compares it with what was written. The work before keeps its files for it. After a power cut it looks for \
+                   what had been synced.",
+            origin: "CRC-32 of each file as the engine knows it to be, and BLAKE3 over all of them.",
+            limits: "After a power cut only files are looked for that the work had synced.",
+        }
+    }
+
+    fn stands(&self, argument: Option<&str>, around: &Around<'_>) -> Result<(), String> {
+        without_argument(self.name(), argument)?;
+        match around.follows_work(&["remount", "sync", "drop-caches", "power-cut", "recover", "read-back"]) {
+            true => Ok(()),
+            false => Err("there is no work before it whose files it could read".into()),
+        }
+    }
+
+    fn ends_work(&self, _argument: Option<&str>) -> WorkEnds {
+        WorkEnds::KeepsFiles
+    }
+
+    fn steps(&self, _argument: Option<&str>, now: &Now<'_>) -> Vec<Step> {
+        match now.work {
+            Some(work) if now.was_cut => vec![Step::Survivors { work }],
+            _ if now.was_mounted_again => vec![Step::Verify { at: At::Remounted }],
+            _ => vec![Step::Verify { at: At::Filled }],
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `recover`: what an administrator does with the disk that a power cut left.
+
+use super::{Around, Now, StageKind, power_cut, without_argument};
+use crate::schema::job::Step;
+use crate::schema::story::Story;
+
+pub struct Recover;
+
+impl StageKind for Recover {
+    fn name(&self) -> &'static str {
+        "recover"
+    }
+
+    fn usage(&self) -> &'static str {
+        "\"recover\""
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Repairs where the kind needs it, mounts, and makes a first new file that is synced with its name: the recovery time.",
+            origin: "The order of an administrator's commands after a crash; see what each kind says of its recovery.",
+            limits: "Right after a power cut only.",
+        }
+    }
+
+    fn stands(&self, argument: Option<&str>, around: &Around<'_>) -> Result<(), String> {
+        without_argument(self.name(), argument)?;
+        match around.comes_right_after(power_cut::NAME) {
+            true => Ok(()),
+            false => {
+                Err(format!("there is nothing to recover from; it stands right after {}", power_cut::NAME))
+            }
+        }
+    }
+
+    fn steps(&self, _argument: Option<&str>, now: &Now<'_>) -> Vec<Step> {
+        let repair = now.kind.into_iter().flat_map(|kind| kind.recover().repair);
+        let mut steps: Vec<Step> = repair.map(|check| Step::Repair { check }).collect();
+        steps.extend(now.mount().map(|mount| Step::MountAgain { mount }));
+        steps.push(Step::FirstFile);
+        steps
+    }
+}

@@ -1,0 +1,33 @@
+//! `sync`: all that memory holds is written.
+
+use super::{Around, Now, StageKind, without_argument};
+use crate::schema::job::Step;
+use crate::schema::story::Story;
+
+pub struct SyncAll;
+
+impl StageKind for SyncAll {
+    fn name(&self) -> &'static str {
+        "sync"
+    }
+
+    fn usage(&self) -> &'static str {
+        "\"sync\""
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Writes out all that the page cache holds of the filesystem, and waits until the device is idle.",
+            origin: "syncfs(2), then the device's counters.",
+            limits: "Each work is followed by a timed sync of its own; this one is for what stands between other stages.",
+        }
+    }
+
+    fn stands(&self, argument: Option<&str>, _around: &Around<'_>) -> Result<(), String> {
+        without_argument(self.name(), argument)
+    }
+
+    fn steps(&self, _argument: Option<&str>, _now: &Now<'_>) -> Vec<Step> {
+        vec![Step::Settle { cold: false }]
+    }
+}

@@ -1,0 +1,76 @@
+//! A machine whose power is cut: it ends the moment its agent says so, and another machine goes on with what its disk holds.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::{Ended, Fault, Launched, Next};
+use crate::schema::event::Event;
+
+/// A machine that can lose its power.
+pub trait Powered: Launched {
+    /// Ends it as a power cut does, and waits until nothing of it can write any more.
+    fn cut(&mut self) -> Ended;
+}
+
+/// Starts the machine that goes on, with what the one that ended has left.
+pub type Restart<M> = Box<dyn FnOnce(&M) -> anyhow::Result<M>>;
+
+pub struct PowerCut<M> {
+    machine: Box<M>,
+    restart: Option<Restart<M>>,
+    /// What the machine before the cut has said and done.
+    before: Ended,
+    /// Why there is no machine after the cut.
+    fault: Option<Fault>,
+}
+
+impl<M: Powered> PowerCut<M> {
+    pub fn new(machine: M, restart: Restart<M>) -> Self {
+        PowerCut { machine: Box::new(machine), restart: Some(restart), before: Ended::default(), fault: None }
+    }
+
+    fn cut(&mut self) {
+        let Some(restart) = self.restart.take() else { return };
+        self.before = self.machine.cut();
+        match restart(&self.machine).context("could not start the machine again") {
+            Ok(machine) => *self.machine = machine,
+            Err(e) => self.fault = Some(Fault::Launch(format!("{e:#}"))),
+        }
+    }
+}
+
+impl<M: Powered> Launched for PowerCut<M> {
+    fn next(&mut self, wait: Duration) -> Next {
+        if self.fault.is_some() {
+            return Next::Ended;
+        }
+        let next = self.machine.next(wait);
+        if let Next::Event(stamped) = &next
+            && let Event::PowerCut { .. } = stamped.event
+        {
+            self.cut();
+        }
+        next
+    }
+
+    fn provenance(&self) -> BTreeMap<String, String> {
+        self.machine.provenance()
+    }
+
+    fn stop(&mut self) {
+        self.machine.stop();
+    }
+
+    /// Both machines' words and requests, in the order of their lives.
+    fn end(self: Box<Self>) -> Ended {
+        let PowerCut { machine, before, fault, .. } = *self;
+        let after = machine.end();
+        Ended {
+            fault: fault.or(before.fault).or(after.fault),
+            console: [before.console, after.console].concat(),
+            requests: [before.requests, after.requests].concat(),
+        }
+    }
+}
