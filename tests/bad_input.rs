@@ -150,6 +150,29 @@ fn a_number_of_clients_that_cannot_be_says_what_can() {
 }
 
 #[test]
+fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
+    let rest = "filesystems = ['ext4']\nworkloads = ['postmark-quick']\n";
+    file(&format!("layers = ['mdd:raid5']\n{rest}"), &["unknown layer 'mdd'", "did you mean 'md'?"]);
+    file(
+        &format!("layers = ['md:raid5']\non = 'vm:disks=2'\n{rest}"),
+        &["md:raid5 needs at least 3 disks; there are 2", "try: disks=3"],
+    );
+    file(&format!("layers = 'crypt'\n{rest}"), &["line 1", "expected a list"]);
+    file(&format!("layer = ['crypt']\n{rest}"), &["unknown key 'layer'", "did you mean 'layers'?"]);
+    flags(&["--on", "vm", "--layer", "md"], &["layer md: it needs a level, such as raid5", "md:LEVEL"]);
+    flags(&["--on", "vm", "--layer", "md:raid6"], &["unknown level 'raid6'", "raid5"]);
+    flags(&["--on", "vm", "--layer", "md:raid0,chunk=5k"], &["chunk=5k is no chunk", "power of 2"]);
+    flags(&["--on", "vm", "--layer", "crypt:cipher=rot13-xts-plain64"], &["unknown cipher 'rot13'", "aes"]);
+    flags(&["--on", "vm", "--layer", "md:raid1"], &["at least 2 disks; there is 1", "try: disks=2"]);
+    flags(&["--on", "vm:disks=2"], &["here are 2", "try: --layer md:raid0"]);
+    flags(&["--on", "vm:disks=99"], &["disks=99 is no number of disks; write 1 to 16"]);
+    for testbed in ["loop", "directory:/var/tmp"] {
+        let words = ["carries no layers", "--on vm or model:DISK"];
+        flags(&["--on", testbed, "--memory", "none", "--layer", "crypt"], &words);
+    }
+}
+
+#[test]
 fn a_wrong_filesystem_spec_says_what_to_write() {
     flags(&["--filesystem", ""], &["write a kind first"]);
     flags(&["--filesystem", "ext4 mnt=x"], &["unknown key", "did you mean 'mount'?"]);

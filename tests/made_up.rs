@@ -14,9 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use fsderby::exit;
+use fsderby::host::programs;
 use fsderby::schema::reason::Outcome;
 use fsderby::store;
 use support::documents::{self, Block};
+use support::quiet::has_guests;
 use support::{has_loop, project, skipped};
 
 /// Files by their path in the project.
@@ -26,11 +28,12 @@ type Tree = BTreeMap<PathBuf, Vec<u8>>;
 const PAGES: [&str; 2] = ["CONTRIBUTING.md", "docs/adding.md"];
 
 /// What is added, and the table that has its row.
-const ADDED: [(&str, &str); 9] = [
+const ADDED: [(&str, &str); 10] = [
     ("src/filesystems/tinyfs.rs", "src/filesystems/mod.rs"),
     ("src/workloads/touch.rs", "src/workloads/mod.rs"),
     ("src/probes/switches.rs", "src/probes/mod.rs"),
     ("src/storage/shm.rs", "src/storage/mod.rs"),
+    ("src/storage/layers/linear.rs", "src/storage/layers/mod.rs"),
     ("src/testbeds/shm.rs", "src/testbeds/mod.rs"),
     ("src/report/formats/outcomes.rs", "src/report/formats/mod.rs"),
     ("experiments/touch-shm.toml", "src/runner/experiment.rs"),
@@ -54,7 +57,8 @@ fn what_is_made_up_is_a_file_and_a_row_each() {
     copy.share_libraries();
     copy.is_formatted();
     copy.sh("cargo build --offline --locked --quiet");
-    copy.fsderby("list").contains(&["tinyfs", "touch-quick", "switches", "touch-shm", "made-up-volume"]);
+    let listed = ["tinyfs", "touch-quick", "switches", "linear", "touch-shm", "made-up-volume"];
+    copy.fsderby("list").contains(&listed);
     copy.fsderby("run --help").contains(&["`shm`"]);
     // Where there is no kernel to boot, nothing can take part. A disk that is not known ends with another code.
     copy.fsderby(&format!("run --on model:made-up-volume --dry-run || [ $? = {} ]", exit::MISSING));
@@ -69,6 +73,12 @@ fn what_is_made_up_is_a_file_and_a_row_each() {
             }
             _ => drop(copy.sh(line)),
         }
+    }
+    if has_guests("the made-up layer") && programs::find("dmsetup").is_some() {
+        let small =
+            "--filesystems ext4 --workloads postmark-quick --scale 1/64 --size 64m --memory 64m --rounds 1";
+        copy.fsderby(&format!("run quick --on vm --layer linear {small} --quiet --output results/linear"));
+        copy.compared("results/linear", "ext4", "postmark-quick", "device.writes");
     }
     copy.compared("results/touch-shm", "tmpfs, as mounted", "touch-quick", "switches.machine");
     copy.fsderby("report results/touch-shm --outcomes").contains(&["touch-quick/tmpfs, as mounted done"]);

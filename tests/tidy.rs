@@ -144,6 +144,7 @@ fn every_file_with_an_implementation_has_a_row() {
         ("src/report/formats", "impl Format for "),
         ("src/stages", "impl StageKind for "),
         ("src/storage", "impl Storage for "),
+        ("src/storage/layers", "impl LayerKind for "),
         ("src/testbeds", "impl TestbedKind for "),
         ("src/workloads", "impl Workload for "),
     ] {

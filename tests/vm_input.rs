@@ -111,6 +111,26 @@ fn cache(desk: &Desk, change: impl FnOnce(&mut serde_json::Value)) -> PathBuf {
     to
 }
 
+#[test]
+fn a_layer_that_the_kernel_or_this_machine_lacks_is_said_before_anything_runs() {
+    if !can_boot("a kernel without RAID 5") {
+        return;
+    }
+    let desk = Desk::new();
+    cache(&desk, |index| drop(index["modules"]["loadable"].as_object_mut().unwrap().remove("raid456")));
+    let testbed = format!("vm:disks=3,images={}", desk.images().display());
+    let arguments =
+        ["run", "--on", &testbed, "--filesystems", "ext4", "--layer", "md:raid5", "--output", "out"];
+    let mut command = fsderby();
+    command.args(arguments).env("XDG_CACHE_HOME", desk.path("cache"));
+    refused(&desk, &run(&mut command), &["the layer md cannot be built", "no module raid456", "--kernel"]);
+    let Some(mdadm) = programs::find("mdadm").filter(|_| is_root()) else {
+        return skipped("without mdadm", "hiding it needs root, and mdadm");
+    };
+    let said = desk.say_after(&format!("mount --bind /dev/null {}", mdadm.display()), &arguments);
+    refused(&desk, &said, &["the layer md cannot be built", "mdadm", "apt-get install mdadm"]);
+}
+
 fn flip_a_bit(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let middle = bytes.len() / 2;

@@ -20,6 +20,7 @@ mod recovery;
 mod sandbox;
 mod settle;
 mod site;
+mod stack;
 mod supervisor;
 mod tools;
 mod tree;

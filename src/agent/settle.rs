@@ -12,6 +12,7 @@ use rustix::fs::{Advice, fadvise};
 use super::StepError;
 use super::site::Site;
 use super::tree::open_regular;
+use crate::probes::Devices;
 use crate::probes::block_io::Counters;
 use crate::schema::event::Seen;
 use crate::schema::units::MIB;
@@ -27,9 +28,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub fn settle(site: &Site, cold: bool) -> Result<Option<Seen>, StepError> {
     let seen = if cold { Some(cool_down(site)?) } else { None };
     site.sync()?;
-    if let Some(device) = site.device_number() {
-        wait_until_idle(&device);
-    }
+    wait_until_idle(&site.devices());
     Ok(seen)
 }
 
@@ -71,10 +70,10 @@ fn cool_down(site: &Site) -> Result<Seen, StepError> {
     let fault = |e: io::Error| StepError::io("cool down by", &witness, e);
     write_witness(&witness).map_err(fault)?;
     fs::write(DROP_CACHES, "3").map_err(|e| StepError::io("write", DROP_CACHES, e))?;
-    let device = site.device_number();
-    let read_before = device.as_deref().and_then(Counters::read);
+    let devices = site.devices();
+    let read_before = Counters::sum(&devices.leaves);
     let read = fs::read(&witness).map_err(fault)?.len() as u64;
-    let read_after = device.as_deref().and_then(Counters::read);
+    let read_after = Counters::sum(&devices.leaves);
     fs::remove_file(&witness).map_err(fault)?;
     let device_bytes_read =
         read_before.zip(read_after).map(|(before, after)| after.since(&before).bytes_read());
@@ -91,12 +90,16 @@ fn write_witness(path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-fn wait_until_idle(device: &str) {
+/// All disks at once: what a layer does by itself, such as to synchronise them, shows on them alone.
+fn wait_until_idle(devices: &Devices) {
+    if devices.leaves.is_empty() {
+        return;
+    }
     let begin = Instant::now();
-    let mut before = Counters::read(device);
+    let mut before = Counters::sum(&devices.leaves);
     while begin.elapsed() < LONGEST {
         std::thread::sleep(STILL);
-        let now = Counters::read(device);
+        let now = Counters::sum(&devices.leaves);
         if now == before && now.as_ref().is_none_or(|c| c.in_flight() == 0) {
             return;
         }

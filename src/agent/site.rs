@@ -12,13 +12,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 
 use super::sandbox::{Sandbox, Tree};
+use super::stack::{self, Raise, Stack};
 use super::{StepError, monotonic_ns, mounting};
 use crate::host::own_folder::OwnFolder;
+use crate::probes::Devices;
 use crate::schema::event::Space;
 use crate::schema::job::{At, Job, WorkJob};
 use crate::schema::setup::{DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
 use crate::schema::units::Bytes;
-use crate::storage::{self, Attached, Device};
+use crate::storage::{self, Attached};
 
 /// Folders that every Linux has and over which, unseen by others, our own little tree can be mounted.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
@@ -32,7 +34,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOF
 const ROOT: Identity = Identity { uid: 0, gid: 0 };
 
 pub struct Site {
-    device: Option<Box<dyn Device>>,
+    stack: Option<Stack>,
     /// Where its tools run; none in a guest, which is all of it a sandbox, and none without a device.
     sandbox: Option<Sandbox>,
     mountpoint: PathBuf,
@@ -47,14 +49,14 @@ pub struct Site {
 }
 
 impl Site {
-    /// What this job's storage is, attached.
-    pub fn new(job: &Job) -> Result<Self, StepError> {
+    /// What this job's storage is, attached, with its layers.
+    pub fn new(job: &Job, how: Raise) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
-            Attached::Device(device) => Self::on_device(device, job),
+            Attached::Devices(devices) => Self::on_devices(Stack::raise(devices, job, how)?, job),
             Attached::Folder(folder) => {
                 let place = folder.work().to_owned();
                 let mut site = Site {
-                    device: None,
+                    stack: None,
                     sandbox: None,
                     mountpoint: place.parent().unwrap_or(&place).to_owned(),
                     base: None,
@@ -69,17 +71,17 @@ impl Site {
         }
     }
 
-    fn on_device(device: Box<dyn Device>, job: &Job) -> Result<Self, StepError> {
+    fn on_devices(stack: Stack, job: &Job) -> Result<Self, StepError> {
         // Before there is anything of ours in it.
         let tree = if job.guest { None } else { Some(Tree::new()?) };
-        let base = base(device.lies_in(), &job.token)?;
-        let around = |tree: &Tree| Sandbox::around(device.path(), job, &base, tree);
+        let base = base(stack.lies_in(), &job.token)?;
+        let around = |tree: &Tree| Sandbox::around(stack.top(), job, &base, tree);
         let sandbox = tree.as_ref().map(around).transpose()?;
         let mountpoint = sandbox.as_ref().map_or_else(|| base.join("site"), Sandbox::mountpoint);
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
         let place = mountpoint.join("work");
         Ok(Site {
-            device: Some(device),
+            stack: Some(stack),
             sandbox,
             mountpoint,
             base: Some(base),
@@ -169,24 +171,36 @@ impl Site {
         Ok(())
     }
 
-    /// What the reset brought: device, its size, whether it goes past the host's page cache.
-    pub fn device(&self) -> Option<(String, bool)> {
-        self.device.as_ref().map(|d| (d.path().display().to_string(), d.is_direct()))
+    /// What the reset brought; none where nothing is made.
+    pub fn stack(&self) -> Option<&Stack> {
+        self.stack.as_ref()
     }
 
-    /// `major:minor` of the block device below, as /sys/dev/block names it, where there is one.
-    pub fn device_number(&self) -> Option<String> {
-        let number = match &self.device {
-            Some(device) => fs::metadata(device.path()).ok()?.rdev(),
-            None => fs::metadata(&self.place).ok()?.dev(),
+    /// What mkfs and mount are given.
+    fn device(&self) -> &Path {
+        self.stack.as_ref().map_or(Path::new(""), Stack::top)
+    }
+
+    /// The block devices below, as /sys/dev/block names them.
+    pub fn devices(&self) -> Devices {
+        let is_there = |name: &String| Path::new("/sys/dev/block").join(name).exists();
+        let Some(stack) = &self.stack else {
+            let below = fs::metadata(&self.place).ok().map(|about| stack::number(about.dev()));
+            return Devices { leaves: below.into_iter().filter(is_there).collect(), top: None };
         };
-        let name = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
-        Path::new("/sys/dev/block").join(&name).exists().then_some(name)
+        let leaves = stack.leaves().filter_map(stack::number_of).filter(is_there).collect();
+        let top = stack.has_layers().then(|| stack::number_of(stack.top())).flatten();
+        Devices { leaves, top }
+    }
+
+    /// Takes the layers down, once nothing is mounted on them.
+    pub fn take_down(&mut self) -> Result<(), StepError> {
+        self.stack.as_mut().map_or(Ok(()), Stack::take_down)
     }
 
     /// The command line with device and mount point put in.
     pub fn expand(&self, argv: &[String]) -> Vec<String> {
-        let device = self.device().map(|d| d.0).unwrap_or_default();
+        let device = self.device().display().to_string();
         let mountpoint = self.mountpoint_inside().display().to_string();
         argv.iter().map(|word| word.replace(DEVICE, &device).replace(MOUNTPOINT, &mountpoint)).collect()
     }
@@ -199,11 +213,10 @@ impl Site {
     /// Mounts by the kernel's call and says how many nanoseconds that took. A mount by a command is run by the caller, who
     /// then says so.
     pub fn mount(&self, fstype: &str, options: &[String]) -> Result<u64, StepError> {
-        let device = self.device().map(|d| d.0).unwrap_or_default();
-        let target = self.mountpoint_inside();
+        let (device, target) = (self.device(), self.mountpoint_inside());
         let mount = || {
             let begin = monotonic_ns();
-            mounting::mount(Path::new(&device), target, fstype, options)?;
+            mounting::mount(device, target, fstype, options)?;
             Ok(monotonic_ns() - begin)
         };
         self.sandbox.as_ref().map_or_else(mount, |sandbox| sandbox.within(mount)?)
@@ -244,14 +257,9 @@ impl Site {
         Ok(())
     }
 
-    /// Forgets what the kernel has cached of the device, so that every check reads it anew.
+    /// Forgets what the kernel has cached of the devices, so that every check reads them anew.
     pub fn forget_cached(&self) -> Result<(), StepError> {
-        match &self.device {
-            Some(device) => {
-                device.forget_cached().map_err(|e| StepError::io("forget the cache of", device.path(), e))
-            }
-            None => Ok(()),
-        }
+        self.stack.as_ref().map_or(Ok(()), Stack::forget_cached)
     }
 
     /// Everything below written to the device.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap};
@@ -11,6 +12,7 @@ use super::channel::Teller;
 use super::clients::{self, Clients};
 use super::recovery::{first_file, survivors};
 use super::site::Site;
+use super::stack::{Raise, Stack};
 use super::{StepError, monotonic_ns, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup};
 use crate::probes::{self, Running};
@@ -55,6 +57,11 @@ pub fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
                 return tell.send(&Event::Failed { step: step.name(), operation, path, errno, text });
             }
         }
+    }
+    if let Err(e) = hands.take_down() {
+        let StepError { operation, path, errno, text } = e;
+        let step = job.steps.last().map(Step::name).unwrap_or_default();
+        return tell.send(&Event::Failed { step, operation, path, errno, text });
     }
     drop((hands, watchdog));
     tell.send(&Event::Done { clock_ns: monotonic_ns() })
@@ -104,7 +111,8 @@ impl Hands<'_> {
         let limit = self.job.limit(step.name());
         Ok(match step {
             Step::Work { work } => return self.work(*work, limit, told, tell),
-            Step::Reset | Step::Restart => self.reset(told),
+            Step::Reset => self.reset(Raise::Build, told),
+            Step::Restart => self.reset(Raise::Assemble, told),
             Step::Make { argv } | Step::Revert { argv } => self.command(argv, &[0], limit),
             Step::Repair { check } => self.command(&check.argv, &check.clean, limit),
             Step::Mount { mount } | Step::MountAgain { mount } => self.mount(mount, limit, told),
@@ -155,6 +163,11 @@ impl Hands<'_> {
         self.site.as_mut().ok_or_else(|| StepError::new("use", "the site", "there is none yet"))
     }
 
+    /// At a good end, when nothing is mounted any more.
+    fn take_down(&mut self) -> Result<(), StepError> {
+        self.site.as_mut().map_or(Ok(()), Site::take_down)
+    }
+
     /// A step that is a system call or two.
     fn timed(&mut self, does: impl FnOnce(&mut Self) -> Result<(), StepError>) -> Outcome {
         let begin = Instant::now();
@@ -162,15 +175,15 @@ impl Hands<'_> {
         Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
     }
 
-    fn reset(&mut self, told: &mut Vec<Event>) -> Outcome {
+    fn reset(&mut self, how: Raise, told: &mut Vec<Event>) -> Outcome {
         self.site = None;
         let job = self.job;
         let stepped = self.timed(|hands| {
-            hands.site = Some(Site::new(job)?);
+            hands.site = Some(Site::new(job, how)?);
             Ok(())
         })?;
-        match self.site()?.device() {
-            Some((path, direct)) => told.push(Event::Device { path, bytes: job.volume.size, direct }),
+        match self.site()?.stack() {
+            Some(stack) => told.push(device(stack)),
             None => told.push(Event::Mounted(self.site()?.found()?)),
         }
         told.extend(self.site()?.sandbox().map(|sandbox| Event::Sandbox(sandbox.told())));
@@ -245,10 +258,10 @@ impl Hands<'_> {
         let work = self.work_job(work)?;
         let site = self.site()?;
         told.extend(site.worker().map(Event::Worker));
-        let device = site.device_number();
+        let devices = site.devices();
         self.clients = Some(Clients::start(&clients::Start { site, work, memory_group: group.clone() })?);
         let site = probes::Site {
-            device: device.as_deref(),
+            devices: &devices,
             memory_group: group.as_deref(),
             whole_machine: is_guest && job.memory.is_some(),
         };
@@ -351,6 +364,13 @@ fn until_ended(
             None => std::thread::sleep(Duration::from_millis(1)),
         }
     }
+}
+
+/// With its disks, where it is not one itself.
+fn device(stack: &Stack) -> Event {
+    let shown = |path: &Path| path.display().to_string();
+    let leaves = if stack.has_layers() { stack.leaves().map(shown).collect() } else { Vec::new() };
+    Event::Device { path: shown(stack.top()), bytes: stack.bytes(), direct: stack.is_direct(), leaves }
 }
 
 fn stepped(ns: u64, usage: Usage, status: i32) -> Stepped {

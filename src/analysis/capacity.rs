@@ -29,7 +29,7 @@ pub fn declared() -> Vec<&'static Declared> {
 pub fn metrics(record: &Record) -> Vec<Metric> {
     let share = |declared: &Declared, at: At| {
         let space = record.space.iter().find(|s| s.at == at)?;
-        Some(declared.metric(100.0 * space.usable.0 as f64 / record.volume.size.0.max(1) as f64))
+        Some(declared.metric(100.0 * space.usable.0 as f64 / record.device_bytes().0.max(1) as f64))
     };
     [share(&INITIAL, At::Fresh), share(&RESIDUAL, At::Emptied)].into_iter().flatten().collect()
 }

@@ -12,6 +12,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
 use crate::runner::machine;
 use crate::schema::units::{Bytes, GIB};
+use crate::storage::layers::{self, LayerKind};
 use crate::testbeds::vm::Vm;
 use crate::testbeds::{self, Need, Testbed};
 use crate::visible::visible;
@@ -45,6 +46,7 @@ enum State {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut findings = machine_findings();
     findings.extend(filesystems::TABLE.iter().map(|kind| filesystem(*kind)));
+    findings.extend(layers::TABLE.iter().map(|kind| layer(*kind)));
     let packages = missing_packages();
     let usable = findings.iter().any(|f| f.what.starts_with("testbed ") && f.state == State::Ok);
     if arguments.json {
@@ -190,13 +192,28 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
     }
 }
 
+/// Layers are built in guests, with tools of this machine.
+fn layer(kind: &dyn LayerKind) -> Finding {
+    let what = format!("layer {}", kind.name());
+    match missing_layer_tools(kind).as_slice() {
+        [] => finding(State::Ok, &what, "tools; in guests only: --on vm, --on model", ""),
+        tools => {
+            let try_this = format!("apt-get install {}", kind.package());
+            finding(State::Missing, &what, format!("no {}", tools.join(", ")), try_this)
+        }
+    }
+}
+
+fn missing_layer_tools(kind: &dyn LayerKind) -> Vec<&'static str> {
+    kind.tools().iter().copied().filter(|program| programs::find(program).is_none()).collect()
+}
+
 /// The Debian packages that would bring every missing tool.
 fn missing_packages() -> Vec<&'static str> {
-    let mut packages: Vec<&str> = filesystems::TABLE
-        .iter()
-        .filter(|kind| !missing_tools(**kind).is_empty())
-        .map(|kind| kind.package())
-        .collect();
+    let filesystems = filesystems::TABLE.iter().filter(|kind| !missing_tools(**kind).is_empty());
+    let layers = layers::TABLE.iter().filter(|kind| !missing_layer_tools(**kind).is_empty());
+    let mut packages: Vec<&str> =
+        filesystems.map(|kind| kind.package()).chain(layers.map(|kind| kind.package())).collect();
     packages.sort_unstable();
     packages.dedup();
     packages

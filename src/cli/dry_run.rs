@@ -15,6 +15,7 @@ use crate::schema::scenario::Stage;
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
+use crate::storage::layers;
 use crate::testbeds::Testbed;
 use crate::workloads::{self, clients};
 
@@ -40,6 +41,7 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
+        let steps = steps.replacen("\n  reset", &format!("\n  reset{}", built(plan, testbed)), 1);
         print_line(&format!("{}{steps}", job.trial))?;
     }
     let mut lines = Vec::new();
@@ -101,6 +103,13 @@ fn shown(step: &Step, job: &Job) -> String {
     };
     let what = [what, by].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     format!("{name:<16} {what}").trim_end().to_owned()
+}
+
+/// What the reset does with the disks before there is a device to make a filesystem on.
+fn built(plan: &Plan, testbed: &dyn Testbed) -> String {
+    let disks: Vec<String> = (0..testbed.disks()).map(|n| format!("{{disk{n}}}")).collect();
+    let commands = layers::commands(&jobs::layers(plan), &disks, plan.size);
+    commands.iter().map(|argv| format!("\n  {:<16} {}", "layer", argv.join(" "))).collect()
 }
 
 /// What of which workload is done.

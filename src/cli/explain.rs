@@ -16,14 +16,14 @@ use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
 use crate::schema::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
-use crate::{names, papers, probes, testbeds, workloads};
+use crate::{names, papers, probes, storage, testbeds, workloads};
 
 /// Columns of running text.
 const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, testbed, probe, experiment, modelled disk, paper or metric
+    /// A filesystem, workload, testbed, layer, probe, experiment, modelled disk, paper or metric
     name: String,
     /// The same as JSON
     #[arg(long)]
@@ -58,6 +58,7 @@ fn known() -> Vec<String> {
     let sets = workloads::TABLE.iter().flat_map(|w| w.sets()).map(|s| s.name);
     let testbeds = testbeds::TABLE.iter().map(|g| g.name());
     let probes = probes::TABLE.iter().map(|p| p.name());
+    let layers = storage::layers::TABLE.iter().map(|l| l.name());
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
     let disks = disks::TABLE.iter().map(|(name, _)| *name);
     let papers = papers::TABLE.iter().map(|(name, _)| *name);
@@ -67,6 +68,7 @@ fn known() -> Vec<String> {
         .chain(sets)
         .chain(testbeds)
         .chain(probes)
+        .chain(layers)
         .chain(experiments)
         .chain(disks)
         .chain(papers)
@@ -179,7 +181,8 @@ fn figures(table: &papers::Table) -> String {
 fn rest(name: &str) -> Explained {
     let testbed = testbeds::TABLE.iter().find(|g| g.name() == name).map(|g| (g.usage(), g.story()));
     let probe = probes::TABLE.iter().find(|p| p.name() == name).map(|p| (p.name(), p.story()));
-    let (title, story) = testbed.or(probe)?;
+    let layer = storage::layers::kind(name).ok().map(|l| (l.usage(), l.story()));
+    let (title, story) = testbed.or(probe).or(layer)?;
     Some((told(title, &story), json!({ "name": name, "story": story })))
 }
 

@@ -12,7 +12,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
-use crate::{papers, probes, testbeds, workloads};
+use crate::{papers, probes, storage, testbeds, workloads};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -29,6 +29,7 @@ enum What {
     Filesystems,
     Workloads,
     Testbeds,
+    Layers,
     Probes,
     Experiments,
     Disks,
@@ -64,6 +65,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Filesystems => filesystems(),
         What::Workloads => workloads(),
         What::Testbeds => testbeds(),
+        What::Layers => layers(),
         What::Probes => probes(),
         What::Experiments => experiments()?,
         What::Disks => modelled_disks()?,
@@ -162,6 +164,22 @@ fn testbeds() -> Listed {
         json: testbeds::TABLE
             .iter()
             .map(|g| json!({ "name": g.name(), "usage": g.usage(), "story": g.story() }))
+            .collect(),
+    }
+}
+
+fn layers() -> Listed {
+    let all = storage::layers::TABLE;
+    Listed {
+        title: "layers",
+        head: vec!["name", "what it is", "package"],
+        rows: all
+            .iter()
+            .map(|l| vec![l.usage().into(), first_sentence(l.story().what), l.package().into()])
+            .collect(),
+        json: all
+            .iter()
+            .map(|l| json!({ "name": l.name(), "usage": l.usage(), "story": l.story(), "package": l.package() }))
             .collect(),
     }
 }

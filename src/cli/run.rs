@@ -65,6 +65,10 @@ pub struct Arguments {
     /// In which state each trial finds its image: `sparse`, `allocated` or `written`
     #[arg(long, value_name = "STATE", value_parser = image)]
     image: Option<ImageState>,
+    /// Between the disks and the filesystem: md:raid5,chunk=64k or crypt; once for each layer, from the disks up; replaces the
+    /// experiment's
+    #[arg(long = "layer", value_name = "SPEC")]
+    layers: Vec<String>,
     /// A number, or `auto`
     #[arg(long, value_name = "N|auto")]
     rounds: Option<RoundsAsked>,
@@ -103,7 +107,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "layers", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -174,7 +178,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
                 return dry_run::print(&plan, &*testbed, &skips, arguments.json);
             }
             let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-            let machine = machine::look(&*testbed, kinds)?;
+            let machine = machine::look(&*testbed, kinds, &jobs::layers(&plan))?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = folder.read()?;
@@ -229,6 +233,9 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     }
     experiment.size = arguments.size.or(experiment.size);
     experiment.image = arguments.image.or(experiment.image);
+    if !arguments.layers.is_empty() {
+        experiment.layers.clone_from(&arguments.layers);
+    }
     experiment.rounds = arguments.rounds.or(experiment.rounds);
     experiment.at_least = arguments.at_least.or(experiment.at_least);
     experiment.budget = arguments.budget.or(experiment.budget);
@@ -321,6 +328,7 @@ fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
         );
         return Err(Failure::usage(text).into());
     }
+    jobs::carried(plan, testbed)?;
     testbed.ready(&jobs::need(plan)).map_err(|m| Failure::missing(m.to_string()))?;
     let on_host = testbed.traits().clock == ClockKind::Host;
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {

@@ -85,8 +85,11 @@ struct Wants {
 
 impl Wants {
     fn of(job: &Job) -> Self {
-        let programs = job.steps.iter().filter_map(command).map(str::to_owned).collect();
-        Wants { modules: job.modules.clone(), programs }
+        let programs = job.steps.iter().filter_map(command).map(str::to_owned);
+        Wants {
+            modules: job.modules.clone(),
+            programs: programs.chain(job.programs.iter().cloned()).collect(),
+        }
     }
 }
 

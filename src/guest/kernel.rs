@@ -27,15 +27,15 @@ use super::package;
 use crate::schema::units::Bytes;
 
 /// The shape of `index.json`.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// What no guest reaches its disk and its host without.
 const NEEDED: [&str; 3] = ["virtio_mmio", "virtio_blk", "virtio_console"];
 /// Where kernels stand in the cache.
 pub const KERNELS: &str = "kernels";
 const INDEX: &str = "index.json";
 const INDEX_HASH: &str = "index.blake3";
-/// Folders of a kernel's modules in which a filesystem finds what it needs, and a guest its disk and its port.
-const FOLDERS: [&str; 8] = [
+/// Folders of a kernel's modules in which filesystems and layers find what they need, and a guest its disk and its port.
+const FOLDERS: [&str; 9] = [
     "fs/",
     "lib/",
     "crypto/",
@@ -44,6 +44,7 @@ const FOLDERS: [&str; 8] = [
     "drivers/virtio/",
     "drivers/block/",
     "drivers/char/",
+    "drivers/md/",
 ];
 /// Filesystems of the network and of clusters, with all their own modules: no guest has a network.
 const WITHOUT: [&str; 9] = [
@@ -170,10 +171,12 @@ fn open(folder: &Path) -> anyhow::Result<Kernel> {
         cache::is_ours(part, 0)?;
     }
     let text = fs::read(folder.join(INDEX)).with_context(|| format!("there is no {INDEX} in {shown}"))?;
-    let version: Version = serde_json::from_slice(&text).with_context(|| format!("{shown} is damaged"))?;
+    let is_stored = fs::read_to_string(folder.join(INDEX_HASH)).is_ok_and(|stored| stored == hash(&text));
+    let altered = || format!("{shown}/{INDEX} is not what was stored");
+    // Of another version the hash may be another's too, so the version is looked at first.
+    let version: Version = serde_json::from_slice(&text).with_context(altered)?;
     ensure!(version.schema == SCHEMA, "{shown} was unpacked by another version of fsderby");
-    let stored = fs::read_to_string(folder.join(INDEX_HASH)).unwrap_or_default();
-    ensure!(stored == hash(&text), "{shown}/{INDEX} is not what was stored");
+    ensure!(is_stored, altered());
     let index = serde_json::from_slice(&text).with_context(|| format!("{shown}/{INDEX} is damaged"))?;
     Ok(Kernel { folder: folder.to_owned(), index })
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
+use super::{Counter, Devices, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric};
@@ -14,7 +14,7 @@ const SECTOR: u64 = 512;
 
 pub struct BlockIo;
 
-static COUNTERS: [Counter; 10] = [
+static COUNTERS: [Counter; 15] = [
     Counter::difference("reads"),
     Counter::difference("bytes_read"),
     Counter::difference("writes"),
@@ -25,6 +25,20 @@ static COUNTERS: [Counter; 10] = [
     Counter::difference("bytes_discarded"),
     Counter::difference("flushes"),
     Counter::level("volatile_cache"),
+    Counter::difference("top_reads"),
+    Counter::difference("top_bytes_read"),
+    Counter::difference("top_writes"),
+    Counter::difference("top_bytes_written"),
+    Counter::difference("top_bytes_discarded"),
+];
+
+/// What layers let through says what they added: the same of the device above them, under these names. They count no flushes.
+const OF_TOP: [(&str, &str); 5] = [
+    ("reads", "top_reads"),
+    ("bytes_read", "top_bytes_read"),
+    ("writes", "top_writes"),
+    ("bytes_written", "top_bytes_written"),
+    ("bytes_discarded", "top_bytes_discarded"),
 ];
 
 const BYTES: Declared = Declared { section: Section::Device, over: Over::WorkAndSync, ..Declared::BYTES };
@@ -124,8 +138,9 @@ impl Probe for BlockIo {
         Story {
             what: "Requests, bytes and flushes that reached the block device, from the start of the work to the end of the sync.",
             origin: "/sys/dev/block/MAJOR:MINOR/stat, as Documentation/block/stat.rst of the kernel describes it.",
-            limits: "Counted before the device: what the host's filesystem makes of a loop image is not seen. On the directory testbed \
-                     everybody's requests to that device are counted.",
+            limits: "Counted before the device: what the host's filesystem makes of a loop image is not seen. With layers, which \
+                     count no flushes, the counters of all disks below them are added up. On the directory testbed everybody's \
+                     requests to that device are counted.",
         }
     }
 
@@ -159,30 +174,52 @@ impl Probe for BlockIo {
     }
 
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
-        let device =
-            site.device.ok_or_else(|| NotAvailable("there is no block device below".into()))?.to_owned();
-        let before =
-            Counters::read(&device).ok_or_else(|| NotAvailable(format!("no counters of device {device}")))?;
-        Ok(Box::new(Open { device, before }))
+        let devices = site.devices.clone();
+        if devices.leaves.is_empty() {
+            return Err(NotAvailable("there is no block device below".into()));
+        }
+        let before = Reading::of(&devices)
+            .ok_or_else(|| NotAvailable(format!("no counters of device {}", devices.leaves.join(", "))))?;
+        Ok(Box::new(Open { devices, before }))
     }
 }
 
 struct Open {
-    device: String,
-    before: Counters,
+    devices: Devices,
+    before: Reading,
+}
+
+/// One of all disks, and one of what lies on top of layers.
+struct Reading {
+    leaves: Counters,
+    top: Option<Counters>,
+}
+
+impl Reading {
+    fn of(devices: &Devices) -> Option<Self> {
+        let top = devices.top.as_deref().and_then(Counters::read);
+        Counters::sum(&devices.leaves).map(|leaves| Reading { leaves, top })
+    }
 }
 
 impl Running for Open {
     fn start(&mut self) {
-        if let Some(now) = Counters::read(&self.device) {
+        if let Some(now) = Reading::of(&self.devices) {
             self.before = now;
         }
     }
 
     fn stop(&mut self) -> Raw {
-        let Some(now) = Counters::read(&self.device) else { return Raw::new() };
-        let mut raw = now.since(&self.before).raw();
-        raw.extend(volatile_cache(&self.device).map(|cache| ("volatile_cache".to_owned(), u64::from(cache))));
+        let Some(now) = Reading::of(&self.devices) else { return Raw::new() };
+        let mut raw = now.leaves.since(&self.before.leaves).raw();
+        if let Some((now, before)) = now.top.zip(self.before.top.as_ref()) {
+            let top = now.since(before).raw();
+            raw.extend(OF_TOP.iter().filter_map(|(of, name)| Some(((*name).to_owned(), *top.get(*of)?))));
+        }
+        let caches: Vec<bool> = self.devices.leaves.iter().filter_map(|leaf| volatile_cache(leaf)).collect();
+        if !caches.is_empty() {
+            raw.insert("volatile_cache".to_owned(), u64::from(caches.contains(&true)));
+        }
         raw
     }
 }
@@ -207,6 +244,16 @@ impl Counters {
             *slot = word.parse().ok()?;
         }
         Some(Counters(counters))
+    }
+
+    /// Over all of these; `None` where one of them shows none.
+    pub fn sum(devices: &[String]) -> Option<Self> {
+        let mut all = devices.iter().map(|device| Counters::read(device));
+        let first = all.next()??;
+        all.try_fold(first, |sum, next| {
+            let next = next?;
+            Some(Counters(std::array::from_fn(|i| sum.0[i].wrapping_add(next.0[i]))))
+        })
     }
 
     pub fn since(&self, earlier: &Counters) -> Counters {
@@ -243,8 +290,12 @@ mod tests {
 
     #[test]
     fn every_counter_is_declared() {
+        let top = OF_TOP.iter().map(|(of, name)| {
+            assert!(COUNTERS.iter().any(|c| c.name == *of), "{of}");
+            (*name).to_owned()
+        });
         let mut given: Vec<String> =
-            Counters([0; 17]).raw().into_keys().chain(["volatile_cache".into()]).collect();
+            Counters([0; 17]).raw().into_keys().chain(["volatile_cache".into()]).chain(top).collect();
         let mut declared: Vec<&str> = COUNTERS.iter().map(|c| c.name).collect();
         given.sort();
         declared.sort_unstable();

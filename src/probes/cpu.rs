@@ -163,6 +163,7 @@ mod tests {
 
     use fsderby_sys::process::own_usage;
 
+    use super::super::Devices;
     use super::*;
 
     fn raw(counters: &[(&str, u64)]) -> Raw {
@@ -181,7 +182,8 @@ mod tests {
     /// In bursts far shorter than a tick, which samples see by chance.
     #[test]
     fn no_process_takes_more_than_the_machine() {
-        let site = Site { device: None, memory_group: None, whole_machine: false };
+        let devices = Devices::default();
+        let site = Site { devices: &devices, memory_group: None, whole_machine: false };
         let mut running = Cpu.open(&site).expect("Linux has /proc/stat");
         running.start();
         let (before, begin) = (own_usage(), Instant::now());

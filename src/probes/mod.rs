@@ -95,11 +95,19 @@ pub trait Running {
     fn stop(&mut self) -> Raw;
 }
 
+/// The block devices below a site, each as `major:minor`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Devices {
+    /// The disks, or what passes for them: all that reaches a device, flushes too, is counted here and summed.
+    pub leaves: Vec<String>,
+    /// What the filesystem is made on, where layers lie between: a device of bios alone counts no flushes.
+    pub top: Option<String>,
+}
+
 /// What a probe may look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// `major:minor` of the block device below the site, where there is one.
-    pub device: Option<&'a str>,
+    pub devices: &'a Devices,
     /// The memory group around the workload, where there is one.
     pub memory_group: Option<&'a std::path::Path>,
     /// Whether the machine itself is as small as the limit asks.
@@ -175,7 +183,8 @@ mod tests {
     /// What is opened where the tests run gives what it declares and nothing else.
     #[test]
     fn a_probe_gives_the_counters_that_it_declares() {
-        let site = Site { device: None, memory_group: None, whole_machine: true };
+        let devices = Devices::default();
+        let site = Site { devices: &devices, memory_group: None, whole_machine: true };
         for probe in TABLE {
             let Ok(mut running) = probe.open(&site) else { continue };
             running.start();

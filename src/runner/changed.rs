@@ -38,6 +38,7 @@ impl Experiment {
             ("another size", self.size.unwrap_or(SIZE) != own.size.unwrap_or(SIZE)),
             ("another memory limit", self.memory != own.memory),
             ("images in another state", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
+            ("other layers", self.written_layers().ok() != own.written_layers().ok()),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
             ("another power cut", self.power_cut != own.power_cut),
             ("other scenarios", self.scenario != own.scenario),

@@ -17,6 +17,7 @@ use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
+use crate::storage::layers;
 use crate::{mistakes, names, store, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
@@ -49,6 +50,8 @@ pub struct Experiment {
     pub size: Option<Bytes>,
     pub memory: Option<Bytes>,
     pub image: Option<ImageState>,
+    /// What lies between the disks and the filesystem, from the disks up: `md:raid5,chunk=64k`.
+    pub layers: Vec<String>,
     pub cold: Option<bool>,
     pub power_cut: Option<PowerCut>,
     pub clients: Option<u32>,
@@ -74,13 +77,14 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "name",
     "analysis",
     "on",
     "size",
     "memory",
     "image",
+    "layers",
     "cold",
     "power_cut",
     "clients",
@@ -233,6 +237,7 @@ impl Experiment {
             size: self.size.unwrap_or(SIZE),
             memory: self.memory,
             image: self.image.unwrap_or_default(),
+            layers: self.written_layers()?,
             cold: self.cold.unwrap_or(false),
             clients: self.clients.unwrap_or(1),
             rounds,
@@ -250,6 +255,12 @@ impl Experiment {
         labels::distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
         labels::distinct("scenario", plan.scenarios.iter().map(|s| s.label.as_str()))?;
         Ok(plan)
+    }
+
+    /// Its layers with all their settings.
+    pub(super) fn written_layers(&self) -> Result<Vec<String>, Failure> {
+        let layers = layers::parse(&self.layers).map_err(Failure::usage)?;
+        Ok(layers.iter().map(|layer| layer.written()).collect())
     }
 
     /// Whether kinds were taken as they come, or as a stored plan has them, so that one that cannot take part is no mistake of

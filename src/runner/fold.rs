@@ -12,7 +12,7 @@ use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Condition, Held, Loss, Outcome, Reason, ValidityCheck};
-use crate::schema::record::{Circumstances, Record, RecordedWork, SCHEMA, StageRecord};
+use crate::schema::record::{Circumstances, Record, RecordedWork, SCHEMA, StageRecord, Top};
 use crate::schema::setup::{ClockKind, Fidelity};
 use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
@@ -89,7 +89,10 @@ impl<'a> Fold<'a> {
                 self.work = work.filter(|_| stepped.step != StepName::ProbesOff);
                 self.record.steps.push(Stepped { work, ..stepped });
             }
-            Event::Device { direct, .. } => self.direct = Some(direct),
+            Event::Device { direct, bytes, leaves, .. } => {
+                self.direct = Some(direct);
+                self.record.top = (!self.job.layers.is_empty()).then_some(Top { bytes, leaves });
+            }
             Event::Sandbox(sandbox) => self.record.sandbox = Some(sandbox),
             Event::Worker(identity) => self.record.worker = Some(identity),
             Event::Mounted(mounted) => self.record.mounted = Some(mounted),
@@ -293,6 +296,8 @@ pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits:
         testbed,
         storage: job.storage.clone(),
         volume: job.volume,
+        layers: job.layers.clone(),
+        top: None,
         memory: job.memory,
         workload_seed: plan.workload_seed(trial.round),
         provenance: BTreeMap::new(),

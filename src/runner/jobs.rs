@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use super::scenarios::{self, Laid, LaidStage};
 use super::steps::steps;
+use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
+use crate::storage::layers::{self, Layer};
 use crate::testbeds::{Moment, Need, Testbed};
 
 /// What writes or reads all of a volume may take this for each mebibyte of it beside: no disk in order does less than ten in a second.
@@ -35,6 +37,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
     let (storage, volume) = testbed.storage(&moment(plan, trial.round));
     let laid = laid(plan, trial);
     let steps = steps(kind, trial, &laid, plan.cold);
+    let layers = layers(plan);
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
     Job {
@@ -44,12 +47,18 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         attempt,
         purpose: trial.purpose,
         guest: traits.guest,
-        modules: modules(kind.filter(|_| traits.guest)),
+        modules: modules(kind.filter(|_| traits.guest), &layers),
+        programs: layers
+            .iter()
+            .flat_map(|layer| layer.kind().tools())
+            .map(|name| (*name).to_owned())
+            .collect(),
         privileges: kind.filter(|_| !traits.guest).map(|k| k.privileges()).unwrap_or_default(),
         limits_seconds: steps.iter().map(|step| limit(step, volume.size, is_virtual)).collect(),
         steps,
         storage,
         volume,
+        layers: layers.iter().map(|layer| layer.named()).collect(),
         memory: plan.memory,
         works: works(plan, trial, &laid),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
@@ -99,9 +108,39 @@ fn limit(step: &Step, size: Bytes, is_virtual: bool) -> (StepName, u64) {
     (step.name(), limit.as_secs())
 }
 
-/// Only a guest must be told what to load.
-fn modules(kind: Option<&dyn Filesystem>) -> Vec<String> {
-    kind.map(|k| k.kernel().modules).unwrap_or_default().iter().map(|name| (*name).to_owned()).collect()
+/// Only a guest must be told what to load; layers are built in guests alone.
+fn modules(kind: Option<&dyn Filesystem>, layers: &[Box<dyn Layer>]) -> Vec<String> {
+    let own = kind.map(|k| k.kernel().modules).unwrap_or_default();
+    let below = layers.iter().flat_map(|layer| layer.modules());
+    own.iter().copied().chain(below).map(str::to_owned).collect()
+}
+
+/// What lies between the disks and the filesystem. An experiment whose layers are not known gives no plan.
+pub fn layers(plan: &Plan) -> Vec<Box<dyn Layer>> {
+    layers::parse(&plan.layers).unwrap_or_default()
+}
+
+/// The size of the device that mkfs is given: of one disk, or of what the layers make of all.
+///
+/// # Errors
+/// When they make no one device of them.
+pub fn device(plan: &Plan, testbed: &dyn Testbed) -> Result<Bytes, String> {
+    layers::top(&layers(plan), &vec![plan.size; testbed.disks()])
+}
+
+/// Whether the testbed has disks enough for the layers, and can carry them.
+///
+/// # Errors
+/// Says which layer cannot be, and what to try.
+pub fn carried(plan: &Plan, testbed: &dyn Testbed) -> Result<(), Failure> {
+    let layers = layers(plan);
+    if !layers.is_empty() && !testbed.traits().guest {
+        let text =
+            format!("{} carries no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
+        return Err(Failure::usage(text));
+    }
+    device(plan, testbed).map_err(Failure::usage)?;
+    testbed.carries(&layers).map_err(|missing| Failure::missing(missing.to_string()))
 }
 
 #[cfg(test)]

@@ -8,25 +8,28 @@ use std::time::Duration;
 
 use procfs::Current;
 
+use super::jobs;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
 use crate::schema::machine::{Build, Disk, Machine, Tool};
 use crate::schema::setup::Fidelity;
 use crate::schema::units::Bytes;
+use crate::storage::layers::Layer;
 use crate::store::Run;
 use crate::testbeds::Testbed;
 
 /// How long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// This machine, its disk below the testbed, and the tools of these kinds.
+/// This machine, its disk below the testbed, and the tools of these kinds and layers.
 ///
 /// # Errors
 /// When a tool cannot be read: nobody could say later whether it is the same.
 pub fn look<'a>(
     testbed: &dyn Testbed,
     kinds: impl Iterator<Item = &'a dyn Filesystem>,
+    layers: &[Box<dyn Layer>],
 ) -> anyhow::Result<Machine> {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
@@ -37,6 +40,7 @@ pub fn look<'a>(
         testbed.kernel().unwrap_or_else(|| (text(uname.release()), text(uname.version())));
     let mut all = testbed_tools(testbed)?;
     all.extend(tools(kinds)?);
+    all.extend(layer_tools(layers)?);
     Ok(Machine {
         fsderby: Build {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -67,7 +71,7 @@ pub fn look<'a>(
 /// A run goes on only where it began: same kernel, same tools, same binary.
 pub fn same_as_before(before: &Run, testbed: &dyn Testbed) -> anyhow::Result<()> {
     let kinds = before.plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-    let (was, is) = (&before.machine, look(testbed, kinds)?);
+    let (was, is) = (&before.machine, look(testbed, kinds, &jobs::layers(&before.plan))?);
     let same = [
         ("the kernel", was.kernel == is.kernel && was.kernel_build == is.kernel_build),
         ("the CPU", was.cpu == is.cpu && was.cpus == is.cpus),
@@ -164,6 +168,25 @@ fn tools<'a>(kinds: impl Iterator<Item = &'a dyn Filesystem>) -> anyhow::Result<
             hashes.insert(path.clone(), blake3.clone());
             let (kind, path) = (kind.name().to_owned(), path.display().to_string());
             tools.push(Tool { kind, program, path, version: version.clone(), blake3 });
+        }
+    }
+    Ok(tools)
+}
+
+/// The programs that build the layers, each once, under the first layer that needs it.
+fn layer_tools(layers: &[Box<dyn Layer>]) -> anyhow::Result<Vec<Tool>> {
+    let mut tools: Vec<Tool> = Vec::new();
+    for layer in layers {
+        for program in layer.kind().tools() {
+            let is_new = tools.iter().all(|tool| tool.program != *program);
+            let Some(path) = programs::find(program).filter(|_| is_new) else { continue };
+            tools.push(Tool {
+                kind: format!("layer {}", layer.kind().name()),
+                program: (*program).to_owned(),
+                version: first_line(&path, &["--version".to_owned()]),
+                blake3: hash_file(&path)?,
+                path: path.display().to_string(),
+            });
         }
     }
     Ok(tools)

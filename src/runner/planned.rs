@@ -70,6 +70,7 @@ impl Experiment {
             size: Some(plan.size),
             memory: plan.memory,
             image: Some(plan.image),
+            layers: plan.layers,
             cold: Some(plan.cold),
             power_cut,
             scenario,

@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 
+use super::jobs;
 use super::scenarios::{self, LaidWork};
 use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan};
@@ -28,6 +29,8 @@ pub struct Skip {
 pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
     let mut skips = Vec::new();
     let asked: Vec<_> = plan.scenarios.iter().map(|scenario| Asked::of(scenario, plan)).collect();
+    // A plan whose layers make no device is refused before.
+    let device = jobs::device(plan, testbed).unwrap_or(plan.size);
     for candidate in &plan.candidates {
         if !testbed.traits().makes_filesystem {
             let all = plan.scenarios.iter().zip(&asked);
@@ -38,10 +41,10 @@ pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
         else {
             continue;
         };
-        let size = size(kind, plan.size);
+        let size = size(kind, device);
         let machine = LazyCell::new(|| machine(kind, testbed));
         for (scenario, asked) in plan.scenarios.iter().zip(&asked) {
-            let needs = || needs(kind, plan, scenario, asked.as_ref()?);
+            let needs = || needs(kind, device, scenario, asked.as_ref()?);
             let asked = size.clone().or_else(needs).map(|reason| (reason, true));
             let Some((reason, by_experiment)) =
                 asked.or_else(|| machine.clone().map(|reason| (reason, false)))
@@ -117,7 +120,7 @@ impl Asked {
     }
 }
 
-fn needs(kind: &dyn Filesystem, plan: &Plan, scenario: &Scenario, asked: &Asked) -> Option<String> {
+fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
     let (Asked { needs, peak }, can) = (asked, kind.can());
     let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), scenario.label));
     if needs.hard_links && !can.hard_links.value {
@@ -129,12 +132,10 @@ fn needs(kind: &dyn Filesystem, plan: &Plan, scenario: &Scenario, asked: &Asked)
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));
     }
-    let room = Bytes((plan.size.0 as f64 * ROOM) as u64);
+    let room = Bytes((device.0 as f64 * ROOM) as u64);
     if *peak > room {
-        let text = format!(
-            "{} has up to {peak} of live files, too much for an image of {}",
-            scenario.label, plan.size
-        );
+        let text =
+            format!("{} has up to {peak} of live files, too much for an image of {device}", scenario.label);
         return Some(format!("{text}\n  try: --size or --scale"));
     }
     None

@@ -36,6 +36,15 @@ pub struct Disk {
     pub path: String,
     /// Whether reads and writes go past the host's page cache.
     pub direct: bool,
+    /// The disks beside the first, each with an image of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
+}
+
+impl Disk {
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.path).chain(&self.beside).map(String::as_str)
+    }
 }
 
 impl Settings {
@@ -52,8 +61,10 @@ impl Storage for Image {
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
         let Settings { folder, state, disk } = settings(job)?;
         if let Some(disk) = disk {
-            let (path, folder) = (PathBuf::from(&disk.path), PathBuf::from("/dev"));
-            return Ok(Attached::Device(Box::new(GuestDisk { path, direct: disk.direct, folder })));
+            let device = |path: &str| -> Box<dyn Device> {
+                Box::new(GuestDisk { path: path.into(), direct: disk.direct, folder: "/dev".into() })
+            };
+            return Ok(Attached::Devices(disk.paths().map(device).collect()));
         }
         if !rustix::process::geteuid().is_root() {
             return Err(StepError::new("attach", folder, "loop devices need root"));
@@ -63,14 +74,16 @@ impl Storage for Image {
             make(&folder, state, job.volume.size).map_err(|e| StepError::io("make an image", &folder, e))?;
         let device =
             LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
-        Ok(Attached::Device(Box::new(Looped { device, folder })))
+        Ok(Attached::Devices(vec![Box::new(Looped { device, folder })]))
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
         let settings: Settings = settings(job)?;
-        let disk = PathBuf::from(settings.disk.context("the image is none of a guest's")?.path);
-        wait_for(|| disk.exists().then_some(()))
-            .with_context(|| format!("there is no {}", disk.display()))?;
+        let disk = settings.disk.context("the image is none of a guest's")?;
+        for path in disk.paths() {
+            wait_for(|| Path::new(path).exists().then_some(()))
+                .with_context(|| format!("there is no {path}"))?;
+        }
         Ok(None)
     }
 }

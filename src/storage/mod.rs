@@ -1,10 +1,12 @@
 //! What a filesystem is made on: one trait, one table.
 //!
 //! A testbed names a storage with its settings; what is here attaches it in the agent's world, on this machine or in a guest.
+//! [`layers`] lie on the disks that it brings.
 
 pub mod directory;
 pub mod disk;
 pub mod image;
+pub mod layers;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -48,8 +50,8 @@ pub trait Storage: Sync {
 
 /// What an attached storage is for a filesystem.
 pub enum Attached {
-    /// To be formatted and mounted.
-    Device(Box<dyn Device>),
+    /// To be formatted and mounted: one, or as many as the layers on them join.
+    Devices(Vec<Box<dyn Device>>),
     /// A folder of ours in what is mounted already.
     Folder(OwnFolder),
 }

@@ -23,6 +23,7 @@ use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
+use crate::storage::layers::Layer;
 
 /// Every kind of testbed.
 pub static TABLE: &[&dyn TestbedKind] = &[
@@ -55,6 +56,18 @@ pub trait Testbed: Sync {
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing>;
     /// Where the tools that a filesystem needs are looked for; `None` where it brings its own.
     fn tool(&self, program: &str) -> Result<(), Missing>;
+    /// How many disks a trial's storage has, each of the volume's size.
+    fn disks(&self) -> usize {
+        1
+    }
+    /// Whether its machine can have these layers on its disks: what they need of kernel and programs.
+    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
+        let Some(layer) = layers.first() else { return Ok(()) };
+        Err(Missing {
+            what: format!("{} carries no layer such as {}", self.name(), layer.written()),
+            try_this: "--on vm or model:DISK".into(),
+        })
+    }
     /// The storage that a trial gets, and the part of it that mkfs is given. Pure: what must be looked at for it was when the
     /// testbed was asked whether it is [`Testbed::ready`].
     fn storage(&self, moment: &Moment) -> (Named, Volume);

@@ -265,9 +265,12 @@ impl Script {
 
     fn step(&mut self, job: &Job, step: &Step, ns: u64) {
         match step {
-            Step::Reset => {
-                self.say(Event::Device { path: "/dev/loop0".into(), bytes: job.volume.size, direct: true })
-            }
+            Step::Reset => self.say(Event::Device {
+                path: "/dev/loop0".into(),
+                bytes: job.volume.size,
+                direct: true,
+                leaves: Vec::new(),
+            }),
             Step::Mount { mount } => {
                 let fstype = mount.fstype().to_owned();
                 let options = mount.options().to_vec();

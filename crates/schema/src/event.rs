@@ -27,11 +27,13 @@ pub enum Event {
     },
     /// A step has ended well.
     Stepped(Stepped),
-    /// The device that a reset brought.
+    /// The device that a reset brought, and which mkfs is given; with layers, the disks below them all.
     Device {
         path: String,
         bytes: Bytes,
         direct: bool,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        leaves: Vec<String>,
     },
     /// What bounds the tools.
     Sandbox(Sandbox),

@@ -30,11 +30,17 @@ pub struct Job {
     pub guest: bool,
     pub storage: Named,
     pub volume: Volume,
+    /// What lies between the storage's disks and the filesystem, from the disks up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Named>,
     /// Page cache and workload together; absent = the machine's.
     pub memory: Option<Bytes>,
     /// Modules that a guest's kernel must have loaded, by name or alias; another machine's loads them by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,
+    /// Programs that a guest must have, beside those that its steps name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
     /// What the tools need, where they run on this machine's own kernel.
     #[serde(default, skip_serializing_if = "Privileges::is_empty")]
     pub privileges: Privileges,

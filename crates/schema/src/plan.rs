@@ -32,6 +32,9 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
     pub image: ImageState,
+    /// What lies between the disks and the filesystem, from the disks up, each with all its settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<String>,
     /// Whether a witness must show that every trial begins with empty caches.
     pub cold: bool,
     /// How many processes do each work at the same time, where the work does not say it itself.

@@ -44,6 +44,12 @@ pub struct Record {
     pub testbed: String,
     pub storage: Named,
     pub volume: Volume,
+    /// What lay between the storage's disks and the filesystem, from the disks up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Named>,
+    /// What the layers made of the disks; absent without layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top: Option<Top>,
     pub memory: Option<Bytes>,
     pub workload_seed: u64,
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
@@ -97,6 +103,14 @@ pub struct Record {
     /// The checksum of the line before this one; in the first, of `plan.toml` and `machine.json`, one after the other.
     pub previous: String,
     // `crc32`, over all bytes of the line before it, is put in as the last key when the line is written.
+}
+
+/// The device that mkfs was given, where layers lay below it: without them it is the volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Top {
+    pub bytes: Bytes,
+    /// The disks below all layers.
+    pub leaves: Vec<String>,
 }
 
 /// Raw values by probe and counter.
@@ -204,6 +218,11 @@ impl Record {
     pub fn sampled(&self) -> Option<Sampled> {
         let Modelled { disk, mips, sample, ensemble, disks, .. } = self.storage.settings().ok()?;
         Some(Sampled { disk, mips, sample, ensemble, disks, offset: self.volume.offset })
+    }
+
+    /// The size of the device that mkfs was given.
+    pub fn device_bytes(&self) -> Bytes {
+        self.top.as_ref().map_or(self.volume.size, |top| top.bytes)
     }
 
     /// The nanoseconds of a step, over all commands of that name.

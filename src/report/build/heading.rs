@@ -163,13 +163,26 @@ fn place(run: &Run) -> String {
 fn terms(run: &Run) -> String {
     let plan = &run.plan;
     let volume = match (model::disk(run), makes_filesystem(run)) {
-        (Some(disk), _) => disk,
-        (None, true) => format!("a fresh {} image ({})", plan.size, plan.image.name()),
+        (Some(disk), _) => layered(run, disk),
+        (None, true) => layered(run, format!("a fresh {} image ({})", plan.size, plan.image.name())),
         (None, false) => "a new folder on the filesystem that is there".to_owned(),
     };
     let memory = plan.memory.unwrap_or(run.machine.memory);
     let cold = if plan.cold { ", cold caches" } else { "" };
     format!("On {}: {volume}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
+}
+
+/// What a filesystem is made on, from the top down to the disks, of which each is such a one.
+fn layered(run: &Run, disk: String) -> String {
+    let layers: Vec<&str> = run.plan.layers.iter().rev().map(String::as_str).collect();
+    let layers = layers.join(" on ");
+    let disks = run.records.iter().find_map(|record| record.top.as_ref()).map(|top| top.leaves.len());
+    match disks {
+        _ if layers.is_empty() => disk,
+        Some(1) => format!("{layers} on {disk}"),
+        Some(disks) => format!("{layers} on {disks} disks, each {disk}"),
+        None => format!("{layers} on disks, each {disk}"),
+    }
 }
 
 fn machine(run: &Run) -> String {
@@ -195,6 +208,7 @@ fn site(run: &Run) -> String {
         );
     }
     if let Some(disk) = model::disk(run) {
+        let disk = layered(run, disk);
         return format!("On {}: each trial makes its filesystem anew on {disk}", plan.testbed);
     }
     let state = match plan.image {
@@ -203,7 +217,8 @@ fn site(run: &Run) -> String {
         ImageState::Written => "written in full once",
     };
     let (size, testbed) = (plan.size, &plan.testbed);
-    format!("On {testbed}: each trial makes its filesystem on a fresh {size} image ({state})")
+    let image = layered(run, format!("a fresh {size} image ({state})"));
+    format!("On {testbed}: each trial makes its filesystem on {image}")
 }
 
 fn trials(run: &Run) -> String {

@@ -10,7 +10,7 @@ use crate::schema::job::{Step, StepName, WorkJob};
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
-use crate::schema::setup::{ClockKind, Fidelity};
+use crate::schema::setup::{ClockKind, Fidelity, Named};
 use crate::store::Run;
 
 /// The plan's trials of the rounds that the records name, by their names.
@@ -49,10 +49,16 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("seed", record.workload_seed == plan.workload_seed(trial.round)),
         ("testbed", record.testbed == plan.testbed),
         ("volume", record.volume.size == plan.size),
+        ("stack of layers", record.layers == layers_of(plan)),
         ("memory limit", record.memory == plan.memory),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
     Some(format!("the plan has another {what}"))
+}
+
+/// As a record has them.
+fn layers_of(plan: &Plan) -> Vec<Named> {
+    jobs::layers(plan).iter().map(|layer| layer.named()).collect()
 }
 
 /// The workloads of the scenario, and of those that were begun the stages.
@@ -117,6 +123,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     let is_ended = |stage: &&StageRecord| stage.window_ns.is_some() && !stage.phases.is_empty();
     let is_there = [
         ("what was mounted", record.mounted.is_some() || !has(|step| matches!(step, Step::Mount { .. }))),
+        ("the size of what its layers made", record.top.is_some() != record.layers.is_empty()),
         (
             "whether its caches were empty",
             record.seen.iter().any(|seen| matches!(seen, Seen::Cold { .. }))

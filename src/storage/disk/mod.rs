@@ -34,7 +34,7 @@ use self::medium::Medium;
 use self::outbox::Outbox;
 use self::server::{Requests, Server, Shared, lock};
 use super::image::GuestDisk;
-use super::{Attached, Storage, settings};
+use super::{Attached, Device, Storage, settings};
 use crate::host::{StepError, monotonic_ns};
 use crate::schema::event::Seen;
 use crate::schema::job::Job;
@@ -61,10 +61,11 @@ impl Storage for ModelledDisk {
         "disk"
     }
 
-    /// The first of the disks; without something that binds them together the others are not used.
-    fn attach(&self, _job: &Job) -> Result<Attached, StepError> {
-        let (path, folder) = (devices(1).remove(0), "/dev".into());
-        Ok(Attached::Device(Box::new(GuestDisk { path, direct: true, folder })))
+    fn attach(&self, job: &Job) -> Result<Attached, StepError> {
+        let modelled: Modelled = settings(job)?;
+        let disk =
+            |path| -> Box<dyn Device> { Box::new(GuestDisk { path, direct: true, folder: "/dev".into() }) };
+        Ok(Attached::Devices(devices(modelled.disks).into_iter().map(disk).collect()))
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {

@@ -40,6 +40,7 @@ use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
 use crate::storage::disk::layout::{ADDRESSES, Layout};
+use crate::storage::layers::Layer;
 
 /// What brings the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
@@ -283,6 +284,14 @@ impl Testbed for Model {
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
         vm::tool(program)
+    }
+
+    fn disks(&self) -> usize {
+        self.disks as usize
+    }
+
+    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
+        vm::carries(self.found().map(|found| &found.kernel), layers)
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {

@@ -17,10 +17,19 @@ use crate::schema::units::{Bytes, MIB};
 
 /// The program, of Debian's package qemu-system-x86.
 pub const QEMU: &str = "qemu-system-x86_64";
-/// The guest's disk as its kernel names it.
-pub const DISK: &str = "/dev/vda";
-/// The same as QEMU names it.
-pub const DRIVE: &str = "disk0";
+/// The machine has 24 places for devices, and the port for events takes one.
+pub const MOST_DISKS: usize = 16;
+
+/// The guest's disks as its kernel names them: `/dev/vda`.
+pub fn disk(n: usize) -> String {
+    let letter = (b'a'..=b'z').nth(n).map_or('a', char::from);
+    format!("/dev/vd{letter}")
+}
+
+/// The same as QEMU names them. The two lists need not be in one order: all disks of a machine are alike.
+pub fn drive(n: usize) -> String {
+    format!("disk{n}")
+}
 
 /// Who executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +47,7 @@ pub struct Machine<'a> {
     pub initramfs: Vec<&'a [u8]>,
     pub memory: Bytes,
     pub cpu: Cpu,
-    pub disk: Option<&'a File>,
+    pub disks: &'a [File],
     /// QEMU's end of its monitor, where somebody will ask.
     pub monitor: Option<&'a UnixStream>,
     pub mishap: Option<Mishap>,
@@ -97,17 +106,18 @@ impl Machine<'_> {
             command.arg("-chardev").arg(format!("socket,id=monitor,fd={descriptor}"));
             command.args(["-mon", "chardev=monitor,mode=control"]);
         }
-        if let Some(disk) = self.disk {
+        for (n, disk) in self.disks.iter().enumerate() {
+            let drive = drive(n);
             let cache = if is_direct(disk) { "none" } else { "writeback" };
             let settings = format!(
-                "id={DRIVE},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
+                "id={drive},file={},format=raw,if=none,cache={cache},aio=threads,discard=unmap",
                 inherited.path(disk)?
             );
             command
                 .arg("-drive")
                 .arg(settings)
                 .arg("-device")
-                .arg(format!("virtio-blk-device,drive={DRIVE}"));
+                .arg(format!("virtio-blk-device,drive={drive}"));
         }
         Ok(())
     }
@@ -154,7 +164,7 @@ mod tests {
     use std::thread;
 
     /// What a machine with this disk has open, in the words of `ls`.
-    fn open_in(qemu: &Path, disk: &File) -> String {
+    fn open_in(qemu: &Path, disk: File) -> String {
         let (_, monitor) = UnixStream::pair().unwrap();
         let machine = Machine {
             qemu,
@@ -162,7 +172,7 @@ mod tests {
             initramfs: Vec::new(),
             memory: Bytes(MIB),
             cpu: Cpu::Kvm,
-            disk: Some(disk),
+            disks: &[disk],
             monitor: Some(&monitor),
             mishap: None,
         };
@@ -184,7 +194,7 @@ mod tests {
         let start_many = |row: usize| {
             for _ in 0..20 {
                 let disk = in_memory(&format!("disk-{row}")).unwrap();
-                let open = open_in(&qemu, &disk);
+                let open = open_in(&qemu, disk);
                 let has = |what: &str| open.matches(what).count();
                 assert_eq!((has(&format!("fsderby-disk-{row} ")), has("fsderby-disk-")), (1, 1), "{open}");
                 assert_eq!([has("fsderby-console"), has("fsderby-initramfs")], [1, 1], "{open}");

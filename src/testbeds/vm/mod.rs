@@ -25,7 +25,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use self::guest::Guest;
-use self::machine::{Cpu, Machine, QEMU};
+use self::machine::{Cpu, MOST_DISKS, Machine, QEMU};
 use self::witness::Witness;
 use super::power::PowerCut;
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
@@ -40,6 +40,7 @@ use crate::schema::setup::{ClockKind, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
+use crate::storage::layers::Layer;
 
 /// What brings the disk and the port for events.
 pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
@@ -64,13 +65,13 @@ impl TestbedKind for VmKind {
     }
 
     fn usage(&self) -> &'static str {
-        "vm[:kernel=RELEASE,images=FOLDER]"
+        "vm[:kernel=RELEASE,images=FOLDER,disks=N]"
     }
 
     fn story(&self) -> Story {
         Story {
             what: "A virtual machine for each trial: a stock kernel that has every filesystem, a fresh image file in FOLDER (default /var/tmp) \
-                   as its disk, and fsderby itself as its init. Needs no root and touches nothing else of the host.",
+                   as its disk (disks=N: as each of its disks, to be joined by layers), and fsderby itself as its init. Needs no root and touches nothing else of the host.",
             origin: "QEMU's microvm with Debian's kernel of the 6.12 series, the last long-term one that has every filesystem (fsderby kernel fetch).",
             limits: "Without KVM the CPU is emulated, and no time says anything about a real machine; requests, bytes, flushes and capacity \
                      can still be compared. The image lies on the host's filesystem.",
@@ -91,6 +92,8 @@ pub struct Vm {
     /// A release in the cache; the newest where absent.
     pub kernel: Option<String>,
     pub images: PathBuf,
+    /// Each with an image of its own.
+    pub disks: usize,
     /// The program that becomes the guest's init: this one.
     pub agent: PathBuf,
     pub silence: Duration,
@@ -116,6 +119,7 @@ impl Default for Vm {
         Vm {
             kernel: None,
             images: FOLDER.into(),
+            disks: 1,
             agent: "/proc/self/exe".into(),
             silence: SILENCE,
             mishap: None,
@@ -136,6 +140,7 @@ impl std::str::FromStr for Vm {
             match setting.split_once('=') {
                 Some(("kernel", release)) => vm.kernel = Some(release.to_owned()),
                 Some(("images", folder)) if folder.starts_with('/') => vm.images = folder.into(),
+                Some(("disks", number)) => vm.disks = disks(number, MOST_DISKS)?,
                 _ => {
                     return Err(format!("'{setting}' says nothing about a vm; write {}", VmKind.usage()));
                 }
@@ -181,6 +186,7 @@ impl Testbed for Vm {
         settings.extend(self.kernel.as_ref().map(|release| format!("kernel={release}")));
         settings
             .extend((self.images != Path::new(FOLDER)).then(|| format!("images={}", self.images.display())));
+        settings.extend((self.disks > 1).then(|| format!("disks={}", self.disks)));
         if settings.is_empty() { "vm".into() } else { format!("vm:{}", settings.join(",")) }
     }
 
@@ -199,7 +205,8 @@ impl Testbed for Vm {
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
-        local::has_room(&self.images, need.size, SLACK, "--on vm:images=FOLDER")?;
+        let images = Bytes(need.size.0.saturating_mul(self.disks as u64));
+        local::has_room(&self.images, images, SLACK, "--on vm:images=FOLDER")?;
         let direct = self.is_direct();
         if need.cold && !direct {
             let folder = self.images.display();
@@ -223,10 +230,19 @@ impl Testbed for Vm {
         tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
     }
 
+    fn disks(&self) -> usize {
+        self.disks
+    }
+
+    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
+        carries(self.found().map(|found| &found.kernel), layers)
+    }
+
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
         let disk = Some(image::Disk {
-            path: machine::DISK.into(),
+            path: machine::disk(0),
             direct: self.direct.get().copied().unwrap_or_default(),
+            beside: (1..self.disks).map(machine::disk).collect(),
         });
         let folder = self.images.display().to_string();
         (image::Settings { folder, state: moment.image, disk }.named(), moment.volume())
@@ -260,7 +276,7 @@ impl Testbed for Vm {
         let parts = Parts {
             found: found.clone(),
             base: self.bases.base(&found.kernel, &self.agent, job)?,
-            image: make_image(job)?,
+            images: make_images(job)?,
             mishap: self.mishap,
             silence: self.silence,
         };
@@ -273,25 +289,29 @@ impl Testbed for Vm {
     }
 }
 
-/// A job's disk: a fresh image, of which the host's page cache holds nothing.
-fn make_image(job: &Job) -> anyhow::Result<File> {
+/// A job's disks: fresh images, of which the host's page cache holds nothing.
+fn make_images(job: &Job) -> anyhow::Result<Vec<File>> {
     let image::Settings { folder, state, disk } = job.storage.settings().map_err(anyhow::Error::msg)?;
-    let image = image::make(Path::new(&folder), state, job.volume.size)
-        .with_context(|| format!("could not make an image in {folder}"))?;
-    // What was written into it above must not be read out of memory below.
-    let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
-    if disk.is_some_and(|disk| disk.direct) {
-        machine::make_direct(&image);
-    }
-    Ok(image)
+    let disk = disk.context("the image is none of a guest's")?;
+    let make = |_| {
+        let image = image::make(Path::new(&folder), state, job.volume.size)
+            .with_context(|| format!("could not make an image in {folder}"))?;
+        // What was written into it above must not be read out of memory below.
+        let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
+        if disk.direct {
+            machine::make_direct(&image);
+        }
+        Ok(image)
+    };
+    disk.paths().map(make).collect()
 }
 
 /// What the machines of one launch have in common.
 struct Parts {
     found: Found,
     base: Arc<Base>,
-    /// The disk, which has no other name.
-    image: File,
+    /// The disks, which have no other name.
+    images: Vec<File>,
     mishap: Option<Mishap>,
     silence: Duration,
 }
@@ -306,7 +326,7 @@ impl Parts {
             initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
             memory: memory(job.memory),
             cpu: self.found.cpu,
-            disk: Some(&self.image),
+            disks: &self.images,
             monitor: Some(&qemus),
             mishap: self.mishap,
         };
@@ -317,7 +337,10 @@ impl Parts {
         // After a power cut it is no whole trial that could be watched.
         let is_whole = job.steps.contains(&Step::Reset) && !job.steps.contains(&Step::PowerCut);
         Ok(match is_whole {
-            true => guest.watched_by(Witness::new(self.image.try_clone()?, ours)?),
+            true => {
+                let images = self.images.iter().map(File::try_clone).collect::<Result<_, _>>()?;
+                guest.watched_by(Witness::new(images, ours)?)
+            }
             false => guest,
         })
     }
@@ -367,6 +390,11 @@ pub fn guest_ready(
 
 /// Whether a guest's kernel has what a filesystem needs.
 pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
+    has(kernel, need.modules)
+}
+
+/// Whether it has these modules, by name or alias, with all that they need.
+fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
     let Some(kernel) = kernel else {
         return Err(Missing {
             what: "there is no kernel to boot".into(),
@@ -374,7 +402,7 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
         });
     };
     let release = &kernel.index.release;
-    let chain = kernel.index.modules.chain(need.modules.iter().copied()).map_err(|e| Missing {
+    let chain = kernel.index.modules.chain(modules.iter().copied()).map_err(|e| Missing {
         what: format!("the kernel {release} has {e}"),
         try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
     })?;
@@ -382,6 +410,30 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
         .iter()
         .try_for_each(|name| kernel.module(name).map(drop))
         .map_err(|e| Missing { what: format!("{e:#}"), try_this: format!("fsderby kernel fetch {release}") })
+}
+
+/// Whether a guest with this kernel can build these layers: their modules, and their tools with all libraries.
+pub fn carries(kernel: Option<&Kernel>, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
+    for layer in layers {
+        let kind = layer.kind();
+        has(kernel, &layer.modules()).map_err(|missing| Missing {
+            what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
+            try_this: missing.try_this,
+        })?;
+        for program in kind.tools() {
+            tool(program).map_err(|missing| Missing {
+                what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
+                try_this: format!("apt-get install {}", kind.package()),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// `disks=N` of a testbed's settings.
+pub fn disks(number: &str, most: usize) -> Result<usize, String> {
+    let disks = number.parse().ok().filter(|n| (1..=most).contains(n));
+    disks.ok_or_else(|| format!("disks={number} is no number of disks; write 1 to {most}"))
 }
 
 /// Whether a program is here and can run in a guest, with all its libraries.
@@ -410,9 +462,12 @@ mod tests {
 
     #[test]
     fn a_testbed_is_named_as_it_was_written() {
-        for text in ["vm", "vm:kernel=6.12", "vm:images=/srv", "vm:kernel=6.12,images=/srv"] {
+        for text in ["vm", "vm:kernel=6.12", "vm:images=/srv", "vm:kernel=6.12,images=/srv,disks=5"] {
             let argument = text.split_once(':').map(|(_, argument)| argument);
             assert_eq!(VmKind.with(argument).ok().map(|g| g.name()), Some(text.to_owned()));
+        }
+        for none in ["disks=0", "disks=17", "disks=x"] {
+            assert!(none.parse::<Vm>().err().is_some_and(|e| e.contains("write 1 to 16")), "{none}");
         }
         assert!("images=relative".parse::<Vm>().is_err());
         assert!("colour=red".parse::<Vm>().err().is_some_and(|e| e.contains("write vm[")));

@@ -1,4 +1,4 @@
-//! What the host sees of a guest's disk: QEMU's own counters, and what of the image lies in the host's page cache.
+//! What the host sees of a guest's disks, all together: QEMU's own counters, and what of the images lies in the host's page cache.
 //!
 //! QEMU is asked over its monitor (QMP, a line of JSON each way), of which the guest notices nothing.
 
@@ -12,9 +12,10 @@ use anyhow::{Context, ensure};
 use fsderby_sys::page_cache::cached_bytes;
 use serde_json::Value;
 
-use super::machine::DRIVE;
+use super::machine::drive;
 use crate::schema::event::Event;
 use crate::schema::job::StepName;
+use crate::schema::units::sum;
 
 /// QEMU answers within a millisecond, and never keeps a trial waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,15 +29,15 @@ const COUNTERS: [(&str, &str); 5] = [
 ];
 
 pub struct Witness {
-    image: File,
+    images: Vec<File>,
     monitor: BufReader<UnixStream>,
     is_greeted: bool,
 }
 
 impl Witness {
-    pub fn new(image: File, monitor: UnixStream) -> anyhow::Result<Self> {
+    pub fn new(images: Vec<File>, monitor: UnixStream) -> anyhow::Result<Self> {
         monitor.set_read_timeout(Some(PATIENCE)).context("could not set a time-out")?;
-        Ok(Witness { image, monitor: BufReader::new(monitor), is_greeted: false })
+        Ok(Witness { images, monitor: BufReader::new(monitor), is_greeted: false })
     }
 
     /// What this event of the guest's makes worth a look: the cache when the work is about to begin, the counters at the end.
@@ -51,7 +52,8 @@ impl Witness {
     }
 
     fn cached(&self) -> anyhow::Result<BTreeMap<String, u64>> {
-        Ok([("cached_bytes".to_owned(), cached_bytes(&self.image).context("mincore failed")?)].into())
+        let each = self.images.iter().map(cached_bytes).collect::<Result<Vec<u64>, _>>();
+        Ok([("cached_bytes".to_owned(), sum(each.context("mincore failed")?))].into())
     }
 
     /// Over the machine's whole life.
@@ -63,14 +65,19 @@ impl Witness {
         }
         let stats = self.ask("query-blockstats")?;
         let disks = stats["return"].as_array().context("QEMU has no counters")?;
-        let disk = disks.iter().find(|disk| disk["device"] == DRIVE);
-        let disk = disk.and_then(|disk| disk["stats"].as_object());
-        let disk = disk.with_context(|| format!("QEMU has no counters of {DRIVE}"))?;
-        let counter = |(ours, qemus): &(&str, &str)| {
-            let value = disk.get(*qemus).and_then(Value::as_u64);
-            Ok(((*ours).to_owned(), value.with_context(|| format!("QEMU has no counter {qemus}"))?))
-        };
-        COUNTERS.iter().map(counter).collect()
+        let mut all: BTreeMap<String, u64> = BTreeMap::new();
+        for drive in (0..self.images.len()).map(drive) {
+            let disk = disks.iter().find(|disk| disk["device"] == drive.as_str());
+            let disk = disk.and_then(|disk| disk["stats"].as_object());
+            let disk = disk.with_context(|| format!("QEMU has no counters of {drive}"))?;
+            for (ours, qemus) in COUNTERS {
+                let value = disk.get(qemus).and_then(Value::as_u64);
+                let value = value.with_context(|| format!("QEMU has no counter {qemus}"))?;
+                let so_far = all.entry(ours.to_owned()).or_default();
+                *so_far = so_far.saturating_add(value);
+            }
+        }
+        Ok(all)
     }
 
     fn ask(&mut self, command: &str) -> anyhow::Result<Value> {
@@ -113,14 +120,15 @@ mod tests {
             br#"{"QMP":{}}
 {"return":{}}
 {"event":"STOP"}
-{"return":[{"device":"other","stats":{}},{"device":"disk0","stats":{"rd_operations":1,"rd_bytes":2,"wr_operations":3,"wr_bytes":4,"flush_operations":5}}]}
+{"return":[{"device":"other","stats":{}},{"device":"disk0","stats":{"rd_operations":1,"rd_bytes":2,"wr_operations":3,"wr_bytes":4,"flush_operations":5}},{"device":"disk1","stats":{"rd_operations":1,"rd_bytes":2,"wr_operations":3,"wr_bytes":40,"flush_operations":50}}]}
 "#,
         )
         .unwrap();
-        let mut witness = Witness::new(tempfile::tempfile().unwrap(), ours).unwrap();
+        let mut witness =
+            Witness::new(vec![tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()], ours).unwrap();
         let done = Event::Done { clock_ns: 1 };
         let Some(Event::Probe { name, raw }) = witness.hears(&done) else { panic!("no counters") };
-        assert_eq!((name.as_str(), raw["bytes_written"], raw["flushes"]), ("host_block_io", 4, 5));
+        assert_eq!((name.as_str(), raw["bytes_written"], raw["flushes"]), ("host_block_io", 44, 55));
         drop(qemu);
         let Some(Event::NotAvailable { reason, .. }) = witness.hears(&done) else { panic!("an answer") };
         assert!(reason.contains("QEMU"), "{reason}");

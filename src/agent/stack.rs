@@ -1,0 +1,234 @@
+//! The block devices of a trial: the disks that its storage brought, and the layers that are built on them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{StepError, tools};
+use crate::host::wait_for;
+use crate::schema::job::{Job, StepName};
+use crate::schema::setup::Argv;
+use crate::schema::units::Bytes;
+use crate::storage::Device;
+use crate::storage::layers::{self, Below, Layer, MAPPER, Place};
+
+/// What the kernel counts a device's size in, whatever the device's own sectors are.
+const SECTOR: u64 = 512;
+
+/// Whether the layers are made on empty disks, or are there and only have to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Raise {
+    Build,
+    Assemble,
+}
+
+/// Dropping it takes its layers down, the last first, and detaches the disks.
+pub struct Stack {
+    standing: Vec<Standing>,
+    leaves: Vec<Box<dyn Device>>,
+    top: PathBuf,
+    bytes: Bytes,
+    limit: Duration,
+}
+
+/// A layer that is built, or half of it.
+struct Standing {
+    name: String,
+    take_down: Vec<Argv>,
+}
+
+impl Standing {
+    /// All of it, whatever fails.
+    fn take_down(&self, limit: Duration) -> Result<(), StepError> {
+        let fault = |text: String| StepError::new("take down", what(&self.name), text);
+        let all: Vec<_> = self.take_down.iter().map(|argv| run(argv, limit).map_err(fault)).collect();
+        all.into_iter().collect()
+    }
+}
+
+impl Stack {
+    /// The layers of this job on these disks. What has been built of them is taken down where one fails.
+    pub fn raise(leaves: Vec<Box<dyn Device>>, job: &Job, how: Raise) -> Result<Self, StepError> {
+        let fault = |text: String| StepError::new("build", "the layers", text);
+        let layers = layers::of(&job.layers).map_err(fault)?;
+        if !(layers.is_empty() || job.guest) {
+            return Err(fault("they are built in guests only".into()));
+        }
+        let disk = |path: &Path| {
+            let seen = if layers.is_empty() { None } else { bytes_of(path) };
+            Below { path: path.display().to_string(), bytes: seen.unwrap_or(job.volume.size) }
+        };
+        let mut below: Vec<Below> = leaves.iter().map(|leaf| disk(leaf.path())).collect();
+        let limit = job.limit(StepName::Reset);
+        let (standing, bytes) = (Vec::new(), job.volume.size);
+        let mut stack = Stack { standing, leaves, top: PathBuf::new(), bytes, limit };
+        for (at, layer) in layers.iter().enumerate() {
+            below = stack.add(&**layer, Place { at, below }, how).map_err(|e| stack.give_up(e))?;
+        }
+        let [top] = &below[..] else {
+            return Err(fault(format!("a filesystem is made on one device, and here are {}", below.len())));
+        };
+        (stack.top, stack.bytes) = (PathBuf::from(&top.path), top.bytes);
+        Ok(stack)
+    }
+
+    /// Takes down what was built before this, and says so where that fails too.
+    fn give_up(&mut self, why: StepError) -> StepError {
+        match self.take_down_all_but_last() {
+            Ok(()) => why,
+            Err(left) => StepError { text: format!("{}; {left}", why.text), ..why },
+        }
+    }
+
+    /// Of the last, which has failed, there may be nothing to take down.
+    fn take_down_all_but_last(&mut self) -> Result<(), StepError> {
+        if let Some(failed) = self.standing.pop() {
+            let _ = failed.take_down(self.limit);
+        }
+        self.take_down()
+    }
+
+    fn add(&mut self, layer: &dyn Layer, place: Place, how: Raise) -> Result<Vec<Below>, StepError> {
+        let commands = match how {
+            Raise::Build => layer.build(&place),
+            Raise::Assemble => layer.assemble(&place),
+        };
+        // From here on there may be something of it, also where it fails.
+        let standing = Standing { name: layer.written(), take_down: layer.take_down(&place) };
+        self.standing.push(standing);
+        let name = what(&layer.written());
+        for argv in &commands {
+            run(argv, self.limit).map_err(|text| StepError::new("build", &name, text))?;
+        }
+        let fault = |text: String| StepError::new("build", &name, text);
+        let above = layer.devices(&place);
+        let above = above.iter().map(|path| found(path).map_err(fault)).collect::<Result<Vec<_>, _>>()?;
+        if let (Raise::Build, Some(first)) = (how, above.first()) {
+            layer.is_sound(&|attribute| attribute_of(Path::new(&first.path), attribute)).map_err(fault)?;
+        }
+        Ok(above)
+    }
+
+    /// What mkfs is given.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Whether reads and writes of all disks go past the host's page cache.
+    pub fn is_direct(&self) -> bool {
+        self.leaves.iter().all(|leaf| leaf.is_direct())
+    }
+
+    pub fn has_layers(&self) -> bool {
+        !self.standing.is_empty()
+    }
+
+    pub fn leaves(&self) -> impl Iterator<Item = &Path> {
+        self.leaves.iter().map(|leaf| leaf.path())
+    }
+
+    /// A folder that must not be hidden by what is mounted.
+    pub fn lies_in(&self) -> &Path {
+        self.leaves.first().map_or(Path::new("/dev"), |leaf| leaf.lies_in())
+    }
+
+    /// Has the kernel forget what it has cached of the top and of all disks.
+    pub fn forget_cached(&self) -> Result<(), StepError> {
+        let fault = |path: &Path, e: std::io::Error| StepError::io("forget the cache of", path, e);
+        if self.has_layers() {
+            let forget = fs::File::open(&self.top).and_then(fsderby_sys::loop_device::forget_cached);
+            forget.map_err(|e| fault(&self.top, e))?;
+        }
+        self.leaves.iter().try_for_each(|leaf| leaf.forget_cached().map_err(|e| fault(leaf.path(), e)))
+    }
+
+    /// Takes the layers down, the last first, and all of them whatever fails.
+    ///
+    /// # Errors
+    /// The first.
+    pub fn take_down(&mut self) -> Result<(), StepError> {
+        let mut all = Ok(());
+        while let Some(standing) = self.standing.pop() {
+            all = all.and(standing.take_down(self.limit));
+        }
+        all
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // Told where it can be: who is done with it has taken it down.
+        let _ = self.take_down();
+    }
+}
+
+/// In an error: which of the layers.
+fn what(layer: &str) -> String {
+    format!("the layer {layer}")
+}
+
+fn run(argv: &Argv, limit: Duration) -> Result<(), String> {
+    let ran = tools::run(argv, limit, None, false).map_err(|e| e.to_string())?;
+    match ran.status {
+        0 => Ok(()),
+        status => Err(format!("exit code {status} of '{}': {}", argv.join(" "), ran.last)),
+    }
+}
+
+/// A layer's device under the kernel's own name for it, which is also what stands in mountinfo and below /sys.
+fn found(path: &str) -> Result<Below, String> {
+    let missing = || format!("it was built, but there is no {path}");
+    let own = wait_for(|| own_name(Path::new(path))).ok_or_else(missing)?;
+    let bytes = bytes_of(&own).filter(|bytes| bytes.0 > 0).ok_or_else(|| format!("{path} is empty"))?;
+    Ok(Below { path: own.display().to_string(), bytes })
+}
+
+fn own_name(path: &Path) -> Option<PathBuf> {
+    let name = match path.strip_prefix(MAPPER) {
+        Ok(mapped) => mapped_as(mapped)?,
+        Err(_) => {
+            let link = fs::read_link(Path::new("/sys/dev/block").join(number_of(path)?)).ok()?;
+            link.file_name()?.to_owned()
+        }
+    };
+    let node = Path::new("/dev").join(name);
+    node.exists().then_some(node)
+}
+
+/// What the kernel calls a device of the device mapper. Nodes under the names that it was given would be udev's to make, and in
+/// a guest there is none.
+fn mapped_as(given: &Path) -> Option<OsString> {
+    let mut devices = fs::read_dir("/sys/block").ok()?.flatten();
+    let is_it = |device: &fs::DirEntry| {
+        let name = fs::read_to_string(device.path().join("dm/name"));
+        name.is_ok_and(|name| Path::new(name.trim()) == given)
+    };
+    devices.find(is_it).map(|device| device.file_name())
+}
+
+/// The device behind this node, as [`number`] has it.
+pub fn number_of(path: &Path) -> Option<String> {
+    Some(number(fs::metadata(path).ok()?.rdev()))
+}
+
+/// `major:minor`, as /sys/dev/block names a device.
+pub fn number(device: u64) -> String {
+    format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device))
+}
+
+fn bytes_of(path: &Path) -> Option<Bytes> {
+    attribute_of(path, "size")?.parse().ok().map(|sectors: u64| Bytes(sectors * SECTOR))
+}
+
+/// What the kernel shows of this block device.
+fn attribute_of(path: &Path, attribute: &str) -> Option<String> {
+    let file = Path::new("/sys/dev/block").join(number_of(path)?).join(attribute);
+    Some(fs::read_to_string(file).ok()?.trim().to_owned())
+}

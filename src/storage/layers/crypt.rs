@@ -1,0 +1,212 @@
+//! `crypt`: what is written is encrypted by the kernel's dm-crypt, by dmsetup.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Layer, LayerKind, MAPPER, Place, pair};
+use crate::names;
+use crate::schema::setup::{Argv, Named};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, KIB};
+
+const CIPHER: &str = "aes-xts-plain64";
+const SECTOR: u64 = 512;
+/// What the kernel's table of a device counts in.
+const TABLE_SECTOR: u64 = 512;
+
+/// Ciphers with the modules that bring them, the CPU's own instructions included where they are.
+const CIPHERS: [(&str, &[&str]); 4] = [
+    ("aes", &["aes_generic", "aesni_intel"]),
+    ("serpent", &["serpent_generic"]),
+    ("twofish", &["twofish_generic"]),
+    ("camellia", &["camellia_generic"]),
+];
+/// The same for modes, with the bytes of their keys.
+const MODES: [(&str, &[&str], u8); 2] = [("xts", &["xts", "ecb"], 64), ("cbc", &["cbc"], 32)];
+/// The same for how a sector's number becomes its initial vector.
+const VECTORS: [(&str, &[&str]); 3] =
+    [("plain64", &[]), ("plain64be", &[]), ("essiv:sha256", &["essiv", "sha256_generic"])];
+
+pub struct CryptKind;
+
+impl LayerKind for CryptKind {
+    fn name(&self) -> &'static str {
+        "crypt"
+    }
+
+    fn usage(&self) -> &'static str {
+        "crypt[:cipher=CIPHER-MODE-IV,sector=BYTES]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Each device below it, encrypted by dm-crypt. Of the ciphers aes, serpent, twofish and camellia and the modes xts and cbc \
+                   the default is aes-xts-plain64, with sectors of 512 bytes.",
+            origin: "The kernel's Documentation/admin-guide/device-mapper/dm-crypt.rst, with the table that `cryptsetup --type plain` makes of \
+                     it, by dmsetup(8).",
+            limits: "The key is fixed and stands in the program: 0, 1, 2 and so on. It hides nothing and costs what any key costs. There \
+                     is no header, so the whole device is encrypted. What it costs depends on the CPU: with instructions for AES, as an \
+                     emulated or modelled CPU need not have them, it is several times cheaper. Discards do not pass.",
+        }
+    }
+
+    fn tools(&self) -> &'static [&'static str] {
+        &["dmsetup"]
+    }
+
+    fn package(&self) -> &'static str {
+        "dmsetup"
+    }
+
+    fn with(&self, settings: &str) -> Result<Box<dyn Layer>, String> {
+        let mut crypt = Crypt { cipher: CIPHER.to_owned(), sector: Bytes(SECTOR) };
+        for setting in settings.split(',').filter(|s| !s.is_empty()) {
+            match pair(setting)? {
+                ("cipher", cipher) => crypt.cipher = cipher.to_owned(),
+                ("sector", size) => crypt.sector = size.parse()?,
+                (key, _) => return Err(names::unknown("setting", key, ["cipher", "sector"])),
+            }
+        }
+        crypt.checked().map(|crypt| Box::new(crypt) as Box<dyn Layer>)
+    }
+
+    fn of(&self, named: &Named) -> Result<Box<dyn Layer>, String> {
+        named.settings::<Crypt>()?.checked().map(|crypt| Box::new(crypt) as Box<dyn Layer>)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Crypt {
+    cipher: String,
+    /// Bytes that are encrypted as one.
+    sector: Bytes,
+}
+
+/// What a cipher's text names.
+struct Cipher {
+    modules: Vec<&'static str>,
+    key_bytes: u8,
+}
+
+impl Crypt {
+    fn checked(self) -> Result<Crypt, String> {
+        self.parts()?;
+        let Bytes(sector) = self.sector;
+        if !sector.is_power_of_two() || !(SECTOR..=4 * KIB).contains(&sector) {
+            return Err(format!("sector={} is none; write 512, 1k, 2k or 4k", self.sector.written()));
+        }
+        Ok(self)
+    }
+
+    fn parts(&self) -> Result<Cipher, String> {
+        let mut words = self.cipher.splitn(3, '-');
+        let (Some(cipher), Some(mode), Some(vector)) = (words.next(), words.next(), words.next()) else {
+            return Err(format!("cipher={} is not CIPHER-MODE-IV; write {CIPHER}", self.cipher));
+        };
+        let unknown = |what: &str, name: &str, known: Vec<&'static str>| names::unknown(what, name, known);
+        let (_, ciphers) = CIPHERS
+            .iter()
+            .find(|(name, _)| *name == cipher)
+            .ok_or_else(|| unknown("cipher", cipher, CIPHERS.iter().map(|row| row.0).collect()))?;
+        let (_, modes, key_bytes) = MODES
+            .iter()
+            .find(|(name, ..)| *name == mode)
+            .ok_or_else(|| unknown("mode of a cipher", mode, MODES.iter().map(|row| row.0).collect()))?;
+        let (_, vectors) = VECTORS
+            .iter()
+            .find(|(name, _)| *name == vector)
+            .ok_or_else(|| unknown("initial vector", vector, VECTORS.iter().map(|row| row.0).collect()))?;
+        Ok(Cipher { modules: [*ciphers, *modes, *vectors].concat(), key_bytes: *key_bytes })
+    }
+
+    /// Which hides nothing: it is the same on every machine, as the trial's figures are to be.
+    fn key(&self) -> String {
+        let bytes = self.parts().map_or(0, |parts| parts.key_bytes);
+        (0..bytes).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn names(place: &Place) -> impl Iterator<Item = String> {
+        let at = place.at;
+        (0..place.below.len()).map(move |n| format!("fsderby-{at}-{n}"))
+    }
+}
+
+impl Layer for Crypt {
+    fn kind(&self) -> &'static dyn LayerKind {
+        &CryptKind
+    }
+
+    fn named(&self) -> Named {
+        Named::new(CryptKind.name(), self)
+    }
+
+    fn written(&self) -> String {
+        format!("crypt:cipher={},sector={}", self.cipher, self.sector.0)
+    }
+
+    fn above(&self, below: &[Bytes]) -> Result<Vec<Bytes>, String> {
+        Ok(below.to_vec())
+    }
+
+    fn modules(&self) -> Vec<&'static str> {
+        let own = ["dm-mod", "dm-crypt"];
+        own.into_iter().chain(self.parts().map(|parts| parts.modules).unwrap_or_default()).collect()
+    }
+
+    fn build(&self, place: &Place) -> Vec<Argv> {
+        let large = match self.sector.0 {
+            SECTOR => String::new(),
+            sector => format!(" 1 sector_size:{sector}"),
+        };
+        let create = |(name, below): (String, &super::Below)| {
+            let sectors = below.bytes.0 / TABLE_SECTOR;
+            let (cipher, key, path) = (&self.cipher, self.key(), &below.path);
+            let table = format!("0 {sectors} crypt {cipher} {key} 0 {path} 0{large}");
+            // No udev runs beside it that would make the node, or say that it has.
+            ["dmsetup", "create", &name, "--noudevsync", "--noudevrules", "--table", &table]
+                .map(str::to_owned)
+                .into()
+        };
+        Crypt::names(place).zip(&place.below).map(create).collect()
+    }
+
+    fn take_down(&self, place: &Place) -> Vec<Argv> {
+        let remove = |name: String| {
+            ["dmsetup", "remove", "--noudevsync", "--noudevrules", &name].map(str::to_owned).into()
+        };
+        Crypt::names(place).map(remove).collect()
+    }
+
+    fn devices(&self, place: &Place) -> Vec<String> {
+        Crypt::names(place).map(|name| format!("{MAPPER}{name}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Below;
+    use super::*;
+
+    fn place() -> Place {
+        Place { at: 2, below: vec![Below { path: "/dev/md1".into(), bytes: Bytes(1 << 20) }] }
+    }
+
+    #[test]
+    fn a_device_is_encrypted_from_its_first_sector_to_its_last() {
+        let layer = CryptKind.with("sector=4k").unwrap();
+        let [argv] = &layer.build(&place())[..] else { panic!("one device") };
+        let key: String = (0..64).map(|byte: u8| format!("{byte:02x}")).collect();
+        let table = format!("0 2048 crypt aes-xts-plain64 {key} 0 /dev/md1 0 1 sector_size:4096");
+        assert_eq!(argv.last(), Some(&table));
+        assert_eq!(layer.devices(&place()), ["/dev/mapper/fsderby-2-0"]);
+        assert_eq!(layer.take_down(&place())[0].last().map(String::as_str), Some("fsderby-2-0"));
+    }
+
+    #[test]
+    fn a_cipher_names_the_modules_that_it_needs() {
+        let modules = |text: &str| CryptKind.with(text).unwrap().modules();
+        assert!(["dm-crypt", "aes_generic", "xts"].iter().all(|m| modules("").contains(m)));
+        let essiv = modules("cipher=serpent-cbc-essiv:sha256");
+        assert!(["serpent_generic", "cbc", "essiv", "sha256_generic"].iter().all(|m| essiv.contains(m)));
+    }
+}
