@@ -28,6 +28,7 @@ use fsderby::schema::setup::{Named, Volume};
 use fsderby::schema::units::{Bytes, MIB};
 use fsderby::storage::layers::{self, Layer};
 use fsderby::store::{self, Folder};
+use fsderby::testbeds::model::Model;
 use fsderby::testbeds::vm::Vm;
 use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
 use support::quiet::{Quiet, has_guests};
@@ -53,17 +54,18 @@ fn vm(images: &Path, disks: usize) -> Vm {
     vm
 }
 
-fn plan(filesystems: &str, size: u64, layers: &[&str], testbed: &dyn Testbed) -> Plan {
+fn plan(more: &str, size: u64, layers: &[&str], testbed: &dyn Testbed) -> Plan {
     let text = format!(
         "name = \"layers\"\nsize = {size}\nmemory = \"64m\"\nimage = \"sparse\"\nworkloads = [\"maildir-durable\"]\n\
-         filesystems = [{filesystems}]\nlayers = {layers:?}\nrounds = 1\nseed = 7\nscale = \"1/64\"\n"
+         layers = {layers:?}\nrounds = 1\nseed = 7\nscale = \"1/64\"\n{more}\n"
     );
     Experiment::parse(&text, "test").unwrap().plan(testbed.name(), 1).unwrap()
 }
 
 /// Integrity checks alone.
 fn proved(filesystems: &str, size: u64, layers: &[&str], testbed: &dyn Testbed) -> Vec<Record> {
-    compared(Plan { rounds: Rounds::Exactly(0), ..plan(filesystems, size, layers, testbed) }, testbed)
+    let only = format!("filesystems = [{filesystems}]");
+    compared(Plan { rounds: Rounds::Exactly(0), ..plan(&only, size, layers, testbed) }, testbed)
 }
 
 fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
@@ -82,8 +84,12 @@ fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     run.records
 }
 
+fn counted(record: &Record, probe: &str, name: &str) -> Option<u64> {
+    record.stages.first().and_then(|stage| stage.probe(probe, name))
+}
+
 fn counter(record: &Record, probe: &str, name: &str) -> u64 {
-    record.probe(probe, name).unwrap_or_else(|| panic!("{}: no {probe}.{name}", record.trial))
+    counted(record, probe, name).unwrap_or_else(|| panic!("{}: no {probe}.{name}", record.trial))
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn every_level_of_raid_is_built_checked_and_counted_at_its_disks() {
         let top = counter(record, "block_io", "top_bytes_written") as f64;
         assert!(below >= top * copies, "{layer}: {top} written above, {below} below");
         // Every fsync is passed to each disk, which holds a part of the file or of the journal.
-        let fsyncs: u64 = record.phases.iter().map(|p| p.count("fsyncs")).sum();
+        let fsyncs: u64 = record.phases().map(|p| p.count("fsyncs")).sum();
         let flushes = counter(record, "block_io", "flushes");
         assert!(fsyncs > 5 && flushes >= fsyncs, "{layer}: {flushes} flushes for {fsyncs} fsyncs");
         for name in ["read-back", "flush", "host counters", "host cache"] {
@@ -131,13 +137,29 @@ fn after_a_power_cut_an_array_is_assembled_and_all_that_was_synced_is_there() {
     let Some(_guests) = guests("md and a power cut") else { return };
     let images = image_folder();
     let testbed = vm(images.path(), 3);
-    let plan = plan("\"ext4\"", 64 * MIB, &["md:raid5,chunk=64k", "crypt"], &testbed);
-    let records = compared(Plan { power_cut: Some("80%".parse().unwrap()), ..plan }, &testbed);
+    let cut = "filesystems = ['ext4']\npower_cut = '80%'";
+    let records = compared(plan(cut, 64 * MIB, &["md:raid5,chunk=64k", "crypt"], &testbed), &testbed);
     let record = records.iter().find(|r| r.purpose == Purpose::Measure).unwrap();
     assert_eq!(record.outcome, Outcome::Done, "{}", record.why());
     let seen = record.survivors.as_ref().unwrap();
     assert!(seen.files > 3 && seen.lost.is_empty(), "{seen:?}");
     assert!(record.step_ns(StepName::Restart).is_some() && record.top.is_some());
+}
+
+#[test]
+fn an_array_of_modelled_disks_gives_the_same_requests_each_time() {
+    let Some(_guests) = guests("md on modelled disks") else { return };
+    let mut testbed: Model = "hdd-16tb,disks=5".parse().unwrap();
+    testbed.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    let once = || {
+        let records = proved("\"ext4\"", 64 * MIB, &["md:raid5,chunk=64k"], &testbed);
+        let [record] = &records[..] else { panic!("{} trials", records.len()) };
+        assert_eq!(record.outcome, Outcome::Done, "{}", record.why());
+        assert_eq!(record.top.as_ref().unwrap().leaves.len(), 5);
+        assert!(counter(record, "block_io", "flushes") > 0);
+        record.requests.as_ref().unwrap().blake3.clone()
+    };
+    assert_eq!(once(), once());
 }
 
 /// A testbed whose jobs are another's, and whose guests' first disk is read by another way as soon as the work is synced.
@@ -241,7 +263,7 @@ fn what_lies_on_an_encrypted_disk_is_not_what_was_written() {
         let bytes = std::mem::take(&mut *seen.lock().unwrap());
         assert_eq!((bytes.len() as u64, has(&bytes, NAME)), (size, is_plain), "{layers:?}");
         let written = counter(record, "block_io", "bytes_written");
-        let top = record.probe("block_io", "top_bytes_written");
+        let top = counted(record, "block_io", "top_bytes_written");
         // No byte more or less, and the same flushes.
         assert_eq!(top, (!is_plain).then_some(written), "{layers:?}");
         assert!(counter(record, "block_io", "flushes") > 0, "{layers:?}");
