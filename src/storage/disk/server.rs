@@ -186,7 +186,8 @@ impl Session {
                 Ask::Discard => Op::Discard,
             },
             fua: asked.fua,
-            sector: server.offset + asked.sector,
+            // The kernel gives a flush the last sector that there is.
+            sector: server.offset.wrapping_add(asked.sector),
             sectors: asked.sectors,
         };
         if asked.ask == Ask::Write {
