@@ -122,7 +122,8 @@ impl Session<'_> {
                 Ask::Discard => Op::Discard,
             },
             fua: asked.fua,
-            sector: self.server.offset + asked.sector,
+            // The kernel gives a flush the last sector that there is.
+            sector: self.server.offset.wrapping_add(asked.sector),
             sectors: asked.sectors,
         };
         if asked.ask == Ask::Write {
