@@ -15,18 +15,18 @@ use fsderby::agent::Mishap;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
 use fsderby::schema::record::{FileRef, Record};
 use fsderby::schema::request::Served;
 use fsderby::schema::setup::{ClockKind, Fidelity};
 use fsderby::store::{self, Folder, Run};
-use fsderby::testbeds::Testbed;
 use fsderby::testbeds::model::Model;
+use fsderby::testbeds::{Testbed, Testbeds};
 use fsderby_diskmodel::Op;
 use support::desk::{Desk, run};
 use support::quiet::{Quiet, has_guests};
+use support::scripted::machine;
 use support::{copy_program, say};
 
 fn model(text: &str) -> Model {
@@ -45,12 +45,21 @@ fn carry_out(filesystems: &str, testbed: &Model, rounds: u32, jobs: usize) -> (t
     let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
     let desk = tempfile::tempdir().unwrap();
     let path = desk.path().join("run");
-    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let testbeds = Testbeds::one(testbed);
+    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
     let stop = AtomicBool::new(false);
-    Runner { plan: &plan, testbed, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
-        .run(&before)
-        .unwrap();
+    Runner {
+        plan: &plan,
+        testbeds: &testbeds,
+        folder: &mut folder,
+        skips: &[],
+        watch: &mut Quiet,
+        jobs,
+        stop: &stop,
+    }
+    .run(&before)
+    .unwrap();
     let run = store::read(&path).unwrap();
     (desk, run)
 }
@@ -66,7 +75,7 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
     let records = candidates(&run);
     assert_eq!(records.len(), 4, "{:?}", run.records.iter().map(|r| &r.reason).collect::<Vec<_>>());
     let mut seen = Vec::new();
-    rerun(&run, &testbed, &records, 1, 1, &mut |record, compared| {
+    rerun(&run, &Testbeds::one(&testbed), &records, 1, 1, &mut |record, compared| {
         seen.push((record.trial.clone(), compared.clone()));
     })
     .unwrap();

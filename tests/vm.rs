@@ -19,15 +19,17 @@ use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::skips;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{At, Job, Purpose, StepName};
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
 use fsderby::schema::setup::{Named, Volume};
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::vm::Vm;
-use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
+use fsderby::testbeds::{
+    Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
+};
 use support::quiet::{Quiet, has_guests};
+use support::scripted::machine;
 use support::{copy_program, fsderby, image_folder, skipped};
 
 /// Guests one after another: two at a time would only wait for each other, and a test finds its guest by there being one.
@@ -61,14 +63,15 @@ fn proved(filesystems: &str, testbed: &dyn Testbed) -> Vec<Record> {
 fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let testbeds = Testbeds::one(testbed);
+    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
     testbed.ready(&fsderby::runner::jobs::need(&plan)).unwrap();
-    let skips = skips(&plan, testbed);
+    let skips = skips(&plan, &testbeds);
     let stop = AtomicBool::new(false);
     Runner {
         plan: &plan,
-        testbed,
+        testbeds: &testbeds,
         folder: &mut folder,
         skips: &skips,
         watch: &mut Quiet,

@@ -10,37 +10,48 @@ use super::output::{print_json, print_line};
 use crate::runner::jobs;
 use crate::runner::skips::Skip;
 use crate::schema::job::{Job, Step, Until};
-use crate::schema::plan::{Plan, Rounds, Trial};
+use crate::schema::plan::{Plan, Rounds, Setup, Trial};
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
-use crate::testbeds::Testbed;
+use crate::testbeds::Testbeds;
 use crate::workloads;
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
 const OVERHEAD: Duration = Duration::from_millis(800);
 
-pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
+pub fn print(
+    plan: &Plan,
+    testbeds: &Testbeds<'_>,
+    skips: &[Skip],
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.workload)).collect();
     let is_skipped = |t: &Trial<'_>| skipped.contains(&(&t.candidate.label, &t.work.label));
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
-    let job = |trial: Trial<'_>| jobs::job(plan, &trial, 1, testbed, "dry-run");
-    let jobs = trials.map(job);
+    let job = |trial: &Trial<'_>| {
+        let testbed = testbeds.of(plan, trial.candidate);
+        jobs::job(plan, trial, 1, testbed, "dry-run")
+    };
     if as_json {
-        let jobs: Vec<Job> = jobs.collect();
+        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).collect();
         print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
-    for job in jobs {
+    let differ = plan.setups().len() > 1;
+    for trial in trials {
+        let job = job(&trial);
         let work = (job.work.hash(), job.workload_seed);
         let Amount { bytes_written, .. } = *amounts.entry(work).or_insert_with(|| volume(&job));
         number += 1;
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step))).collect();
-        print_line(&format!("{}{steps}", job.trial))?;
+        let setup =
+            if differ { format!(" on {}", in_words(&plan.setup(trial.candidate))) } else { String::new() };
+        print_line(&format!("{}{setup}{steps}", job.trial))?;
     }
     let mut lines = Vec::new();
     for (who, why) in reasons(skips) {
@@ -64,6 +75,12 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     lines.push("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned());
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// `vm:kernel=6.1 cpus=2, 64 MiB of memory`
+fn in_words(setup: &Setup<'_>) -> String {
+    let memory = setup.memory.map_or_else(String::new, |memory| format!(", {memory} of memory"));
+    format!("{}{memory}", setup.name())
 }
 
 fn reasons(skips: &[Skip]) -> Vec<(String, String)> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::probes;
+use crate::schema::candidate::setup_name;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
 use crate::schema::plan::Trial;
@@ -24,6 +25,8 @@ pub struct Fold<'a> {
     /// The part of the work that is not over.
     part: Part,
     direct: Option<bool>,
+    /// The release of the kernel that the testbed has for it, where that is not this machine's.
+    kernel: Option<String>,
     /// The step that has begun and not ended.
     step: Option<StepName>,
     work_began_ns: Option<u64>,
@@ -58,6 +61,7 @@ impl<'a> Fold<'a> {
             histograms: Vec::new(),
             part: Part::default(),
             direct: None,
+            kernel: None,
             step: None,
             work_began_ns: None,
             offsets_ns: Vec::new(),
@@ -71,9 +75,11 @@ impl<'a> Fold<'a> {
     pub fn event(&mut self, stamped: Stamped) {
         let Stamped { host_ns, event } = stamped;
         match event {
-            Event::Hello { clock_ns, .. } | Event::Alive { clock_ns, .. } => {
+            Event::Hello { kernel, clock_ns, .. } => {
                 self.clock(clock_ns, host_ns);
+                self.hello(kernel);
             }
+            Event::Alive { clock_ns, .. } => self.clock(clock_ns, host_ns),
             Event::Step { step, clock_ns } => {
                 self.clock(clock_ns, host_ns);
                 self.window(step, clock_ns);
@@ -124,9 +130,18 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// What the agent's machine was started from.
-    pub fn launched(&mut self, provenance: BTreeMap<String, String>) {
+    /// What the agent's machine was started from, and the release of its kernel where it has one of its own.
+    pub fn launched(&mut self, provenance: BTreeMap<String, String>, kernel: Option<String>) {
         self.record.provenance = provenance;
+        self.kernel = kernel;
+    }
+
+    /// A candidate on another kernel than its own is another candidate.
+    fn hello(&mut self, kernel: String) {
+        if let Some(asked) = self.kernel.clone().filter(|asked| *asked != kernel) {
+            self.is(Reason::OtherKernel { asked, seen: kernel.clone() });
+        }
+        self.record.kernel = kernel;
     }
 
     /// The trial is not done, for this reason. The first of its kind counts.
@@ -257,10 +272,13 @@ pub fn blank(trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTrait
         work: job.work.clone(),
         params_hash: job.work.hash(),
         amount: workloads::Amount::default(),
+        setup: setup_name(&testbed, job.cpus),
         testbed,
+        kernel: String::new(),
         storage: job.storage.clone(),
         volume: job.volume,
         memory: job.memory,
+        cpus: job.cpus,
         workload_seed: job.workload_seed,
         provenance: BTreeMap::new(),
         clock: traits.clock,

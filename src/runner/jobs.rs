@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::steps::steps;
 use crate::filesystems::{self, Filesystem};
 use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName};
-use crate::schema::plan::{Plan, PlannedWork, Trial};
+use crate::schema::plan::{Candidate, Plan, PlannedWork, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
 use crate::testbeds::{Moment, Need, Testbed};
@@ -17,21 +17,29 @@ const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
 const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 const ALIVE_EVERY_MS: u64 = 1000;
 
-/// What the storage of a round may depend on; 0 is that of the integrity checks.
-pub fn moment(plan: &Plan, round: u32) -> Moment {
-    Moment { image: plan.image, size: plan.size, round, seed: plan.plan_seed }
+/// What a candidate's storage in a round may depend on; 0 is that of the integrity checks.
+pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
+    let setup = plan.setup(candidate);
+    Moment { image: setup.image, size: setup.size, round, seed: plan.plan_seed }
 }
 
-/// What the testbed must have for it.
+/// What the testbed must have for what its candidates have in common.
 pub fn need(plan: &Plan) -> Need {
-    Need { size: plan.size, memory: plan.memory, cold: plan.cold }
+    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold: plan.cold }
+}
+
+/// What the testbed of this candidate must have for it.
+pub fn need_of(plan: &Plan, candidate: &Candidate) -> Need {
+    let setup = plan.setup(candidate);
+    Need { size: setup.size, memory: setup.memory, cpus: setup.cpus, cold: plan.cold }
 }
 
 /// The job of a trial. `token` names what the agent makes on the host.
 pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
     let traits = testbed.traits();
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
-    let (storage, volume) = testbed.storage(&moment(plan, trial.round));
+    let (storage, volume) = testbed.storage(&moment(plan, trial.candidate, trial.round));
+    let setup = plan.setup(trial.candidate);
     let steps = steps_of(plan, trial, traits.makes_filesystem);
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
@@ -48,7 +56,8 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         steps,
         storage,
         volume,
-        memory: plan.memory,
+        memory: setup.memory,
+        cpus: setup.cpus,
         work: trial.work.work.canonical(),
         workload_seed: plan.workload_seed(trial.round),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),

@@ -1,10 +1,10 @@
 //! A stored plan read back as an experiment, which expands to the same plan: `fsderby run results/…/plan.toml`. A plan that no
 //! experiment expands to was not made by fsderby, and is damage.
 
-use super::experiment::{ALL, Experiment, FilesystemEntry, RoundsAsked, usable_label};
+use super::entry::FilesystemEntry;
+use super::experiment::{ALL, Experiment, RoundsAsked, usable_label};
 use crate::exit::{DAMAGED, Failure};
-use crate::schema::plan::{Candidate, Plan, Rounds};
-use crate::schema::setup::Variant;
+use crate::schema::plan::{Plan, Rounds};
 use crate::store::Run;
 use crate::testbeds;
 
@@ -58,7 +58,7 @@ impl Experiment {
             Rounds::AtLeast(n) => (RoundsAsked::Auto, Some(n)),
         };
         let (filesystems, filesystem) = match is_made {
-            true => (Vec::new(), plan.candidates.into_iter().map(entry).collect()),
+            true => (Vec::new(), plan.candidates.into_iter().map(FilesystemEntry::of_candidate).collect()),
             false => (vec![ALL.to_owned()], Vec::new()),
         };
         Experiment {
@@ -67,6 +67,7 @@ impl Experiment {
             on: Some(plan.testbed),
             size: Some(plan.size),
             memory: plan.memory,
+            cpus: plan.cpus,
             image: Some(plan.image),
             cold: Some(plan.cold),
             power_cut: plan.power_cut,
@@ -82,11 +83,6 @@ impl Experiment {
             ..Experiment::default()
         }
     }
-}
-
-fn entry(candidate: Candidate) -> FilesystemEntry {
-    let Candidate { label, kind, variant: Variant { mkfs, mount, conversion } } = candidate;
-    FilesystemEntry { kind, label: Some(label), mkfs, mount, conversion }
 }
 
 #[cfg(test)]

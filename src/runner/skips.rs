@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::units::Bytes;
-use crate::testbeds::Testbed;
+use crate::testbeds::{Testbed, Testbeds};
 use crate::workloads::{self, Needs, Work};
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
@@ -23,19 +23,21 @@ pub struct Skip {
 }
 
 /// All cells that stay empty, in the plan's order.
-pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
+pub fn skips(plan: &Plan, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     let mut skips = Vec::new();
     let parsed = |work: &PlannedWork| workloads::engine(&work.work.engine)?.parse(&work.work.parameters).ok();
     let works: Vec<_> = plan.workloads.iter().map(|work| Some(Asked::of(&*parsed(work)?, plan))).collect();
     for candidate in &plan.candidates {
+        let testbed = testbeds.of(plan, candidate);
         let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
         else {
             continue;
         };
-        let size = size(kind, plan.size);
+        let setup = plan.setup(candidate);
+        let size = size(kind, setup.size);
         let machine = LazyCell::new(|| machine(kind, testbed));
         for (work, asked) in plan.workloads.iter().zip(&works) {
-            let needs = || needs(kind, plan, work, asked.as_ref()?);
+            let needs = || needs(kind, setup.size, work, asked.as_ref()?);
             let asked = size.clone().or_else(needs).map(|reason| (reason, true));
             let Some((reason, by_experiment)) =
                 asked.or_else(|| machine.clone().map(|reason| (reason, false)))
@@ -91,7 +93,7 @@ impl Asked {
     }
 }
 
-fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork, asked: &Asked) -> Option<String> {
+fn needs(kind: &dyn Filesystem, size: Bytes, work: &PlannedWork, asked: &Asked) -> Option<String> {
     let (Asked { needs, peak }, can) = (asked, kind.can());
     let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), work.label));
     if needs.hard_links && !can.hard_links.value {
@@ -103,10 +105,9 @@ fn needs(kind: &dyn Filesystem, plan: &Plan, work: &PlannedWork, asked: &Asked) 
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));
     }
-    let room = Bytes((plan.size.0 as f64 * ROOM) as u64);
+    let room = Bytes((size.0 as f64 * ROOM) as u64);
     if *peak > room {
-        let text =
-            format!("{} has up to {peak} of live files, too much for an image of {}", work.label, plan.size);
+        let text = format!("{} has up to {peak} of live files, too much for an image of {size}", work.label);
         return Some(format!("{text}\n  try: --size or --scale"));
     }
     None

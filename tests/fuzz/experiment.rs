@@ -59,7 +59,7 @@ fn words() -> Vec<String> {
         "conversion = true",
         "label",
         "kind",
-        "schema = 2",
+        "schema = 3",
         "fsync",
         "fsync_folder",
         "power_cut",

@@ -15,7 +15,7 @@ use crate::units::{Bytes, sum};
 use crate::work::Amount;
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
 ///
@@ -45,9 +45,16 @@ pub struct Record {
     /// What the parameters say about the work's size.
     pub amount: Amount,
     pub testbed: String,
+    /// The name of its setup in `machine.json`.
+    pub setup: String,
+    /// The release of the kernel that it was made on, as its agent said; empty where no agent said anything.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel: String,
     pub storage: Named,
     pub volume: Volume,
     pub memory: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
     pub workload_seed: u64,
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
     /// the record.

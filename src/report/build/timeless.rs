@@ -2,6 +2,7 @@
 
 use super::repeat;
 use crate::schema::plan::Plan;
+use crate::schema::reason::Outcome;
 use crate::schema::setup::Fidelity;
 use crate::store::Run;
 
@@ -12,7 +13,9 @@ pub struct Timeless {
 }
 
 pub fn of(run: &Run) -> Option<Timeless> {
-    let record = run.records.iter().find(|r| !r.fidelity.times_count())?;
+    // Where some have times, what is said of the others stands with their setups.
+    let mut all = run.records.iter().filter(|r| r.outcome != Outcome::Skipped);
+    let record = all.clone().next().filter(|_| all.all(|r| !r.fidelity.times_count()))?;
     match record.fidelity {
         Fidelity::FloorBound => Some(faster_than_the_cpu()),
         _ => Some(emulated(run)),

@@ -278,6 +278,16 @@ impl Testbed for Model {
         Some((index.release.clone(), format!("BLAKE3 {}", index.image_blake3)))
     }
 
+    fn has_cpus(&self, cpus: u32) -> Result<(), Missing> {
+        match cpus {
+            1 => Ok(()),
+            _ => Err(Missing {
+                what: format!("in virtual time there is one CPU, and {cpus} cannot be had"),
+                try_this: "--on vm, or without --cpus".into(),
+            }),
+        }
+    }
+
     fn programs(&self) -> &'static [&'static str] {
         &[QEMU]
     }
