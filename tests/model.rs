@@ -12,9 +12,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::agent::Mishap;
+use fsderby::analysis::dataset::Dataset;
+use fsderby::analysis::ensemble;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
+use fsderby::runner::verify::verify;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
 use fsderby::schema::record::{FileRef, Record};
@@ -42,24 +45,18 @@ fn carry_out(filesystems: &str, testbed: &Model, rounds: u32, jobs: usize) -> (t
          rounds = 1\nseed = 7\nscale = \"1/32\"\n"
     );
     let plan = Experiment::parse(&text, "test").unwrap().plan(testbed.name(), 1).unwrap();
-    let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
+    carried_out(Plan { rounds: Rounds::Exactly(rounds), ..plan }, &Testbeds::one(testbed), jobs)
+}
+
+fn carried_out(plan: Plan, testbeds: &Testbeds<'_>, jobs: usize) -> (tempfile::TempDir, Run) {
     let desk = tempfile::tempdir().unwrap();
     let path = desk.path().join("run");
-    let testbeds = Testbeds::one(testbed);
-    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
+    let mut folder = Folder::create(&path, &plan, &machine(&plan, testbeds)).unwrap();
     let before = store::read(&path).unwrap();
     let stop = AtomicBool::new(false);
-    Runner {
-        plan: &plan,
-        testbeds: &testbeds,
-        folder: &mut folder,
-        skips: &[],
-        watch: &mut Quiet,
-        jobs,
-        stop: &stop,
-    }
-    .run(&before)
-    .unwrap();
+    Runner { plan: &plan, testbeds, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
+        .run(&before)
+        .unwrap();
     let run = store::read(&path).unwrap();
     (desk, run)
 }
@@ -97,6 +94,29 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
         assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{}: {:?}", record.trial, record.probes);
         assert!(record.requests.is_some() && record.console.is_some());
     }
+}
+
+#[test]
+fn two_disks_are_two_candidates_of_one_run_and_meet_in_each_sample() {
+    if !has_guests("two modelled disks in one run") {
+        return;
+    }
+    let (slow, fast) = (model("diamondmax-plus-8"), model("hdd-16tb"));
+    let text = "name = 'disks'\nsize = '512m'\nmemory = '64m'\nworkloads = ['maildir-quick']\nfilesystems = ['ext4']\n\
+                rounds = 2\nseed = 7\nscale = '1/64'\n[cross]\non = ['model:diamondmax-plus-8', 'model:hdd-16tb']\n";
+    let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 1).unwrap();
+    let (_desk, run) = carried_out(plan, &Testbeds::all_of([&slow as &dyn Testbed, &fast]), 2);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    assert!(run.records.iter().all(|r| r.outcome == Outcome::Done), "{:?}", run.records);
+    for round in [1, 2] {
+        let of_round: Vec<_> = run.records.iter().filter(|r| r.round == round).collect();
+        let [a, b] = of_round.as_slice() else { panic!("round {round} has {} trials", of_round.len()) };
+        let (a, b) = (a.sampled().unwrap(), b.sampled().unwrap());
+        assert!(a.disk != b.disk && a.sample == b.sample, "{a:?} {b:?}");
+    }
+    let work = Dataset::of(&run);
+    let pairs = ensemble::findings(&work.workloads[0], run.plan.margin);
+    assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.samples == 2), "{pairs:?}");
 }
 
 #[test]

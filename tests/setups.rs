@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fsderby::report::Report;
+use fsderby::report::formats;
 use fsderby::report::formats::terminal::{self, Detail};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::planned;
@@ -197,7 +198,7 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("differ in testbed and kernel; in common are volume 1 GiB"), "{flat}");
+    assert!(flat.contains("differ in testbed and kernel. All have: volume 1 GiB"), "{flat}");
     assert!(!flat.contains("Times are by"), "{flat}");
 
     let mixed = plan("filesystems = ['ext4']\n[cross]\non = ['loop', 'vm']\n");
@@ -212,15 +213,29 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
     let report = Report::of(&run);
     let apart = report.summary.setups.apart.join(" ");
     assert!(
-        apart.contains(
-            "Times are by 2 clocks: the guest's clock (ext4, on vm); the host's clock (ext4, on loop)"
-        ),
+        apart.contains("Times are by 2 clocks: the guest's (ext4, on vm); the host's (ext4, on loop)"),
         "{apart}"
     );
     assert!(apart.contains("No time is shown of ext4, on vm"), "{apart}");
     let headline = report.summary.workloads[0].headlines()[0];
     let n = |label: &str| headline.cells.iter().find(|c| c.filesystem == label).map(|c| c.n);
     assert_eq!((n("ext4, on loop"), n("ext4, on vm")), (Some(3), Some(0)));
+
+    let report = Report::of(&run);
+    let written = |name: &str| {
+        let format = formats::TABLE.iter().find(|format| format.name() == name).unwrap();
+        let mut text = Vec::new();
+        format.write(&report, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let csv = written("csv");
+    assert!(
+        csv.lines().any(|line| line.contains(",vm,vm,6.12.117,")) && csv.contains(",loop,loop,6.0,"),
+        "{csv}"
+    );
+    for text in [written("html"), written("markdown"), written("json")] {
+        assert!(text.contains("No time is shown of") && text.contains("6.12.117"), "{text}");
+    }
 
     let alike = plan("filesystems = ['ext4', 'xfs']\n");
     let run = carry_out(&folder.path().join("alike"), &alike, &[&Scripted::well()], None);

@@ -173,13 +173,13 @@ fn terms(run: &Run, setups: &Setups) -> String {
     format!("On {}: {volume}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
 }
 
-/// `They differ in testbed and kernel; in common they have a volume of 1 GiB, 64 MiB of memory, …`
+/// `The candidates differ in testbed and kernel. All have: volume 1 GiB, memory 64 MiB, …`
 fn differing(run: &Run, setups: &Setups) -> String {
     let differ: Vec<String> = setups.factors.iter().map(|factor| (*factor).to_owned()).collect();
     let mut common = vec![format!("volume {}", run.plan.size)];
     common.extend(setups.common.iter().map(|(factor, value)| format!("{factor} {value}")));
     let cold = if run.plan.cold { "; the caches are empty when the work begins" } else { "" };
-    format!("The candidates differ in {}; in common are {}{cold}.", list(&differ), list(&common))
+    format!("The candidates differ in {}. All have: {}{cold}.", list(&differ), common.join(", "))
 }
 
 fn machine(run: &Run) -> String {

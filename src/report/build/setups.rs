@@ -145,8 +145,8 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
 
 fn clock(kind: ClockKind) -> &'static str {
     match kind {
-        ClockKind::Host => "the host's clock",
-        ClockKind::Guest => "the guest's clock",
-        ClockKind::Virtual => "virtual time",
+        ClockKind::Host => "the host's",
+        ClockKind::Guest => "the guest's",
+        ClockKind::Virtual => "virtual",
     }
 }
