@@ -565,6 +565,17 @@ mod tests {
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
+            &["--kernel", "6.1", "--kernel", "6.12", "--on", "vm:images=/srv/a b"],
+            &["--memory", "24m", "--memory", "64m", "--cpus", "2", "--on", "vm", "--filesystems", "xfs,ext4"],
+            &["--on", "model:hdd-16tb", "--on", "model:diamondmax-plus-8,offset=1g", "--kernel", "6.12"],
+            &[
+                "--filesystem",
+                "ext4 label=old kernel=6.1 cpus=1",
+                "--filesystem",
+                "ext4 memory=1g on=loop",
+                "--on",
+                "vm",
+            ],
             &[
                 "--image",
                 "written",
@@ -623,6 +634,15 @@ mod tests {
             ],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4", "--workloads", "maildir-durable"],
             &["--on", "model:hdd-16tb,mips=250"],
+            &["--kernel", "6.1", "--kernel", "6.12", "--cpus", "1", "--cpus", "2", "--memory", "24m"],
+            &[
+                "--filesystem",
+                "ext4 label=old on=vm:kernel=6.1 memory=1g",
+                "--filesystem",
+                "ext4",
+                "--on",
+                "loop",
+            ],
         ];
         for words in lines {
             let planned = Plan { workload_seed: 9, ..plan(words) };

@@ -38,10 +38,11 @@ impl Experiment {
         let has_other = |distinct: fn(&[Candidate]) -> Vec<(&str, &Variant)>| {
             before.is_some() && before.as_deref().map(distinct) != after.as_deref().map(distinct)
         };
+        let is_only_crossed = is_crossed && !has_other(filesystems);
         let works = |of: &Experiment| of.planned_workloads(own.scale).ok();
         let is_other = [
-            ("other filesystems", has_other(all) && !(is_crossed && !has_other(filesystems))),
-            ("filesystems in several setups", has_other(all) && is_crossed && !has_other(filesystems)),
+            ("other filesystems", has_other(all) && !is_only_crossed),
+            ("filesystems in several setups", has_other(all) && is_only_crossed),
             ("other workloads", works(own).is_some() && works(self) != works(own)),
             ("another scale", self.scale != own.scale),
             ("another size", self.size.unwrap_or(SIZE) != own.size.unwrap_or(SIZE)),

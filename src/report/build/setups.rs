@@ -22,8 +22,11 @@ struct Known<'r> {
     records: Vec<&'r Record>,
 }
 
+/// A factor's name, and its value in words.
+type Factor = (&'static str, fn(&Known<'_>) -> String);
+
 /// A row adds a factor to every report.
-const FACTORS: &[(&str, fn(&Known<'_>) -> String)] = &[
+const FACTORS: &[Factor] = &[
     ("testbed", |known| known.setup.testbed.to_owned()),
     ("kernel", |known| known.on.kernel.clone()),
     ("processor", |known| known.processor()),
