@@ -381,6 +381,20 @@ fn has_kernels(series: &[&str]) -> bool {
 }
 
 #[test]
+fn a_kernel_that_is_written_in_two_ways_is_one_candidate() {
+    let Some(newest) = kernel::find(None).filter(|_| has_guests("kernels by series and by release")) else {
+        return;
+    };
+    let release = newest.index.release;
+    let series = release.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+    let mut command = fsderby();
+    command.args(["run", "quick", "--filesystems", "ext4", "--on", "vm", "--dry-run"]);
+    let output = command.args(["--kernel", &series, "--kernel", &release]).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("would be the same candidate twice") && errors.contains(&release), "{errors}");
+}
+
+#[test]
 fn two_kernels_with_cpus_of_their_own_take_turns_in_one_run() {
     let Some(_guests) = guests("two kernels in one run") else { return };
     if !has_kernels(&["6.1", "6.12"]) {

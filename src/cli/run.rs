@@ -26,7 +26,7 @@ use crate::runner::planned;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
-use crate::schema::plan::{Factors, Plan, Rounds};
+use crate::schema::plan::{Candidate, Factors, Plan, Rounds, Setup};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
@@ -384,9 +384,39 @@ fn usable(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
         let missing = testbeds::usable(testbed, &jobs::need_of(plan, candidate));
         missing.map_err(|missing| Failure::missing(format!("{whose}{missing}")))?;
     }
+    distinct(plan, testbeds)?;
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
+    }
+    Ok(())
+}
+
+/// Two candidates whose setups are written in two ways and are one: `6.1` and the release that it stands for.
+fn distinct(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let is_one = |a: &Candidate, b: &Candidate| {
+        let (ours, theirs) = (plan.setup(a), plan.setup(b));
+        let is_written_so = ours.testbed != theirs.testbed
+            && Setup { testbed: "", ..ours } == Setup { testbed: "", ..theirs }
+            && (&a.kind, &a.variant) == (&b.kind, &b.variant);
+        let is = |candidate| {
+            let testbed = testbeds.of(plan, candidate);
+            let storage = testbed.storage(&jobs::moment(plan, candidate, 1));
+            (testbed.kernel(), testbed.traits().fidelity, storage)
+        };
+        is_written_so && is(a) == is(b)
+    };
+    // A plan may have thousands, and nearly always one testbed.
+    let candidates = if plan.testbeds().len() > 1 { plan.candidates.as_slice() } else { &[] };
+    for (at, a) in candidates.iter().enumerate() {
+        if let Some(b) = plan.candidates[at + 1..].iter().find(|b| is_one(a, b)) {
+            let kernel = testbeds.of(plan, a).kernel().map_or_else(String::new, |(release, _)| release);
+            let text = format!(
+                "{} and {} would be the same candidate twice, on the kernel {kernel}\n  try: another kernel or disk for one of them",
+                a.label, b.label
+            );
+            return Err(Failure::usage(text).into());
+        }
     }
     Ok(())
 }
@@ -523,7 +553,6 @@ mod tests {
 
     use super::*;
     use crate::report::build::repeat;
-    use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
 
     #[derive(Parser)]
