@@ -14,6 +14,7 @@ use std::time::Duration;
 use fsderby::agent::Mishap;
 use fsderby::analysis::dataset::Dataset;
 use fsderby::analysis::ensemble;
+use fsderby::guest::kernel;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
@@ -117,6 +118,22 @@ fn two_disks_are_two_candidates_of_one_run_and_meet_in_each_sample() {
     let work = Dataset::of(&run);
     let pairs = ensemble::findings(&work.workloads[0], run.plan.margin);
     assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.samples == 2), "{pairs:?}");
+}
+
+#[test]
+fn a_kernel_that_cannot_serve_the_disk_is_refused_before_anything_runs() {
+    if kernel::find(Some("6.1")).is_none() {
+        return support::skipped(
+            "a kernel without ublk",
+            "there is no kernel 6.1 (fsderby kernel fetch 6.1)",
+        );
+    }
+    let on = ["run", "--filesystems", "ext4", "--output", "out", "--on", "model:hdd-16tb"];
+    let refused = |more: &[&str], words: &[&str]| Desk::new().refuses(&[&on[..], more].concat(), 3, words);
+    refused(&["--kernel", "6.1"], &["cannot have a modelled disk: no module ublk_drv", "try: --on vm"]);
+    if kernel::find(Some("6.12")).is_some() {
+        refused(&["--kernel", "6.12", "--kernel", "6.1"], &["ext4, kernel 6.1: the kernel 6.1."]);
+    }
 }
 
 #[test]

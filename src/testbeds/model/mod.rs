@@ -243,6 +243,15 @@ impl Testbed for Model {
         let kernel = self.found().map(|found| &found.kernel);
         let machine = memory(need.memory, need.size);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
+        if let Some(index) = kernel.map(|kernel| &kernel.index)
+            && let Err(lacks) = index.modules.chain(BOOT)
+        {
+            let what = format!("the kernel {} cannot have a modelled disk: {lacks}", index.release);
+            return Err(Missing {
+                what,
+                try_this: "--on vm, or a newer kernel (fsderby kernel fetch)".into(),
+            });
+        }
         let disk = self.disk();
         if self.offset.0.saturating_add(need.size.0) > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
