@@ -30,7 +30,8 @@ check: lint
 # The whole gate. What it cannot do here it says and counts.
 test: lint
 	@scripts/setup.sh test
-	@cargo run --quiet --locked -- kernel fetch --if-absent || echo "without a kernel the tests of guests are skipped"
+	@cargo run --quiet --locked -- kernel fetch --if-absent 6.12 || echo "without a kernel the tests of guests are skipped"
+	@cargo run --quiet --locked -- kernel fetch --if-absent 6.1 || echo "without a second kernel the tests that compare two are skipped"
 	FSDERBY_FUZZ_SECONDS=60 cargo test --locked --workspace
 
 # Ratios of wall time, measured in alternation; they are no part of the gate.

@@ -14,7 +14,6 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use fsderby::exit;
-use fsderby::schema::machine::Machine;
 use fsderby::schema::reason::Held;
 use fsderby::store::{self, Folder};
 use support::desk::{Desk, Said, run};
@@ -170,6 +169,55 @@ fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
         let words = ["carries no layers", "--on vm or model:DISK"];
         flags(&["--on", testbed, "--memory", "none", "--layer", "crypt"], &words);
     }
+}
+
+#[test]
+fn a_setup_that_cannot_be_names_its_candidate() {
+    let known = "workloads = ['postmark-quick']\n";
+    let own = |own: &str, words: &[&str]| {
+        file(&format!("{known}[[filesystem]]\nkind = 'xfs'\n[[filesystem]]\nkind = 'ext4'\n{own}\n"), words);
+    };
+    own("on = 'lop'", &["ext4: unknown testbed 'lop'", "'loop'?"]);
+    own("on = 'auto'", &["ext4: unknown testbed 'auto'"]);
+    own("on = 'model:hdd-61tb'", &["ext4: ", "hdd-16tb"]);
+    own("on = 'loop'\nkernel = '6.1'", &["ext4: ", "boots no kernel", "try: --on vm"]);
+    own("kernel = '/boot/vmlinuz'", &["ext4: '/boot/vmlinuz' is no release", "fsderby kernel list"]);
+    own("cpus = 0", &["ext4: nothing can work on 0 CPUs", "--cpus 1"]);
+    own("cpus = 'two'", &["line 6", "expected a whole number"]);
+    own("memory = '0'", &["ext4: nothing can work in 0 bytes of memory"]);
+    own("kernle = '6.1'", &["did you mean 'kernel'?"]);
+    let ext4 = |more: &str| format!("{known}filesystems = ['ext4']\n[cross]\n{more}\n");
+    file(&ext4("kernle = ['6.1']"), &["unknown factor 'kernle'", "did you mean 'kernel'?"]);
+    file(&ext4("kernel = ['6.1', '6.1']"), &["kernel 6.1 is given twice", "try: each value once"]);
+    file(&ext4("on = ['vm', 'lop']"), &["ext4, on lop: unknown testbed 'lop'"]);
+    file(&ext4("memory = '64m'"), &["line 4", "expected"]);
+    flags(&["--memory", "none", "--memory", "64m"], &["none cannot stand beside other limits"]);
+    flags(&["--filesystem", "ext4 cpus=two"], &["cpus=two: write a whole number of CPUs"]);
+    flags(&["--filesystem", "ext4 kernel"], &["'kernel' in: ext4 kernel", "kernel=…"]);
+    let twice = ["--filesystems", "ext4", "--filesystem", "ext4 memory=64m", "--on", "loop"];
+    flags(&twice, &["two filesystems are called 'ext4'", "try: another label"]);
+}
+
+#[test]
+fn a_number_of_cpus_that_cannot_be_kept_is_refused_where_it_cannot() {
+    let desk = Desk::new();
+    let here = ["run", "--filesystems", "ext4", "--output", "out"];
+    let refused = |more: &[&str], words: &[&str]| desk.refuses(&[&here[..], more].concat(), MISSING, words);
+    refused(&["--on", "loop", "--cpus", "2"], &["loop has the CPUs of this machine", "try: --on vm"]);
+    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["in virtual time there is one CPU"]);
+    refused(&["--on", "vm", "--cpus", "4096"], &["would have to share", "try: --cpus "]);
+    let both = ["--on", "loop", "--cpus", "1", "--cpus", "4096"];
+    refused(&both, &["ext4, cpus 1: loop has the CPUs of this machine"]);
+}
+
+#[test]
+fn what_is_mounted_already_stands_alone() {
+    let desk = Desk::new();
+    let alone = |more: &[&str], words: &[&str]| {
+        let common = ["run", "quick", "--on", "directory:.", "--memory", "none", "--output", "out"];
+        desk.refuses(&[&common[..], more].concat(), USAGE, words);
+    };
+    alone(&["--on", "loop"], &["is taken as it is and once", "try: a run of its own"]);
 }
 
 #[test]
@@ -436,7 +484,8 @@ fn a_runs_plan_is_an_experiment_that_plans_the_same_jobs() {
 fn resume_on_another_kernel_or_with_another_tool_is_refused() {
     let desk = copied();
     let before = store::read(&desk.path("run")).unwrap();
-    let kernel = Machine { kernel: "1.2.13".into(), ..before.machine.clone() };
+    let mut kernel = before.machine.clone();
+    kernel.setups[0].kernel = "1.2.13".into();
     let mut build = before.machine.clone();
     build.fsderby.blake3 = "00".into();
     for (name, machine, what) in

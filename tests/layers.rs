@@ -20,7 +20,6 @@ use fsderby::runner::rounds::Runner;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{At, Job, Purpose, StepName};
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
@@ -30,8 +29,11 @@ use fsderby::storage::layers::{self, Layer};
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::model::Model;
 use fsderby::testbeds::vm::Vm;
-use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
+use fsderby::testbeds::{
+    Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
+};
 use support::quiet::{Quiet, has_guests};
+use support::scripted::machine;
 use support::{image_folder, skipped};
 
 /// Two guests at a time would only wait for each other, and a test finds its guest's disk by there being one.
@@ -71,14 +73,24 @@ fn proved(filesystems: &str, size: u64, layers: &[&str], testbed: &dyn Testbed) 
 fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let testbeds = Testbeds::one(testbed);
+    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
-    jobs::carried(&plan, testbed).unwrap();
+    jobs::carried(&plan, &plan.candidates[0], testbed).unwrap();
     testbed.ready(&jobs::need(&plan)).unwrap();
     let stop = AtomicBool::new(false);
-    Runner { plan: &plan, testbed, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs: 1, stop: &stop }
-        .run(&before)
-        .unwrap();
+    let testbeds = &testbeds;
+    Runner {
+        plan: &plan,
+        testbeds,
+        folder: &mut folder,
+        skips: &[],
+        watch: &mut Quiet,
+        jobs: 1,
+        stop: &stop,
+    }
+    .run(&before)
+    .unwrap();
     let run = store::read(&path).unwrap();
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
     run.records

@@ -12,23 +12,27 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::agent::Mishap;
+use fsderby::analysis::dataset::Dataset;
+use fsderby::analysis::ensemble;
+use fsderby::guest::kernel;
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
+use fsderby::runner::verify::verify;
 use fsderby::schema::job::Purpose;
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
 use fsderby::schema::record::{FileRef, Record};
 use fsderby::schema::request::Served;
 use fsderby::schema::setup::{ClockKind, Fidelity};
 use fsderby::store::{self, Folder, Run};
-use fsderby::testbeds::Testbed;
 use fsderby::testbeds::model::Model;
+use fsderby::testbeds::{Testbed, Testbeds};
 use fsderby_diskmodel::Op;
 use support::desk::{Desk, run};
 use support::quiet::{Quiet, has_guests};
+use support::scripted::machine;
 use support::{copy_program, say};
 
 fn model(text: &str) -> Model {
@@ -60,13 +64,16 @@ fn carry_out_by(
 /// This experiment, with so many rounds.
 fn compared(text: &str, testbed: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
     let plan = Experiment::parse(text, "test").unwrap().plan(testbed.name(), 1).unwrap();
-    let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
+    carried_out(Plan { rounds: Rounds::Exactly(rounds), ..plan }, &Testbeds::one(testbed), jobs)
+}
+
+fn carried_out(plan: Plan, testbeds: &Testbeds<'_>, jobs: usize) -> (tempfile::TempDir, Run) {
     let desk = tempfile::tempdir().unwrap();
     let path = desk.path().join("run");
-    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let mut folder = Folder::create(&path, &plan, &machine(&plan, testbeds)).unwrap();
     let before = store::read(&path).unwrap();
     let stop = AtomicBool::new(false);
-    Runner { plan: &plan, testbed, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
+    Runner { plan: &plan, testbeds, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
         .run(&before)
         .unwrap();
     let run = store::read(&path).unwrap();
@@ -84,7 +91,7 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
     let records = candidates(&run);
     assert_eq!(records.len(), 4, "{:?}", run.records.iter().map(|r| &r.reason).collect::<Vec<_>>());
     let mut seen = Vec::new();
-    rerun(&run, &testbed, &records, 1, 1, &mut |record, compared| {
+    rerun(&run, &Testbeds::one(&testbed), &records, 1, 1, &mut |record, compared| {
         seen.push((record.trial.clone(), compared.clone()));
     })
     .unwrap();
@@ -138,7 +145,7 @@ fn a_power_cut_takes_what_the_disks_cache_held_and_the_same_each_time() {
         assert!(after.map(|s| s.done_ns).is_sorted());
     }
     let mut seen = Vec::new();
-    rerun(&run, &testbed, &measured, 1, 2, &mut |record, compared| {
+    rerun(&run, &Testbeds::one(&testbed), &measured, 1, 2, &mut |record, compared| {
         seen.push((record.trial.clone(), compared.clone()));
     })
     .unwrap();
@@ -179,7 +186,8 @@ fn two_disks_serve_one_machine_through_a_power_cut_and_the_same_each_time() {
     });
     assert!(counted.is_none() && read_back.is_some_and(|flushes| flushes > 10), "{counted:?} {read_back:?}");
     let mut seen = Vec::new();
-    rerun(&run, &testbed, &[*cut], 1, 1, &mut |_, compared| seen.push(compared.clone())).unwrap();
+    rerun(&run, &Testbeds::one(&testbed), &[*cut], 1, 1, &mut |_, compared| seen.push(compared.clone()))
+        .unwrap();
     assert_eq!(seen, [Compared::Same]);
 }
 
@@ -193,7 +201,7 @@ fn two_clients_share_the_one_cpu_in_the_same_way_each_time() {
     let records = candidates(&run);
     assert_eq!(records.len(), 2, "{:?}", run.records.iter().map(|r| &r.reason).collect::<Vec<_>>());
     let mut same = 0;
-    rerun(&run, &testbed, &records, 1, 1, &mut |record, compared| {
+    rerun(&run, &Testbeds::one(&testbed), &records, 1, 1, &mut |record, compared| {
         assert_eq!(*compared, Compared::Same, "{}", record.trial);
         same += 1;
     })
@@ -206,6 +214,45 @@ fn two_clients_share_the_one_cpu_in_the_same_way_each_time() {
             (&record.trial, first.began_ns < second.ended_ns && second.began_ns < first.ended_ns);
         assert!(together, "{name}: they took turns: {by_client:?}");
         assert_eq!((first.client, second.client, record.works[0].clients), (0, 1, 2), "{name}");
+    }
+}
+
+#[test]
+fn two_disks_are_two_candidates_of_one_run_and_meet_in_each_sample() {
+    if !has_guests("two modelled disks in one run") {
+        return;
+    }
+    let (slow, fast) = (model("diamondmax-plus-8"), model("hdd-16tb"));
+    let text = "name = 'disks'\nsize = '512m'\nmemory = '64m'\nworkloads = ['maildir-quick']\nfilesystems = ['ext4']\n\
+                rounds = 2\nseed = 7\nscale = '1/64'\n[cross]\non = ['model:diamondmax-plus-8', 'model:hdd-16tb']\n";
+    let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 1).unwrap();
+    let (_desk, run) = carried_out(plan, &Testbeds::all_of([&slow as &dyn Testbed, &fast]), 2);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    assert!(run.records.iter().all(|r| r.outcome == Outcome::Done), "{:?}", run.records);
+    for round in [1, 2] {
+        let of_round: Vec<_> = run.records.iter().filter(|r| r.round == round).collect();
+        let [a, b] = of_round.as_slice() else { panic!("round {round} has {} trials", of_round.len()) };
+        let (a, b) = (a.sampled().unwrap(), b.sampled().unwrap());
+        assert!(a.disk != b.disk && a.sample == b.sample, "{a:?} {b:?}");
+    }
+    let work = Dataset::of(&run);
+    let pairs = ensemble::findings(&work.workloads[0], run.plan.margin);
+    assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.samples == 2), "{pairs:?}");
+}
+
+#[test]
+fn a_kernel_that_cannot_serve_the_disk_is_refused_before_anything_runs() {
+    if kernel::find(Some("6.1")).is_none() {
+        return support::skipped(
+            "a kernel without ublk",
+            "there is no kernel 6.1 (fsderby kernel fetch 6.1)",
+        );
+    }
+    let on = ["run", "--filesystems", "ext4", "--output", "out", "--on", "model:hdd-16tb"];
+    let refused = |more: &[&str], words: &[&str]| Desk::new().refuses(&[&on[..], more].concat(), 3, words);
+    refused(&["--kernel", "6.1"], &["cannot have a modelled disk: no module ublk_drv", "try: --on vm"]);
+    if kernel::find(Some("6.12")).is_some() {
+        refused(&["--kernel", "6.12", "--kernel", "6.1"], &["ext4, kernel 6.1: the kernel 6.1."]);
     }
 }
 

@@ -94,8 +94,12 @@ fn every_kind_takes_the_same_steps() {
         let converted = Variant { conversion: true, ..Variant::default() };
         let variants = [Variant::default(), converted];
         for variant in variants.into_iter().filter(|v| accept(*kind, v).is_ok()) {
-            let candidate =
-                Candidate { label: "x".into(), kind: kind.name().into(), variant: variant.clone() };
+            let candidate = Candidate {
+                label: "x".into(),
+                kind: kind.name().into(),
+                variant: variant.clone(),
+                ..Candidate::default()
+            };
             let plan = Plan { candidates: vec![candidate], ..plan("filesystems = ['ext4']") };
             for job in jobs(&plan, "loop", "") {
                 assert_eq!(names(&job), expected(&variant, kind.name(), job.purpose), "{}", job.trial);

@@ -12,12 +12,12 @@ use std::time::Duration;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::record::Record;
 use fsderby::store::{self, Folder};
+use fsderby::testbeds::Testbeds;
 use support::fsderby;
-use support::scripted::Scripted;
+use support::scripted::{Scripted, machine};
 
 const EXPERIMENT: &str = r#"
 name = "scripted"
@@ -44,7 +44,9 @@ impl Watch for Silent {
 fn compared(within: &Path) -> PathBuf {
     let path = within.join("run");
     let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap();
-    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
+    let testbeds = Testbeds::one(&testbed);
+    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
     let skip = |filesystem: &str, workload: &str| Skip {
         filesystem: filesystem.into(),
@@ -54,10 +56,9 @@ fn compared(within: &Path) -> PathBuf {
     };
     let works = ["postmark-quick", "maildir-quick"];
     let skips: Vec<Skip> = works.iter().flat_map(|w| [skip("fat16", w), skip("fat32", w)]).collect();
-    let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
     let race = Runner {
         plan: &plan,
-        testbed: &testbed,
+        testbeds: &testbeds,
         folder: &mut folder,
         skips: &skips,
         watch: &mut Silent,

@@ -27,9 +27,9 @@ use fsderby::schema::reason::{Condition, Held, Loss, Outcome, Reason};
 use fsderby::schema::record::Record;
 use fsderby::schema::setup::ClockKind;
 use fsderby::store::{self, Folder, Run};
-use fsderby::testbeds::{Fault, Next, Stamped};
+use fsderby::testbeds::{Fault, Next, Stamped, Testbed, Testbeds};
 use support::carry::cut;
-use support::scripted::{Scripted, is_integrity};
+use support::scripted::{Scripted, is_integrity, machine};
 
 const EXPERIMENT: &str = r#"
 name = "scripted"
@@ -69,17 +69,37 @@ fn tried(
     testbed: &Scripted,
     stop_at: Option<&str>,
 ) -> (anyhow::Result<Finish>, Run) {
+    tried_on(folder, plan, &[testbed], stop_at)
+}
+
+/// On each candidate's own testbed.
+fn tried_on(
+    folder: &Path,
+    plan: &Plan,
+    testbeds: &[&Scripted],
+    stop_at: Option<&str>,
+) -> (anyhow::Result<Finish>, Run) {
+    let all = Testbeds::all_of(testbeds.iter().map(|testbed| *testbed as &dyn Testbed));
     let path = folder.join("run");
     let mut folder = match path.exists() {
         true => Folder::open(&path).unwrap().0,
-        false => Folder::create(&path, plan, &Machine::default()).unwrap(),
+        false => Folder::create(&path, plan, &machine(plan, &all)).unwrap(),
     };
     let before = store::read(&path).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
-    *testbed.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
-    let finish =
-        Runner { plan, testbed, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs: 1, stop: &stop }
-            .run(&before);
+    for testbed in testbeds {
+        *testbed.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
+    }
+    let finish = Runner {
+        plan,
+        testbeds: &all,
+        folder: &mut folder,
+        skips: &[],
+        watch: &mut Quiet,
+        jobs: 1,
+        stop: &stop,
+    }
+    .run(&before);
     let run = store::read(&path).unwrap();
     everything_is_declared(&run);
     (finish, run)

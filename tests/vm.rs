@@ -18,18 +18,21 @@ use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::skips;
+use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{At, Job, Purpose, StepName};
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
 use fsderby::schema::setup::{Named, Volume};
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::vm::Vm;
-use fsderby::testbeds::{Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits};
+use fsderby::testbeds::{
+    Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
+};
 use support::carry::cut;
 use support::quiet::{Quiet, has_guests};
+use support::scripted::machine;
 use support::{copy_program, fsderby, image_folder, skipped};
 
 /// Guests one after another: two at a time would only wait for each other, and a test finds its guest by there being one.
@@ -63,14 +66,15 @@ fn proved(filesystems: &str, testbed: &dyn Testbed) -> Vec<Record> {
 fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    let mut folder = Folder::create(&path, &plan, &Machine::default()).unwrap();
+    let testbeds = Testbeds::one(testbed);
+    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
     testbed.ready(&fsderby::runner::jobs::need(&plan)).unwrap();
-    let skips = skips(&plan, testbed);
+    let skips = skips(&plan, &testbeds);
     let stop = AtomicBool::new(false);
     Runner {
         plan: &plan,
-        testbed,
+        testbeds: &testbeds,
         folder: &mut folder,
         skips: &skips,
         watch: &mut Quiet,
@@ -368,4 +372,71 @@ fn what_is_no_package_does_not_enter_the_cache() {
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
     let kept = std::fs::read_dir(folder.path().join("fsderby/kernels")).unwrap().count();
     assert_eq!(kept, 0);
+}
+
+/// Whether a kernel of each of these series is in the cache; says which is not.
+fn has_kernels(series: &[&str]) -> bool {
+    let missing = series.iter().find(|series| kernel::find(Some(series)).is_none());
+    if let Some(series) = missing {
+        skipped(
+            "two kernels in one run",
+            &format!("there is no kernel {series} (fsderby kernel fetch {series})"),
+        );
+    }
+    missing.is_none()
+}
+
+#[test]
+fn a_kernel_that_is_written_in_two_ways_is_one_candidate() {
+    let Some(newest) = kernel::find(None).filter(|_| has_guests("kernels by series and by release")) else {
+        return;
+    };
+    let release = newest.index.release;
+    let series = release.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+    let mut command = fsderby();
+    command.args(["run", "quick", "--filesystems", "ext4", "--on", "vm", "--dry-run"]);
+    let output = command.args(["--kernel", &series, "--kernel", &release]).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("would be the same candidate twice") && errors.contains(&release), "{errors}");
+}
+
+#[test]
+fn two_kernels_with_cpus_of_their_own_take_turns_in_one_run() {
+    let Some(_guests) = guests("two kernels in one run") else { return };
+    if !has_kernels(&["6.1", "6.12"]) {
+        return;
+    }
+    // No guest gets more than this machine has.
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from).min(2) as u32;
+    let (images, folder) = (image_folder(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("run");
+    let mut command = fsderby();
+    command.args(["run", "quick", "--filesystem", "ext4 label=old kernel=6.1", "--filesystem"]);
+    command.arg(format!("ext4 label=new kernel=6.12 cpus={cpus}"));
+    command.args(["--workloads", "maildir-durable", "--scale", "1/64", "--rounds", "2", "--size", "256m"]);
+    command
+        .args(["--memory", "64m", "--quiet", "--on"])
+        .arg(format!("vm:images={}", images.path().display()));
+    let output = command.arg("--output").arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = store::read(&path).unwrap();
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    assert_eq!(run.machine.setups.len(), 2, "{:?}", run.machine.setups);
+    for record in run.current() {
+        let (series, own) = if record.filesystem == "old" { ("6.1.", None) } else { ("6.12.", Some(cpus)) };
+        assert_eq!((record.outcome, record.cpus), (Outcome::Done, own), "{}: {}", record.trial, record.why());
+        assert!(record.kernel.starts_with(series), "{}: {}", record.trial, record.kernel);
+        // The guest's own count of its CPUs' time over that of the work.
+        let [began, ended] = record.window_ns().unwrap();
+        let seen = probes::counted(record, "cpu", "machine_cpus_ns").unwrap() as f64 / (ended - began) as f64;
+        assert!((seen - f64::from(own.unwrap_or(1))).abs() < 0.5, "{}: {seen} CPUs", record.trial);
+    }
+    for round in [1, 2] {
+        let turns = run.records.iter().filter(|r| r.round == round).map(|r| r.filesystem.as_str());
+        assert_eq!(turns.collect::<std::collections::BTreeSet<_>>().len(), 2, "round {round} has both");
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    for words in ["What differs between the candidates", "6.1.0-", "6.12."] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
 }

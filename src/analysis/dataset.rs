@@ -157,7 +157,9 @@ fn cell(like: &Metric, records: &[&Record], filesystem: &str) -> Cell {
     let same = |m: &&Metric| m.name == like.name && m.dimensions == like.dimensions;
     let mut values: Vec<Value> = Vec::new();
     for record in records.iter().filter(|r| r.filesystem == filesystem) {
-        if let Some(metric) = record.metrics.iter().find(same).filter(|m| m.value.is_finite()) {
+        if let Some(metric) =
+            record.metrics.iter().find(same).filter(|m| record.says(m) && m.value.is_finite())
+        {
             values.push(Value { trial: record.trial.clone(), round: record.round, value: metric.value });
         }
     }

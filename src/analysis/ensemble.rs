@@ -164,7 +164,8 @@ fn by_round(work: &Work<'_>, cell: &Cell) -> BTreeMap<u32, (Sampled, f64)> {
     positive.filter_map(|v| Some((v.round, (disk(v.round)?, v.value)))).collect()
 }
 
-/// Where both met the same sample: it, and the logarithm of how many times better the first is.
+/// Where both met the same sample in the same round: the first's disk, and the logarithm of how many times better it is. Candidates
+/// may be on another disk, at another place or on another CPU; what varies over the rounds varies for both alike.
 fn common(
     a: &BTreeMap<u32, (Sampled, f64)>,
     b: &BTreeMap<u32, (Sampled, f64)>,
@@ -172,7 +173,7 @@ fn common(
 ) -> Vec<(Sampled, f64)> {
     let sign = if better == Better::Lower { -1.0 } else { 1.0 };
     let both = a.iter().filter_map(|(round, ours)| Some((ours, b.get(round)?)));
-    let same = both.filter(|((a, _), (b, _))| varied(a) == varied(b));
+    let same = both.filter(|((a, _), (b, _))| a.sample == b.sample);
     let mut samples: Vec<(Sampled, f64)> =
         same.map(|((modelled, a), (_, b))| (modelled.clone(), sign * (a / b).ln())).collect();
     // Rounds without a sample of their own are one.
@@ -345,8 +346,27 @@ mod tests {
         let here = nth(0);
         let there = Sampled { offset: Bytes(0), ..here.clone() };
         assert!(varied(&here) != varied(&there));
-        let (ours, theirs) = (BTreeMap::from([(1, (here, 2.0))]), BTreeMap::from([(1, (there, 1.0))]));
-        assert!(common(&ours, &theirs, Better::Higher).is_empty());
+        let ours = BTreeMap::from([(1, (here.clone(), 2.0)), (2, (there, 3.0))]);
+        assert_eq!(common(&ours, &ours, Better::Higher).len(), 2);
+        let again = BTreeMap::from([(1, (here.clone(), 2.0)), (2, (here, 3.0))]);
+        assert_eq!(common(&again, &again, Better::Higher).len(), 1);
+    }
+
+    #[test]
+    fn candidates_on_two_disks_meet_in_their_round_and_only_in_the_same_sample() {
+        let on = |disk: &str, mips: u32, n: u32| Sampled {
+            disk: disk.into(),
+            offset: Bytes(u64::from(mips)),
+            mips,
+            ..nth(n)
+        };
+        let ours: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("slow", 500, n), 1.0))).collect();
+        let theirs: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, n), 2.0))).collect();
+        let met = common(&ours, &theirs, Better::Higher);
+        assert!(met.len() == 3 && met.iter().all(|(m, log)| m.disk == "slow" && *log == -2.0_f64.ln()));
+        // Without samples of its own every round of theirs is the first one.
+        let fixed: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, 0), 2.0))).collect();
+        assert_eq!(common(&ours, &fixed, Better::Higher).len(), 1);
     }
 
     #[test]

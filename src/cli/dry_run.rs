@@ -9,40 +9,53 @@ use serde_json::json;
 use super::output::{print_json, print_line};
 use crate::runner::jobs;
 use crate::runner::skips::Skip;
+use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
-use crate::schema::plan::{Plan, Rounds, Trial};
+use crate::schema::plan::{Plan, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
 use crate::storage::layers;
-use crate::testbeds::Testbed;
+use crate::testbeds::Testbeds;
 use crate::workloads::{self, clients};
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
 const OVERHEAD: Duration = Duration::from_millis(800);
 
-pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
+pub fn print(
+    plan: &Plan,
+    testbeds: &Testbeds<'_>,
+    skips: &[Skip],
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
     let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.scenario)).collect();
     let is_skipped = |t: &Trial<'_>| skipped.contains(&(&t.candidate.label, &t.scenario.label));
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
-    let job = |trial: Trial<'_>| jobs::job(plan, &trial, 1, testbed, "dry-run");
-    let jobs = trials.map(job);
+    let job = |trial: &Trial<'_>| {
+        let testbed = testbeds.of(plan, trial.candidate);
+        jobs::job(plan, trial, 1, testbed, "dry-run")
+    };
     if as_json {
-        let jobs: Vec<Job> = jobs.collect();
+        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).collect();
         print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
-    for job in jobs {
+    let differ = plan.setups().len() > 1;
+    for trial in trials {
+        let job = job(&trial);
         let bytes_written = volume(&job, &mut amounts);
         number += 1;
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
-        let steps = steps.replacen("\n  reset", &format!("\n  reset{}", built(plan, testbed)), 1);
-        print_line(&format!("{}{steps}", job.trial))?;
+        let built = built(plan, &trial, testbeds);
+        let steps = steps.replacen("\n  reset", &format!("\n  reset{built}"), 1);
+        let setup =
+            if differ { format!(" on {}", in_words(&plan.setup(trial.candidate))) } else { String::new() };
+        print_line(&format!("{}{setup}{steps}", job.trial))?;
     }
     let mut lines = Vec::new();
     for (who, why) in reasons(skips) {
@@ -74,6 +87,16 @@ pub fn print(plan: &Plan, testbed: &dyn Testbed, skips: &[Skip], as_json: bool) 
     Ok(ExitCode::SUCCESS)
 }
 
+/// `vm:kernel=6.1 cpus=2, 64 MiB of memory`
+fn in_words(setup: &Setup<'_>) -> String {
+    let memory = setup.memory.map_or_else(String::new, |memory| format!(", {memory} of memory"));
+    let layers = match setup.layers {
+        [] => String::new(),
+        layers => format!(", {}", said(layers)),
+    };
+    format!("{}{memory}{layers}", setup.name())
+}
+
 fn reasons(skips: &[Skip]) -> Vec<(String, String)> {
     skips.iter().map(|s| (format!("{} × {}", s.filesystem, s.scenario), s.reason.clone())).collect()
 }
@@ -98,17 +121,14 @@ fn shown(step: &Step, job: &Job) -> String {
         }
         _ => String::new(),
     };
-    let by = match step {
-        _ => String::new(),
-    };
-    let what = [what, by].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     format!("{name:<16} {what}").trim_end().to_owned()
 }
 
 /// What the reset does with the disks before there is a device to make a filesystem on.
-fn built(plan: &Plan, testbed: &dyn Testbed) -> String {
+fn built(plan: &Plan, trial: &Trial<'_>, testbeds: &Testbeds<'_>) -> String {
+    let testbed = testbeds.of(plan, trial.candidate);
     let disks: Vec<String> = (0..testbed.disks()).map(|n| format!("{{disk{n}}}")).collect();
-    let commands = layers::commands(&jobs::layers(plan), &disks, plan.size);
+    let commands = layers::commands(&jobs::layers(plan, trial.candidate), &disks, plan.size);
     commands.iter().map(|argv| format!("\n  {:<16} {}", "layer", argv.join(" "))).collect()
 }
 

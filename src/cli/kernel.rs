@@ -13,7 +13,7 @@ use crate::guest::{apt, cache, kernel};
 pub enum Kernel {
     /// Download a stock kernel from the distribution's packages into the cache; nothing is installed, and no root is needed
     Fetch {
-        /// A release as uname shows it, a .deb file, or …/boot/vmlinuz-RELEASE; without it the newest of the 6.12 series
+        /// A series (6.1) or a release as uname shows it, a .deb file, or …/boot/vmlinuz-RELEASE; without it the newest of 6.12
         release: Option<String>,
         /// Do nothing if the cache has a kernel already
         #[arg(long)]

@@ -50,7 +50,9 @@ impl Watch for Progress {
         let budget = plan.budget.map_or(String::new(), |b| format!(", as many as fit into {b}"));
         self.say(&format!(
             "{}: {filesystems} filesystems, {workloads} workloads, {rounds}{budget}, on {} of {}",
-            plan.name, plan.testbed, plan.size
+            plan.name,
+            plan.testbeds().join(" and "),
+            plan.size
         ));
         let mut told = Vec::new();
         for skip in skips.iter().filter(|s| !s.by_experiment || plan.scenarios.len() == 1) {

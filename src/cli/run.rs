@@ -17,7 +17,9 @@ use crate::exit::{self, Failure};
 use crate::filesystems;
 use crate::keys::Key;
 use crate::names;
-use crate::runner::experiment::{Experiment, FilesystemEntry, RoundsAsked};
+use crate::runner::crossing::{self, Cross};
+use crate::runner::entry::FilesystemEntry;
+use crate::runner::experiment::{Experiment, RoundsAsked};
 use crate::runner::jobs;
 use crate::runner::machine;
 use crate::runner::planned;
@@ -25,14 +27,14 @@ use crate::runner::rounds::{Finish, Runner};
 use crate::runner::scenarios;
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
-use crate::schema::plan::{Plan, Rounds};
+use crate::schema::plan::{Candidate, Factors, Plan, Rounds, Setup};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
 use crate::schema::units::{Bytes, Percent, Scale, Span};
 use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
-use crate::testbeds::{self, Testbed};
+use crate::testbeds::{self, Made, Testbeds};
 
 /// Where runs go unless `--output` says otherwise.
 const RESULTS: &str = "results";
@@ -45,23 +47,27 @@ pub struct Arguments {
     /// Kinds by name, or `all`; replaces the experiment's
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     filesystems: Vec<String>,
-    /// A kind with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"'; adds to --filesystems
+    /// A kind with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or in a setup of its own:
+    /// 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'; adds to --filesystems
     #[arg(long = "filesystem", value_name = "SPEC")]
     filesystem: Vec<FilesystemEntry>,
     /// Ready parameter sets by name; replaces the experiment's
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     workloads: Vec<String>,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
-    on: Option<String>,
-    /// For guests: a kernel of the cache, or a package to take it from
+    on: Vec<String>,
+    /// For guests: a kernel of the cache, or a package to take it from; given twice, each filesystem enters with both
     #[arg(long, value_name = "VERSION|PATH")]
-    kernel: Option<String>,
+    kernel: Vec<String>,
     /// The volume given to mkfs: 512m, 2g
     #[arg(long)]
     size: Option<Bytes>,
-    /// Page cache and workload together: 64m; `none` for the machine's
+    /// Page cache and workload together: 64m; `none` for the machine's; given twice, each filesystem enters with both
     #[arg(long, value_parser = memory)]
-    memory: Option<Memory>,
+    memory: Vec<Memory>,
+    /// Of the guests on `vm`, which have one unless said otherwise; given twice, each filesystem enters with both
+    #[arg(long, value_name = "N")]
+    cpus: Vec<u32>,
     /// In which state each trial finds its image: `sparse`, `allocated` or `written`
     #[arg(long, value_name = "STATE", value_parser = image)]
     image: Option<ImageState>,
@@ -107,7 +113,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "image", "layers", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -135,7 +141,7 @@ enum Memory {
 /// As their table has them.
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
-    format!("{} or `{}`", usages.join(", "), testbeds::AUTO)
+    format!("{} or `{}`; given twice, each filesystem enters on both", usages.join(", "), testbeds::AUTO)
 }
 
 fn memory(text: &str) -> Result<Memory, String> {
@@ -149,40 +155,41 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(folder) => {
             let (mut folder, before) = Folder::open_through(store::open_trusted(folder, arguments.trust)?)?;
             let mut before = planned::judged(before).sound()?;
-            let testbed = testbeds::parse(&before.plan.testbed).map_err(Failure::usage)?;
-            let jobs = jobs(arguments.jobs, &*testbed)?;
+            let made = Made::of(&before.plan).map_err(Failure::usage)?;
+            let testbeds = made.testbeds();
+            let jobs = jobs(arguments.jobs, &testbeds)?;
             before.plan = longer(&before, &arguments, jobs);
-            usable(&before.plan, &*testbed)?;
-            let skips = possible(&before.plan, &*testbed, true)?;
-            machine::same_as_before(&before, &*testbed)?;
-            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &ending)
+            usable(&before.plan, &testbeds)?;
+            let skips = possible(&before.plan, &testbeds, true)?;
+            machine::same_as_before(&before, &testbeds)?;
+            carry_out(&arguments, &mut folder, &before, &testbeds, &skips, jobs, &ending)
         }
         None => {
             let experiment = experiment(&arguments)?;
-            let mut testbed = testbed(&experiment)?;
+            let plan = experiment.plan(common_testbed(&experiment)?, now_seed())?;
+            let mut made = Made::of(&plan).map_err(Failure::usage)?;
             if let Some(agent) = &arguments.agent {
-                testbed.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
+                made.take_agent(agent).map_err(|m| Failure::usage(m.to_string()))?;
             }
-            names_what_is_made(&arguments, &*testbed)?;
-            let jobs = jobs(arguments.jobs, &*testbed)?;
-            let plan = experiment.plan(testbed.name(), now_seed())?;
-            let plan = if testbed.traits().makes_filesystem { plan } else { as_mounted(plan, &*testbed) };
-            match usable(&plan, &*testbed) {
+            let testbeds = made.testbeds();
+            names_what_is_made(&arguments, &testbeds)?;
+            let jobs = jobs(arguments.jobs, &testbeds)?;
+            let plan = as_mounted(plan, &testbeds)?;
+            match usable(&plan, &testbeds) {
                 Err(missing) if arguments.dry_run => {
                     super::say(&format!("note: a run would end here: {missing}"))
                 }
                 other => other?,
             }
-            let skips = possible(&plan, &*testbed, experiment.takes_all())?;
+            let skips = possible(&plan, &testbeds, experiment.takes_all())?;
             if arguments.dry_run {
-                return dry_run::print(&plan, &*testbed, &skips, arguments.json);
+                return dry_run::print(&plan, &testbeds, &skips, arguments.json);
             }
-            let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-            let machine = machine::look(&*testbed, kinds, &jobs::layers(&plan))?;
+            let machine = machine::look(&plan, &testbeds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = folder.read()?;
-            carry_out(&arguments, &mut folder, &before, &*testbed, &skips, jobs, &ending)
+            carry_out(&arguments, &mut folder, &before, &testbeds, &skips, jobs, &ending)
         }
     }
 }
@@ -222,15 +229,15 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         experiment.scenario.clear();
         experiment.planned.clear();
     }
-    match arguments.memory {
-        Some(Memory::Limit(limit)) => experiment.memory = Some(limit),
-        Some(Memory::None) => experiment.memory = None,
-        None => {}
+    let Cross { on, memory, cpus, .. } = &mut experiment.cross;
+    given(&arguments.on, &mut experiment.on, on);
+    given(&arguments.cpus, &mut experiment.cpus, cpus);
+    given(&limits(&arguments.memory)?, &mut experiment.memory, memory);
+    if matches!(arguments.memory[..], [Memory::None]) {
+        experiment.memory = None;
+        experiment.cross.memory.clear();
     }
-    experiment.on = arguments.on.clone().or(experiment.on);
-    if let Some(kernel) = &arguments.kernel {
-        experiment.on = Some(with_kernel(experiment.on.as_deref(), kernel)?);
-    }
+    give_kernels(&arguments.kernel, &mut experiment)?;
     experiment.size = arguments.size.or(experiment.size);
     experiment.image = arguments.image.or(experiment.image);
     if !arguments.layers.is_empty() {
@@ -250,42 +257,81 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment.told_from(&own))
 }
 
-/// The testbed with this kernel, which is taken into the cache where it is a file.
-fn with_kernel(named: Option<&str>, kernel: &str) -> anyhow::Result<String> {
-    let release = match kernel.contains('/') {
-        true => crate::guest::kernel::import(Path::new(kernel))?.index.release,
-        false => kernel.to_owned(),
-    };
-    let named = named.unwrap_or(testbeds::AUTO);
-    if named == testbeds::AUTO {
-        return Ok(testbeds::booting(&release).map_err(Failure::usage)?.name());
+/// One value is what all have in common, and several are crossed.
+fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>) {
+    match values {
+        [] => {}
+        [one] => {
+            *common = Some(one.clone());
+            cross.clear();
+        }
+        several => {
+            *common = None;
+            *cross = several.to_vec();
+        }
     }
-    let mut testbed = testbeds::parse(named).map_err(Failure::usage)?;
-    testbed.take_kernel(&release).map_err(|m| Failure::usage(m.to_string()))?;
-    Ok(testbed.name())
 }
 
-fn testbed(experiment: &Experiment) -> anyhow::Result<Box<dyn Testbed>> {
-    let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
-    if named == testbeds::AUTO {
-        let plan = experiment.plan(named.to_owned(), 1)?;
-        let kinds = plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-        let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-        return Ok(
-            testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan)).map_err(Failure::usage)?
-        );
+/// `none` is no limit, so it is no value to stand beside one.
+fn limits(memory: &[Memory]) -> Result<Vec<Bytes>, Failure> {
+    let limit = |memory: &Memory| match memory {
+        Memory::Limit(limit) => Some(*limit),
+        Memory::None => None,
+    };
+    let limits: Vec<Bytes> = memory.iter().filter_map(limit).collect();
+    if limits.len() < memory.len() && memory.len() > 1 {
+        let text =
+            "--memory none cannot stand beside other limits\n  try: the machine's own memory as a limit";
+        return Err(Failure::usage(text));
     }
-    Ok(testbeds::parse(named).map_err(Failure::usage)?)
+    Ok(limits)
+}
+
+/// Kernels become settings of testbeds; each that is a file is taken into the cache.
+fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::Result<()> {
+    let release = |kernel: &String| match kernel.contains('/') {
+        true => Ok(crate::guest::kernel::import(Path::new(kernel))?.index.release),
+        false => Ok(kernel.clone()),
+    };
+    let releases: Vec<String> = kernels.iter().map(release).collect::<anyhow::Result<_>>()?;
+    match releases.as_slice() {
+        [] => {}
+        [one] if experiment.cross.on.is_empty() => {
+            let on = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
+            experiment.on = Some(crossing::with_kernel(on, one).map_err(Failure::usage)?);
+            experiment.cross.kernel.clear();
+        }
+        _ => experiment.cross.kernel = releases,
+    }
+    Ok(())
+}
+
+/// The testbed of all candidates that state none.
+fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
+    let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
+    if named != testbeds::AUTO {
+        return Ok(testbeds::named(named).map_err(Failure::usage)?);
+    }
+    let plan = experiment.plan(named.to_owned(), 1)?;
+    let undecided = plan.candidates.iter().filter(|c| plan.setup(c).testbed == testbeds::AUTO);
+    let kinds = undecided.filter_map(|c| filesystems::find(&c.kind));
+    let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
+    if asked.is_empty() {
+        return Ok(plan.testbed);
+    }
+    let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan));
+    Ok(chosen.map_err(Failure::usage)?.name())
 }
 
 /// How many trials run at a time: one where they would feel each other.
-fn jobs(asked: Option<u32>, testbed: &dyn Testbed) -> anyhow::Result<usize> {
-    let is_virtual = testbed.traits().clock == ClockKind::Virtual;
+fn jobs(asked: Option<u32>, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
+    let is_virtual = testbeds.are_all_virtual();
     match asked {
         Some(jobs) if jobs > 1 && !is_virtual => {
+            let felt = testbeds.each().find(|testbed| testbed.traits().clock != ClockKind::Virtual);
             let text = format!(
                 "trials on {} would disturb each other\n  try: without --jobs, or --on model:DISK",
-                testbed.name()
+                felt.map_or_else(String::new, |testbed| testbed.name())
             );
             Err(Failure::usage(text).into())
         }
@@ -296,18 +342,32 @@ fn jobs(asked: Option<u32>, testbed: &dyn Testbed) -> anyhow::Result<usize> {
 }
 
 /// On a testbed that makes no filesystem the one row is what is there.
-fn as_mounted(plan: Plan, testbed: &dyn Testbed) -> Plan {
+fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
+    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().makes_filesystem) else {
+        return Ok(plan);
+    };
+    if plan.candidates.iter().any(|candidate| candidate.own != Factors::default()) {
+        let text = format!(
+            "what is mounted on {} is taken as it is and once, so nothing can be crossed with it or stand beside it\n  \
+             try: a run of its own, or --on loop",
+            testbed.name()
+        );
+        return Err(Failure::usage(text).into());
+    }
     let fstype = machine::below(testbed.folder()).map_or_else(|| "unknown".to_owned(), |(fstype, _)| fstype);
-    plan.as_mounted(&fstype)
+    Ok(plan.as_mounted(&fstype))
 }
 
 /// A filesystem that is named must be one that is made.
-fn names_what_is_made(arguments: &Arguments, testbed: &dyn Testbed) -> anyhow::Result<()> {
+fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().makes_filesystem) else {
+        return Ok(());
+    };
     let named = [
         ("--filesystems", !arguments.filesystems.is_empty()),
         ("--filesystem", !arguments.filesystem.is_empty()),
     ];
-    match named.iter().find(|(_, is_named)| *is_named && !testbed.traits().makes_filesystem) {
+    match named.iter().find(|(_, is_named)| *is_named) {
         None => Ok(()),
         Some((flag, _)) => {
             let text = format!(
@@ -319,27 +379,67 @@ fn names_what_is_made(arguments: &Arguments, testbed: &dyn Testbed) -> anyhow::R
     }
 }
 
-/// Whether this testbed can be compared on, here and with the rights that we have.
-fn usable(plan: &Plan, testbed: &dyn Testbed) -> anyhow::Result<()> {
-    if scenarios::cut_power(plan) && !testbed.traits().loses_power {
-        let name = testbed.name();
-        let text = format!(
-            "the testbed {name} cannot lose its power\n  try: --on vm or model:DISK, or without --power-cut"
-        );
-        return Err(Failure::usage(text).into());
+/// Whether these testbeds can be compared on, here and with the rights that we have.
+fn usable(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    for testbed in testbeds.each().filter(|testbed| !testbed.traits().loses_power) {
+        if scenarios::cut_power(plan) {
+            let name = testbed.name();
+            let text = format!(
+                "the testbed {name} cannot lose its power\n  try: --on vm or model:DISK, or without --power-cut"
+            );
+            return Err(Failure::usage(text).into());
+        }
     }
-    jobs::carried(plan, testbed)?;
-    testbed.ready(&jobs::need(plan)).map_err(|m| Failure::missing(m.to_string()))?;
-    let on_host = testbed.traits().clock == ClockKind::Host;
+    let setups = plan.setups();
+    for (candidate, _) in &setups {
+        // Where all have one setup, it is no candidate's own fault.
+        let whose = if setups.len() > 1 { format!("{}: ", candidate.label) } else { String::new() };
+        let testbed = testbeds.of(plan, candidate);
+        let of_candidate = |e: Failure| Failure::new(e.code, format!("{whose}{}", e.message));
+        jobs::carried(plan, candidate, testbed).map_err(of_candidate)?;
+        let missing = testbeds::usable(testbed, &jobs::need_of(plan, candidate));
+        missing.map_err(|missing| Failure::missing(format!("{whose}{missing}")))?;
+    }
+    distinct(plan, testbeds)?;
+    let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
     }
     Ok(())
 }
 
+/// Two candidates whose setups are written in two ways and are one: `6.1` and the release that it stands for.
+fn distinct(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let is_one = |a: &Candidate, b: &Candidate| {
+        let (ours, theirs) = (plan.setup(a), plan.setup(b));
+        let is_written_so = ours.testbed != theirs.testbed
+            && Setup { testbed: "", ..ours } == Setup { testbed: "", ..theirs }
+            && (&a.kind, &a.variant) == (&b.kind, &b.variant);
+        let is = |candidate| {
+            let testbed = testbeds.of(plan, candidate);
+            let storage = testbed.storage(&jobs::moment(plan, candidate, 1));
+            (testbed.kernel(), testbed.traits().fidelity, storage)
+        };
+        is_written_so && is(a) == is(b)
+    };
+    // A plan may have thousands, and nearly always one testbed.
+    let candidates = if plan.testbeds().len() > 1 { plan.candidates.as_slice() } else { &[] };
+    for (at, a) in candidates.iter().enumerate() {
+        if let Some(b) = plan.candidates[at + 1..].iter().find(|b| is_one(a, b)) {
+            let kernel = testbeds.of(plan, a).kernel().map_or_else(String::new, |(release, _)| release);
+            let text = format!(
+                "{} and {} would be the same candidate twice, on the kernel {kernel}\n  try: another kernel or disk for one of them",
+                a.label, b.label
+            );
+            return Err(Failure::usage(text).into());
+        }
+    }
+    Ok(())
+}
+
 /// What cannot take part here; an error when nothing can, or when the experiment itself asks for the impossible.
-fn possible(plan: &Plan, testbed: &dyn Testbed, lenient: bool) -> anyhow::Result<Vec<Skip>> {
-    let skips = skips(plan, testbed);
+fn possible(plan: &Plan, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
+    let skips = skips(plan, testbeds);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
         return Err(Failure::usage(skip.reason.clone()).into());
     }
@@ -361,7 +461,7 @@ fn carry_out(
     arguments: &Arguments,
     folder: &mut Folder,
     before: &Run,
-    testbed: &dyn Testbed,
+    testbeds: &Testbeds<'_>,
     skips: &[Skip],
     jobs: usize,
     Ending { stop, key }: &Ending,
@@ -371,7 +471,7 @@ fn carry_out(
     let mut watch = Progress::new(arguments.quiet);
     let was_signed = signature::is_signed(&door);
     let finish =
-        Runner { plan: &before.plan, testbed, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
+        Runner { plan: &before.plan, testbeds, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
     drop(watch);
     match key {
         Some(key) => sign_what_holds(&door, key)?,
@@ -469,7 +569,6 @@ mod tests {
 
     use super::*;
     use crate::report::build::repeat;
-    use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
 
     #[derive(Parser)]
@@ -483,7 +582,7 @@ mod tests {
         let line =
             Line::try_parse_from(["fsderby run"].iter().chain(words)).unwrap_or_else(|e| panic!("{e}"));
         let experiment = experiment(&line.arguments).unwrap();
-        experiment.plan(testbed(&experiment).unwrap().name(), 4711).unwrap()
+        experiment.plan(common_testbed(&experiment).unwrap(), 4711).unwrap()
     }
 
     /// What a shell and then the parser make of a printed command.
@@ -512,6 +611,17 @@ mod tests {
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
             &["--clients", "4", "--filesystems", "ext4"],
+            &["--kernel", "6.1", "--kernel", "6.12", "--on", "vm:images=/srv/a b"],
+            &["--memory", "24m", "--memory", "64m", "--cpus", "2", "--on", "vm", "--filesystems", "xfs,ext4"],
+            &["--on", "model:hdd-16tb", "--on", "model:diamondmax-plus-8,offset=1g", "--kernel", "6.12"],
+            &[
+                "--filesystem",
+                "ext4 label=old kernel=6.1 cpus=1",
+                "--filesystem",
+                "ext4 memory=1g on=loop",
+                "--on",
+                "vm",
+            ],
             &[
                 "--image",
                 "written",
@@ -570,6 +680,15 @@ mod tests {
             ],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4", "--workloads", "maildir-durable"],
             &["--on", "model:hdd-16tb,mips=250"],
+            &["--kernel", "6.1", "--kernel", "6.12", "--cpus", "1", "--cpus", "2", "--memory", "24m"],
+            &[
+                "--filesystem",
+                "ext4 label=old on=vm:kernel=6.1 memory=1g",
+                "--filesystem",
+                "ext4",
+                "--on",
+                "loop",
+            ],
         ];
         for words in lines {
             let planned = Plan { workload_seed: 9, ..plan(words) };

@@ -17,7 +17,7 @@ use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 use crate::store::{self, Run, signature};
-use crate::testbeds;
+use crate::testbeds::{self, Made};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -114,21 +114,29 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
         Sample::Some(n) => candidates.len().div_ceil(n),
     };
     let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
-    let testbed = testbeds::parse(&run.plan.testbed).map_err(Failure::usage)?;
-    if testbed.traits().clock != ClockKind::Virtual {
-        let text = format!(
-            "the plan has its trials on {}, which is not in virtual time: none can be the same to the nanosecond\n  \
-             try: a run with --on model:DISK",
-            testbed.name()
-        );
-        return Err(Failure::usage(text).into());
+    let made = Made::of(&run.plan).map_err(Failure::usage)?;
+    let testbeds = made.testbeds();
+    for candidate in &run.plan.candidates {
+        let testbed = testbeds.of(&run.plan, candidate);
+        let is_asked = records.iter().any(|record| record.filesystem == candidate.label);
+        if is_asked && testbed.traits().clock != ClockKind::Virtual {
+            let text = format!(
+                "the plan has its trials on {}, which is not in virtual time: none can be the same to the nanosecond\n  \
+                 try: a run with --on model:DISK",
+                testbed.name()
+            );
+            return Err(Failure::usage(text).into());
+        }
+        if is_asked {
+            let ready = testbeds::usable(testbed, &jobs::need_of(&run.plan, candidate));
+            ready.map_err(|m| Failure::missing(m.to_string()))?;
+        }
     }
-    testbed.ready(&jobs::need(&run.plan)).map_err(|m| Failure::missing(m.to_string()))?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.jobs.map_or(cpus, usize::from);
     let [mut same, mut differ, mut incomparable] = [0, 0, 0];
     let mut lines = Ok(());
-    rerun::rerun(run, &*testbed, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
+    rerun::rerun(run, &testbeds, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
         let text = match compared {
             Compared::Same => {
                 same += 1;

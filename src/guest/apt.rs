@@ -6,17 +6,18 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
-use super::package;
+use super::{kernel, package};
 use crate::host::programs;
 
 /// The package that always depends on the newest kernel of the last long-term series that still has every filesystem here.
 const NEWEST: &str = "linux-image-6.12-amd64";
 
-/// Downloads the package of this kernel release, or of the newest, into `folder`. Its checksum is the one that apt's signed
+/// Downloads the package of this kernel release, of the newest of this series (`6.1`), or of the newest, into `folder`. Its checksum is the one that apt's signed
 /// lists state, or it is refused.
 pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf> {
     let apt = Apt::new(folder)?;
     let package = match release {
+        Some(series) if is_series(series) => apt.newest_of(series)?,
         Some(release) => format!("linux-image-{release}"),
         None => apt.newest()?,
     };
@@ -31,6 +32,20 @@ pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf>
     let (stated, found) = (apt.checksum(&package)?, package::sha256(&file)?);
     ensure!(stated.contains(&found), "the package {package} was altered: its checksum is {found}");
     Ok(file)
+}
+
+/// `6.1`, where a release has more: `6.1.0-56-amd64`.
+fn is_series(text: &str) -> bool {
+    text.contains('.') && text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+}
+
+/// `6.12.117+deb12` of `linux-image-6.12.117+deb12-amd64`; `None` of what is no plain image.
+fn release_of(package: &str) -> Option<&str> {
+    let release = package.strip_prefix("linux-image-")?.strip_suffix("-amd64")?;
+    let (numbers, distribution) = release.split_once('+').unwrap_or((release, ""));
+    let is_plain =
+        numbers.bytes().all(|b| b.is_ascii_digit() || b".-".contains(&b)) && !distribution.contains('-');
+    is_plain.then_some(release)
 }
 
 /// apt with the machine's sources, and where its lists are not there or not readable, with lists of our own.
@@ -59,6 +74,20 @@ impl<'a> Apt<'a> {
         let names = said.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
         let image = names.into_iter().find(|name| name.starts_with("linux-image-"));
         Ok(image.with_context(|| format!("apt does not know what {NEWEST} needs"))?.to_owned())
+    }
+
+    /// The newest image of a series, of the plain kind: neither for real time nor for clouds.
+    fn newest_of(&self, series: &str) -> anyhow::Result<String> {
+        let said = self.run("apt-cache", &["pkgnames", &format!("linux-image-{series}.")]);
+        let said = said.unwrap_or_default();
+        let images = said.lines().filter(|name| release_of(name).is_some_and(|r| kernel::begins(r, series)));
+        let image = images.max_by_key(|name| kernel::numbers(name));
+        let text = || {
+            format!(
+                "this machine's distribution has no kernel of the {series} series\n  try: fsderby kernel fetch FILE.deb"
+            )
+        };
+        Ok(image.with_context(text)?.to_owned())
     }
 
     /// The SHA-256 of every version of the package that apt knows.
@@ -99,4 +128,21 @@ fn private_state(folder: &Path) -> anyhow::Result<PathBuf> {
     let configuration = folder.join("apt.conf");
     fs::write(&configuration, text)?;
     Ok(configuration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_is_no_release_and_its_images_are_the_plain_ones() {
+        assert!(is_series("6.1") && is_series("6.12") && !is_series("6.1.0-56-amd64") && !is_series("6"));
+        assert_eq!(release_of("linux-image-6.1.0-56-amd64"), Some("6.1.0-56"));
+        assert_eq!(release_of("linux-image-6.12.117+deb12-amd64"), Some("6.12.117+deb12"));
+        for other in ["6.1.0-56-rt-amd64", "6.12.117+deb12-cloud-amd64", "6.1.0-56-amd64-dbg", "amd64"] {
+            assert_eq!(release_of(&format!("linux-image-{other}")), None, "{other}");
+        }
+        let names = ["linux-image-6.1.0-9-amd64", "linux-image-6.1.0-56-amd64"];
+        assert_eq!(names.iter().max_by_key(|name| kernel::numbers(name)), Some(&names[1]));
+    }
 }

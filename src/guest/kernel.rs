@@ -152,12 +152,12 @@ pub fn find(release: Option<&str>) -> Option<Kernel> {
 }
 
 /// Whether a release belongs to a series: 6.12.117 to 6.12, and not to 6.1.
-fn begins(release: &str, series: &str) -> bool {
+pub(super) fn begins(release: &str, series: &str) -> bool {
     release.strip_prefix(series).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// `6.12.117+deb12-amd64` → 6, 12, 117, 12, 64
-fn numbers(release: &str) -> Vec<u64> {
+pub(super) fn numbers(release: &str) -> Vec<u64> {
     release.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()
 }
 

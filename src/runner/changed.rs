@@ -2,7 +2,9 @@
 //! came from.
 
 use super::experiment::{Experiment, SIZE};
-use crate::schema::plan::Plan;
+use crate::schema::plan::{Candidate, Plan};
+use crate::schema::setup::Variant;
+use crate::schema::units::Bytes;
 
 const CHANGED: &str = ", changed";
 
@@ -30,13 +32,22 @@ impl Experiment {
     /// What of the setup and the work is another. How long it is measured, and where, every report says by itself.
     fn changes(&self, own: &Experiment) -> Vec<&'static str> {
         let candidates = |of: &Experiment| of.candidates().ok().filter(|all| !all.is_empty());
+        let (before, after) = (candidates(own), candidates(self));
+        // The same filesystem more than once.
+        let is_crossed = after.as_deref().is_some_and(|all| all.len() > filesystems(all).len());
+        let has_other = |distinct: fn(&[Candidate]) -> Vec<(&str, &Variant)>| {
+            before.is_some() && before.as_deref().map(distinct) != after.as_deref().map(distinct)
+        };
+        let is_only_crossed = is_crossed && !has_other(filesystems);
         let works = |of: &Experiment| of.planned_workloads(own.scale).ok();
         let is_other = [
-            ("other filesystems", candidates(own).is_some() && candidates(self) != candidates(own)),
+            ("other filesystems", has_other(all) && !is_only_crossed),
+            ("filesystems in several setups", has_other(all) && is_only_crossed),
             ("other workloads", works(own).is_some() && works(self) != works(own)),
             ("another scale", self.scale != own.scale),
             ("another size", self.size.unwrap_or(SIZE) != own.size.unwrap_or(SIZE)),
-            ("another memory limit", self.memory != own.memory),
+            ("another memory limit", memory(self, after.as_deref()) != memory(own, before.as_deref())),
+            ("another number of CPUs", cpus(self, after.as_deref()) != cpus(own, before.as_deref())),
             ("images in another state", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
             ("other layers", self.written_layers().ok() != own.written_layers().ok()),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
@@ -46,6 +57,36 @@ impl Experiment {
         ];
         is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(what, _)| what).collect()
     }
+}
+
+/// What they have in common once the plan is settled: of the first, where each states its own.
+fn memory(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<Bytes> {
+    first_where_all(candidates, |c| c.own.memory).or(of.memory)
+}
+
+fn cpus(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<u32> {
+    first_where_all(candidates, |c| c.own.cpus).or(of.cpus)
+}
+
+fn first_where_all<T>(candidates: Option<&[Candidate]>, own: fn(&Candidate) -> Option<T>) -> Option<T> {
+    let all = candidates?;
+    if all.iter().all(|candidate| own(candidate).is_some()) { own(all.first()?) } else { None }
+}
+
+/// Each filesystem once, in whatever setups it is.
+fn filesystems(candidates: &[Candidate]) -> Vec<(&str, &Variant)> {
+    let mut once: Vec<(&str, &Variant)> = Vec::new();
+    for candidate in candidates {
+        let one = (candidate.kind.as_str(), &candidate.variant);
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
+}
+
+fn all(candidates: &[Candidate]) -> Vec<(&str, &Variant)> {
+    candidates.iter().map(|candidate| (candidate.label.as_str(), &candidate.variant)).collect()
 }
 
 fn changed(name: &str) -> String {

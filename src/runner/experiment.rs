@@ -7,18 +7,20 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::crossing::{self, CROSS_KEYS, Cross};
+use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
 use super::{bounds, labels, scenarios};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
 use crate::schema::job::WorkSpec;
-use crate::schema::plan::{self, Candidate, Plan, PlannedWork, Rounds, SCHEMA};
+use crate::schema::plan::{self, Candidate, Factors, Plan, PlannedWork, Rounds, SCHEMA};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::storage::layers;
-use crate::{mistakes, names, store, workloads};
+use crate::{mistakes, names, store, testbeds, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
 const LONGEST_FILE: u64 = MIB;
@@ -49,6 +51,7 @@ pub struct Experiment {
     pub on: Option<String>,
     pub size: Option<Bytes>,
     pub memory: Option<Bytes>,
+    pub cpus: Option<u32>,
     pub image: Option<ImageState>,
     /// What lies between the disks and the filesystem, from the disks up: `md:raid5,chunk=64k`.
     pub layers: Vec<String>,
@@ -68,6 +71,7 @@ pub struct Experiment {
     pub workload: Vec<WorkloadEntry>,
     /// Stages; a workload that stands in none is a scenario of its own.
     pub scenario: Vec<Scenario>,
+    pub cross: Cross,
     /// Workloads of a stored plan, with all their parameters.
     #[serde(skip)]
     pub planned: Vec<PlannedWork>,
@@ -77,12 +81,13 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 23] = [
     "name",
     "analysis",
     "on",
     "size",
     "memory",
+    "cpus",
     "image",
     "layers",
     "cold",
@@ -99,6 +104,7 @@ const KEYS: [&str; 21] = [
     "filesystem",
     "workload",
     "scenario",
+    "cross",
 ];
 
 /// `rounds = 10` or `rounds = "auto"`.
@@ -127,19 +133,6 @@ impl<'de> Deserialize<'de> for RoundsAsked {
         text.parse().map_err(serde::de::Error::custom)
     }
 }
-
-/// `[[filesystem]]`, or `--filesystem 'KIND label="no atime" mount=noatime'`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct FilesystemEntry {
-    pub kind: String,
-    pub label: Option<String>,
-    pub mkfs: Vec<String>,
-    pub mount: Vec<String>,
-    pub conversion: bool,
-}
-
-const FILESYSTEM_KEYS: [&str; 5] = ["kind", "label", "mkfs", "mount", "conversion"];
 
 /// `[[workload]]`: a ready set under another label, with some parameters changed, or done by another number of clients.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -203,10 +196,13 @@ impl Experiment {
                 return Err(Failure::usage(text));
             }
         }
+        if let Some(Value::Table(cross)) = table.get("cross") {
+            known_keys(cross, "factor", &CROSS_KEYS, from)?;
+        }
         toml::from_str(text).map_err(fault)
     }
 
-    /// The plan, on this testbed. `seed` serves where the experiment names none.
+    /// The plan, on this testbed where not every candidate states one. `seed` serves where the experiment names none.
     pub fn plan(&self, testbed: String, seed: u64) -> Result<Plan, Failure> {
         let seed = self.seed.unwrap_or(seed);
         if self.at_least == Some(0) {
@@ -221,21 +217,17 @@ impl Experiment {
         if rounds.at_least() == 0 {
             return Err(Failure::usage("0 rounds measure nothing\n  try: --rounds 1"));
         }
-        if self.memory == Some(Bytes(0)) {
-            return Err(Failure::usage(
-                "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none",
-            ));
-        }
         let candidates = self.candidates()?;
         let workloads = self.planned_workloads(self.scale)?;
         let scenarios = scenarios::with_those_of_works(&self.scenario, &workloads, self.power_cut);
-        let plan = Plan {
+        let mut plan = Plan {
             schema: SCHEMA,
             name: if self.name.is_empty() { "unnamed".into() } else { self.name.clone() },
             analysis: self.analysis.clone(),
             testbed,
             size: self.size.unwrap_or(SIZE),
             memory: self.memory,
+            cpus: self.cpus,
             image: self.image.unwrap_or_default(),
             layers: self.written_layers()?,
             cold: self.cold.unwrap_or(false),
@@ -249,6 +241,7 @@ impl Experiment {
             workloads,
             scenarios,
         };
+        plan.settle();
         bounds::check(&plan)?;
         scenarios::check(&plan)?;
         labels::distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
@@ -259,39 +252,59 @@ impl Experiment {
 
     /// Its layers with all their settings.
     pub(super) fn written_layers(&self) -> Result<Vec<String>, Failure> {
-        let layers = layers::parse(&self.layers).map_err(Failure::usage)?;
-        Ok(layers.iter().map(|layer| layer.written()).collect())
+        written(&self.layers).map_err(Failure::usage)
     }
 
     /// Whether kinds were taken as they come, or as a stored plan has them, so that one that cannot take part is no mistake of
     /// the user's.
     pub fn takes_all(&self) -> bool {
-        self.filesystems.iter().any(|f| f == ALL) || !self.planned.is_empty()
+        self.filesystems.iter().any(|f| f == ALL) || self.is_stored()
     }
 
     pub(super) fn candidates(&self) -> Result<Vec<Candidate>, Failure> {
-        let mut candidates = Vec::new();
+        let mut entries = Vec::new();
         for name in &self.filesystems {
             if name == ALL {
-                candidates.extend(filesystems::TABLE.iter().map(|kind| candidate(kind.name())));
+                entries.extend(filesystems::TABLE.iter().map(|kind| FilesystemEntry::of_kind(kind.name())));
             } else {
-                candidates.push(candidate(name));
+                entries.push(FilesystemEntry::of_kind(name));
             }
         }
-        for entry in &self.filesystem {
-            let label = entry.label.clone().unwrap_or_else(|| entry.kind.clone());
-            let FilesystemEntry { kind, mkfs, mount, conversion, .. } = entry.clone();
-            candidates.push(Candidate { label, kind, variant: Variant { mkfs, mount, conversion } });
+        entries.extend(self.filesystem.iter().cloned());
+        self.cross.apply(entries)?.into_iter().map(|entry| self.candidate(entry)).collect()
+    }
+
+    fn candidate(&self, entry: FilesystemEntry) -> Result<Candidate, Failure> {
+        let label = entry.label().to_owned();
+        let kind = filesystems::find(&entry.kind).ok_or_else(|| {
+            let known = filesystems::TABLE.iter().map(|kind| kind.name());
+            Failure::usage(names::unknown("filesystem", &entry.kind, known))
+        })?;
+        labels::usable("filesystem", &label)?;
+        let fault = |e: String| Failure::usage(format!("{label}: {e}"));
+        let on = match self.is_stored() {
+            // What a stored plan names was resolved, and may be no more.
+            true => entry.on.clone().map(|on| testbeds::kind(&on).map(|_| on)).transpose(),
+            false => crossing::testbed_of(&entry, self.on.as_deref().unwrap_or(testbeds::AUTO)),
+        };
+        let layers = entry.layers.as_deref().map(written).transpose().map_err(fault)?;
+        let own = Factors { on: on.map_err(fault)?, layers, ..entry.own() };
+        if own.memory.or(self.memory) == Some(Bytes(0)) {
+            let text = "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none";
+            return Err(fault(text.into()));
         }
-        for candidate in &candidates {
-            let kind = filesystems::find(&candidate.kind).ok_or_else(|| {
-                let known = filesystems::TABLE.iter().map(|kind| kind.name());
-                Failure::usage(names::unknown("filesystem", &candidate.kind, known))
-            })?;
-            filesystems::accept(kind, &candidate.variant).map_err(Failure::usage)?;
-            labels::usable("filesystem", &candidate.label)?;
+        if own.cpus.or(self.cpus) == Some(0) {
+            return Err(fault("nothing can work on 0 CPUs\n  try: --cpus 1".into()));
         }
-        Ok(candidates)
+        let FilesystemEntry { kind: name, mkfs, mount, conversion, .. } = entry;
+        let variant = Variant { mkfs, mount, conversion };
+        filesystems::accept(kind, &variant).map_err(Failure::usage)?;
+        Ok(Candidate { label, kind: name, own, variant })
+    }
+
+    /// Whether it is a stored plan, read back.
+    fn is_stored(&self) -> bool {
+        !self.planned.is_empty()
     }
 
     pub(super) fn planned_workloads(&self, scale: Option<Scale>) -> Result<Vec<PlannedWork>, Failure> {
@@ -321,42 +334,6 @@ impl Experiment {
     }
 }
 
-impl std::str::FromStr for FilesystemEntry {
-    type Err = String;
-
-    /// `KIND label="no atime" mount=noatime,nodev mkfs="-O ^has_journal" conversion`
-    fn from_str(text: &str) -> Result<Self, String> {
-        let words = shell_words::split(text).map_err(|_| format!("a quote is not closed in: {text}"))?;
-        let mut words = words.into_iter();
-        let kind = words.next().ok_or("write a kind first: --filesystem 'KIND mount=noatime'")?;
-        let mut entry = FilesystemEntry { kind, ..FilesystemEntry::default() };
-        for word in words {
-            match word.split_once('=') {
-                Some(("label", label)) => entry.label = Some(label.to_owned()),
-                Some(("mount", options)) => entry.mount.extend(options.split(',').map(str::to_owned)),
-                Some(("mkfs", arguments)) => {
-                    entry.mkfs.extend(arguments.split_whitespace().map(str::to_owned))
-                }
-                None if word == "conversion" => entry.conversion = true,
-                _ => {
-                    let key = word.split_once('=').map_or(word.as_str(), |(key, _)| key);
-                    if word == "conversion=" || FILESYSTEM_KEYS[1..4].contains(&key) {
-                        return Err(format!(
-                            "'{word}' in: {text}; write label=…, mount=…, mkfs=…, conversion"
-                        ));
-                    }
-                    return Err(names::unknown(
-                        "key of a filesystem",
-                        key,
-                        FILESYSTEM_KEYS[1..].iter().copied(),
-                    ));
-                }
-            }
-        }
-        Ok(entry)
-    }
-}
-
 fn read(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
     let fault = |e: std::io::Error| Failure::usage(format!("could not read the experiment {shown}: {e}"));
@@ -382,10 +359,6 @@ fn known_keys(table: &Table, what: &str, known: &[&str], from: &str) -> Result<(
 
 fn tables<'a>(table: &'a Table, key: &str) -> impl Iterator<Item = &'a Table> {
     table.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table)
-}
-
-fn candidate(kind: &str) -> Candidate {
-    Candidate { label: kind.to_owned(), kind: kind.to_owned(), variant: Variant::default() }
 }
 
 fn sets() -> impl Iterator<Item = &'static str> {
@@ -424,6 +397,11 @@ fn planned(
     })
 }
 
+/// Layers with all their settings.
+fn written(texts: &[String]) -> Result<Vec<String>, String> {
+    Ok(layers::parse(texts)?.iter().map(|layer| layer.written()).collect())
+}
+
 /// Of works of one label, those that were given none and a number of clients are called by it.
 fn tell_apart(works: &mut [PlannedWork], is_unnamed: impl Fn(usize) -> bool) {
     let labels: Vec<String> = works.iter().map(|work| work.label.clone()).collect();
@@ -439,17 +417,6 @@ fn tell_apart(works: &mut [PlannedWork], is_unnamed: impl Fn(usize) -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_entrant_on_the_command_line_is_read_as_the_file_would_be() {
-        let entry: FilesystemEntry =
-            r#"ext4 label="no atime" mount=noatime,nodev mkfs="-O ^has_journal""#.parse().unwrap();
-        assert_eq!((entry.kind.as_str(), entry.label.as_deref()), ("ext4", Some("no atime")));
-        assert_eq!(entry.mount, ["noatime", "nodev"]);
-        assert_eq!(entry.mkfs, ["-O", "^has_journal"]);
-        assert!("ext4 mnt=x".parse::<FilesystemEntry>().unwrap_err().contains("did you mean 'mount'?"));
-        assert!(r#"ext4 label="x"#.parse::<FilesystemEntry>().is_err());
-    }
 
     #[test]
     fn an_unknown_key_names_the_nearest() {

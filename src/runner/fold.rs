@@ -8,6 +8,7 @@ use super::scenarios::LaidWork;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::probes;
+use crate::schema::candidate::setup_name;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
 use crate::schema::plan::{Plan, Trial};
@@ -30,6 +31,8 @@ pub struct Fold<'a> {
     /// When that work began, by the agent's clock.
     began_ns: Option<u64>,
     direct: Option<bool>,
+    /// The release of the kernel that the testbed has for it, where that is not this machine's.
+    kernel: Option<String>,
     /// The step that has begun and not ended.
     step: Option<StepName>,
     /// For each event with a clock: the host's at its arrival minus the agent's, in nanoseconds.
@@ -63,6 +66,7 @@ impl<'a> Fold<'a> {
             work: None,
             began_ns: None,
             direct: None,
+            kernel: None,
             step: None,
             offsets_ns: Vec::new(),
             drift_before_ns: 0,
@@ -75,9 +79,11 @@ impl<'a> Fold<'a> {
     pub fn event(&mut self, stamped: Stamped) {
         let Stamped { host_ns, event } = stamped;
         match event {
-            Event::Hello { clock_ns, .. } | Event::Alive { clock_ns, .. } => {
+            Event::Hello { kernel, clock_ns, .. } => {
                 self.clock(clock_ns, host_ns);
+                self.hello(kernel);
             }
+            Event::Alive { clock_ns, .. } => self.clock(clock_ns, host_ns),
             Event::Step { step, clock_ns } => {
                 self.clock(clock_ns, host_ns);
                 self.begins(step, clock_ns);
@@ -131,9 +137,18 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// What the agent's machine was started from.
-    pub fn launched(&mut self, provenance: BTreeMap<String, String>) {
+    /// What the agent's machine was started from, and the release of its kernel where it has one of its own.
+    pub fn launched(&mut self, provenance: BTreeMap<String, String>, kernel: Option<String>) {
         self.record.provenance = provenance;
+        self.kernel = kernel;
+    }
+
+    /// A candidate on another kernel than its own is another candidate.
+    fn hello(&mut self, kernel: String) {
+        if let Some(asked) = self.kernel.clone().filter(|asked| *asked != kernel) {
+            self.is(Reason::OtherKernel { asked, seen: kernel.clone() });
+        }
+        self.record.kernel = kernel;
     }
 
     /// The trial is not done, for this reason. The first of its kind counts.
@@ -293,12 +308,15 @@ pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits:
         variant: trial.candidate.variant.clone(),
         scenario: trial.scenario.label.clone(),
         works: jobs::laid(plan, trial).works.iter().map(work).collect(),
+        setup: setup_name(&testbed, job.cpus),
         testbed,
+        kernel: String::new(),
         storage: job.storage.clone(),
         volume: job.volume,
         layers: job.layers.clone(),
         top: None,
         memory: job.memory,
+        cpus: job.cpus,
         workload_seed: plan.workload_seed(trial.round),
         provenance: BTreeMap::new(),
         clock: traits.clock,

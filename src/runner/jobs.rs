@@ -7,7 +7,7 @@ use super::steps::steps;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
-use crate::schema::plan::{Plan, Trial};
+use crate::schema::plan::{Candidate, Plan, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers::{self, Layer};
@@ -19,25 +19,33 @@ const LIMIT_A_MEBIBYTE: Duration = Duration::from_millis(100);
 const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 const ALIVE_EVERY_MS: u64 = 1000;
 
-/// What the storage of a round may depend on; 0 is that of the integrity checks.
-pub fn moment(plan: &Plan, round: u32) -> Moment {
-    Moment { image: plan.image, size: plan.size, round, seed: plan.plan_seed }
+/// What a candidate's storage in a round may depend on; 0 is that of the integrity checks.
+pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
+    let setup = plan.setup(candidate);
+    Moment { image: setup.image, size: setup.size, round, seed: plan.plan_seed }
 }
 
-/// What the testbed must have for it.
+/// What the testbed must have for what its candidates have in common.
 pub fn need(plan: &Plan) -> Need {
     let power_cut = scenarios::cut_power(plan);
-    Need { size: plan.size, memory: plan.memory, cold: plan.cold, power_cut }
+    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold: plan.cold, power_cut }
+}
+
+/// What the testbed of this candidate must have for it.
+pub fn need_of(plan: &Plan, candidate: &Candidate) -> Need {
+    let setup = plan.setup(candidate);
+    Need { size: setup.size, memory: setup.memory, cpus: setup.cpus, ..need(plan) }
 }
 
 /// The job of a trial. `token` names what the agent makes on the host.
 pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
     let traits = testbed.traits();
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
-    let (storage, volume) = testbed.storage(&moment(plan, trial.round));
+    let (storage, volume) = testbed.storage(&moment(plan, trial.candidate, trial.round));
+    let setup = plan.setup(trial.candidate);
     let laid = laid(plan, trial);
     let steps = steps(kind, trial, &laid, plan.cold);
-    let layers = layers(plan);
+    let layers = layers(plan, trial.candidate);
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
     Job {
@@ -59,7 +67,8 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         storage,
         volume,
         layers: layers.iter().map(|layer| layer.named()).collect(),
-        memory: plan.memory,
+        memory: setup.memory,
+        cpus: setup.cpus,
         works: works(plan, trial, &laid),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
         life: 0,
@@ -116,30 +125,30 @@ fn modules(kind: Option<&dyn Filesystem>, layers: &[Box<dyn Layer>]) -> Vec<Stri
 }
 
 /// What lies between the disks and the filesystem. An experiment whose layers are not known gives no plan.
-pub fn layers(plan: &Plan) -> Vec<Box<dyn Layer>> {
-    layers::parse(&plan.layers).unwrap_or_default()
+pub fn layers(plan: &Plan, candidate: &Candidate) -> Vec<Box<dyn Layer>> {
+    layers::parse(plan.setup(candidate).layers).unwrap_or_default()
 }
 
 /// The size of the device that mkfs is given: of one disk, or of what the layers make of all.
 ///
 /// # Errors
 /// When they make no one device of them.
-pub fn device(plan: &Plan, testbed: &dyn Testbed) -> Result<Bytes, String> {
-    layers::top(&layers(plan), &vec![plan.size; testbed.disks()])
+pub fn device(plan: &Plan, candidate: &Candidate, testbed: &dyn Testbed) -> Result<Bytes, String> {
+    layers::top(&layers(plan, candidate), &vec![plan.setup(candidate).size; testbed.disks()])
 }
 
 /// Whether the testbed has disks enough for the layers, and can carry them.
 ///
 /// # Errors
 /// Says which layer cannot be, and what to try.
-pub fn carried(plan: &Plan, testbed: &dyn Testbed) -> Result<(), Failure> {
-    let layers = layers(plan);
+pub fn carried(plan: &Plan, candidate: &Candidate, testbed: &dyn Testbed) -> Result<(), Failure> {
+    let layers = layers(plan, candidate);
     if !layers.is_empty() && !testbed.traits().guest {
         let text =
             format!("{} carries no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
         return Err(Failure::usage(text));
     }
-    device(plan, testbed).map_err(Failure::usage)?;
+    device(plan, candidate, testbed).map_err(Failure::usage)?;
     testbed.carries(&layers).map_err(|missing| Failure::missing(missing.to_string()))
 }
 

@@ -14,7 +14,7 @@ use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::Reason;
 use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
-use crate::testbeds::{Ended, Launched, Next, Testbed};
+use crate::testbeds::{Ended, Launched, Next, Testbed, Testbeds};
 
 /// How often the world is looked at while an agent is silent.
 const LOOK: Duration = Duration::from_millis(200);
@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_secs(120);
 #[derive(Clone, Copy)]
 pub struct Launcher<'a> {
     pub plan: &'a Plan,
-    pub testbed: &'a dyn Testbed,
+    pub testbeds: &'a Testbeds<'a>,
     /// Whether what runs is to end at once.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
@@ -43,12 +43,14 @@ impl Launcher<'_> {
     /// # Errors
     /// When it cannot be launched at all; what fails afterwards stands in the record.
     pub fn launch(&self, attempt: &Attempt<'_>, tick: &mut dyn FnMut(u64, u64)) -> anyhow::Result<Folded> {
+        let testbed = self.testbed(attempt);
         let job = self.job(attempt, &token()?);
         let mut watch = Stopwatch::start();
-        let mut launched = self.testbed.launch(&job)?;
-        let mut fold = Fold::new(self.plan, &attempt.trial, &job, self.testbed.name(), self.testbed.traits());
-        fold.launched(launched.provenance());
-        self.listen(&mut *launched, &mut fold, &mut watch, tick);
+        let mut launched = testbed.launch(&job)?;
+        let mut fold = Fold::new(self.plan, &attempt.trial, &job, testbed.name(), testbed.traits());
+        fold.launched(launched.provenance(), testbed.kernel().map(|(release, _)| release));
+        let in_virtual_time = testbed.traits().clock == ClockKind::Virtual;
+        self.listen(&mut *launched, in_virtual_time, &mut fold, &mut watch, tick);
         Ok(fold.finish(launched.end(), watch.stop()))
     }
 
@@ -56,12 +58,12 @@ impl Launcher<'_> {
     fn listen(
         &self,
         launched: &mut dyn Launched,
+        // There a guest says nothing between its steps; whether it lives is seen by the CPU time that it takes.
+        in_virtual_time: bool,
         fold: &mut Fold<'_>,
         watch: &mut Stopwatch,
         tick: &mut dyn FnMut(u64, u64),
     ) {
-        // There a guest says nothing between its steps; whether it lives is seen by the CPU time that it takes.
-        let in_virtual_time = self.testbed.traits().clock == ClockKind::Virtual;
         let mut heard = Instant::now();
         loop {
             if (self.stop)() {
@@ -94,14 +96,19 @@ impl Launcher<'_> {
     /// The record of a trial for which there could be no launch.
     pub fn not_launched(&self, attempt: &Attempt<'_>, why: &anyhow::Error) -> Folded {
         // None was launched, so nothing has its name.
-        let job = self.job(attempt, "");
-        let mut fold = Fold::new(self.plan, &attempt.trial, &job, self.testbed.name(), self.testbed.traits());
+        let (job, testbed) = (self.job(attempt, ""), self.testbed(attempt));
+        let mut fold = Fold::new(self.plan, &attempt.trial, &job, testbed.name(), testbed.traits());
         fold.is(Reason::Launch { why: format!("{why:#}") });
         fold.finish(Ended::default(), Stopwatch::start().stop())
     }
 
-    fn job(&self, Attempt { trial, number }: &Attempt<'_>, token: &str) -> Job {
-        jobs::job(self.plan, trial, *number, self.testbed, token)
+    fn testbed(&self, attempt: &Attempt<'_>) -> &dyn Testbed {
+        self.testbeds.of(self.plan, attempt.trial.candidate)
+    }
+
+    fn job(&self, attempt: &Attempt<'_>, token: &str) -> Job {
+        let Attempt { trial, number } = attempt;
+        jobs::job(self.plan, trial, *number, self.testbed(attempt), token)
     }
 }
 

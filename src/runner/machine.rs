@@ -1,6 +1,6 @@
 //! Looks at the machine and the tools before a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,72 +12,96 @@ use super::jobs;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::host::{memory_group, programs};
-use crate::schema::machine::{Build, Disk, Machine, Tool};
+use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
+use crate::schema::plan::{Candidate, Plan};
 use crate::schema::setup::Fidelity;
 use crate::schema::units::Bytes;
 use crate::storage::layers::Layer;
 use crate::store::Run;
-use crate::testbeds::Testbed;
+use crate::testbeds::{Testbed, Testbeds};
 
 /// How long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// This machine, its disk below the testbed, and the tools of these kinds and layers.
+/// This machine, what each setup of the plan is on it, and the tools of the plan's kinds and testbeds.
 ///
 /// # Errors
 /// When a tool cannot be read: nobody could say later whether it is the same.
-pub fn look<'a>(
-    testbed: &dyn Testbed,
-    kinds: impl Iterator<Item = &'a dyn Filesystem>,
-    layers: &[Box<dyn Layer>],
-) -> anyhow::Result<Machine> {
+pub fn look(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Machine> {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
     let cpus = procfs::CpuInfo::current().ok();
     let cpu = cpus.as_ref().and_then(|cpus| cpus.model_name(0)).unwrap_or_default().to_owned();
     let memory = procfs::Meminfo::current().map_or(0, |m| m.mem_total);
-    let (kernel, kernel_build) =
-        testbed.kernel().unwrap_or_else(|| (text(uname.release()), text(uname.version())));
-    let mut all = testbed_tools(testbed)?;
-    all.extend(tools(kinds)?);
-    all.extend(layer_tools(layers)?);
-    Ok(Machine {
+    let mut all = Vec::new();
+    for testbed in testbeds.each() {
+        all.extend(testbed_tools(testbed)?);
+    }
+    let names: BTreeSet<&str> = plan.candidates.iter().map(|candidate| candidate.kind.as_str()).collect();
+    all.extend(tools(names.into_iter().filter_map(filesystems::find))?);
+    for candidate in &plan.candidates {
+        for tool in layer_tools(&jobs::layers(plan, candidate))? {
+            if !all.contains(&tool) {
+                all.push(tool);
+            }
+        }
+    }
+    let mut machine = Machine {
         fsderby: Build {
             version: env!("CARGO_PKG_VERSION").into(),
             blake3: hash_file(Path::new("/proc/self/exe"))?,
         },
-        kernel,
-        kernel_build,
+        kernel: text(uname.release()),
+        kernel_build: text(uname.version()),
         architecture: text(uname.machine()),
-        cpu: match testbed.traits().fidelity {
-            Fidelity::VmEmulated => format!("an emulated CPU on {cpu}"),
-            _ => cpu,
-        },
-        cpus: match testbed.kernel() {
-            // A guest has one.
-            Some(_) => 1,
-            None => {
-                std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
-            }
-        },
+        cpu,
+        cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         memory: Bytes(memory),
         hypervisor: hypervisor(cpus.as_ref()),
-        disk: disk(testbed.folder()),
         memory_groups: memory_group::version(),
+        setups: Vec::new(),
         tools: all,
-    })
+    };
+    for candidate in &plan.candidates {
+        let setup = on_machine(plan, candidate, testbeds, &machine);
+        if machine.setup(&setup.name).is_none() {
+            machine.setups.push(setup);
+        }
+    }
+    Ok(machine)
 }
 
-/// A run goes on only where it began: same kernel, same tools, same binary.
-pub fn same_as_before(before: &Run, testbed: &dyn Testbed) -> anyhow::Result<()> {
-    let kinds = before.plan.candidates.iter().filter_map(|e| filesystems::find(&e.kind));
-    let (was, is) = (&before.machine, look(testbed, kinds, &jobs::layers(&before.plan))?);
+fn on_machine(plan: &Plan, candidate: &Candidate, testbeds: &Testbeds<'_>, host: &Machine) -> OnMachine {
+    let (setup, testbed) = (plan.setup(candidate), testbeds.of(plan, candidate));
+    let own = testbed.kernel();
+    let is_guest = testbed.traits().guest;
+    let (kernel, kernel_build) = own.unwrap_or_else(|| (host.kernel.clone(), host.kernel_build.clone()));
+    OnMachine {
+        name: setup.name(),
+        kernel,
+        kernel_build,
+        cpu: match testbed.traits().fidelity {
+            Fidelity::VmEmulated => format!("an emulated CPU on {}", host.cpu),
+            _ => host.cpu.clone(),
+        },
+        // A guest has one unless more are asked for.
+        cpus: setup.cpus.unwrap_or(if is_guest { 1 } else { host.cpus }),
+        disk: disk(testbed.folder()),
+    }
+}
+
+/// A run goes on only where it began: same kernels, same tools, same binary.
+pub fn same_as_before(before: &Run, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let (was, is) = (&before.machine, look(&before.plan, testbeds)?);
+    let same_setups = |of: fn(&OnMachine) -> OnMachine| {
+        was.setups.iter().map(of).collect::<Vec<_>>() == is.setups.iter().map(of).collect::<Vec<_>>()
+    };
     let same = [
-        ("the kernel", was.kernel == is.kernel && was.kernel_build == is.kernel_build),
-        ("the CPU", was.cpu == is.cpu && was.cpus == is.cpus),
+        ("the kernel", same_setups(of_kernel)),
+        ("the CPU", same_setups(of_cpu) && was.cpu == is.cpu),
         ("fsderby", was.fsderby == is.fsderby),
         ("the tools", was.tools == is.tools),
-        ("the disk", was.disk == is.disk),
+        ("the disk", same_setups(OnMachine::clone)),
     ];
     match same.iter().find(|(_, same)| !same) {
         None => Ok(()),
@@ -89,6 +113,16 @@ pub fn same_as_before(before: &Run, testbed: &dyn Testbed) -> anyhow::Result<()>
             Err(Failure::usage(text).into())
         }
     }
+}
+
+fn of_kernel(setup: &OnMachine) -> OnMachine {
+    let OnMachine { name, kernel, kernel_build, .. } = setup.clone();
+    OnMachine { name, kernel, kernel_build, ..OnMachine::default() }
+}
+
+fn of_cpu(setup: &OnMachine) -> OnMachine {
+    let OnMachine { name, cpu, cpus, .. } = setup.clone();
+    OnMachine { name, cpu, cpus, ..OnMachine::default() }
 }
 
 fn hypervisor(cpus: Option<&procfs::CpuInfo>) -> String {

@@ -3,6 +3,8 @@
 
 mod bounds;
 mod changed;
+pub mod crossing;
+pub mod entry;
 pub mod experiment;
 pub mod fold;
 pub mod jobs;

@@ -1,11 +1,11 @@
 //! A stored plan read back as an experiment, which expands to the same plan: `fsderby run results/…/plan.toml`. A plan that no
 //! experiment expands to was not made by fsderby, and is damage.
 
-use super::experiment::{ALL, Experiment, FilesystemEntry, RoundsAsked};
+use super::entry::FilesystemEntry;
+use super::experiment::{ALL, Experiment, RoundsAsked};
 use super::{labels, scenarios};
 use crate::exit::{DAMAGED, Failure};
-use crate::schema::plan::{Candidate, Plan, Rounds};
-use crate::schema::setup::Variant;
+use crate::schema::plan::{Plan, Rounds};
 use crate::store::Run;
 use crate::testbeds;
 
@@ -60,7 +60,7 @@ impl Experiment {
             Rounds::AtLeast(n) => (RoundsAsked::Auto, Some(n)),
         };
         let (filesystems, filesystem) = match is_made {
-            true => (Vec::new(), plan.candidates.into_iter().map(entry).collect()),
+            true => (Vec::new(), plan.candidates.into_iter().map(FilesystemEntry::of_candidate).collect()),
             false => (vec![ALL.to_owned()], Vec::new()),
         };
         Experiment {
@@ -69,6 +69,7 @@ impl Experiment {
             on: Some(plan.testbed),
             size: Some(plan.size),
             memory: plan.memory,
+            cpus: plan.cpus,
             image: Some(plan.image),
             layers: plan.layers,
             cold: Some(plan.cold),
@@ -87,11 +88,6 @@ impl Experiment {
             ..Experiment::default()
         }
     }
-}
-
-fn entry(candidate: Candidate) -> FilesystemEntry {
-    let Candidate { label, kind, variant: Variant { mkfs, mount, conversion } } = candidate;
-    FilesystemEntry { kind, label: Some(label), mkfs, mount, conversion }
 }
 
 #[cfg(test)]

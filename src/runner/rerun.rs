@@ -10,7 +10,7 @@ use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::Outcome;
 use crate::schema::record::{Circumstances, FileRef, Record};
 use crate::store::{Attached, Run};
-use crate::testbeds::Testbed;
+use crate::testbeds::Testbeds;
 
 /// What came of running a trial again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +37,13 @@ pub fn candidates(run: &Run) -> Vec<&Record> {
 /// When a trial cannot be launched, or the plan has none of that name.
 pub fn rerun(
     run: &Run,
-    testbed: &dyn Testbed,
+    testbeds: &Testbeds<'_>,
     records: &[&Record],
     times: usize,
     jobs: usize,
     tell: &mut Tell<'_>,
 ) -> anyhow::Result<()> {
-    let launcher = Launcher { plan: &run.plan, testbed, stop: &|| false };
+    let launcher = Launcher { plan: &run.plan, testbeds, stop: &|| false };
     let attempt = |record: &Record| {
         let trial = planned(&run.plan, record).context("the plan has no such trial")?;
         Ok(Attempt { trial, number: record.attempt })

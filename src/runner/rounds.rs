@@ -16,7 +16,7 @@ use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Record;
 use crate::schema::seal::Ended;
 use crate::store::{Attached, Folder, Run};
-use crate::testbeds::Testbed;
+use crate::testbeds::Testbeds;
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
@@ -42,7 +42,7 @@ pub struct Finish {
 
 pub struct Runner<'a> {
     pub plan: &'a Plan,
-    pub testbed: &'a dyn Testbed,
+    pub testbeds: &'a Testbeds<'a>,
     pub folder: &'a mut Folder,
     pub skips: &'a [Skip],
     pub watch: &'a mut dyn Watch,
@@ -172,7 +172,7 @@ impl<'a> Runner<'a> {
             due.iter().map(|trial| Attempt { trial: *trial, number: number(trial) }).collect();
         let stop = self.stop;
         let stop = || stop.load(Ordering::Relaxed);
-        let launcher = Launcher { plan: self.plan, testbed: self.testbed, stop: &stop };
+        let launcher = Launcher { plan: self.plan, testbeds: self.testbeds, stop: &stop };
         let jobs = self.jobs;
         let mut pass = Pass { runner: self, launcher, history, begin, void: HashSet::new() };
         side_by_side(launcher, &attempts, jobs, &mut pass)?;
@@ -188,8 +188,9 @@ impl<'a> Runner<'a> {
     }
 
     fn blank(&self, trial: &Trial<'_>, attempt: u32) -> Record {
-        let job = jobs::job(self.plan, trial, attempt, self.testbed, "");
-        blank(self.plan, trial, &job, self.testbed.name(), self.testbed.traits())
+        let testbed = self.testbeds.of(self.plan, trial.candidate);
+        let job = jobs::job(self.plan, trial, attempt, testbed, "");
+        blank(self.plan, trial, &job, testbed.name(), testbed.traits())
     }
 }
 

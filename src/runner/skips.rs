@@ -8,7 +8,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
-use crate::testbeds::Testbed;
+use crate::testbeds::{Testbed, Testbeds};
 use crate::workloads::{self, Needs, clients};
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
@@ -26,12 +26,13 @@ pub struct Skip {
 }
 
 /// All cells that stay empty, in the plan's order.
-pub fn skips(plan: &Plan, testbed: &dyn Testbed) -> Vec<Skip> {
+pub fn skips(plan: &Plan, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     let mut skips = Vec::new();
     let asked: Vec<_> = plan.scenarios.iter().map(|scenario| Asked::of(scenario, plan)).collect();
-    // A plan whose layers make no device is refused before.
-    let device = jobs::device(plan, testbed).unwrap_or(plan.size);
     for candidate in &plan.candidates {
+        let testbed = testbeds.of(plan, candidate);
+        // A plan whose layers make no device is refused before.
+        let device = jobs::device(plan, candidate, testbed).unwrap_or(plan.size);
         if !testbed.traits().makes_filesystem {
             let all = plan.scenarios.iter().zip(&asked);
             let takes_all = all.filter(|(_, asked)| asked.as_ref().is_some_and(|a| a.needs.whole_filesystem));

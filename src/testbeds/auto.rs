@@ -2,7 +2,7 @@
 
 use super::model::ModelKind;
 use super::vm::VmKind;
-use super::{Need, Testbed, TestbedKind, loop_image};
+use super::{Need, Testbed, TestbedKind, loop_image, usable};
 use crate::filesystems::KernelNeed;
 
 /// `loop` where it can be used and this kernel has all that is asked for, or where everything is taken as it comes; else `vm`
@@ -11,11 +11,11 @@ use crate::filesystems::KernelNeed;
 pub fn choose(asked: &[KernelNeed], takes_all: bool, need: &Need) -> Result<Box<dyn Testbed>, String> {
     let here = loop_image::LoopKind.with(None)?;
     let serves_all = || takes_all || asked.iter().all(|kernel| here.serves(kernel).is_ok());
-    if here.ready(need).is_ok() && serves_all() {
+    if usable(&*here, need).is_ok() && serves_all() {
         return Ok(here);
     }
     let can = |testbed: &dyn Testbed| {
-        testbed.ready(need).is_ok() && asked.iter().any(|kernel| testbed.serves(kernel).is_ok())
+        usable(testbed, need).is_ok() && asked.iter().any(|kernel| testbed.serves(kernel).is_ok())
     };
     let guest = VmKind.with(None)?;
     if can(&*guest) && guest.traits().fidelity.times_count() {

@@ -8,10 +8,12 @@ mod local;
 mod loop_image;
 pub mod model;
 mod power;
+mod several;
 mod stream;
 pub mod vm;
 
 pub use auto::choose;
+pub use several::{Made, Testbeds};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -75,6 +77,16 @@ pub trait Testbed: Sync {
     fn kernel(&self) -> Option<(String, String)> {
         None
     }
+    /// Whether its machine can have so many CPUs. Of a kernel that others work on too, none can be taken away for certain.
+    fn has_cpus(&self, _cpus: u32) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!(
+                "{} has the CPUs of this machine, and a number of them cannot be kept",
+                self.name()
+            ),
+            try_this: "--on vm, or without --cpus".into(),
+        })
+    }
     /// The programs that the testbed itself is made with.
     fn programs(&self) -> &'static [&'static str] {
         &[]
@@ -114,10 +126,20 @@ pub struct TestbedTraits {
     pub loses_power: bool,
 }
 
+/// Whether it can be used here for this, with its machine's CPUs.
+///
+/// # Errors
+/// What is missing.
+pub fn usable(testbed: &dyn Testbed, need: &Need) -> Result<(), Missing> {
+    need.cpus.map_or(Ok(()), |cpus| testbed.has_cpus(cpus))?;
+    testbed.ready(need)
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     pub size: Bytes,
     pub memory: Option<Bytes>,
+    pub cpus: Option<u32>,
     /// Whether every trial is to begin with empty caches.
     pub cold: bool,
     /// Whether trials are to lose their power.
@@ -234,6 +256,14 @@ pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
         return loop_image::LoopKind.with(None);
     }
     kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))
+}
+
+/// The name of the testbed that a text names.
+///
+/// # Errors
+/// When it names none; [`AUTO`] is one only where it has been chosen.
+pub fn named(text: &str) -> Result<String, String> {
+    Ok(kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))?.name())
 }
 
 /// The kind of a testbed's text. The argument is not looked at: it may name a file.

@@ -8,13 +8,13 @@ use std::time::Duration;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::record::{Circumstances, Record};
 use fsderby::store::{self, Folder, Run, lines};
+use fsderby::testbeds::Testbeds;
 use tempfile::TempDir;
 
-use crate::support::scripted::Scripted;
+use crate::support::scripted::{Scripted, machine};
 
 /// One for each way in which a trial can go: files, a cold start between parts, a power cut, several clients.
 pub fn plans() -> Vec<Plan> {
@@ -50,14 +50,15 @@ impl Stored {
     pub fn of(plan: Plan) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
-        let mut open = Folder::create(&path, &plan, &Machine::default()).unwrap();
-        let before = store::read(&path).unwrap();
         let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
+        let testbeds = Testbeds::one(&testbed);
+        let mut open = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
+        let before = store::read(&path).unwrap();
         let (plan_of, folder_of) = (&plan, &mut open);
         let watch = &mut Silent;
         Runner {
             plan: plan_of,
-            testbed: &testbed,
+            testbeds: &testbeds,
             folder: folder_of,
             skips: &[],
             watch,

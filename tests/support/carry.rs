@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::Skip;
-use fsderby::schema::machine::Machine;
 use fsderby::schema::plan::Plan;
 use fsderby::store::{self, Folder, Run};
+use fsderby::testbeds::Testbeds;
 
 use super::quiet::Quiet;
-use super::scripted::Scripted;
+use super::scripted::{Scripted, machine};
 
 /// The plan with the power cut in each trial, as `--power-cut` has it.
 pub fn cut(plan: Plan, at: &str) -> Plan {
@@ -22,15 +22,23 @@ pub fn cut(plan: Plan, at: &str) -> Plan {
 
 /// With a trial's name, Ctrl-C when that begins.
 pub fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, skips: &[Skip], stop_at: Option<&str>) -> Run {
+    let testbeds = Testbeds::one(testbed);
     let mut folder = match run.exists() {
         true => Folder::open(run).expect("a sound run").0,
-        false => Folder::create(run, plan, &Machine::default()).expect("a new run"),
+        false => Folder::create(run, plan, &machine(plan, &testbeds)).expect("a new run"),
     };
     let before = store::read(run).expect("a run");
     let stop = Arc::new(AtomicBool::new(false));
     *testbed.interrupt.lock().expect("nobody panicked") = stop_at.map(|at| (at.to_owned(), stop.clone()));
-    let runner =
-        Runner { plan, testbed, folder: &mut folder, skips, watch: &mut Quiet, jobs: 1, stop: &stop };
+    let runner = Runner {
+        plan,
+        testbeds: &testbeds,
+        folder: &mut folder,
+        skips,
+        watch: &mut Quiet,
+        jobs: 1,
+        stop: &stop,
+    };
     runner.run(&before).expect("it is carried out");
     store::read(run).expect("a run")
 }

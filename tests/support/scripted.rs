@@ -11,11 +11,13 @@ use fsderby::schema::event::{
     Buckets, Client, ClientPhase, Event, Phase, Seen, Space, Stepped, Survivors, Tree,
 };
 use fsderby::schema::job::{At, Job, PROTOCOL, Purpose, Step, StepName, WorkJob};
+use fsderby::schema::machine::{Machine, OnMachine};
+use fsderby::schema::plan::Plan;
 use fsderby::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
 use fsderby::schema::units::Bytes;
 use fsderby::storage::image;
 use fsderby::testbeds::{
-    Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits,
+    Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
 };
 use fsderby::workloads::{self, clients};
 
@@ -29,6 +31,11 @@ pub type Refuse = dyn Fn(&Job) -> Option<String> + Sync;
 pub type Fails = dyn Fn(&Job) -> Option<Fault> + Sync;
 
 pub struct Scripted {
+    /// As a plan names it: a stored one must name a testbed that there is.
+    pub on: String,
+    pub traits: TestbedTraits,
+    /// Of its machine, where that is not this one.
+    pub kernel: Option<String>,
     pub alter: Box<Alter>,
     /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
@@ -51,6 +58,16 @@ impl Scripted {
 
     pub fn altered(alter: impl Fn(&Job, Vec<Next>) -> Vec<Next> + Sync + 'static) -> Self {
         Scripted {
+            on: "loop".into(),
+            traits: TestbedTraits {
+                clock: ClockKind::Host,
+                fidelity: Fidelity::Loop,
+                guest: false,
+                makes_filesystem: true,
+                limits_memory: true,
+                loses_power: true,
+            },
+            kernel: None,
             alter: Box::new(alter),
             console: Vec::new(),
             requests: Vec::new(),
@@ -59,6 +76,14 @@ impl Scripted {
             launched: Mutex::default(),
             interrupt: Mutex::default(),
         }
+    }
+
+    /// Everything goes well in guests with this kernel.
+    pub fn guests(on: &str, kernel: &str) -> Self {
+        let well = Scripted::well();
+        let traits =
+            TestbedTraits { clock: ClockKind::Guest, fidelity: Fidelity::VmKvm, guest: true, ..well.traits };
+        Scripted { on: on.into(), traits, kernel: Some(kernel.into()), ..well }
     }
 
     /// With every event changed by this.
@@ -75,20 +100,16 @@ impl Scripted {
 }
 
 impl Testbed for Scripted {
-    /// A stored plan must name a testbed that there is.
     fn name(&self) -> String {
-        "loop".into()
+        self.on.clone()
     }
 
     fn traits(&self) -> TestbedTraits {
-        TestbedTraits {
-            clock: ClockKind::Host,
-            fidelity: Fidelity::Loop,
-            guest: false,
-            makes_filesystem: true,
-            limits_memory: true,
-            loses_power: true,
-        }
+        self.traits
+    }
+
+    fn kernel(&self) -> Option<(String, String)> {
+        self.kernel.clone().map(|release| (release, "scripted".into()))
     }
 
     fn ready(&self, _need: &Need) -> Result<(), Missing> {
@@ -117,12 +138,28 @@ impl Testbed for Scripted {
             anyhow::bail!(why);
         }
         self.launched.lock().unwrap().push(job.trial.clone());
-        let events = (self.alter)(job, script(job)).into();
+        let kernel = self.kernel.as_deref().unwrap_or(KERNEL);
+        let events = (self.alter)(job, script(job, kernel)).into();
         let interrupt = self.interrupt.lock().unwrap().clone().filter(|(at, _)| *at == job.trial);
         let (console, interrupt) = (self.console.clone(), interrupt.map(|(_, stop)| stop));
         let requests = self.requests.clone();
         Ok(Box::new(Playing { events, console, requests, interrupt, fault: (self.fault)(job) }))
     }
+}
+
+/// What agents on this machine say of its kernel.
+const KERNEL: &str = "6.0";
+
+/// A machine on which these testbeds are as they say.
+pub fn machine(plan: &Plan, testbeds: &Testbeds<'_>) -> Machine {
+    let mut machine = Machine::default();
+    for (candidate, setup) in plan.setups() {
+        let kernel = testbeds.of(plan, candidate).kernel().map_or(KERNEL.to_owned(), |(release, _)| release);
+        if machine.setup(&setup.name()).is_none() {
+            machine.setups.push(OnMachine { name: setup.name(), kernel, cpus: 1, ..OnMachine::default() });
+        }
+    }
+    machine
 }
 
 struct Playing {
@@ -170,10 +207,15 @@ pub fn declared_ms(job: &Job, step: StepName) -> u64 {
 }
 
 /// What an agent says of this job when all goes well.
-fn script(job: &Job) -> Vec<Next> {
+fn script(job: &Job, kernel: &str) -> Vec<Next> {
     let mut script = Script { events: Vec::new(), clock_ns: 1_000_000_000 };
     let clock_ns = script.clock_ns;
-    script.say(Event::Hello { protocol: PROTOCOL, build: "scripted".into(), kernel: "6.0".into(), clock_ns });
+    script.say(Event::Hello {
+        protocol: PROTOCOL,
+        build: "scripted".into(),
+        kernel: kernel.into(),
+        clock_ns,
+    });
     for step in &job.steps {
         let name = step.name();
         let clock_ns = script.clock_ns;

@@ -35,6 +35,9 @@ pub struct Job {
     pub layers: Vec<Named>,
     /// Page cache and workload together; absent = the machine's.
     pub memory: Option<Bytes>,
+    /// Of the machine of its own; absent = as its testbed has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
     /// Modules that a guest's kernel must have loaded, by name or alias; another machine's loads them by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,

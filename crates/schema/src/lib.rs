@@ -4,6 +4,7 @@
 //! setup ── plan ── job ──▶ agent ──▶ event ──▶ record
 //! ```
 
+pub mod candidate;
 pub mod declared;
 pub mod event;
 pub mod job;

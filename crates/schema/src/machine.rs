@@ -1,4 +1,4 @@
-//! What a run was made on: `machine.json`.
+//! What a run was made on: `machine.json`, the host and each setup on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::units::Bytes;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     pub fsderby: Build,
-    /// `uname -r` and `uname -v`.
+    /// The host's `uname -r` and `uname -v`.
     pub kernel: String,
     pub kernel_build: String,
     pub architecture: String,
@@ -16,11 +16,32 @@ pub struct Machine {
     pub memory: Bytes,
     /// Empty where it is not said or not virtual.
     pub hypervisor: String,
-    /// Below the images or the folder.
-    pub disk: Disk,
     /// 1, 2, or 0 where no memory limit can be set.
     pub memory_groups: u32,
+    /// What trials happened in, in the order of the candidates.
+    pub setups: Vec<OnMachine>,
     pub tools: Vec<Tool>,
+}
+
+impl Machine {
+    pub fn setup(&self, name: &str) -> Option<&OnMachine> {
+        self.setups.iter().find(|setup| setup.name == name)
+    }
+}
+
+/// What a setup is on this machine. Setups that differ in nothing that is looked at here, such as a memory limit, are one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OnMachine {
+    /// As [`crate::candidate::setup_name`] has it; records name it.
+    pub name: String,
+    /// `uname -r`; of the guest's kernel, where there is a guest.
+    pub kernel: String,
+    /// `uname -v`, or the hash of what a guest boots.
+    pub kernel_build: String,
+    pub cpu: String,
+    pub cpus: u32,
+    /// Below the images or the folder.
+    pub disk: Disk,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

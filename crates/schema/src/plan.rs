@@ -6,10 +6,11 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+pub use crate::candidate::{Candidate, Factors, Setup};
 use crate::job::{Purpose, WorkSpec, is_one, one};
 use crate::random::{seeded, shuffle};
 use crate::scenario::{Scenario, WorkStage};
-use crate::setup::{ImageState, Variant};
+use crate::setup::ImageState;
 use crate::units::{Bytes, Percent, Span};
 
 /// The shape of `plan.toml`.
@@ -26,11 +27,14 @@ pub struct Plan {
     /// The question, as its author put it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub analysis: String,
-    /// Resolved: never `auto`.
+    /// Resolved: never `auto`. This and what follows to the image is what candidates have in common: see [`Plan::setup`].
     pub testbed: String,
     pub size: Bytes,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
+    /// Of the machine that a testbed makes; absent = as the testbed has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
     pub image: ImageState,
     /// What lies between the disks and the filesystem, from the disks up, each with all its settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,16 +59,6 @@ pub struct Plan {
     /// What is done in a trial: each with each candidate in each round.
     #[serde(rename = "scenario")]
     pub scenarios: Vec<Scenario>,
-}
-
-/// A row of the table: a kind with its options, under a label.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Candidate {
-    pub label: String,
-    pub kind: String,
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub variant: Variant,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,10 +86,6 @@ impl Rounds {
             Rounds::Exactly(n) | Rounds::AtLeast(n) => n,
         }
     }
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl Plan {
@@ -135,7 +125,7 @@ impl Plan {
     /// The same plan where nothing is made: one row, for what is mounted there.
     pub fn as_mounted(self, fstype: &str) -> Plan {
         let (label, kind) = (format!("{fstype}, as mounted"), fstype.to_owned());
-        Plan { candidates: vec![Candidate { label, kind, variant: Variant::default() }], ..self }
+        Plan { candidates: vec![Candidate { label, kind, ..Candidate::default() }], ..self }
     }
 
     /// How many clients do this work in that stage.
@@ -147,6 +137,68 @@ impl Plan {
     pub fn workload_seed(&self, round: u32) -> u64 {
         seeded(&[b"workload", &self.workload_seed.to_le_bytes(), &round.to_le_bytes()]).next_u64() >> 1
     }
+}
+
+impl Plan {
+    /// Of one of its candidates.
+    pub fn setup<'p>(&'p self, candidate: &'p Candidate) -> Setup<'p> {
+        let Factors { on, memory, cpus, layers } = &candidate.own;
+        Setup {
+            testbed: on.as_deref().unwrap_or(&self.testbed),
+            size: self.size,
+            memory: memory.or(self.memory),
+            cpus: cpus.or(self.cpus),
+            image: self.image,
+            layers: layers.as_deref().unwrap_or(&self.layers),
+        }
+    }
+
+    /// The setups of its candidates, each once, with the first candidate that has it.
+    pub fn setups(&self) -> Vec<(&Candidate, Setup<'_>)> {
+        let mut setups: Vec<(&Candidate, Setup<'_>)> = Vec::new();
+        for candidate in &self.candidates {
+            let setup = self.setup(candidate);
+            if setups.iter().all(|(_, known)| *known != setup) {
+                setups.push((candidate, setup));
+            }
+        }
+        setups
+    }
+
+    /// The texts of its testbeds, each once, in the order of the candidates.
+    pub fn testbeds(&self) -> Vec<&str> {
+        let mut testbeds: Vec<&str> = Vec::new();
+        for candidate in &self.candidates {
+            let testbed = self.setup(candidate).testbed;
+            if !testbeds.contains(&testbed) {
+                testbeds.push(testbed);
+            }
+        }
+        testbeds
+    }
+
+    /// Has each value stand where it belongs: what every candidate states is in common, of the first one where they differ, and
+    /// what is in common no candidate states.
+    pub fn settle(&mut self) {
+        let mut testbed = Some(std::mem::take(&mut self.testbed));
+        settle(&mut testbed, self.candidates.iter_mut().map(|c| &mut c.own.on).collect());
+        self.testbed = testbed.unwrap_or_default();
+        settle(&mut self.memory, self.candidates.iter_mut().map(|c| &mut c.own.memory).collect());
+        settle(&mut self.cpus, self.candidates.iter_mut().map(|c| &mut c.own.cpus).collect());
+        let mut layers = Some(std::mem::take(&mut self.layers));
+        settle(&mut layers, self.candidates.iter_mut().map(|c| &mut c.own.layers).collect());
+        self.layers = layers.unwrap_or_default();
+    }
+}
+
+/// See [`Plan::settle`].
+fn settle<T: Clone + PartialEq>(common: &mut Option<T>, own: Vec<&mut Option<T>>) {
+    if own.iter().all(|own| own.is_some())
+        && let Some(first) = own.first()
+    {
+        common.clone_from(*first);
+    }
+    own.into_iter().filter(|own| *own == common).for_each(|own| *own = None);
 }
 
 /// One cell of one round.
@@ -169,5 +221,24 @@ impl Trial<'_> {
             Purpose::Measure => format!("r{:02}", self.round),
         };
         format!("{round}/{}/{}", self.scenario.label, self.candidate.label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_stands_in_common_or_with_its_candidate_and_never_with_both() {
+        let settled = |mut common: Option<u32>, mut own: Vec<Option<u32>>| {
+            settle(&mut common, own.iter_mut().collect());
+            (common, own)
+        };
+        assert_eq!(settled(None, vec![Some(1), Some(2)]), (Some(1), vec![None, Some(2)]));
+        assert_eq!(settled(Some(1), vec![None, Some(1), Some(2)]), (Some(1), vec![None, None, Some(2)]));
+        assert_eq!(settled(Some(9), vec![Some(2), Some(2)]), (Some(2), vec![None, None]));
+        assert_eq!(settled(Some(9), vec![None, Some(2)]), (Some(9), vec![None, Some(2)]));
+        assert_eq!(settled(None, vec![None, Some(2)]), (None, vec![None, Some(2)]));
+        assert_eq!(settled(Some(9), vec![]), (Some(9), vec![]));
     }
 }

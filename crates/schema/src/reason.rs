@@ -118,6 +118,8 @@ pub enum Reason {
     Hung(Loss),
     /// The agent or its machine ended, and nobody knows by what.
     LostAgent(Loss),
+    /// Its machine booted another kernel than that of its candidate.
+    OtherKernel { asked: String, seen: String },
     /// A condition of the trial did not hold.
     Validity(ValidityCheck),
     /// The kernel that serves the filesystem could not go on.
@@ -151,6 +153,7 @@ impl Reason {
             | Reason::Launch { .. }
             | Reason::Hung(_)
             | Reason::LostAgent(_)
+            | Reason::OtherKernel { .. }
             | Reason::Validity(_) => Outcome::Void,
             Reason::Panic(_) | Reason::Failed { .. } | Reason::Integrity(_) => Outcome::Failed,
             Reason::Skipped { .. } => Outcome::Skipped,
@@ -165,6 +168,9 @@ impl fmt::Display for Reason {
             Reason::DamagedEvent { what } => write!(f, "an event was lost: {what}"),
             Reason::Launch { why } => write!(f, "it could not be launched: {why}"),
             Reason::Hung(loss) | Reason::LostAgent(loss) | Reason::Panic(loss) => write!(f, "{loss}"),
+            Reason::OtherKernel { asked, seen } => {
+                write!(f, "it ran on the kernel {seen}, and its candidate is on {asked}")
+            }
             Reason::Validity(check) | Reason::Integrity(check) => {
                 write!(f, "validity check {}: asked {}; seen {}", check.name.title(), check.asked, check.seen)
             }

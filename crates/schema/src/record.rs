@@ -42,6 +42,11 @@ pub struct Record {
     /// The workloads of the scenario.
     pub works: Vec<RecordedWork>,
     pub testbed: String,
+    /// The name of its setup in `machine.json`.
+    pub setup: String,
+    /// The release of the kernel that it was made on, as its agent said; empty where no agent said anything.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel: String,
     pub storage: Named,
     pub volume: Volume,
     /// What lay between the storage's disks and the filesystem, from the disks up.
@@ -51,6 +56,8 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top: Option<Top>,
     pub memory: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
     pub workload_seed: u64,
     /// BLAKE3 of what the guest was started from: `kernel`, `initramfs`. Of what decides a figure, what stands nowhere else in
     /// the record.

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{model, repeat, timeless, verdict};
+use super::{model, repeat, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::number::{count, list};
+use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
+use crate::schema::candidate::said;
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
@@ -22,7 +24,7 @@ const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
 /// Fewer complete rounds than this are a preliminary result.
 pub const ROUNDS_NEEDED: usize = 5;
 
-pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Heading {
+pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], setups: &Setups) -> Heading {
     let samples = verdict::samples(run);
     let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
     let progress = Progress {
@@ -46,7 +48,8 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
     };
     let mut sentences = findings.clone();
     sentences.extend(timeless::of(run).map(|why| why.said));
-    sentences.extend([compared(run, filesystems, workloads), place(run), trials(run)]);
+    sentences.extend(setups.apart.iter().cloned());
+    sentences.extend([compared(run, filesystems, workloads, setups), place(run, setups), trials(run)]);
     sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
@@ -54,13 +57,18 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> H
     sentences.extend(page_cache(workloads));
     let conclusion = conclusion(standing, progress, next.as_ref());
     let brief = match (standing, timeless::of(run)) {
-        (Standing::Verdict, _) => [findings, vec![terms(run)]].concat(),
+        (Standing::Verdict, _) => [findings, vec![terms(run, setups)]].concat(),
         (_, Some(why)) => {
-            vec![why.brief.to_owned() + &turns(run, filesystems), terms(run), briefly(standing, &conclusion)]
+            vec![
+                why.brief.to_owned() + &turns(run, filesystems, setups),
+                terms(run, setups),
+                briefly(standing, &conclusion),
+            ]
         }
-        (Standing::Nothing, _) => vec![sentences[0].clone(), terms(run), conclusion.clone()],
-        _ => vec![turns(run, filesystems), terms(run), briefly(standing, &conclusion)],
+        (Standing::Nothing, _) => vec![sentences[0].clone(), terms(run, setups), conclusion.clone()],
+        _ => vec![turns(run, filesystems, setups), terms(run, setups), briefly(standing, &conclusion)],
     };
+    let brief = [setups.apart.clone(), brief].concat();
     if standing != Standing::Verdict {
         sentences.push(conclusion);
     }
@@ -100,17 +108,23 @@ fn title(standing: Standing, is_modelled: bool) -> &'static str {
     }
 }
 
-fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> String {
+/// What those who take part are called: where all have one setup, by what differs.
+fn noun(setups: &Setups) -> &'static str {
+    if setups.differ() { "candidate" } else { "filesystem" }
+}
+
+fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], setups: &Setups) -> String {
     let did: BTreeSet<&str> = counted(run).iter().map(|r| r.filesystem.as_str()).collect();
     let rounds = counted(run).iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
     let works: Vec<String> = workloads.iter().map(|w| w.label.clone()).collect();
     let of =
         if did.len() == filesystems.len() { String::new() } else { format!(" of {}", filesystems.len()) };
     if did.is_empty() {
-        let all = count(filesystems.len(), "filesystem");
+        let all = count(filesystems.len(), noun(setups));
         return format!("{all} were to do the same work ({}), and none of them could.", list(&works));
     }
-    let noun = if did.len() == 1 && of.is_empty() { "filesystem" } else { "filesystems" };
+    let several = if did.len() == 1 && of.is_empty() { "" } else { "s" };
+    let noun = format!("{}{several}", noun(setups));
     format!(
         "{}{of} {noun} did the same work ({}) in {}, each in a random order of its own.",
         did.len(),
@@ -137,19 +151,22 @@ fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
 }
 
 /// `8 of 16 filesystems, 6 rounds in random order; 96 trials are counted, 1 failed.`
-fn turns(run: &Run, filesystems: &[String]) -> String {
+fn turns(run: &Run, filesystems: &[String], setups: &Setups) -> String {
     let counted = counted(run);
     let did = counted.iter().map(|r| r.filesystem.as_str()).collect::<BTreeSet<&str>>().len();
     let rounds = counted.iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
     let of = if did == filesystems.len() { String::new() } else { format!("{did} of ") };
-    let all = count(filesystems.len(), "filesystem");
+    let all = count(filesystems.len(), noun(setups));
     let verb = if counted.len() == 1 { "is counted" } else { "are counted" };
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
     format!("{of}{all}, {} in random order; {trials} {verb}{rest}.", count(rounds, "round"))
 }
 
-fn place(run: &Run) -> String {
+fn place(run: &Run, setups: &Setups) -> String {
+    if setups.differ() {
+        return differing(run, setups);
+    }
     let plan = &run.plan;
     let memory = match plan.memory {
         Some(memory) => format!("{memory} of memory for workload and page cache"),
@@ -160,7 +177,10 @@ fn place(run: &Run) -> String {
 }
 
 /// `On loop: a fresh 1 GiB image (allocated), 64 MiB of memory, cold caches; Linux 6.12 on Example 3000 (4 CPUs).`
-fn terms(run: &Run) -> String {
+fn terms(run: &Run, setups: &Setups) -> String {
+    if setups.differ() {
+        return differing(run, setups);
+    }
     let plan = &run.plan;
     let volume = match (model::disk(run), makes_filesystem(run)) {
         (Some(disk), _) => layered(run, disk),
@@ -174,23 +194,31 @@ fn terms(run: &Run) -> String {
 
 /// What a filesystem is made on, from the top down to the disks, of which each is such a one.
 fn layered(run: &Run, disk: String) -> String {
-    let layers: Vec<&str> = run.plan.layers.iter().rev().map(String::as_str).collect();
-    let layers = layers.join(" on ");
+    let layers = said(&run.plan.layers);
     let disks = run.records.iter().find_map(|record| record.top.as_ref()).map(|top| top.leaves.len());
     match disks {
-        _ if layers.is_empty() => disk,
+        _ if run.plan.layers.is_empty() => disk,
         Some(1) => format!("{layers} on {disk}"),
         Some(disks) => format!("{layers} on {disks} disks, each {disk}"),
         None => format!("{layers} on disks, each {disk}"),
     }
 }
 
+/// `The candidates differ in testbed and kernel. All have: volume 1 GiB, memory 64 MiB, …`
+fn differing(run: &Run, setups: &Setups) -> String {
+    let differ: Vec<String> = setups.factors.iter().map(|factor| (*factor).to_owned()).collect();
+    let mut common = vec![format!("volume {}", run.plan.size)];
+    common.extend(setups.common.iter().map(|(factor, value)| format!("{factor} {value}")));
+    let cold = if run.plan.cold { "; the caches are empty when the work begins" } else { "" };
+    format!("The candidates differ in {}. All have: {}{cold}.", list(&differ), common.join(", "))
+}
+
 fn machine(run: &Run) -> String {
-    let machine = &run.machine;
+    let machine = setups::first_on_machine(run);
     if let Some(cpu) = model::cpu(run) {
         return format!("Linux {} in virtual time on {cpu}", machine.kernel);
     }
-    let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { &machine.cpu };
+    let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { machine.cpu.as_str() };
     format!("Linux {} on {cpu} ({})", machine.kernel, count(machine.cpus as usize, "CPU"))
 }
 

@@ -11,6 +11,7 @@ mod notes;
 mod published;
 pub mod repeat;
 mod sections;
+pub mod setups;
 mod timeless;
 pub mod validity;
 mod verdict;
@@ -31,11 +32,13 @@ pub fn summary(run: &Run, known: Known) -> Summary {
     let workloads = dataset.workloads.iter();
     let workloads: Vec<WorkloadSummary> =
         workloads.map(|work| workload::of(run, work, &filesystems, known, &mut damage)).collect();
+    let setups = setups::of(run, &dataset.filesystems);
     Summary {
-        heading: heading::of(run, &dataset.planned, &workloads),
+        heading: heading::of(run, &dataset.planned, &workloads, &setups),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),
         filesystems,
+        setups,
         skips: absent::skips(run, workloads.len()),
         absent: absent::of(run, &dataset.planned, &workloads),
         workloads,

@@ -3,16 +3,16 @@
 use fsderby_diskmodel::{CpuSpeed, SHIPPED, Spec};
 
 use crate::analysis::ensemble::sampled;
+use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::Bytes;
 use crate::store::Run;
 
 /// The disk by its title, and the part of it that was used.
 pub fn disk(run: &Run) -> Option<String> {
-    let modelled = nominal(run)?;
-    let title = SHIPPED.iter().find(|(name, _)| *name == modelled.disk);
-    let title = title.and_then(|(_, text)| Spec::parse(text).ok()).map(|spec| spec.title().to_owned());
-    let title = title.unwrap_or_else(|| modelled.disk.clone());
+    let all: Vec<&Record> = run.records.iter().collect();
+    let modelled = nominal(&all)?;
+    let title = title(&modelled);
     let begin = match modelled.offset.0 {
         0 => "the beginning".to_owned(),
         _ => format!("{}", modelled.offset),
@@ -29,13 +29,29 @@ pub fn disk(run: &Run) -> Option<String> {
     Some(format!("{disks} ({title}; {each}a volume of {} at {begin}{moved})", run.plan.size))
 }
 
+/// The title of the disk that these trials were made on.
+pub fn title_of(records: &[&Record]) -> Option<String> {
+    nominal(records).as_ref().map(title)
+}
+
+fn title(modelled: &Sampled) -> String {
+    let shipped = SHIPPED.iter().find(|(name, _)| *name == modelled.disk);
+    let title = shipped.and_then(|(_, text)| Spec::parse(text).ok()).map(|spec| spec.title().to_owned());
+    title.unwrap_or_else(|| modelled.disk.clone())
+}
+
 /// `one modelled CPU of 500 million instructions per second (250 to 1,000 over the samples)`
 pub fn cpu(run: &Run) -> Option<String> {
-    let speeds = || run.records.iter().filter_map(sampled).map(|m| m.mips);
-    let nominal = nominal(run)?.mips;
+    cpu_of(&run.records.iter().collect::<Vec<_>>())
+}
+
+/// The same of the CPU that these trials were made on.
+pub fn cpu_of(records: &[&Record]) -> Option<String> {
+    let all = || records.iter().filter_map(|record| sampled(record));
+    let speeds = || all().map(|m| m.mips);
+    let nominal = nominal(records)?.mips;
     let (least, most) = (speeds().min()?, speeds().max()?);
-    let is_fastest =
-        run.records.iter().filter_map(sampled).any(|m| m.sample.cpu == CpuSpeed::Double && m.mips == nominal);
+    let is_fastest = all().any(|m| m.sample.cpu == CpuSpeed::Double && m.mips == nominal);
     let ceiling = if is_fastest { "; the instruction counter allows no faster one" } else { "" };
     let varied =
         if least == most { String::new() } else { format!(" ({least} to {most} over the samples{ceiling})") };
@@ -44,9 +60,9 @@ pub fn cpu(run: &Run) -> Option<String> {
     ))
 }
 
-fn nominal(run: &Run) -> Option<Sampled> {
-    let records = || run.records.iter().filter_map(|r| Some((r.round, sampled(r)?)));
-    records().min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
+fn nominal(records: &[&Record]) -> Option<Sampled> {
+    let records = records.iter().filter_map(|r| Some((r.round, sampled(r)?)));
+    records.min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
 }
 
 /// What virtual time leaves out.

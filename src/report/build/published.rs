@@ -3,7 +3,7 @@
 //! What is set beside each other is the paper's figure and the median here, by kind; a filesystem with mkfs or mount options of
 //! its own is another than the paper's. Absolute speeds differ with the disk, so the order of the filesystems is told too.
 
-use super::{model, timeless};
+use super::{model, setups, timeless};
 use crate::analysis::ensemble::sampled;
 use crate::papers::{self, Paper, Table, factor};
 use crate::report::view::entry::Entry;
@@ -125,10 +125,10 @@ fn place(run: &Run, paper: &Paper) -> String {
     let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
     let is_model = modelled.is_some() && modelled == paper.model;
     let other = if is_model { "a model of the paper's disk" } else { "another disk than the paper's" };
-    let machine = &run.machine.disk;
+    let machine = setups::first_on_machine(run).disk;
     let here = model::disk(run)
         .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());
-    let (disk, rest, testbed) = (&paper.disk, &paper.machine, &run.plan.testbed);
+    let (disk, rest, testbed) = (&paper.disk, &paper.machine, run.plan.testbeds().join(" and "));
     format!("Paper: {disk}; {rest}. This run: on {testbed}, {here}, {other}.")
 }
 

@@ -4,9 +4,10 @@ use shell_words::quote;
 
 use crate::filesystems;
 use crate::report::view::repeat::Repeat;
-use crate::runner::experiment::{Experiment, FilesystemEntry, SHIPPED};
+use crate::runner::entry::FilesystemEntry;
+use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::scenarios;
-use crate::schema::plan::{Candidate, Plan, Rounds};
+use crate::schema::plan::{Candidate, Factors, Plan, Rounds};
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
 use crate::workloads;
@@ -31,6 +32,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     words.push(format!("--on {}", quote(&plan.testbed)));
     words.push(format!("--size {}", plan.size.written()));
     words.push(format!("--memory {}", plan.memory.map_or_else(|| "none".to_owned(), Bytes::written)));
+    words.extend(plan.cpus.map(|cpus| format!("--cpus {cpus}")));
     if plan.image != ImageState::default() {
         words.push(format!("--image {}", plan.image.name()));
     }
@@ -79,7 +81,9 @@ fn filesystems_of(candidates: &[Candidate]) -> Vec<String> {
 }
 
 fn is_plain(candidate: &Candidate) -> bool {
-    candidate.label == candidate.kind && candidate.variant == Variant::default()
+    candidate.label == candidate.kind
+        && candidate.own == Factors::default()
+        && candidate.variant == Variant::default()
 }
 
 /// `KIND label="no atime" mount=noatime`
@@ -95,6 +99,7 @@ fn candidate(candidate: &Candidate) -> String {
     if !mkfs.is_empty() {
         words.push(format!("mkfs={}", in_quotes(&mkfs.join(" "))));
     }
+    words.extend(candidate.own.said().iter().map(|(key, value)| format!("{key}={}", in_quotes(value))));
     if *conversion {
         words.push("conversion".to_owned());
     }
@@ -131,8 +136,9 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
 
 /// What the candidate must be read as.
 fn entry(candidate: &Candidate) -> FilesystemEntry {
-    let Candidate { label, kind, variant: Variant { mkfs, mount, conversion } } = candidate.clone();
-    FilesystemEntry { label: (label != kind).then_some(label), kind, mkfs, mount, conversion }
+    let has_own_label = candidate.label != candidate.kind;
+    let entry = FilesystemEntry::of_candidate(candidate.clone());
+    FilesystemEntry { label: entry.label.filter(|_| has_own_label), ..entry }
 }
 
 #[cfg(test)]
@@ -143,8 +149,12 @@ mod tests {
     fn a_candidate_is_read_as_it_was_written_whatever_its_label() {
         for label in ["no atime", "", "it's", r#"a "quick" one"#, r"back\slash", "#1", "two  blanks"] {
             let variant = Variant { mkfs: vec!["-O".into(), "^has_journal".into()], ..Variant::default() };
-            let one = Candidate { label: label.into(), kind: "kind".into(), variant };
-            assert_eq!(candidate(&one).parse(), Ok(entry(&one)), "{}", candidate(&one));
+            let own = Factors { on: Some("vm:images=/srv/a b".into()), cpus: Some(2), ..Factors::default() };
+            for own in [Factors::default(), own] {
+                let variant = variant.clone();
+                let one = Candidate { label: label.into(), kind: "kind".into(), own, variant };
+                assert_eq!(candidate(&one).parse(), Ok(entry(&one)), "{}", candidate(&one));
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::repeat;
 use crate::schema::plan::Plan;
+use crate::schema::reason::Outcome;
 use crate::schema::setup::Fidelity;
 use crate::store::Run;
 
@@ -12,7 +13,9 @@ pub struct Timeless {
 }
 
 pub fn of(run: &Run) -> Option<Timeless> {
-    let record = run.records.iter().find(|r| !r.fidelity.times_count())?;
+    // Where some have times, what is said of the others stands with their setups.
+    let mut all = run.records.iter().filter(|r| r.outcome != Outcome::Skipped);
+    let record = all.clone().next().filter(|_| all.all(|r| !r.fidelity.times_count()))?;
     match record.fidelity {
         Fidelity::FloorBound => Some(faster_than_the_cpu()),
         _ => Some(emulated(run)),
@@ -20,12 +23,18 @@ pub fn of(run: &Run) -> Option<Timeless> {
 }
 
 fn emulated(run: &Run) -> Timeless {
-    let here = repeat::of(&Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
+    // Where each has a testbed of its own, no other one can stand for all.
+    let here = match run.plan.testbeds().len() {
+        1 => {
+            let command = repeat::of(&Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
+            format!("; so does, as root and for the filesystems of this machine's own kernel: {command}")
+        }
+        _ => ".".to_owned(),
+    };
     Timeless {
         said: format!(
             "The CPU was emulated, which says nothing about the times of a real machine, so none is shown: requests, bytes, flushes and \
-             capacity are compared. The same run on a machine with KVM gives times; so does, as root and for the filesystems of this \
-             machine's own kernel: {here}"
+             capacity are compared. The same run on a machine with KVM gives times{here}"
         ),
         brief: "The CPU was emulated, so no time is shown; --on vm on a machine with KVM, or --on loop as root, gives times. ",
     }

@@ -1,5 +1,7 @@
 //! What the verdict over an ensemble of modelled disks says in sentences.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::{self, AGREEMENT, Finding, Pair, SAMPLES_NEEDED, sampled};
 use crate::report::view::number::{count, list};
@@ -12,7 +14,12 @@ use crate::store::Run;
 /// How many samples the workload that has the fewest complete ones was done in; `None` where no disk was modelled.
 pub fn samples(run: &Run) -> Option<usize> {
     run.records.iter().find_map(sampled)?;
-    Some(ensemble::samples(&counted(run)))
+    // Candidates may differ in disk, place or CPU: each round brings each of them one sample.
+    let counted = counted(run);
+    let of = |testbed: &str| counted.iter().filter(|r| r.testbed == testbed).copied().collect::<Vec<_>>();
+    let testbeds: BTreeSet<&str> =
+        counted.iter().filter(|r| sampled(r).is_some()).map(|r| r.testbed.as_str()).collect();
+    Some(testbeds.into_iter().map(|testbed| ensemble::samples(&of(testbed))).min().unwrap_or(0))
 }
 
 /// Whether there are samples enough for findings.

@@ -19,7 +19,7 @@ use crate::report::Report;
 use crate::report::build::known::Known;
 use crate::schema::event::{Buckets, Phase, Space, Stepped};
 use crate::schema::job::{At, Purpose, StepName, WorkSpec};
-use crate::schema::machine::{Build, Disk, Machine, Tool};
+use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
 use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::plan::{Candidate, Plan, PlannedWork, Rounds};
 use crate::schema::reason::Reason;
@@ -148,6 +148,7 @@ fn plan(rounds: u32) -> Plan {
         label: (*label).to_owned(),
         kind: (*kind).to_owned(),
         variant: variant(label),
+        ..Candidate::default()
     };
     let planned = |at: usize| PlannedWork {
         label: WORKS[at].to_owned(),
@@ -161,6 +162,7 @@ fn plan(rounds: u32) -> Plan {
         testbed: "loop".into(),
         size: Bytes(2 * GIB),
         memory: Some(Bytes(512 * MIB)),
+        cpus: None,
         image: ImageState::Allocated,
         layers: Vec::new(),
         cold: true,
@@ -210,6 +212,19 @@ fn machine() -> Machine {
         cpus: 4,
         memory: Bytes(16 * GIB),
         hypervisor: String::new(),
+        memory_groups: 2,
+        setups: vec![on_machine("loop")],
+        tools: ["alderfs", "birchfs", "cedarfs", "elmfs"].map(tool).to_vec(),
+    }
+}
+
+pub fn on_machine(name: &str) -> OnMachine {
+    OnMachine {
+        name: name.into(),
+        kernel: "6.12.9".into(),
+        kernel_build: "#1 SMP PREEMPT_DYNAMIC".into(),
+        cpu: "Example 3000".into(),
+        cpus: 4,
         disk: Disk {
             name: "sda".into(),
             model: "Example Disk 7200".into(),
@@ -219,8 +234,6 @@ fn machine() -> Machine {
             fstype: "cedarfs".into(),
             options: vec!["rw".into(), "relatime".into()],
         },
-        memory_groups: 2,
-        tools: ["alderfs", "birchfs", "cedarfs", "elmfs"].map(tool).to_vec(),
     }
 }
 
@@ -269,11 +282,14 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             clients: 1,
         }],
         testbed: plan.testbed.clone(),
+        setup: plan.testbed.clone(),
+        kernel: "6.12.9".into(),
         storage: Named { name: "image".into(), ..Named::default() },
         volume: Volume { size: plan.size, offset: Bytes(0) },
         layers: Vec::new(),
         top: None,
         memory: plan.memory,
+        cpus: plan.cpus,
         workload_seed: plan.workload_seed(round),
         clock: ClockKind::Host,
         fidelity: Fidelity::Loop,

@@ -16,7 +16,7 @@ use crate::visible::visible;
 
 /// The one column whose numbers may begin with a sign.
 const VALUE: &str = "value";
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 24] = [
     "run",
     "trial",
     "attempt",
@@ -28,8 +28,11 @@ const COLUMNS: [&str; 21] = [
     "filesystem",
     "kind",
     "testbed",
+    "setup",
+    "kernel",
     "size_bytes",
     "memory_bytes",
+    "cpus",
     "outcome",
     "reason",
     "metric",
@@ -83,7 +86,7 @@ fn cell((text, column): (&String, &str)) -> String {
     format!("{}{}", if is_formula { "'" } else { "" }, visible(text))
 }
 
-fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
+fn trial(run: &Run, record: &Record, counts: bool) -> [String; 18] {
     [
         run.plan.name.clone(),
         record.trial.clone(),
@@ -96,8 +99,11 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 15] {
         record.filesystem.clone(),
         record.kind.clone(),
         record.testbed.clone(),
+        record.setup.clone(),
+        record.kernel.clone(),
         record.volume.size.0.to_string(),
         record.memory.map(|m| m.0.to_string()).unwrap_or_default(),
+        record.cpus.map(|cpus| cpus.to_string()).unwrap_or_default(),
         record.outcome.name().to_owned(),
         record.why(),
     ]
@@ -175,7 +181,7 @@ mod tests {
         let mut rows = reader.records().map(|row| row.unwrap());
         let row = rows.find(|row| row[8].contains("HYPERLINK")).unwrap();
         assert_eq!(
-            [&row[7], &row[8], &row[9], &row[17]],
+            [&row[7], &row[8], &row[9], &row[20]],
             [r"'@\u{1b}[2J\tx", "'=HYPERLINK(\"x\")", "'-1+1", "-1.5"]
         );
     }

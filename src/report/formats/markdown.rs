@@ -4,12 +4,13 @@ use std::io::Write;
 
 use super::{Format, Goes};
 use crate::report::Report;
-use crate::report::build::model;
+use crate::report::build::{model, setups};
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::entry::Entry;
 use crate::report::view::heading::Standing;
 use crate::report::view::published::Beside;
 use crate::report::view::row::{Cell, Row, range};
+use crate::report::view::setups::Setups;
 use crate::report::view::standings::{self, Standings};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Percent;
@@ -45,6 +46,9 @@ pub fn text(report: &Report<'_>) -> String {
     out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", visible_line(&next.command))));
     let summary = &report.summary;
+    if summary.setups.differ() {
+        out.push(format!("## {}\n\n{}", Setups::TITLE, differing(&summary.setups)));
+    }
     for work in &summary.workloads {
         out.push(workload(work));
         if heading.standing == Standing::Verdict {
@@ -170,17 +174,27 @@ fn entries(entries: &[Entry]) -> String {
     table(&titles, entries.iter().map(line), 4)
 }
 
+fn differing(setups: &Setups) -> String {
+    let titles: Vec<String> = setups.header().map(str::to_owned).collect();
+    let line = |filesystem: &String, values: &Vec<String>| {
+        std::iter::once(filesystem).chain(values).map(|text| escaped(text)).collect()
+    };
+    let lines = setups.rows.iter().map(|row| line(&row.filesystem, &row.values));
+    table(&titles, lines, titles.len())
+}
+
 fn machine(report: &Report<'_>) -> String {
     let (machine, plan) = (&report.run.machine, &report.run.plan);
+    let on = setups::shown_of_machine(report.run, &report.summary.setups);
     let host = if model::cpu(report.run).is_some() { "Machine, which decides no figure" } else { "Machine" };
     let text = format!(
         "{host}: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
-        machine.kernel,
+        on.kernel,
         machine.architecture,
-        machine.cpu,
-        machine.cpus,
+        on.cpu,
+        on.cpus,
         machine.memory,
-        format!("{} {}", machine.disk.name, machine.disk.model).trim(),
+        format!("{} {}", on.disk.name, on.disk.model).trim(),
         plan.plan_seed,
         plan.workload_seed,
         machine.fsderby.version

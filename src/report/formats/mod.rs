@@ -113,9 +113,9 @@ mod tests {
         for text in [&mut run.plan.name, &mut run.plan.analysis, &mut run.plan.testbed] {
             text.push_str(STEERS);
         }
-        for text in [&mut run.machine.kernel, &mut run.machine.cpu, &mut run.machine.disk.model] {
-            text.push_str(STEERS);
-        }
+        let texts =
+            run.machine.setups.iter_mut().flat_map(|s| [&mut s.kernel, &mut s.cpu, &mut s.disk.model]);
+        texts.for_each(|text| text.push_str(STEERS));
         for record in &mut run.records {
             rename(&mut record.filesystem);
             if let Some(crate::schema::reason::Reason::Skipped { text }) = &mut record.reason {

@@ -15,6 +15,7 @@ use crate::report::view::latency::Latency;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::published::{Beside, Shown};
 use crate::report::view::row::{Row, range};
+use crate::report::view::setups::Setups;
 use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::units::Percent;
@@ -53,6 +54,7 @@ struct Page {
 impl Page {
     fn write(mut self, summary: &Summary, detail: Detail) -> String {
         self.heading(summary);
+        self.setups(&summary.setups);
         for work in &summary.workloads {
             self.workload(summary, work, detail);
         }
@@ -75,6 +77,22 @@ impl Page {
         }
         if let Some(next) = &heading.next {
             self.line(&format!("  {}", visible_line(&next.command)));
+        }
+    }
+
+    /// In what the candidates differ, in one table where it fits and factor by factor where not.
+    fn setups(&mut self, setups: &Setups) {
+        if !setups.differ() {
+            return;
+        }
+        self.line("");
+        self.paragraph(TITLE, Setups::TITLE);
+        let whole = setups_table(setups, &(0..setups.factors.len()).collect::<Vec<_>>());
+        if fits(&whole, self.width) {
+            return self.table(whole);
+        }
+        for at in 0..setups.factors.len() {
+            self.table(setups_table(setups, &[at]));
         }
     }
 
@@ -332,6 +350,20 @@ impl Page {
             self.line(&styled(style, &line));
         }
     }
+}
+
+/// These factors of all candidates.
+fn setups_table(setups: &Setups, factors: &[usize]) -> Table {
+    let mut table = new_table();
+    table.set_header([""].into_iter().chain(factors.iter().map(|at| setups.factors[*at])));
+    for row in &setups.rows {
+        let mut line = vec![visible_line(&row.filesystem).into_owned()];
+        line.extend(factors.iter().map(|at| visible_line(&row.values[*at]).into_owned()));
+        table.add_row(line);
+    }
+    align(&mut table, None);
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Left));
+    table
 }
 
 fn published_table(shown: &Shown) -> Table {

@@ -9,6 +9,7 @@ pub mod number;
 pub mod published;
 pub mod repeat;
 pub mod row;
+pub mod setups;
 pub mod standings;
 pub mod validity;
 pub mod workload;
@@ -19,6 +20,7 @@ use self::absent::{Absent, Skips};
 use self::capabilities::Kind;
 use self::entry::Entry;
 use self::heading::Heading;
+use self::setups::Setups;
 use self::workload::WorkloadSummary;
 use crate::schema::units::Percent;
 
@@ -32,6 +34,8 @@ pub struct Summary {
     pub margin: Percent,
     /// Those that took part, in the order of the plan, which gives each its place and colour in every table and chart.
     pub filesystems: Vec<Entry>,
+    /// In what their setups differ.
+    pub setups: Setups,
     pub workloads: Vec<WorkloadSummary>,
     /// What could not take part, and why.
     pub skips: Vec<Skips>,

@@ -38,6 +38,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
     if record.order != trial.order {
         return Some(format!("the plan's order has it at {}, not {}", trial.order, record.order));
     }
+    let setup = plan.setup(trial.candidate);
     let same = [
         ("purpose", record.purpose == trial.purpose),
         ("round", record.round == trial.round),
@@ -47,18 +48,20 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("scenario", record.scenario == trial.scenario.label),
         ("work", works_are(plan, trial, record)),
         ("seed", record.workload_seed == plan.workload_seed(trial.round)),
-        ("testbed", record.testbed == plan.testbed),
-        ("volume", record.volume.size == plan.size),
-        ("stack of layers", record.layers == layers_of(plan)),
-        ("memory limit", record.memory == plan.memory),
+        ("testbed", record.testbed == setup.testbed),
+        ("setup", record.setup == setup.name()),
+        ("volume", record.volume.size == setup.size),
+        ("stack of layers", record.layers == layers_of(plan, trial)),
+        ("memory limit", record.memory == setup.memory),
+        ("number of CPUs", record.cpus == setup.cpus),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
     Some(format!("the plan has another {what}"))
 }
 
 /// As a record has them.
-fn layers_of(plan: &Plan) -> Vec<Named> {
-    jobs::layers(plan).iter().map(|layer| layer.named()).collect()
+fn layers_of(plan: &Plan, trial: &Trial<'_>) -> Vec<Named> {
+    jobs::layers(plan, trial.candidate).iter().map(|layer| layer.named()).collect()
 }
 
 /// The workloads of the scenario, and of those that were begun the stages.
@@ -80,6 +83,16 @@ fn works_are(plan: &Plan, trial: &Trial<'_>, record: &Record) -> bool {
 fn has_clients(record: &Record, stage: &StageRecord) -> bool {
     let clients = record.works.get(stage.of).map_or(1, |work| work.clients);
     clients == 1 || stage.by_client.len() == clients as usize
+}
+
+/// A trial that counts was on the kernel that its setup has.
+pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
+    let Some(setup) = run.machine.setup(&record.setup) else {
+        return Some(format!("its setup {} is not among those of machine.json", record.setup));
+    };
+    let counts = matches!(record.outcome, Outcome::Done | Outcome::Failed) && !record.kernel.is_empty();
+    (counts && record.kernel != setup.kernel)
+        .then(|| format!("it was on the kernel {}, and its setup has {}", record.kernel, setup.kernel))
 }
 
 /// Nothing was done where something was skipped.
@@ -167,21 +180,29 @@ fn at(steps: &[Step], is: fn(&Step) -> bool) -> impl Iterator<Item = StepName> {
 
 /// What must be the same in all records, or in all of one round, and is not.
 pub fn unlike_each_other(records: &[Record]) -> Option<String> {
-    let first = records.first()?;
+    // What must be alike is what was on one testbed: candidates may differ in it.
+    let mut first: HashMap<&str, &Record> = HashMap::new();
+    for record in records {
+        first.entry(&record.testbed).or_insert(record);
+    }
     let is_directory = |record: &Record| record.fidelity == Fidelity::Directory;
     let clock = |record: &&Record| {
+        let first = first.get(record.testbed.as_str());
         record.clock != record.fidelity.clock()
-            || record.clock != first.clock
-            || is_directory(record) != is_directory(first)
+            || first.is_some_and(|first| {
+                record.clock != first.clock || is_directory(record) != is_directory(first)
+            })
     };
     if let Some(other) = records.iter().find(clock) {
         return Some(format!("{}: its clock is not that of its testbed", other.trial));
     }
     let carried_out = || records.iter().filter(|record| record.outcome != Outcome::Skipped);
-    let of_round: HashMap<u32, &Record> = carried_out().map(|record| (record.round, record)).collect();
+    let key = |record: &Record| (record.round, record.testbed.clone());
+    let of_round: HashMap<(u32, String), &Record> =
+        carried_out().map(|record| (key(record), record)).collect();
     let other = carried_out().find(|record| {
         let of = |record: &Record| (record.storage.clone(), record.volume);
-        of_round.get(&record.round).is_some_and(|last| of(last) != of(record))
+        of_round.get(&key(record)).is_some_and(|last| of(last) != of(record))
     })?;
-    Some(format!("{}: its storage is not that of the others of its round", other.trial))
+    Some(format!("{}: its storage is not that of the others of its round and testbed", other.trial))
 }

@@ -63,6 +63,7 @@ fn differences(
         return wrong;
     }
     let steps = as_planned::steps(&run.plan, &trial, record);
+    wrong.extend(as_planned::other_kernel(run, record));
     wrong.extend(as_planned::lacks(&steps, record));
     wrong.extend(derived::parameters_hold(record));
     wrong.extend(amounts.hold(record));

@@ -270,6 +270,15 @@ impl Testbed for Model {
         }
         let machine = memory(need.memory, layout);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
+        if let Some(index) = kernel.map(|kernel| &kernel.index)
+            && let Err(lacks) = index.modules.chain(BOOT)
+        {
+            let what = format!("the kernel {} cannot have a modelled disk: {lacks}", index.release);
+            return Err(Missing {
+                what,
+                try_this: "--on vm, or a newer kernel (fsderby kernel fetch)".into(),
+            });
+        }
         let disk = self.disk();
         if self.offset.0.saturating_add(need.size.0) > disk.0 {
             let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
@@ -312,6 +321,16 @@ impl Testbed for Model {
     fn kernel(&self) -> Option<(String, String)> {
         let index = &self.found()?.kernel.index;
         Some((index.release.clone(), format!("BLAKE3 {}", index.image_blake3)))
+    }
+
+    fn has_cpus(&self, cpus: u32) -> Result<(), Missing> {
+        match cpus {
+            1 => Ok(()),
+            _ => Err(Missing {
+                what: format!("in virtual time there is one CPU, and {cpus} cannot be had"),
+                try_this: "--on vm, or without --cpus".into(),
+            }),
+        }
     }
 
     fn programs(&self) -> &'static [&'static str] {

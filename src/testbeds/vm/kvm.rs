@@ -56,6 +56,7 @@ fn guest_runs(qemu: &Path, kernel: &Kernel, agent: &Path) -> bool {
         initramfs: vec![&archive],
         memory: Bytes(256 * MIB),
         cpu: Cpu::Kvm,
+        cpus: 1,
         disks: &[],
         monitor: None,
         mishap: None,

@@ -47,6 +47,7 @@ pub struct Machine<'a> {
     pub initramfs: Vec<&'a [u8]>,
     pub memory: Bytes,
     pub cpu: Cpu,
+    pub cpus: u32,
     pub disks: &'a [File],
     /// QEMU's end of its monitor, where somebody will ask.
     pub monitor: Option<&'a UnixStream>,
@@ -88,7 +89,7 @@ impl Machine<'_> {
         inherited: &mut Inherited,
     ) -> anyhow::Result<()> {
         command.args(["-M", "microvm,rtc=on", "-nodefaults", "-no-user-config", "-no-reboot"]);
-        command.args(["-display", "none", "-monitor", "none", "-smp", "1"]);
+        command.args(["-display", "none", "-monitor", "none", "-smp"]).arg(self.cpus.to_string());
         command.args(["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]);
         command.arg("-m").arg(format!("{}M", self.memory.0.div_ceil(MIB)));
         match self.cpu {
@@ -172,6 +173,7 @@ mod tests {
             initramfs: Vec::new(),
             memory: Bytes(MIB),
             cpu: Cpu::Kvm,
+            cpus: 1,
             disks: &[disk],
             monitor: Some(&monitor),
             mishap: None,

@@ -50,6 +50,8 @@ const FOLDER: &str = "/var/tmp";
 const SLACK: u64 = 64 * MIB;
 /// A machine without a memory limit has so much, as the machines of the older comparisons had.
 const MEMORY: u64 = 512 * MIB;
+/// A guest's, unless the experiment says otherwise.
+const CPUS: u32 = 1;
 /// What the guest's kernel takes for itself, beside page cache and workload.
 const OVERHEAD: u64 = 160 * MIB;
 /// With less than this for page cache and workload the tools that make and check filesystems run out of memory.
@@ -253,6 +255,19 @@ impl Testbed for Vm {
         Some((index.release.clone(), format!("BLAKE3 {}", index.image_blake3)))
     }
 
+    fn has_cpus(&self, cpus: u32) -> Result<(), Missing> {
+        let here = std::thread::available_parallelism().map_or(1, usize::from);
+        match cpus as usize <= here {
+            true => Ok(()),
+            false => Err(Missing {
+                what: format!(
+                    "a guest of {cpus} CPUs would have to share the {here} of this machine between them"
+                ),
+                try_this: format!("--cpus {here}"),
+            }),
+        }
+    }
+
     fn programs(&self) -> &'static [&'static str] {
         &[QEMU]
     }
@@ -326,6 +341,7 @@ impl Parts {
             initramfs: vec![&self.base.tools.bytes, &self.base.program.bytes, &job_archive],
             memory: memory(job.memory),
             cpu: self.found.cpu,
+            cpus: job.cpus.unwrap_or(CPUS),
             disks: &self.images,
             monitor: Some(&qemus),
             mishap: self.mishap,

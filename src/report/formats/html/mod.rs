@@ -21,18 +21,19 @@ use self::part::Part;
 use super::{Format, Goes};
 use crate::analysis::dataset::dimensions;
 use crate::report::Report;
-use crate::report::build::{model, validity};
+use crate::report::build::{model, setups, validity};
 use crate::report::view::Summary;
 use crate::report::view::heading::Standing;
 use crate::report::view::latency;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::published::Beside;
 use crate::report::view::row::Row;
+use crate::report::view::setups::Setups;
 use crate::report::view::standings::{self, PairShown, Standings};
 use crate::report::view::validity::ValidityChecks;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
-use crate::schema::machine::{Disk, Machine, Tool};
+use crate::schema::machine::{Disk, Machine, OnMachine, Tool};
 use crate::schema::metric::Metric;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
@@ -47,8 +48,8 @@ const PAIRS_DRAWN: usize = 12;
 struct Page<'r> {
     run: &'r Run,
     summary: &'r Summary,
-    processor: String,
-    disk: String,
+    /// What all candidates have in common, and the host: title and text.
+    facts: Vec<(&'static str, String)>,
     /// Of the kinds that took part.
     tools: Vec<&'r Tool>,
     works: Vec<Work<'r>>,
@@ -165,8 +166,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
     let page = Page {
         run,
         summary,
-        disk: model::disk(run).unwrap_or_else(|| disk_in_words(&run.machine.disk)),
-        processor: model::cpu(run).unwrap_or_else(|| processor(&run.machine)),
+        facts: facts(run, summary),
         tools: run
             .machine
             .tools
@@ -192,12 +192,36 @@ fn disk_in_words(disk: &Disk) -> String {
     format!("{}, {}, {turns}, scheduler {scheduler}; {images}", named.trim(), disk.size)
 }
 
-fn processor(machine: &Machine) -> String {
+fn facts(run: &Run, summary: &Summary) -> Vec<(&'static str, String)> {
+    let (plan, machine) = (&run.plan, &run.machine);
+    let on = setups::shown_of_machine(run, &summary.setups);
+    let linux = format!("{} {} ({})", on.kernel, on.kernel_build, machine.architecture);
+    if summary.setups.differ() {
+        let common = summary.setups.common.iter().map(|(factor, value)| (*factor, value.clone()));
+        let host = [
+            ("volume", plan.size.to_string()),
+            ("host: Linux", linux),
+            ("host: processor", processor(&on, machine)),
+            ("host: memory", machine.memory.to_string()),
+        ];
+        return common.chain(host).collect();
+    }
+    let memory = plan.memory.map_or_else(String::new, |memory| format!(", {memory} of memory"));
+    vec![
+        ("Testbed", format!("{}, a volume of {}{memory}", plan.testbed, plan.size)),
+        ("Linux", linux),
+        ("Processor", model::cpu(run).unwrap_or_else(|| processor(&on, machine))),
+        ("Memory", machine.memory.to_string()),
+        ("Disk", model::disk(run).unwrap_or_else(|| disk_in_words(&on.disk))),
+    ]
+}
+
+fn processor(on: &OnMachine, machine: &Machine) -> String {
     let under = match machine.hypervisor.as_str() {
         "" => String::new(),
         hypervisor => format!("; hypervisor: {hypervisor}"),
     };
-    format!("{}, {} CPUs{under}", machine.cpu, machine.cpus)
+    format!("{}, {} CPUs{under}", on.cpu, on.cpus)
 }
 
 impl Page<'_> {

@@ -1,0 +1,84 @@
+//! Who takes part: a filesystem under its label, and what of its setup is another than the plan's.
+
+use serde::{Deserialize, Serialize};
+
+use crate::setup::{ImageState, Variant};
+use crate::units::Bytes;
+
+/// A row of the table: a kind with its options, under a label, in a setup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    pub label: String,
+    pub kind: String,
+    /// What it does not have in common with the plan.
+    #[serde(flatten)]
+    pub own: Factors,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub variant: Variant,
+}
+
+/// What may differ between candidates beside the filesystem; what is absent is as the plan has it. A further factor is a field
+/// here, its common value in the plan and in [`Setup`], and a line in `Plan::setup`, `Plan::settle` and [`Factors::said`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Factors {
+    /// Testbed and storage with their settings, as the plan has them: `model:hdd-16tb`, `vm:kernel=6.1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+    /// What lies between the disks and the filesystem, from the disks up; an empty list is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<Vec<String>>,
+}
+
+impl Factors {
+    /// Each that is stated, as it is written: `on`, `vm:kernel=6.1`.
+    pub fn said(&self) -> Vec<(&'static str, String)> {
+        let on = self.on.clone().map(|on| ("on", on));
+        let memory = self.memory.map(|memory| ("memory", memory.written()));
+        let cpus = self.cpus.map(|cpus| ("cpus", cpus.to_string()));
+        let layers = self.layers.as_ref().map(|layers| ("layers", said(layers)));
+        [on, memory, cpus, layers].into_iter().flatten().collect()
+    }
+}
+
+/// From the top down, as one reads what lies on what.
+pub fn said(layers: &[String]) -> String {
+    match layers {
+        [] => "none".to_owned(),
+        layers => layers.iter().rev().map(String::as_str).collect::<Vec<_>>().join(" on "),
+    }
+}
+
+/// Where, on what and with what a candidate's trials happen: the plan's common values with its own over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup<'p> {
+    pub testbed: &'p str,
+    pub size: Bytes,
+    pub memory: Option<Bytes>,
+    pub cpus: Option<u32>,
+    pub image: ImageState,
+    pub layers: &'p [String],
+}
+
+impl Setup<'_> {
+    pub fn name(&self) -> String {
+        setup_name(self.testbed, self.cpus)
+    }
+}
+
+/// What a setup is called in `machine.json` and in records: its testbed as it is written, and how many CPUs it was given.
+pub fn setup_name(testbed: &str, cpus: Option<u32>) -> String {
+    match cpus {
+        None => testbed.to_owned(),
+        Some(cpus) => format!("{testbed} cpus={cpus}"),
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,157 @@
+//! What the setups of the candidates have in common, in what they differ, and what therefore cannot be compared.
+
+use std::collections::BTreeMap;
+
+use super::model;
+use crate::report::view::number::{count, list};
+use crate::report::view::setups::{InSetup, Setups};
+use crate::schema::candidate::said;
+use crate::schema::machine::OnMachine;
+use crate::schema::plan::{Candidate, Setup};
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
+use crate::schema::setup::ClockKind;
+use crate::store::Run;
+
+/// A candidate with all that is known of its setup.
+struct Known<'r> {
+    candidate: &'r Candidate,
+    setup: Setup<'r>,
+    on: OnMachine,
+    host_memory: String,
+    /// Its trials, whatever came of them.
+    records: Vec<&'r Record>,
+}
+
+/// A factor's name, and its value in words.
+type Factor = (&'static str, fn(&Known<'_>) -> String);
+
+/// A row adds a factor to every report.
+const FACTORS: &[Factor] = &[
+    ("testbed", |known| known.setup.testbed.to_owned()),
+    ("kernel", |known| known.on.kernel.clone()),
+    ("processor", |known| known.processor()),
+    ("CPUs", |known| known.on.cpus.to_string()),
+    ("memory", |known| known.setup.memory.map_or(known.host_memory.clone(), |memory| memory.to_string())),
+    ("disk", |known| known.disk()),
+    ("layers", |known| said(known.setup.layers)),
+    ("clock", |known| known.clock().map_or("unknown", clock).to_owned()),
+];
+
+impl<'r> Known<'r> {
+    fn of(run: &'r Run, candidate: &'r Candidate) -> Self {
+        Known {
+            candidate,
+            setup: run.plan.setup(candidate),
+            on: on_machine(run, candidate),
+            host_memory: format!("all of {}", run.machine.memory),
+            records: run.records.iter().filter(|r| r.filesystem == candidate.label).collect(),
+        }
+    }
+
+    fn processor(&self) -> String {
+        model::cpu_of(&self.records).unwrap_or_else(|| self.on.cpu.clone())
+    }
+
+    fn disk(&self) -> String {
+        let (named, on) = (&self.on.disk, model::title_of(&self.records));
+        on.unwrap_or_else(|| format!("{} {}", named.name, named.model).trim_end().to_owned())
+    }
+
+    fn clock(&self) -> Option<ClockKind> {
+        self.records.first().map(|record| record.clock)
+    }
+
+    fn has_times(&self) -> Option<bool> {
+        let mut carried_out = self.records.iter().filter(|r| r.outcome != Outcome::Skipped);
+        carried_out.next().map(|record| record.fidelity.times_count())
+    }
+}
+
+/// What a candidate's setup is on this machine; where a damaged run does not say, the host stands for it.
+pub fn on_machine(run: &Run, candidate: &Candidate) -> OnMachine {
+    let (name, machine) = (run.plan.setup(candidate).name(), &run.machine);
+    machine.setup(&name).cloned().unwrap_or_else(|| OnMachine {
+        name,
+        kernel: machine.kernel.clone(),
+        kernel_build: machine.kernel_build.clone(),
+        cpu: machine.cpu.clone(),
+        cpus: machine.cpus,
+        ..OnMachine::default()
+    })
+}
+
+/// Of the first candidate, for what all have in common.
+pub fn first_on_machine(run: &Run) -> OnMachine {
+    run.plan.candidates.first().map(|candidate| on_machine(run, candidate)).unwrap_or_default()
+}
+
+/// What reports show of the machine: the setup where all have one, else the host.
+pub fn shown_of_machine(run: &Run, setups: &Setups) -> OnMachine {
+    let host = &run.machine;
+    match setups.differ() {
+        false => first_on_machine(run),
+        true => OnMachine {
+            kernel: host.kernel.clone(),
+            kernel_build: host.kernel_build.clone(),
+            cpu: host.cpu.clone(),
+            cpus: host.cpus,
+            ..first_on_machine(run)
+        },
+    }
+}
+
+/// Of the candidates that took part.
+pub fn of(run: &Run, filesystems: &[String]) -> Setups {
+    let took_part = run.plan.candidates.iter().filter(|c| filesystems.contains(&c.label));
+    let all: Vec<Known<'_>> = took_part.map(|candidate| Known::of(run, candidate)).collect();
+    let Some(first) = all.first() else { return Setups::default() };
+    let differs = |said: &fn(&Known<'_>) -> String| all.iter().any(|known| said(known) != said(first));
+    let (differing, alike): (Vec<_>, Vec<_>) = FACTORS.iter().partition(|(_, said)| differs(said));
+    let row = |known: &Known<'_>| InSetup {
+        filesystem: known.candidate.label.clone(),
+        values: differing.iter().map(|(_, said)| said(known)).collect(),
+    };
+    Setups {
+        rows: if differing.is_empty() { Vec::new() } else { all.iter().map(row).collect() },
+        factors: differing.iter().map(|(title, _)| *title).collect(),
+        common: alike.iter().map(|(title, said)| (*title, said(first))).collect(),
+        apart: apart(&all),
+    }
+}
+
+/// What must not be read off one table, though it stands in one.
+fn apart(all: &[Known<'_>]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let mut clocks: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    for (known, kind) in all.iter().filter_map(|known| Some((known, known.clock()?))) {
+        clocks.entry(clock(kind)).or_default().push(known.candidate.label.clone());
+    }
+    if clocks.len() > 1 {
+        let said: Vec<String> =
+            clocks.iter().map(|(clock, labels)| format!("{clock} ({})", list(labels))).collect();
+        sentences.push(format!(
+            "Times are by {}: {}. They stand side by side and are not compared: nothing is concluded from one beside the other.",
+            count(clocks.len(), "clock"),
+            said.join("; ")
+        ));
+    }
+    let emulated: Vec<String> =
+        all.iter().filter(|k| k.has_times() == Some(false)).map(|k| k.candidate.label.clone()).collect();
+    if !emulated.is_empty() && all.iter().any(|known| known.has_times() == Some(true)) {
+        sentences.push(format!(
+            "No time is shown of {}, where none says anything about a real machine; requests, bytes, flushes and capacity can be \
+             compared with the others'.",
+            list(&emulated)
+        ));
+    }
+    sentences
+}
+
+fn clock(kind: ClockKind) -> &'static str {
+    match kind {
+        ClockKind::Host => "the host's",
+        ClockKind::Guest => "the guest's",
+        ClockKind::Virtual => "virtual",
+    }
+}

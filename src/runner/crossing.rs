@@ -1,0 +1,160 @@
+//! Every filesystem in several setups: entries crossed with the values of factors, and their testbeds resolved.
+
+use serde::Deserialize;
+
+use super::entry::FilesystemEntry;
+use crate::exit::Failure;
+use crate::schema::units::Bytes;
+use crate::testbeds;
+
+/// `[cross]`: each filesystem enters once with each of these, and all of them in every round. What an entry states itself is not
+/// crossed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cross {
+    pub on: Vec<String>,
+    pub kernel: Vec<String>,
+    pub memory: Vec<Bytes>,
+    pub cpus: Vec<u32>,
+}
+
+/// The keys of `[cross]`, for the nearest one.
+pub const CROSS_KEYS: [&str; 4] = ["on", "kernel", "memory", "cpus"];
+
+impl Cross {
+    /// # Errors
+    /// Where a value stands twice.
+    pub fn apply(&self, mut entries: Vec<FilesystemEntry>) -> Result<Vec<FilesystemEntry>, Failure> {
+        entries = crossed(entries, ("on", &self.on), |e| &mut e.on, |on| on.clone())?;
+        entries = crossed(entries, ("kernel", &self.kernel), |e| &mut e.kernel, |kernel| kernel.clone())?;
+        entries = crossed(entries, ("memory", &self.memory), |e| &mut e.memory, |m| m.written())?;
+        crossed(entries, ("cpus", &self.cpus), |e| &mut e.cpus, |cpus| cpus.to_string())
+    }
+}
+
+/// One value changes no label.
+fn crossed<T: Clone + PartialEq>(
+    entries: Vec<FilesystemEntry>,
+    (factor, values): (&str, &[T]),
+    own: fn(&mut FilesystemEntry) -> &mut Option<T>,
+    said: fn(&T) -> String,
+) -> Result<Vec<FilesystemEntry>, Failure> {
+    if let Some((_, twice)) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(*value)) {
+        let text = format!(
+            "{factor} {} is given twice, which would be the same candidates twice\n  try: each value once",
+            said(twice)
+        );
+        return Err(Failure::usage(text));
+    }
+    let each = |mut entry: FilesystemEntry| -> Vec<FilesystemEntry> {
+        if values.is_empty() || own(&mut entry).is_some() {
+            return vec![entry];
+        }
+        let with = |value: &T| {
+            let mut one = entry.clone();
+            *own(&mut one) = Some(value.clone());
+            if values.len() > 1 {
+                one.label = Some(format!("{}, {factor} {}", entry.label(), in_a_label(&said(value))));
+            }
+            one
+        };
+        values.iter().map(with).collect()
+    };
+    Ok(entries.into_iter().flat_map(each).collect())
+}
+
+/// Trials are named by labels, cut at slashes; of a path, its end says most.
+fn in_a_label(value: &str) -> &str {
+    value.rsplit('/').next().unwrap_or(value)
+}
+
+/// The testbed that an entry states, with its kernel; `None` where it states neither. `common` is the experiment's, as written.
+///
+/// # Errors
+/// When there is no such testbed, or it boots no kernel.
+pub fn testbed_of(entry: &FilesystemEntry, common: &str) -> Result<Option<String>, String> {
+    let Some(release) = &entry.kernel else {
+        return match &entry.on {
+            Some(on) => Ok(Some(testbeds::named(on)?)),
+            None => Ok(None),
+        };
+    };
+    let on = entry.on.as_deref().unwrap_or(common);
+    with_kernel(on, release).map(Some)
+}
+
+/// This testbed with this kernel of the cache; for `auto` one that boots kernels.
+pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
+    if release.is_empty() || release.contains(['/', ',']) {
+        return Err(format!(
+            "'{release}' is no release of a kernel\n  try: kernel = \"6.12\", one of fsderby kernel list"
+        ));
+    }
+    if on == testbeds::AUTO {
+        return Ok(testbeds::booting(release)?.name());
+    }
+    let mut testbed = testbeds::parse(on)?;
+    testbed.take_kernel(release).map_err(|missing| missing.to_string())?;
+    Ok(testbed.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(cross: &Cross, entries: &[&str]) -> Vec<String> {
+        let entries = entries.iter().map(|e| e.parse().unwrap()).collect();
+        cross.apply(entries).unwrap().iter().map(|e| e.label().to_owned()).collect()
+    }
+
+    #[test]
+    fn each_filesystem_enters_with_each_value_and_is_called_so() {
+        let kernel = vec!["6.1".to_owned(), "6.12".to_owned()];
+        let cross = Cross { kernel, cpus: vec![2], ..Cross::default() };
+        assert_eq!(
+            labels(&cross, &["ext4", "xfs label=mine", "btrfs kernel=6.6"]),
+            ["ext4, kernel 6.1", "ext4, kernel 6.12", "mine, kernel 6.1", "mine, kernel 6.12", "btrfs"]
+        );
+        let cross =
+            Cross { memory: vec![Bytes(1 << 26), Bytes(1 << 30)], cpus: vec![1, 2], ..Cross::default() };
+        assert_eq!(
+            labels(&cross, &["ext4"]),
+            [
+                "ext4, memory 64m, cpus 1",
+                "ext4, memory 64m, cpus 2",
+                "ext4, memory 1g, cpus 1",
+                "ext4, memory 1g, cpus 2"
+            ]
+        );
+    }
+
+    #[test]
+    fn one_value_changes_no_label_and_none_changes_nothing() {
+        let one = Cross { on: vec!["vm".into()], ..Cross::default() };
+        assert_eq!(labels(&one, &["ext4"]), ["ext4"]);
+        let entries = vec!["ext4 label=a".parse().unwrap()];
+        assert_eq!(Cross::default().apply(entries.clone()).unwrap(), entries);
+    }
+
+    #[test]
+    fn a_path_gives_its_end_to_the_label() {
+        let on = vec!["vm:images=/srv/a".to_owned(), "vm:images=/srv/b".to_owned()];
+        assert_eq!(labels(&Cross { on, ..Cross::default() }, &["ext4"]), ["ext4, on a", "ext4, on b"]);
+    }
+
+    #[test]
+    fn a_value_that_stands_twice_is_refused() {
+        let cross = Cross { kernel: vec!["6.1".into(), "6.1".into()], ..Cross::default() };
+        let error = cross.apply(vec!["ext4".parse().unwrap()]).unwrap_err();
+        assert!(error.message.contains("kernel 6.1 is given twice"), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_becomes_a_setting_of_the_testbed() {
+        assert_eq!(with_kernel("vm", "6.1"), Ok("vm:kernel=6.1".into()));
+        assert_eq!(with_kernel("vm:kernel=6.12,images=/srv", "6.1"), Ok("vm:kernel=6.1,images=/srv".into()));
+        assert_eq!(with_kernel("auto", "6.1"), Ok("vm:kernel=6.1".into()));
+        assert!(with_kernel("loop", "6.1").is_err_and(|e| e.contains("boots no kernel")));
+        assert!(with_kernel("vm", "/boot/x").is_err());
+    }
+}

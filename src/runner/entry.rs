@@ -1,0 +1,156 @@
+//! A candidate as a user writes it: a table of an experiment, or a text on the command line.
+
+use serde::Deserialize;
+
+use crate::names;
+use crate::schema::plan::{Candidate, Factors};
+use crate::schema::setup::Variant;
+use crate::schema::units::Bytes;
+
+/// `[[filesystem]]`, or `--filesystem 'KIND label="no atime" mount=noatime'`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilesystemEntry {
+    pub kind: String,
+    pub label: Option<String>,
+    pub mkfs: Vec<String>,
+    pub mount: Vec<String>,
+    pub conversion: bool,
+    /// Short for a setting of the testbed.
+    pub kernel: Option<String>,
+    // Not flattened: what is wrong in one of these must be told with its line.
+    pub on: Option<String>,
+    pub memory: Option<Bytes>,
+    pub cpus: Option<u32>,
+    pub layers: Option<Vec<String>>,
+}
+
+/// The keys of an entry, for the nearest one.
+pub const FILESYSTEM_KEYS: [&str; 10] =
+    ["kind", "label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layers", "conversion"];
+/// Those that have a value on the command line.
+const WITH_VALUE: [&str; 8] = ["label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layer"];
+/// In place of a layer: none, whatever the others have.
+const NONE: &str = "none";
+const WRITTEN: &str = "label=…, mount=…, mkfs=…, kernel=…, on=…, memory=…, cpus=…, layer=…, conversion";
+
+impl FilesystemEntry {
+    pub fn of_kind(kind: &str) -> Self {
+        FilesystemEntry { kind: kind.to_owned(), ..FilesystemEntry::default() }
+    }
+
+    /// What it states of its setup, as it is written.
+    pub fn own(&self) -> Factors {
+        Factors { on: self.on.clone(), memory: self.memory, cpus: self.cpus, layers: self.layers.clone() }
+    }
+
+    /// The entry that gives this candidate.
+    pub fn of_candidate(candidate: Candidate) -> Self {
+        let Candidate { label, kind, own, variant } = candidate;
+        let (Factors { on, memory, cpus, layers }, Variant { mkfs, mount, conversion }) = (own, variant);
+        FilesystemEntry {
+            kind,
+            label: Some(label),
+            mkfs,
+            mount,
+            conversion,
+            kernel: None,
+            on,
+            memory,
+            cpus,
+            layers,
+        }
+    }
+
+    /// Its own label, or its kind.
+    pub fn label(&self) -> &str {
+        self.label.as_ref().unwrap_or(&self.kind)
+    }
+
+    /// Takes a word of the command line.
+    fn take(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "label" => self.label = Some(value.to_owned()),
+            "mount" => self.mount.extend(value.split(',').map(str::to_owned)),
+            "mkfs" => self.mkfs.extend(value.split_whitespace().map(str::to_owned)),
+            "kernel" => self.kernel = Some(value.to_owned()),
+            "on" => self.on = Some(value.to_owned()),
+            "memory" => self.memory = Some(value.parse()?),
+            "cpus" => self.cpus = Some(value.parse().map_err(|_| "write a whole number of CPUs")?),
+            "layer" if value == NONE => self.layers = Some(Vec::new()),
+            "layer" => self.layers.get_or_insert_default().push(value.to_owned()),
+            _ => return Err("it has no value".to_owned()),
+        }
+        Ok(())
+    }
+}
+
+impl std::str::FromStr for FilesystemEntry {
+    type Err = String;
+
+    /// `KIND label="no atime" mount=noatime,nodev mkfs="-O ^has_journal" conversion`
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words = shell_words::split(text).map_err(|_| format!("a quote is not closed in: {text}"))?;
+        let mut words = words.into_iter();
+        let kind = words.next().ok_or("write a kind first: --filesystem 'KIND mount=noatime'")?;
+        let mut entry = FilesystemEntry::of_kind(&kind);
+        for word in words {
+            match word.split_once('=') {
+                None if word == "conversion" => entry.conversion = true,
+                Some((key, value)) if WITH_VALUE.contains(&key) => {
+                    entry.take(key, value).map_err(|e| format!("{key}={value}: {e}"))?;
+                }
+                _ => {
+                    let key = word.split('=').next().unwrap_or_default();
+                    if WITH_VALUE.contains(&key) || word == "conversion=" {
+                        return Err(format!("'{word}' in: {text}; write {WRITTEN}"));
+                    }
+                    return Err(names::unknown(
+                        "key of a filesystem",
+                        key,
+                        FILESYSTEM_KEYS[1..].iter().copied(),
+                    ));
+                }
+            }
+        }
+        Ok(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::units::MIB;
+
+    #[test]
+    fn an_entrant_on_the_command_line_is_read_as_the_file_would_be() {
+        let entry: FilesystemEntry =
+            r#"ext4 label="no atime" mount=noatime,nodev mkfs="-O ^has_journal""#.parse().unwrap();
+        assert_eq!((entry.kind.as_str(), entry.label.as_deref()), ("ext4", Some("no atime")));
+        assert_eq!(entry.mount, ["noatime", "nodev"]);
+        assert_eq!(entry.mkfs, ["-O", "^has_journal"]);
+        assert!("ext4 mnt=x".parse::<FilesystemEntry>().unwrap_err().contains("did you mean 'mount'?"));
+        assert!(r#"ext4 label="x"#.parse::<FilesystemEntry>().is_err());
+    }
+
+    #[test]
+    fn what_differs_in_its_setup_is_read_the_same_both_ways() {
+        let line: FilesystemEntry =
+            "xfs kernel=6.1 memory=64m cpus=2 layer=md:raid5 on=model:hdd-16tb,offset=1g".parse().unwrap();
+        let own = Factors {
+            on: Some("model:hdd-16tb,offset=1g".into()),
+            memory: Some(Bytes(64 * MIB)),
+            cpus: Some(2),
+            layers: Some(vec!["md:raid5".into()]),
+        };
+        assert_eq!((line.kernel.as_deref(), &line.own()), (Some("6.1"), &own));
+        let table = "kind = 'xfs'\nkernel = '6.1'\nmemory = '64m'\ncpus = 2\nlayers = ['md:raid5']\non = 'model:hdd-16tb,offset=1g'";
+        assert_eq!(toml::from_str::<FilesystemEntry>(table), Ok(line));
+        for (wrong, said) in
+            [("cpus=two", "whole number"), ("memory=much", "memory=much: "), ("cpus", "write label=…")]
+        {
+            let error = format!("xfs {wrong}").parse::<FilesystemEntry>().unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The testbeds of a plan, whose candidates may each have another one.
+
+use std::path::Path;
+
+use super::{Missing, Testbed, parse};
+use crate::schema::plan::{Candidate, Plan};
+use crate::schema::setup::ClockKind;
+
+/// Each testbed that a plan names, made once.
+pub struct Made(Vec<(String, Box<dyn Testbed>)>);
+
+impl Made {
+    /// # Errors
+    /// Says what to write in place of the text that names no testbed, and of which candidate it is where there are several.
+    pub fn of(plan: &Plan) -> Result<Self, String> {
+        let several = plan.testbeds().len() > 1;
+        let mut made = Vec::new();
+        for text in plan.testbeds() {
+            let whose = plan.candidates.iter().find(|c| several && plan.setup(c).testbed == text);
+            let fault = |e: String| whose.map_or(e.clone(), |candidate| format!("{}: {e}", candidate.label));
+            made.push((text.to_owned(), parse(text).map_err(fault)?));
+        }
+        Ok(Made(made))
+    }
+
+    /// Has all guests run this program as their agent.
+    pub fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
+        self.0.iter_mut().try_for_each(|(_, testbed)| testbed.take_agent(agent))
+    }
+
+    pub fn testbeds(&self) -> Testbeds<'_> {
+        Testbeds(self.0.iter().map(|(text, testbed)| (text.clone(), &**testbed)).collect())
+    }
+}
+
+/// The testbeds of a plan, each under the text that the plan names it by.
+#[derive(Clone)]
+pub struct Testbeds<'t>(Vec<(String, &'t dyn Testbed)>);
+
+impl<'t> Testbeds<'t> {
+    /// For a plan that has all of its trials on this one.
+    pub fn one(testbed: &'t dyn Testbed) -> Self {
+        Testbeds::all_of([testbed])
+    }
+
+    /// Under their own names.
+    pub fn all_of(testbeds: impl IntoIterator<Item = &'t dyn Testbed>) -> Self {
+        Testbeds(testbeds.into_iter().map(|testbed| (testbed.name(), testbed)).collect())
+    }
+
+    /// The one that this candidate's trials happen on.
+    ///
+    /// # Panics
+    /// When the plan is another than these are of.
+    pub fn of(&self, plan: &Plan, candidate: &Candidate) -> &'t dyn Testbed {
+        let text = plan.setup(candidate).testbed;
+        let found = self.0.iter().find(|(name, _)| name == text);
+        found.unwrap_or_else(|| panic!("the testbed {text} of {} was not made", candidate.label)).1
+    }
+
+    pub fn each(&self) -> impl Iterator<Item = &'t dyn Testbed> {
+        self.0.iter().map(|(_, testbed)| *testbed)
+    }
+
+    /// Whether no trial can feel another that runs beside it.
+    pub fn are_all_virtual(&self) -> bool {
+        self.each().all(|testbed| testbed.traits().clock == ClockKind::Virtual)
+    }
+}
