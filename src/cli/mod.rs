@@ -20,6 +20,7 @@ mod postmark;
 mod progress;
 mod report;
 mod run;
+mod setups;
 mod shell;
 mod verify;
 

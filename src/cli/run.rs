@@ -13,11 +13,11 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
+use super::setups::{Memory, common_testbed, distinct, give_kernels, given, limits, memory};
 use crate::exit::{self, Failure};
-use crate::filesystems;
 use crate::keys::Key;
 use crate::names;
-use crate::runner::crossing::{self, Cross};
+use crate::runner::crossing::Cross;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, RoundsAsked};
 use crate::runner::jobs;
@@ -27,7 +27,7 @@ use crate::runner::rounds::{Finish, Runner};
 use crate::runner::scenarios;
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
-use crate::schema::plan::{Candidate, Factors, Plan, Rounds, Setup};
+use crate::schema::plan::{Factors, Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
 use crate::schema::setup::{ClockKind, ImageState};
@@ -132,20 +132,10 @@ pub struct Arguments {
     quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Memory {
-    Limit(Bytes),
-    None,
-}
-
 /// As their table has them.
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
     format!("{} or `{}`; given twice, each filesystem enters on both", usages.join(", "), testbeds::AUTO)
-}
-
-fn memory(text: &str) -> Result<Memory, String> {
-    if text == "none" { Ok(Memory::None) } else { text.parse().map(Memory::Limit) }
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -257,72 +247,6 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment.told_from(&own))
 }
 
-/// One value is what all have in common, and several are crossed.
-fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>) {
-    match values {
-        [] => {}
-        [one] => {
-            *common = Some(one.clone());
-            cross.clear();
-        }
-        several => {
-            *common = None;
-            *cross = several.to_vec();
-        }
-    }
-}
-
-/// `none` is no limit, so it is no value to stand beside one.
-fn limits(memory: &[Memory]) -> Result<Vec<Bytes>, Failure> {
-    let limit = |memory: &Memory| match memory {
-        Memory::Limit(limit) => Some(*limit),
-        Memory::None => None,
-    };
-    let limits: Vec<Bytes> = memory.iter().filter_map(limit).collect();
-    if limits.len() < memory.len() && memory.len() > 1 {
-        let text =
-            "--memory none cannot stand beside other limits\n  try: the machine's own memory as a limit";
-        return Err(Failure::usage(text));
-    }
-    Ok(limits)
-}
-
-/// Kernels become settings of testbeds; each that is a file is taken into the cache.
-fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::Result<()> {
-    let release = |kernel: &String| match kernel.contains('/') {
-        true => Ok(crate::guest::kernel::import(Path::new(kernel))?.index.release),
-        false => Ok(kernel.clone()),
-    };
-    let releases: Vec<String> = kernels.iter().map(release).collect::<anyhow::Result<_>>()?;
-    match releases.as_slice() {
-        [] => {}
-        [one] if experiment.cross.on.is_empty() => {
-            let on = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
-            experiment.on = Some(crossing::with_kernel(on, one).map_err(Failure::usage)?);
-            experiment.cross.kernel.clear();
-        }
-        _ => experiment.cross.kernel = releases,
-    }
-    Ok(())
-}
-
-/// The testbed of all candidates that state none.
-fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
-    let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
-    if named != testbeds::AUTO {
-        return Ok(testbeds::named(named).map_err(Failure::usage)?);
-    }
-    let plan = experiment.plan(named.to_owned(), 1)?;
-    let undecided = plan.candidates.iter().filter(|c| plan.setup(c).testbed == testbeds::AUTO);
-    let kinds = undecided.filter_map(|c| filesystems::find(&c.kind));
-    let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-    if asked.is_empty() {
-        return Ok(plan.testbed);
-    }
-    let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan));
-    Ok(chosen.map_err(Failure::usage)?.name())
-}
-
 /// How many trials run at a time: one where they would feel each other.
 fn jobs(asked: Option<u32>, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
     let is_virtual = testbeds.are_all_virtual();
@@ -404,35 +328,6 @@ fn usable(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
     if plan.cold && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
-    }
-    Ok(())
-}
-
-/// Two candidates whose setups are written in two ways and are one: `6.1` and the release that it stands for.
-fn distinct(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
-    let is_one = |a: &Candidate, b: &Candidate| {
-        let (ours, theirs) = (plan.setup(a), plan.setup(b));
-        let is_written_so = ours.testbed != theirs.testbed
-            && Setup { testbed: "", ..ours } == Setup { testbed: "", ..theirs }
-            && (&a.kind, &a.variant) == (&b.kind, &b.variant);
-        let is = |candidate| {
-            let testbed = testbeds.of(plan, candidate);
-            let storage = testbed.storage(&jobs::moment(plan, candidate, 1));
-            (testbed.kernel(), testbed.traits().fidelity, storage)
-        };
-        is_written_so && is(a) == is(b)
-    };
-    // A plan may have thousands, and nearly always one testbed.
-    let candidates = if plan.testbeds().len() > 1 { plan.candidates.as_slice() } else { &[] };
-    for (at, a) in candidates.iter().enumerate() {
-        if let Some(b) = plan.candidates[at + 1..].iter().find(|b| is_one(a, b)) {
-            let kernel = testbeds.of(plan, a).kernel().map_or_else(String::new, |(release, _)| release);
-            let text = format!(
-                "{} and {} would be the same candidate twice, on the kernel {kernel}\n  try: another kernel or disk for one of them",
-                a.label, b.label
-            );
-            return Err(Failure::usage(text).into());
-        }
     }
     Ok(())
 }
@@ -568,7 +463,9 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::filesystems;
     use crate::report::build::repeat;
+    use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
 
     #[derive(Parser)]

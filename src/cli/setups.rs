@@ -1,0 +1,117 @@
+//! The setups that options ask for: testbeds, kernels, memory and CPUs, each once for all or several crossed.
+
+use std::path::Path;
+
+use crate::exit::Failure;
+use crate::filesystems;
+use crate::runner::crossing;
+use crate::runner::experiment::Experiment;
+use crate::runner::jobs;
+use crate::schema::plan::{Candidate, Plan, Setup};
+use crate::schema::units::Bytes;
+use crate::testbeds::{self, Testbeds};
+
+#[derive(Clone, Copy, Debug)]
+pub enum Memory {
+    Limit(Bytes),
+    None,
+}
+
+pub fn memory(text: &str) -> Result<Memory, String> {
+    if text == "none" { Ok(Memory::None) } else { text.parse().map(Memory::Limit) }
+}
+
+/// One value is what all have in common, and several are crossed.
+pub fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>) {
+    match values {
+        [] => {}
+        [one] => {
+            *common = Some(one.clone());
+            cross.clear();
+        }
+        several => {
+            *common = None;
+            *cross = several.to_vec();
+        }
+    }
+}
+
+/// `none` is no limit, so it is no value to stand beside one.
+pub fn limits(memory: &[Memory]) -> Result<Vec<Bytes>, Failure> {
+    let limit = |memory: &Memory| match memory {
+        Memory::Limit(limit) => Some(*limit),
+        Memory::None => None,
+    };
+    let limits: Vec<Bytes> = memory.iter().filter_map(limit).collect();
+    if limits.len() < memory.len() && memory.len() > 1 {
+        let text =
+            "--memory none cannot stand beside other limits\n  try: the machine's own memory as a limit";
+        return Err(Failure::usage(text));
+    }
+    Ok(limits)
+}
+
+/// Kernels become settings of testbeds; each that is a file is taken into the cache.
+pub fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::Result<()> {
+    let release = |kernel: &String| match kernel.contains('/') {
+        true => Ok(crate::guest::kernel::import(Path::new(kernel))?.index.release),
+        false => Ok(kernel.clone()),
+    };
+    let releases: Vec<String> = kernels.iter().map(release).collect::<anyhow::Result<_>>()?;
+    match releases.as_slice() {
+        [] => {}
+        [one] if experiment.cross.on.is_empty() => {
+            let on = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
+            experiment.on = Some(crossing::with_kernel(on, one).map_err(Failure::usage)?);
+            experiment.cross.kernel.clear();
+        }
+        _ => experiment.cross.kernel = releases,
+    }
+    Ok(())
+}
+
+/// The testbed of all candidates that state none.
+pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
+    let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
+    if named != testbeds::AUTO {
+        return Ok(testbeds::named(named).map_err(Failure::usage)?);
+    }
+    let plan = experiment.plan(named.to_owned(), 1)?;
+    let undecided = plan.candidates.iter().filter(|c| plan.setup(c).testbed == testbeds::AUTO);
+    let kinds = undecided.filter_map(|c| filesystems::find(&c.kind));
+    let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
+    if asked.is_empty() {
+        return Ok(plan.testbed);
+    }
+    let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan));
+    Ok(chosen.map_err(Failure::usage)?.name())
+}
+
+/// Two candidates whose setups are written in two ways and are one: `6.1` and the release that it stands for.
+pub fn distinct(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let is_one = |a: &Candidate, b: &Candidate| {
+        let (ours, theirs) = (plan.setup(a), plan.setup(b));
+        let is_written_so = ours.testbed != theirs.testbed
+            && Setup { testbed: "", ..ours } == Setup { testbed: "", ..theirs }
+            && (&a.kind, &a.variant) == (&b.kind, &b.variant);
+        let is = |candidate| {
+            let testbed = testbeds.of(plan, candidate);
+            let storage = testbed.storage(&jobs::moment(plan, candidate, 1));
+            (testbed.kernel(), testbed.traits().fidelity, storage)
+        };
+        is_written_so && is(a) == is(b)
+    };
+    // A plan may have thousands, and nearly always one testbed.
+    let candidates = if plan.testbeds().len() > 1 { plan.candidates.as_slice() } else { &[] };
+    for (at, a) in candidates.iter().enumerate() {
+        if let Some(b) = plan.candidates[at + 1..].iter().find(|b| is_one(a, b)) {
+            let kernel = testbeds.of(plan, a).kernel().map_or_else(String::new, |(release, _)| release);
+            let text = format!(
+                "{} and {} would be the same candidate twice, on the kernel {kernel}\n  try: another kernel or disk for one of them",
+                a.label, b.label
+            );
+            return Err(Failure::usage(text).into());
+        }
+    }
+    Ok(())
+}
