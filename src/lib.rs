@@ -20,6 +20,7 @@ pub mod random;
 pub mod report;
 pub mod runner;
 pub mod stages;
+pub mod states;
 pub mod storage;
 pub mod store;
 pub mod testbeds;

@@ -89,6 +89,19 @@ fn between_the_parts_of_a_work_nothing_stays_in_memory() {
 }
 
 #[test]
+fn a_state_is_brought_about_before_the_work_and_looked_at() {
+    let [integrity, measure] = jobs(&plan("filesystems = ['ext4']\nstate = 'filled 50%'"), "loop", "");
+    assert_eq!(
+        names(&measure).join(" "),
+        "reset make mount space-fresh settle probes-on work sync probes-off space-prepared settle \
+         probes-on work sync probes-off empty space-emptied unmount check-emptied"
+    );
+    let folders: Vec<&str> = measure.works.iter().filter_map(|work| work.folder.as_deref()).collect();
+    assert_eq!(folders, ["1", "2"], "what is there before is in no work's way");
+    assert!(integrity.works.len() == 2 && integrity.works.iter().all(|work| work.portion.keep_files));
+}
+
+#[test]
 fn every_kind_takes_the_same_steps() {
     for kind in TABLE {
         let converted = Variant { conversion: true, ..Variant::default() };

@@ -143,6 +143,7 @@ fn every_file_with_an_implementation_has_a_row() {
         ("src/probes", "impl Probe for "),
         ("src/report/formats", "impl Format for "),
         ("src/stages", "impl StageKind for "),
+        ("src/states", "impl StateKind for "),
         ("src/storage", "impl Storage for "),
         ("src/storage/layers", "impl LayerKind for "),
         ("src/testbeds", "impl TestbedKind for "),
@@ -179,7 +180,8 @@ const BELOW: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("analysis", &["store", "filesystems", "workloads", "probes"]),
     ("papers", &["filesystems", "workloads"]),
-    ("runner", &["testbeds", "analysis"]),
+    ("states", &["workloads"]),
+    ("runner", &["testbeds", "analysis", "states"]),
     ("report", &["runner", "papers"]),
     ("cli", &["report", "dropins"]),
 ];

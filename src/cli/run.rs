@@ -75,6 +75,10 @@ pub struct Arguments {
     /// experiment's
     #[arg(long = "layer", value_name = "SPEC")]
     layers: Vec<String>,
+    /// What is on the filesystem before the work: `fresh`, 'filled 80%', 'aged by SET'; given twice, each filesystem enters with
+    /// both
+    #[arg(long, value_name = "STATE")]
+    state: Vec<String>,
     /// A number, or `auto`
     #[arg(long, value_name = "N|auto")]
     rounds: Option<RoundsAsked>,
@@ -113,7 +117,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -219,7 +223,8 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         experiment.scenario.clear();
         experiment.planned.clear();
     }
-    let Cross { on, memory, cpus, .. } = &mut experiment.cross;
+    let Cross { on, memory, cpus, state, .. } = &mut experiment.cross;
+    given(&arguments.state, &mut experiment.state, state);
     given(&arguments.on, &mut experiment.on, on);
     given(&arguments.cpus, &mut experiment.cpus, cpus);
     given(&limits(&arguments.memory)?, &mut experiment.memory, memory);

@@ -49,6 +49,7 @@ impl Experiment {
             ("another memory limit", memory(self, after.as_deref()) != memory(own, before.as_deref())),
             ("another number of CPUs", cpus(self, after.as_deref()) != cpus(own, before.as_deref())),
             ("images in another state", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
+            ("another state", self.state != own.state),
             ("other layers", self.written_layers().ok() != own.written_layers().ok()),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
             ("another power cut", self.power_cut != own.power_cut),

@@ -16,10 +16,11 @@ pub struct Cross {
     pub kernel: Vec<String>,
     pub memory: Vec<Bytes>,
     pub cpus: Vec<u32>,
+    pub state: Vec<String>,
 }
 
 /// The keys of `[cross]`, for the nearest one.
-pub const CROSS_KEYS: [&str; 4] = ["on", "kernel", "memory", "cpus"];
+pub const CROSS_KEYS: [&str; 5] = ["on", "kernel", "memory", "cpus", "state"];
 
 impl Cross {
     /// # Errors
@@ -28,7 +29,8 @@ impl Cross {
         entries = crossed(entries, ("on", &self.on), |e| &mut e.on, |on| on.clone())?;
         entries = crossed(entries, ("kernel", &self.kernel), |e| &mut e.kernel, |kernel| kernel.clone())?;
         entries = crossed(entries, ("memory", &self.memory), |e| &mut e.memory, |m| m.written())?;
-        crossed(entries, ("cpus", &self.cpus), |e| &mut e.cpus, |cpus| cpus.to_string())
+        entries = crossed(entries, ("cpus", &self.cpus), |e| &mut e.cpus, |cpus| cpus.to_string())?;
+        crossed(entries, ("state", &self.state), |e| &mut e.state, |state| state.clone())
     }
 }
 

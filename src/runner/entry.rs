@@ -23,16 +23,18 @@ pub struct FilesystemEntry {
     pub memory: Option<Bytes>,
     pub cpus: Option<u32>,
     pub layers: Option<Vec<String>>,
+    pub state: Option<String>,
 }
 
 /// The keys of an entry, for the nearest one.
-pub const FILESYSTEM_KEYS: [&str; 10] =
-    ["kind", "label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layers", "conversion"];
+pub const FILESYSTEM_KEYS: [&str; 11] =
+    ["kind", "label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layers", "state", "conversion"];
 /// Those that have a value on the command line.
-const WITH_VALUE: [&str; 8] = ["label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layer"];
+const WITH_VALUE: [&str; 9] = ["label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layer", "state"];
 /// In place of a layer: none, whatever the others have.
 const NONE: &str = "none";
-const WRITTEN: &str = "label=…, mount=…, mkfs=…, kernel=…, on=…, memory=…, cpus=…, layer=…, conversion";
+const WRITTEN: &str =
+    "label=…, mount=…, mkfs=…, kernel=…, on=…, memory=…, cpus=…, layer=…, state=…, conversion";
 
 impl FilesystemEntry {
     pub fn of_kind(kind: &str) -> Self {
@@ -41,13 +43,20 @@ impl FilesystemEntry {
 
     /// What it states of its setup, as it is written.
     pub fn own(&self) -> Factors {
-        Factors { on: self.on.clone(), memory: self.memory, cpus: self.cpus, layers: self.layers.clone() }
+        Factors {
+            on: self.on.clone(),
+            memory: self.memory,
+            cpus: self.cpus,
+            layers: self.layers.clone(),
+            state: self.state.clone(),
+        }
     }
 
     /// The entry that gives this candidate.
     pub fn of_candidate(candidate: Candidate) -> Self {
         let Candidate { label, kind, own, variant } = candidate;
-        let (Factors { on, memory, cpus, layers }, Variant { mkfs, mount, conversion }) = (own, variant);
+        let (Factors { on, memory, cpus, layers, state }, Variant { mkfs, mount, conversion }) =
+            (own, variant);
         FilesystemEntry {
             kind,
             label: Some(label),
@@ -59,6 +68,7 @@ impl FilesystemEntry {
             memory,
             cpus,
             layers,
+            state,
         }
     }
 
@@ -77,6 +87,7 @@ impl FilesystemEntry {
             "on" => self.on = Some(value.to_owned()),
             "memory" => self.memory = Some(value.parse()?),
             "cpus" => self.cpus = Some(value.parse().map_err(|_| "write a whole number of CPUs")?),
+            "state" => self.state = Some(value.to_owned()),
             "layer" if value == NONE => self.layers = Some(Vec::new()),
             "layer" => self.layers.get_or_insert_default().push(value.to_owned()),
             _ => return Err("it has no value".to_owned()),
@@ -136,15 +147,18 @@ mod tests {
     #[test]
     fn what_differs_in_its_setup_is_read_the_same_both_ways() {
         let line: FilesystemEntry =
-            "xfs kernel=6.1 memory=64m cpus=2 layer=md:raid5 on=model:hdd-16tb,offset=1g".parse().unwrap();
+            "xfs kernel=6.1 memory=64m cpus=2 layer=md:raid5 state='filled 80%' on=model:hdd-16tb,offset=1g"
+                .parse()
+                .unwrap();
         let own = Factors {
             on: Some("model:hdd-16tb,offset=1g".into()),
             memory: Some(Bytes(64 * MIB)),
             cpus: Some(2),
             layers: Some(vec!["md:raid5".into()]),
+            state: Some("filled 80%".into()),
         };
         assert_eq!((line.kernel.as_deref(), &line.own()), (Some("6.1"), &own));
-        let table = "kind = 'xfs'\nkernel = '6.1'\nmemory = '64m'\ncpus = 2\nlayers = ['md:raid5']\non = 'model:hdd-16tb,offset=1g'";
+        let table = "kind = 'xfs'\nkernel = '6.1'\nmemory = '64m'\ncpus = 2\nlayers = ['md:raid5']\nstate = 'filled 80%'\non = 'model:hdd-16tb,offset=1g'";
         assert_eq!(toml::from_str::<FilesystemEntry>(table), Ok(line));
         for (wrong, said) in
             [("cpus=two", "whole number"), ("memory=much", "memory=much: "), ("cpus", "write label=…")]

@@ -20,7 +20,7 @@ use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
 use crate::storage::layers;
-use crate::{mistakes, names, store, testbeds, workloads};
+use crate::{mistakes, names, states, store, testbeds, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
 const LONGEST_FILE: u64 = MIB;
@@ -55,6 +55,8 @@ pub struct Experiment {
     pub image: Option<ImageState>,
     /// What lies between the disks and the filesystem, from the disks up: `md:raid5,chunk=64k`.
     pub layers: Vec<String>,
+    /// What is on the filesystem before the work: `filled 80%`, `aged by SET`.
+    pub state: Option<String>,
     pub cold: Option<bool>,
     pub power_cut: Option<PowerCut>,
     pub clients: Option<u32>,
@@ -81,7 +83,7 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "name",
     "analysis",
     "on",
@@ -90,6 +92,7 @@ const KEYS: [&str; 23] = [
     "cpus",
     "image",
     "layers",
+    "state",
     "cold",
     "power_cut",
     "clients",
@@ -230,6 +233,7 @@ impl Experiment {
             cpus: self.cpus,
             image: self.image.unwrap_or_default(),
             layers: self.written_layers()?,
+            state: self.state.clone(),
             cold: self.cold.unwrap_or(false),
             clients: self.clients.unwrap_or(1),
             rounds,
@@ -289,6 +293,9 @@ impl Experiment {
         };
         let layers = entry.layers.as_deref().map(written).transpose().map_err(fault)?;
         let own = Factors { on: on.map_err(fault)?, layers, ..entry.own() };
+        for state in own.state.iter().chain(&self.state) {
+            states::works(state).map_err(fault)?;
+        }
         if own.memory.or(self.memory) == Some(Bytes(0)) {
             let text = "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none";
             return Err(fault(text.into()));

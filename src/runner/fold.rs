@@ -314,6 +314,7 @@ pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits:
         storage: job.storage.clone(),
         volume: job.volume,
         layers: job.layers.clone(),
+        state: plan.setup(trial.candidate).state.map(str::to_owned),
         top: None,
         memory: job.memory,
         cpus: job.cpus,

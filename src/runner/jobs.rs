@@ -77,7 +77,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
 
 /// The trial's scenario. What could not be laid was refused when it was planned.
 pub fn laid<'p>(plan: &'p Plan, trial: &Trial<'_>) -> Laid<'p> {
-    scenarios::lay(plan, trial.scenario).unwrap_or_default()
+    scenarios::lay(plan, trial.candidate, trial.scenario).unwrap_or_default()
 }
 
 /// The steps of a trial, where a filesystem is made or one is taken as it is.

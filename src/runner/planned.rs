@@ -72,6 +72,7 @@ impl Experiment {
             cpus: plan.cpus,
             image: Some(plan.image),
             layers: plan.layers,
+            state: plan.state,
             cold: Some(plan.cold),
             power_cut,
             scenario,

@@ -1,15 +1,17 @@
 //! The scenarios of a plan: those that an experiment gives, and the engines' own for workloads that none names. Pure.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::{bounds, labels};
 use crate::exit::Failure;
 use crate::names;
 use crate::schema::job::Portion;
-use crate::schema::plan::{Plan, PlannedWork};
+use crate::schema::plan::{Candidate, Plan, PlannedWork};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::{OtherStage, Scenario, Stage, WorkStage};
 use crate::stages::{self, Around, WorkEnds};
+use crate::states;
 use crate::workloads::{self, Work, Workload};
 
 /// A scenario with every part of its works in its place.
@@ -17,6 +19,8 @@ use crate::workloads::{self, Work, Workload};
 pub struct Laid<'p> {
     pub works: Vec<LaidWork<'p>>,
     pub stages: Vec<LaidStage>,
+    /// How many of the stages bring the state about in which the others find the filesystem.
+    pub before: usize,
 }
 
 /// A workload, or those parts of one that are done together.
@@ -24,7 +28,7 @@ pub struct Laid<'p> {
 pub struct LaidWork<'p> {
     /// Its label, with a number behind it where the scenario has it more than once.
     pub name: String,
-    pub planned: &'p PlannedWork,
+    pub planned: Cow<'p, PlannedWork>,
     pub measured: bool,
     pub clients: u32,
 }
@@ -161,12 +165,18 @@ pub fn cut_power(plan: &Plan) -> bool {
     plan.scenarios.iter().flat_map(Scenario::others).any(is_cut)
 }
 
-/// The scenario as it is carried out.
+/// The scenario as it is carried out, from the state of that candidate on.
 ///
 /// # Errors
 /// Where it cannot be; [`check`] says so with more words.
-pub fn lay<'p>(plan: &'p Plan, scenario: &Scenario) -> Result<Laid<'p>, String> {
+pub fn lay<'p>(plan: &'p Plan, candidate: &Candidate, scenario: &Scenario) -> Result<Laid<'p>, String> {
     let mut laid = Laid::default();
+    for planned in states::works(plan.setup(candidate).state.unwrap_or(states::FRESH))? {
+        laid.stages.push(LaidStage::Work { of: laid.works.len(), portion: Portion::KEEP_FILES });
+        let (name, planned) = (planned.label.clone(), Cow::Owned(planned));
+        laid.works.push(LaidWork { name, planned, measured: false, clients: 1 });
+    }
+    laid.before = laid.stages.len();
     for (at, stage) in scenario.stages.iter().enumerate() {
         match stage {
             Stage::Other(other) => laid.stages.push(LaidStage::Other(other.clone())),
@@ -194,8 +204,10 @@ impl<'p> Laid<'p> {
             match stage {
                 Stage::Other(other) => self.stages.push(LaidStage::Other(other)),
                 Stage::Work(WorkStage { part, measured, .. }) => {
-                    let of = self
-                        .work(LaidWork { name: String::new(), planned, measured, clients }, part.as_deref());
+                    let of = self.work(
+                        LaidWork { name: String::new(), planned: Cow::Borrowed(planned), measured, clients },
+                        part.as_deref(),
+                    );
                     let portion = Portion { part, ..whole.clone() };
                     self.stages.push(LaidStage::Work { of, portion });
                 }
@@ -246,7 +258,7 @@ mod tests {
         let plan = plan(scenario).expect("a plan");
         let labels: Vec<&str> = plan.scenarios.iter().map(|s| s.label.as_str()).collect();
         assert_eq!(labels, ["twice", "coldread-quick"]);
-        let laid = lay(&plan, &plan.scenarios[0]).expect("it is laid");
+        let laid = lay(&plan, &plan.candidates[0], &plan.scenarios[0]).expect("it is laid");
         let works: Vec<(&str, bool)> = laid.works.iter().map(|w| (w.name.as_str(), w.measured)).collect();
         assert_eq!(works, [("maildir-quick", false), ("maildir-quick (2)", true)]);
     }
@@ -254,7 +266,7 @@ mod tests {
     #[test]
     fn an_engines_parts_are_one_work_with_a_remount_before_each_but_the_first() {
         let plan = plan("").expect("a plan");
-        let laid = lay(&plan, &plan.scenarios[1]).expect("it is laid");
+        let laid = lay(&plan, &plan.candidates[0], &plan.scenarios[1]).expect("it is laid");
         assert_eq!((laid.works.len(), laid.stages.len()), (1, 11));
         let parts = laid.stages.iter().filter_map(|stage| match stage {
             LaidStage::Work { of: 0, portion } => portion.part.as_deref(),
@@ -270,7 +282,7 @@ mod tests {
     fn a_work_before_a_power_cut_stops_there_and_one_before_a_read_back_keeps_its_files() {
         let stages = "{ work = 'maildir-quick' }, { power-cut = '50%' }, 'recover', 'read-back', { work = 'maildir-quick' }, 'remount', 'read-back'";
         let plan = plan(&format!("[[scenario]]\nlabel = 'x'\nstages = [{stages}]")).expect("a plan");
-        let laid = lay(&plan, &plan.scenarios[0]).expect("it is laid");
+        let laid = lay(&plan, &plan.candidates[0], &plan.scenarios[0]).expect("it is laid");
         let portions: Vec<&Portion> = laid
             .stages
             .iter()

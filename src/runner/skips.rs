@@ -7,7 +7,8 @@ use super::scenarios::{self, LaidWork};
 use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::scenario::Scenario;
-use crate::schema::units::Bytes;
+use crate::schema::units::{Bytes, Percent};
+use crate::states;
 use crate::testbeds::{Testbed, Testbeds};
 use crate::workloads::{self, Needs, clients};
 
@@ -28,9 +29,10 @@ pub struct Skip {
 /// All cells that stay empty, in the plan's order.
 pub fn skips(plan: &Plan, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     let mut skips = Vec::new();
-    let asked: Vec<_> = plan.scenarios.iter().map(|scenario| Asked::of(scenario, plan)).collect();
     for candidate in &plan.candidates {
         let testbed = testbeds.of(plan, candidate);
+        let asked: Vec<_> =
+            plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario)).collect();
         // A plan whose layers make no device is refused before.
         let device = jobs::device(plan, candidate, testbed).unwrap_or(plan.size);
         if !testbed.traits().makes_filesystem {
@@ -101,13 +103,16 @@ fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
 struct Asked {
     needs: Needs,
     peak: Bytes,
+    /// The share of the filesystem that its state leaves.
+    left: f64,
 }
 
 impl Asked {
     /// Of all its works: in the integrity check the files of all are there at once.
-    fn of(scenario: &Scenario, plan: &Plan) -> Option<Self> {
-        let mut asked = Asked { needs: Needs::default(), peak: Bytes(0) };
-        for LaidWork { planned, clients, .. } in scenarios::lay(plan, scenario).ok()?.works {
+    fn of(plan: &Plan, candidate: &Candidate, scenario: &Scenario) -> Option<Self> {
+        let left = states::leaves(plan.setup(candidate).state.unwrap_or(states::FRESH));
+        let mut asked = Asked { needs: Needs::default(), peak: Bytes(0), left };
+        for LaidWork { planned, clients, .. } in scenarios::lay(plan, candidate, scenario).ok()?.works {
             let work = workloads::parsed(&planned.work).ok()?;
             let needs = work.needs();
             asked.needs.hard_links |= needs.hard_links;
@@ -122,7 +127,7 @@ impl Asked {
 }
 
 fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
-    let (Asked { needs, peak }, can) = (asked, kind.can());
+    let (Asked { needs, peak, left }, can) = (asked, kind.can());
     let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), scenario.label));
     if needs.hard_links && !can.hard_links.value {
         return lacks("hard links");
@@ -133,10 +138,17 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));
     }
-    let room = Bytes((device.0 as f64 * ROOM) as u64);
+    let room = Bytes((device.0 as f64 * ROOM * left) as u64);
     if *peak > room {
-        let text =
-            format!("{} has up to {peak} of live files, too much for an image of {device}", scenario.label);
+        let of = if *left < 1.0 {
+            format!(", of which its state leaves {}", Percent(left * 100.0))
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "{} has up to {peak} of live files, too much for an image of {device}{of}",
+            scenario.label
+        );
         return Some(format!("{text}\n  try: --size or --scale"));
     }
     None

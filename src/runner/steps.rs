@@ -18,7 +18,7 @@ pub fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, laid: &Laid<'_>, 
         steps.extend(own.emptied());
         return steps;
     }
-    let (stages, ends_recovered) = own.stages(&laid.stages);
+    let (stages, ends_recovered) = own.stages(laid, cold);
     steps.extend(stages);
     steps.extend(if ends_recovered { own.recovered() } else { own.emptied() });
     steps
@@ -53,7 +53,7 @@ impl Own<'_> {
     }
 
     /// The stages' steps, and whether the last of them comes right after a power cut.
-    fn stages(&self, laid: &[LaidStage]) -> (Vec<Step>, bool) {
+    fn stages(&self, laid: &Laid<'_>, cold: bool) -> (Vec<Step>, bool) {
         let mut now = Now {
             kind: self.kind,
             variant: self.variant,
@@ -62,7 +62,10 @@ impl Own<'_> {
             was_mounted_again: false,
         };
         let mut steps = Vec::new();
-        for stage in laid {
+        for (at, stage) in laid.stages.iter().enumerate() {
+            if at > 0 && at == laid.before {
+                steps.extend([Step::Space { at: At::Prepared }, Step::Settle { cold }]);
+            }
             match stage {
                 LaidStage::Work { portion, .. } => {
                     let work = now.work.map_or(0, |before| before + 1);

@@ -33,6 +33,9 @@ pub struct Factors {
     /// What lies between the disks and the filesystem, from the disks up; an empty list is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<Vec<String>>,
+    /// What is on the filesystem before the work: `filled 80%`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
 }
 
 impl Factors {
@@ -42,7 +45,8 @@ impl Factors {
         let memory = self.memory.map(|memory| ("memory", memory.written()));
         let cpus = self.cpus.map(|cpus| ("cpus", cpus.to_string()));
         let layers = self.layers.as_ref().map(|layers| ("layers", said(layers)));
-        [on, memory, cpus, layers].into_iter().flatten().collect()
+        let state = self.state.clone().map(|state| ("state", state));
+        [on, memory, cpus, layers, state].into_iter().flatten().collect()
     }
 }
 
@@ -63,6 +67,8 @@ pub struct Setup<'p> {
     pub cpus: Option<u32>,
     pub image: ImageState,
     pub layers: &'p [String],
+    /// `None` is fresh.
+    pub state: Option<&'p str>,
 }
 
 impl Setup<'_> {

@@ -418,6 +418,8 @@ impl<'de> Deserialize<'de> for StepName {
 pub enum At {
     /// Just made.
     Fresh,
+    /// In the state that was asked for, before the work.
+    Prepared,
     /// With the workload's files in it.
     Filled,
     /// The same, after unmount and mount.
@@ -429,11 +431,12 @@ pub enum At {
 }
 
 impl At {
-    pub const ALL: [At; 5] = [At::Fresh, At::Filled, At::Remounted, At::Emptied, At::Recovered];
+    pub const ALL: [At; 6] = [At::Fresh, At::Prepared, At::Filled, At::Remounted, At::Emptied, At::Recovered];
 
     pub fn name(self) -> &'static str {
         match self {
             At::Fresh => "fresh",
+            At::Prepared => "prepared",
             At::Filled => "filled",
             At::Remounted => "remounted",
             At::Emptied => "emptied",

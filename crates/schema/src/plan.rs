@@ -39,6 +39,9 @@ pub struct Plan {
     /// What lies between the disks and the filesystem, from the disks up, each with all its settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<String>,
+    /// What is on the filesystem before the work, `filled 80%`; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// Whether a witness must show that every trial begins with empty caches.
     pub cold: bool,
     /// How many processes do each work at the same time, where the work does not say it itself.
@@ -142,7 +145,7 @@ impl Plan {
 impl Plan {
     /// Of one of its candidates.
     pub fn setup<'p>(&'p self, candidate: &'p Candidate) -> Setup<'p> {
-        let Factors { on, memory, cpus, layers } = &candidate.own;
+        let Factors { on, memory, cpus, layers, state } = &candidate.own;
         Setup {
             testbed: on.as_deref().unwrap_or(&self.testbed),
             size: self.size,
@@ -150,6 +153,7 @@ impl Plan {
             cpus: cpus.or(self.cpus),
             image: self.image,
             layers: layers.as_deref().unwrap_or(&self.layers),
+            state: state.as_deref().or(self.state.as_deref()),
         }
     }
 
@@ -188,6 +192,7 @@ impl Plan {
         let mut layers = Some(std::mem::take(&mut self.layers));
         settle(&mut layers, self.candidates.iter_mut().map(|c| &mut c.own.layers).collect());
         self.layers = layers.unwrap_or_default();
+        settle(&mut self.state, self.candidates.iter_mut().map(|c| &mut c.own.state).collect());
     }
 }
 

@@ -55,6 +55,9 @@ pub struct Record {
     /// What the layers made of the disks; absent without layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top: Option<Top>,
+    /// What was on the filesystem before the work; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     pub memory: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,

@@ -36,6 +36,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     if plan.image != ImageState::default() {
         words.push(format!("--image {}", plan.image.name()));
     }
+    words.extend(plan.state.iter().map(|state| format!("--state {}", quote(state))));
     words.extend(plan.layers.iter().map(|layer| format!("--layer {}", quote(layer))));
     if plan.cold {
         words.push("--cold".to_owned());

@@ -11,6 +11,7 @@ use crate::schema::plan::{Candidate, Setup};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
+use crate::states;
 use crate::store::Run;
 
 /// A candidate with all that is known of its setup.
@@ -35,6 +36,7 @@ const FACTORS: &[Factor] = &[
     ("memory", |known| known.setup.memory.map_or(known.host_memory.clone(), |memory| memory.to_string())),
     ("disk", |known| known.disk()),
     ("layers", |known| said(known.setup.layers)),
+    ("state", |known| known.setup.state.unwrap_or(states::FRESH).to_owned()),
     ("clock", |known| known.clock().map_or("unknown", clock).to_owned()),
 ];
 

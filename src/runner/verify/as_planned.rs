@@ -51,6 +51,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("testbed", record.testbed == setup.testbed),
         ("setup", record.setup == setup.name()),
         ("volume", record.volume.size == setup.size),
+        ("state", record.state.as_deref() == setup.state),
         ("stack of layers", record.layers == layers_of(plan, trial)),
         ("memory limit", record.memory == setup.memory),
         ("number of CPUs", record.cpus == setup.cpus),

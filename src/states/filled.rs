@@ -1,0 +1,49 @@
+//! `filled SHARE`: so full, with files of a mix of sizes.
+
+use toml::Value;
+
+use super::StateKind;
+use crate::schema::job::WorkSpec;
+use crate::schema::plan::PlannedWork;
+use crate::schema::story::Story;
+use crate::schema::units::Percent;
+use crate::workloads;
+
+pub struct Filled;
+
+/// Its mix of sizes is taken.
+const SET: &str = "fill-80";
+
+impl StateKind for Filled {
+    fn name(&self) -> &'static str {
+        "filled"
+    }
+
+    fn usage(&self) -> &'static str {
+        "filled SHARE"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "So much of what an ordinary user may fill is taken by files of a mix of sizes, drawn from the workload's seed.",
+            origin: "The workload fill, with the sizes of its set fill-80 (fsderby explain fill-80).",
+            limits: "Written in one go to an empty filesystem: it is full, but nothing in it has aged.",
+        }
+    }
+
+    fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String> {
+        if argument.is_empty() {
+            return Err("how full? write filled 80%".into());
+        }
+        let (engine, set) = workloads::find(SET).ok_or_else(|| format!("there is no workload {SET}"))?;
+        let mut parameters = set.file().parameters;
+        parameters.insert("to".into(), Value::String(argument.to_owned()));
+        engine.parse(&parameters)?;
+        let work = WorkSpec { engine: engine.name().to_owned(), parameters };
+        Ok(vec![PlannedWork { label: format!("filled {argument}"), clients: None, work }])
+    }
+
+    fn leaves(&self, argument: &str) -> f64 {
+        argument.parse().map_or(0.0, |Percent(share)| 1.0 - share / 100.0)
+    }
+}

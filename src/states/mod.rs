@@ -1,0 +1,98 @@
+//! What is on a filesystem before a scenario begins: one trait, one table.
+//!
+//! A state is work that is done before the scenario's own and not measured, the same for all candidates that have it. What it
+//! reached stands in the record: the stages' counts, and the space after them.
+
+mod aged;
+mod filled;
+mod fresh;
+
+use crate::names;
+use crate::schema::plan::PlannedWork;
+use crate::schema::story::Story;
+
+/// Every state.
+pub static TABLE: &[&dyn StateKind] = &[
+    // One row a line.
+    &fresh::Fresh,
+    &filled::Filled,
+    &aged::Aged,
+];
+
+/// The state that nothing has to be done for.
+pub const FRESH: &str = fresh::NAME;
+
+pub trait StateKind: Sync {
+    fn name(&self) -> &'static str;
+    /// How it is written.
+    fn usage(&self) -> &'static str;
+    fn story(&self) -> Story;
+    /// What brings it about, in order; `argument` is what stands behind the name.
+    ///
+    /// # Errors
+    /// Says what to write.
+    fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String>;
+    /// Of what an ordinary user may fill, the share that is left to the scenario at least.
+    fn leaves(&self, _argument: &str) -> f64 {
+        1.0
+    }
+}
+
+/// What brings this state about: `filled 80%`.
+///
+/// # Errors
+/// When there is no such state, or it says too little.
+pub fn works(state: &str) -> Result<Vec<PlannedWork>, String> {
+    let (kind, argument) = parse(state)?;
+    kind.works(argument)
+}
+
+/// Of what an ordinary user may fill, the share that this state leaves; nothing where it is no state.
+pub fn leaves(state: &str) -> f64 {
+    parse(state).map_or(0.0, |(kind, argument)| kind.leaves(argument))
+}
+
+fn parse(state: &str) -> Result<(&'static dyn StateKind, &str), String> {
+    let (name, argument) = state.split_once(' ').unwrap_or((state, ""));
+    let found = TABLE.iter().copied().find(|kind| kind.name() == name);
+    let known = || names::unknown("state", name, TABLE.iter().map(|kind| kind.name()));
+    found.map(|kind| (kind, argument.trim())).ok_or_else(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_work_that_is_done_before() {
+        let done = |state: &str| -> Vec<String> {
+            works(state)
+                .unwrap()
+                .into_iter()
+                .map(|work| format!("{}: {}", work.label, work.work.engine))
+                .collect()
+        };
+        assert_eq!(done("fresh"), Vec::<String>::new());
+        assert_eq!(done("filled 90%"), ["filled 90%: fill"]);
+        assert_eq!(done("aged by postmark-quick"), ["aged by postmark-quick: postmark"]);
+        assert_eq!(works("filled 90%").unwrap()[0].work.parameters["to"].as_str(), Some("90%"));
+        assert!((leaves("filled 90%") - 0.1).abs() < 1e-9 && leaves("fresh") == 1.0);
+        assert_eq!(leaves("filled full"), 0.0);
+    }
+
+    #[test]
+    fn what_is_no_state_is_told_with_what_is_one() {
+        for (state, said) in [
+            ("filed 80%", "did you mean 'filled'?"),
+            ("filled", "write filled 80%"),
+            ("filled 120%", "80%"),
+            ("filled much", "80%"),
+            ("fresh 3", "fresh is told nothing"),
+            ("aged", "write aged by postmark-quick"),
+            ("aged by postmork", "unknown workload 'postmork'"),
+        ] {
+            let error = works(state).unwrap_err();
+            assert!(error.contains(said), "{state}: {error}");
+        }
+    }
+}
