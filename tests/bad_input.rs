@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
+#[path = "bad_input/setups.rs"]
+mod setups;
 mod support;
 
 use std::collections::BTreeMap;
@@ -125,102 +127,6 @@ fn a_wrong_unit_in_a_flag_says_what_to_write() {
 }
 
 #[test]
-fn a_number_of_clients_that_cannot_be_says_what_can() {
-    flags(&["--clients", "0"], &["0 clients do no work", "try: --clients 1"]);
-    flags(&["--clients", "1025"], &["1025 clients are more than 1024"]);
-    flags(&["--clients", "x"], &["--clients"]);
-    flags(
-        &["--clients", "600", "--workloads", "postmark-quick", "--scale", "1/16"],
-        &["600 clients cannot do this work at the same time, 50 can", "try: --clients 50"],
-    );
-    flags(&["--clients", "2", "--workloads", "fill-80"], &["2 clients cannot do this work", "1 can at most"]);
-    flags(
-        &["--clients", "2", "--power-cut", "50%", "--on", "vm", "--workloads", "maildir-durable"],
-        &["a trial whose power is cut has one client, not 2", "without --power-cut"],
-    );
-    let one = "filesystems = ['ext4']\n[[workload]]\nset = 'postmark-quick'\n";
-    file(&format!("{one}clients = 0"), &["0 clients do no work"]);
-    file(&format!("{one}clients = 'four'"), &["line", "expected"]);
-    file(&format!("clients = -1\n{one}"), &["line 1"]);
-    file(
-        &format!("{one}clients = 4\n{}clients = 4", &one[22..]),
-        &["two workloads are called", "another label"],
-    );
-}
-
-#[test]
-fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
-    let rest = "filesystems = ['ext4']\nworkloads = ['postmark-quick']\n";
-    file(&format!("layers = ['mdd:raid5']\n{rest}"), &["unknown layer 'mdd'", "did you mean 'md'?"]);
-    file(
-        &format!("layers = ['md:raid5']\non = 'vm:disks=2'\n{rest}"),
-        &["md:raid5 needs at least 3 disks; there are 2", "try: disks=3"],
-    );
-    file(&format!("layers = 'crypt'\n{rest}"), &["line 1", "expected a list"]);
-    file(&format!("layer = ['crypt']\n{rest}"), &["unknown key 'layer'", "did you mean 'layers'?"]);
-    flags(&["--on", "vm", "--layer", "md"], &["layer md: it needs a level, such as raid5", "md:LEVEL"]);
-    flags(&["--on", "vm", "--layer", "md:raid6"], &["unknown level 'raid6'", "raid5"]);
-    flags(&["--on", "vm", "--layer", "md:raid0,chunk=5k"], &["chunk=5k is no chunk", "power of 2"]);
-    flags(&["--on", "vm", "--layer", "crypt:cipher=rot13-xts-plain64"], &["unknown cipher 'rot13'", "aes"]);
-    flags(&["--on", "vm", "--layer", "md:raid1"], &["at least 2 disks; there is 1", "try: disks=2"]);
-    flags(&["--on", "vm:disks=2"], &["here are 2", "try: --layer md:raid0"]);
-    flags(&["--on", "vm:disks=99"], &["disks=99 is no number of disks; write 1 to 16"]);
-    for testbed in ["loop", "directory:/var/tmp"] {
-        let words = ["carries no layers", "--on vm or model:DISK"];
-        flags(&["--on", testbed, "--memory", "none", "--layer", "crypt"], &words);
-    }
-}
-
-#[test]
-fn a_setup_that_cannot_be_names_its_candidate() {
-    let known = "workloads = ['postmark-quick']\n";
-    let own = |own: &str, words: &[&str]| {
-        file(&format!("{known}[[filesystem]]\nkind = 'xfs'\n[[filesystem]]\nkind = 'ext4'\n{own}\n"), words);
-    };
-    own("on = 'lop'", &["ext4: unknown testbed 'lop'", "'loop'?"]);
-    own("on = 'auto'", &["ext4: unknown testbed 'auto'"]);
-    own("on = 'model:hdd-61tb'", &["ext4: ", "hdd-16tb"]);
-    own("on = 'loop'\nkernel = '6.1'", &["ext4: ", "boots no kernel", "try: --on vm"]);
-    own("kernel = '/boot/vmlinuz'", &["ext4: '/boot/vmlinuz' is no release", "fsderby kernel list"]);
-    own("cpus = 0", &["ext4: nothing can work on 0 CPUs", "--cpus 1"]);
-    own("cpus = 'two'", &["line 6", "expected a whole number"]);
-    own("memory = '0'", &["ext4: nothing can work in 0 bytes of memory"]);
-    own("kernle = '6.1'", &["did you mean 'kernel'?"]);
-    let ext4 = |more: &str| format!("{known}filesystems = ['ext4']\n[cross]\n{more}\n");
-    file(&ext4("kernle = ['6.1']"), &["unknown factor 'kernle'", "did you mean 'kernel'?"]);
-    file(&ext4("kernel = ['6.1', '6.1']"), &["kernel 6.1 is given twice", "try: each value once"]);
-    file(&ext4("on = ['vm', 'lop']"), &["ext4, on lop: unknown testbed 'lop'"]);
-    file(&ext4("memory = '64m'"), &["line 4", "expected"]);
-    flags(&["--memory", "none", "--memory", "64m"], &["none cannot stand beside other limits"]);
-    flags(&["--filesystem", "ext4 cpus=two"], &["cpus=two: write a whole number of CPUs"]);
-    flags(&["--filesystem", "ext4 kernel"], &["'kernel' in: ext4 kernel", "kernel=…"]);
-    let twice = ["--filesystems", "ext4", "--filesystem", "ext4 memory=64m", "--on", "loop"];
-    flags(&twice, &["two filesystems are called 'ext4'", "try: another label"]);
-}
-
-#[test]
-fn a_number_of_cpus_that_cannot_be_kept_is_refused_where_it_cannot() {
-    let desk = Desk::new();
-    let here = ["run", "--filesystems", "ext4", "--output", "out"];
-    let refused = |more: &[&str], words: &[&str]| desk.refuses(&[&here[..], more].concat(), MISSING, words);
-    refused(&["--on", "loop", "--cpus", "2"], &["loop has the CPUs of this machine", "try: --on vm"]);
-    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["in virtual time there is one CPU"]);
-    refused(&["--on", "vm", "--cpus", "4096"], &["would have to share", "try: --cpus "]);
-    let both = ["--on", "loop", "--cpus", "1", "--cpus", "4096"];
-    refused(&both, &["ext4, cpus 1: loop has the CPUs of this machine"]);
-}
-
-#[test]
-fn what_is_mounted_already_stands_alone() {
-    let desk = Desk::new();
-    let alone = |more: &[&str], words: &[&str]| {
-        let common = ["run", "quick", "--on", "directory:.", "--memory", "none", "--output", "out"];
-        desk.refuses(&[&common[..], more].concat(), USAGE, words);
-    };
-    alone(&["--on", "loop"], &["is taken as it is and once", "try: a run of its own"]);
-}
-
-#[test]
 fn a_wrong_filesystem_spec_says_what_to_write() {
     flags(&["--filesystem", ""], &["write a kind first"]);
     flags(&["--filesystem", "ext4 mnt=x"], &["unknown key", "did you mean 'mount'?"]);
@@ -264,22 +170,6 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
             &["cannot lose its power", "try: --on vm or model:DISK"],
         );
     }
-}
-
-#[test]
-fn a_scenario_that_cannot_be_is_refused_with_its_stage() {
-    for (stages, words) in [
-        ("{ work = 'postmark' }", &["stage 1 (work postmark)", "unknown workload 'postmark'"][..]),
-        ("{ work = 'maildir-quick', measured = false }", &["measures nothing"]),
-        ("{ work = 'maildir-quick' }, 'recover'", &["stage 2 (recover)", "right after power-cut"]),
-        ("{ work = 'maildir-quick' }, 'umount'", &["unknown stage 'umount'", "remount"]),
-        ("{ work = 'maildir-quick', clock = 4 }", &["clock"]),
-        ("7", &["7 is no stage"]),
-    ] {
-        let text = "filesystems = ['ext4']\nworkloads = ['maildir-quick']\n[[scenario]]\nlabel = 'x'\n";
-        file(&format!("{text}stages = [{stages}]"), words);
-    }
-    file("scenario = ['x']", &["line 1"]);
 }
 
 #[test]

@@ -197,6 +197,9 @@ impl Testbed for Watched {
     fn tool(&self, program: &str) -> Result<(), Missing> {
         self.vm.tool(program)
     }
+    fn kernel(&self) -> Option<(String, String)> {
+        self.vm.kernel()
+    }
     fn disks(&self) -> usize {
         self.vm.disks()
     }

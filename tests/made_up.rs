@@ -28,12 +28,14 @@ type Tree = BTreeMap<PathBuf, Vec<u8>>;
 const PAGES: [&str; 2] = ["CONTRIBUTING.md", "docs/adding.md"];
 
 /// What is added, and the table that has its row.
-const ADDED: [(&str, &str); 10] = [
+const ADDED: [(&str, &str); 12] = [
     ("src/filesystems/tinyfs.rs", "src/filesystems/mod.rs"),
     ("src/workloads/touch.rs", "src/workloads/mod.rs"),
     ("src/probes/switches.rs", "src/probes/mod.rs"),
     ("src/storage/shm.rs", "src/storage/mod.rs"),
     ("src/storage/layers/linear.rs", "src/storage/layers/mod.rs"),
+    ("src/stages/pause.rs", "src/stages/mod.rs"),
+    ("src/states/littered.rs", "src/states/mod.rs"),
     ("src/testbeds/shm.rs", "src/testbeds/mod.rs"),
     ("src/report/formats/outcomes.rs", "src/report/formats/mod.rs"),
     ("experiments/touch-shm.toml", "src/runner/experiment.rs"),
@@ -57,7 +59,8 @@ fn what_is_made_up_is_a_file_and_a_row_each() {
     copy.share_libraries();
     copy.is_formatted();
     copy.sh("cargo build --offline --locked --quiet");
-    let listed = ["tinyfs", "touch-quick", "switches", "linear", "touch-shm", "made-up-volume"];
+    let listed =
+        ["tinyfs", "touch-quick", "switches", "linear", "pause", "littered", "touch-shm", "made-up-volume"];
     copy.fsderby("list").contains(&listed);
     copy.fsderby("run --help").contains(&["`shm`"]);
     // Where there is no kernel to boot, nothing can take part. A disk that is not known ends with another code.

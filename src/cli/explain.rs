@@ -16,7 +16,7 @@ use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
 use crate::schema::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
-use crate::{names, papers, probes, storage, testbeds, workloads};
+use crate::{names, papers, probes, stages, states, storage, testbeds, workloads};
 
 /// Columns of running text.
 const WIDTH: usize = 100;
@@ -59,6 +59,8 @@ fn known() -> Vec<String> {
     let testbeds = testbeds::TABLE.iter().map(|g| g.name());
     let probes = probes::TABLE.iter().map(|p| p.name());
     let layers = storage::layers::TABLE.iter().map(|l| l.name());
+    let stages = stages::TABLE.iter().map(|s| s.name());
+    let states = states::TABLE.iter().map(|s| s.name());
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
     let disks = disks::TABLE.iter().map(|(name, _)| *name);
     let papers = papers::TABLE.iter().map(|(name, _)| *name);
@@ -69,6 +71,8 @@ fn known() -> Vec<String> {
         .chain(testbeds)
         .chain(probes)
         .chain(layers)
+        .chain(stages)
+        .chain(states)
         .chain(experiments)
         .chain(disks)
         .chain(papers)
@@ -182,7 +186,9 @@ fn rest(name: &str) -> Explained {
     let testbed = testbeds::TABLE.iter().find(|g| g.name() == name).map(|g| (g.usage(), g.story()));
     let probe = probes::TABLE.iter().find(|p| p.name() == name).map(|p| (p.name(), p.story()));
     let layer = storage::layers::kind(name).ok().map(|l| (l.usage(), l.story()));
-    let (title, story) = testbed.or(probe).or(layer)?;
+    let stage = stages::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.story()));
+    let state = states::TABLE.iter().find(|s| s.name() == name).map(|s| (s.usage(), s.story()));
+    let (title, story) = testbed.or(probe).or(layer).or(stage).or(state)?;
     Some((told(title, &story), json!({ "name": name, "story": story })))
 }
 

@@ -12,7 +12,7 @@ use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
-use crate::{papers, probes, storage, testbeds, workloads};
+use crate::{papers, probes, stages, states, storage, testbeds, workloads};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -30,6 +30,8 @@ enum What {
     Workloads,
     Testbeds,
     Layers,
+    Stages,
+    States,
     Probes,
     Experiments,
     Disks,
@@ -66,6 +68,8 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Workloads => workloads(),
         What::Testbeds => testbeds(),
         What::Layers => layers(),
+        What::Stages => stages(),
+        What::States => states(),
         What::Probes => probes(),
         What::Experiments => experiments()?,
         What::Disks => modelled_disks()?,
@@ -180,6 +184,32 @@ fn layers() -> Listed {
         json: all
             .iter()
             .map(|l| json!({ "name": l.name(), "usage": l.usage(), "story": l.story(), "package": l.package() }))
+            .collect(),
+    }
+}
+
+fn stages() -> Listed {
+    let all = stages::TABLE;
+    Listed {
+        title: "stages",
+        head: vec!["how it is written", "what it is"],
+        rows: all.iter().map(|s| vec![s.usage().into(), first_sentence(s.story().what)]).collect(),
+        json: all
+            .iter()
+            .map(|s| json!({ "name": s.name(), "usage": s.usage(), "story": s.story() }))
+            .collect(),
+    }
+}
+
+fn states() -> Listed {
+    let all = states::TABLE;
+    Listed {
+        title: "states",
+        head: vec!["how it is written", "what it is"],
+        rows: all.iter().map(|s| vec![s.usage().into(), first_sentence(s.story().what)]).collect(),
+        json: all
+            .iter()
+            .map(|s| json!({ "name": s.name(), "usage": s.usage(), "story": s.story() }))
             .collect(),
     }
 }

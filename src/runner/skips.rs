@@ -7,7 +7,7 @@ use super::scenarios::{self, LaidWork};
 use crate::filesystems::{self, Filesystem};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::scenario::Scenario;
-use crate::schema::units::{Bytes, Percent};
+use crate::schema::units::Bytes;
 use crate::states;
 use crate::testbeds::{Testbed, Testbeds};
 use crate::workloads::{self, Needs, clients};
@@ -141,7 +141,7 @@ fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Aske
     let room = Bytes((device.0 as f64 * ROOM * left) as u64);
     if *peak > room {
         let of = if *left < 1.0 {
-            format!(", of which its state leaves {}", Percent(left * 100.0))
+            format!(", of which its state leaves {:.0}%", left * 100.0)
         } else {
             String::new()
         };
