@@ -225,6 +225,8 @@ impl Copy {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(&self.project).env("PATH", path).env("NO_COLOR", "1");
         shell.env("CARGO_TARGET_DIR", &self.target).env("CARGO_NET_OFFLINE", "true");
+        // Built once and never debugged.
+        shell.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
         let output = shell.output().unwrap();
         assert!(output.status.success(), "'{line}' ended with {}:\n{}", output.status, said(&output));
         Said(said(&output))

@@ -35,6 +35,7 @@ const FACTORS: &[Factor] = &[
     ("CPUs", |known| known.on.cpus.to_string()),
     ("memory", |known| known.setup.memory.map_or(known.host_memory.clone(), |memory| memory.to_string())),
     ("disk", |known| known.disk()),
+    ("device", |known| known.device()),
     ("layers", |known| said(known.setup.layers)),
     ("state", |known| known.setup.state.unwrap_or(states::FRESH).to_owned()),
     ("clock", |known| known.clock().map_or("unknown", clock).to_owned()),
@@ -58,6 +59,12 @@ impl<'r> Known<'r> {
     fn disk(&self) -> String {
         let (named, on) = (&self.on.disk, model::title_of(&self.records));
         on.unwrap_or_else(|| format!("{} {}", named.name, named.model).trim_end().to_owned())
+    }
+
+    /// What mkfs was given, which layers make of several disks.
+    fn device(&self) -> String {
+        let made = self.records.iter().find(|r| r.outcome != Outcome::Skipped);
+        made.map_or(self.setup.size, |record| record.device_bytes()).to_string()
     }
 
     fn clock(&self) -> Option<ClockKind> {
