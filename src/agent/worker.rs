@@ -172,7 +172,7 @@ impl Log for Notes<'_> {
         let buckets =
             latencies.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
         let (phase, operation, unit) = (phase.to_owned(), operation.to_owned(), "ns".to_owned());
-        self.histograms.push(Buckets { phase, operation, unit, buckets });
+        self.histograms.push(Buckets { of: None, phase, operation, unit, buckets });
     }
 
     fn progress(&self) -> &Progress {

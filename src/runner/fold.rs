@@ -104,7 +104,7 @@ impl<'a> Fold<'a> {
             Event::Mounted(mounted) => self.record.mounted = Some(mounted),
             Event::Space(space) => self.record.space.push(space),
             Event::Phase(phase) => self.in_stage(|stage| stage.phases.push(phase)),
-            Event::Histogram(buckets) => self.histograms.push(buckets),
+            Event::Histogram(buckets) => self.histogram(buckets),
             Event::Client(client) => self.in_stage(|stage| stage.by_client.push(client)),
             Event::Probe { name, raw } => {
                 if probes::is_of_host(&name) {
@@ -218,6 +218,13 @@ impl<'a> Fold<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Two works may have phases of one name.
+    fn histogram(&mut self, buckets: Buckets) {
+        let several = self.record.works.len() > 1;
+        let of = self.record.stages.last().filter(|_| several && self.work.is_some()).map(|stage| stage.of);
+        self.histograms.push(Buckets { of, ..buckets });
     }
 
     /// What is told outside of every stage is told of none.

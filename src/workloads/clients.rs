@@ -182,6 +182,7 @@ mod tests {
     #[test]
     fn histograms_of_one_operation_are_added_up_bucket_by_bucket() {
         let of = |operation: &str, buckets: &[(u64, u64)]| Buckets {
+            of: None,
             phase: "p".into(),
             operation: operation.into(),
             unit: "ns".into(),

@@ -403,7 +403,13 @@ impl Script {
             let buckets = buckets.into_iter().filter(|(_, n)| *n > 0).collect::<Vec<_>>();
             if !buckets.is_empty() {
                 let (phase, operation) = (phase.to_owned(), (*operation).to_owned());
-                self.say(Event::Histogram(Buckets { phase, operation, unit: "ns".into(), buckets }));
+                self.say(Event::Histogram(Buckets {
+                    of: None,
+                    phase,
+                    operation,
+                    unit: "ns".into(),
+                    buckets,
+                }));
             }
         }
     }

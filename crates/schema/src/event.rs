@@ -147,6 +147,9 @@ pub struct Survivors {
 /// A latency histogram at full resolution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buckets {
+    /// The index of its workload in the record, where that has several: put in when it is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<usize>,
     pub phase: String,
     pub operation: String,
     pub unit: String,

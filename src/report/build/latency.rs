@@ -76,6 +76,7 @@ mod tests {
     fn histogram(operation: &str, buckets: &[(u64, u64)]) -> Buckets {
         let text = |t: &str| t.to_owned();
         Buckets {
+            of: None,
             phase: text("work"),
             operation: text(operation),
             unit: text("ns"),

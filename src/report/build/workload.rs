@@ -10,6 +10,7 @@ use crate::report::view::latency::Latency;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::declared::Declared;
+use crate::schema::event::Buckets;
 use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
 use crate::schema::scenario::{Scenario, Stage, WorkStage};
@@ -120,7 +121,10 @@ fn latencies(run: &Run, work: &Work<'_>, filesystems: &[Entry], damage: &mut Vec
         let timed = |r: &&&Record| r.filesystem == *filesystem && r.fidelity.times_count();
         for record in work.counted.iter().filter(timed) {
             match run.histograms(record) {
-                Ok(all) => all.iter().for_each(|histogram| merge.add(filesystem, histogram)),
+                Ok(all) => {
+                    let measured = all.into_iter().filter_map(|histogram| of_measured(record, histogram));
+                    measured.for_each(|histogram| merge.add(filesystem, &histogram));
+                }
                 Err(error) => {
                     damage.push(format!("The latencies of {} are missing: {error:#}", record.trial))
                 }
@@ -128,4 +132,13 @@ fn latencies(run: &Run, work: &Work<'_>, filesystems: &[Entry], damage: &mut Vec
         }
     }
     merge.done()
+}
+
+/// With its work before its phase, where several were measured.
+fn of_measured(record: &Record, histogram: Buckets) -> Option<Buckets> {
+    let Some(work) = histogram.of.map(|of| record.works.get(of)) else { return Some(histogram) };
+    let work = work.filter(|work| work.measured)?;
+    let several = record.works.iter().filter(|work| work.measured).count() > 1;
+    let phase = if several { format!("{}, {}", work.name, histogram.phase) } else { histogram.phase };
+    Some(Buckets { phase, ..histogram })
 }

@@ -460,7 +460,7 @@ fn histograms(folder: &Path, record: &Record, speed: f64, noise: &mut Noise) -> 
         let buckets =
             vec![at(0.5, 20), at(1.0, 9000), at(2.0, 2400), at(4.0, 500), at(30.0, 60), at(300.0, 3)];
         let (phase, operation, unit) = ("transactions".to_owned(), operation.to_owned(), "ns".to_owned());
-        let line = serde_json::to_string(&Buckets { phase, operation, unit, buckets });
+        let line = serde_json::to_string(&Buckets { of: None, phase, operation, unit, buckets });
         text += &line.expect("a histogram is JSON");
         text.push('\n');
     }

@@ -29,8 +29,7 @@ pub fn hold(run: &Run, record: &Record) -> Option<String> {
 
 /// Each histogram has an entry for each operation that its phase counts, and no phase lacks one.
 fn counts_hold(run: &Run, record: &Record) -> Option<String> {
-    let is_cut = record.survivors.is_some();
-    if !is_whole(record) || is_cut {
+    if !is_whole(record) {
         return None;
     }
     let histograms = match run.histograms(record) {
@@ -39,31 +38,36 @@ fn counts_hold(run: &Run, record: &Record) -> Option<String> {
     };
     let mut due = Vec::new();
     let mut unknown = Vec::new();
-    for stage in &record.stages {
+    let several = record.works.len() > 1;
+    // Of work that a power cut ended, nothing more is told than its phases.
+    for stage in record.stages.iter().filter(|stage| stage.window_ns.is_some()) {
+        let of = several.then_some(stage.of);
         let engine = workloads::engine(&record.works.get(stage.of)?.work.engine)?;
         for phase in &stage.phases {
             match engine.timed(&phase.name) {
-                [] => unknown.push(phase),
+                [] => unknown.push((of, &phase.name)),
                 counts => due.extend(
-                    counts.iter().map(|(operation, count)| timed(&phase.name, operation, phase.count(count))),
+                    counts
+                        .iter()
+                        .map(|(operation, count)| timed(of, &phase.name, operation, phase.count(count))),
                 ),
             }
         }
     }
     due.retain(|(.., n)| *n > 0);
-    let told = histograms.iter().filter(|h| unknown.iter().all(|phase| phase.name != h.phase));
-    let mut told: Vec<Timed> = told.map(|h| timed(&h.phase, &h.operation, entries(h))).collect();
+    let told = histograms.iter().filter(|h| !unknown.contains(&(h.of, &h.phase)));
+    let mut told: Vec<Timed> = told.map(|h| timed(h.of, &h.phase, &h.operation, entries(h))).collect();
     told.retain(|(.., n)| *n > 0);
     due.sort();
     told.sort();
     (due != told).then(|| "its histograms do not have as many entries as its phases count".into())
 }
 
-/// A phase, an operation, and how many of that there were.
-type Timed = (String, String, u64);
+/// A work where there are several, a phase, an operation, and how many of that there were.
+type Timed = (Option<usize>, String, String, u64);
 
-fn timed(phase: &str, operation: &str, n: u64) -> Timed {
-    (phase.to_owned(), operation.to_owned(), n)
+fn timed(of: Option<usize>, phase: &str, operation: &str, n: u64) -> Timed {
+    (of, phase.to_owned(), operation.to_owned(), n)
 }
 
 fn entries(histogram: &Buckets) -> u64 {
