@@ -30,15 +30,15 @@ pub fn first_file(place: &Path) -> Result<(), StepError> {
     make().map_err(|e| StepError::io("make the first new file", &path, e))
 }
 
-/// Looks for every file that had been synced before the cut, which ended this work in that folder.
-pub fn survivors(place: &Path, job: &WorkJob) -> Result<Survivors, StepError> {
+/// Looks for every file that had been synced before the cut, which ended this work in that folder of the filesystem at `top`.
+pub fn survivors(top: &Path, place: &Path, job: &WorkJob) -> Result<Survivors, StepError> {
     let fault = |text: String| StepError::new("look for", "the synced files", text);
     let work = workloads::parsed(&job.work).map_err(fault)?;
     let operations = job.portion.stop_after.ok_or_else(|| fault("the work was not cut".into()))?;
-    look_for(place, &work.durable(job.seed, operations))
+    look_for(top, place, &work.durable(job.seed, operations))
 }
 
-fn look_for(place: &Path, durable: &Durable) -> Result<Survivors, StepError> {
+fn look_for(top: &Path, place: &Path, durable: &Durable) -> Result<Survivors, StepError> {
     let files = durable.files.len() as u64;
     let bytes = durable.files.iter().map(|f| f.bytes).sum();
     let mut seen = Survivors { files, bytes, names_promised: durable.named, ..Survivors::default() };
@@ -59,7 +59,7 @@ fn look_for(place: &Path, durable: &Durable) -> Result<Survivors, StepError> {
         }
     }
     if !gone.is_empty() {
-        let mut strays = strays(place, durable)?;
+        let mut strays = strays(top, place, durable)?;
         for file in gone {
             let is_same = |stray: &LiveFile| (stray.bytes, stray.crc32) == (file.bytes, file.crc32);
             match strays.iter().position(is_same) {
@@ -79,8 +79,7 @@ fn look_for(place: &Path, durable: &Durable) -> Result<Survivors, StepError> {
 }
 
 /// All files of the filesystem that stand under no name of a synced one: what a repair has found goes into a folder of its own.
-fn strays(place: &Path, durable: &Durable) -> Result<Vec<LiveFile>, StepError> {
-    let top = place.parent().unwrap_or(place);
+fn strays(top: &Path, place: &Path, durable: &Durable) -> Result<Vec<LiveFile>, StepError> {
     let known: HashSet<PathBuf> = durable.files.iter().map(|file| place.join(&file.path)).collect();
     let mut found = read_all(top)?.0;
     found.retain(|file| !known.contains(&top.join(&file.path)));
@@ -104,7 +103,7 @@ mod tests {
     #[test]
     fn each_lost_file_is_counted_and_the_first_are_named() {
         let top = tempfile::tempdir().unwrap();
-        let place = top.path().join("work");
+        let place = top.path().join("work/1");
         std::fs::create_dir_all(&place).unwrap();
         std::fs::create_dir(top.path().join("lost+found")).unwrap();
         let file = |path: &str, content: &[u8]| LiveFile {
@@ -112,13 +111,16 @@ mod tests {
             bytes: content.len() as u64,
             crc32: crc32fast::hash(content),
         };
-        for (path, content) in
-            [("work/kept", "abc"), ("work/short", "ab"), ("work/other", "abd"), ("lost+found/#12", "abc")]
-        {
+        for (path, content) in [
+            ("work/1/kept", "abc"),
+            ("work/1/short", "ab"),
+            ("work/1/other", "abd"),
+            ("lost+found/#12", "abc"),
+        ] {
             std::fs::write(top.path().join(path), content).unwrap();
         }
         let files = ["found", "gone", "kept", "other", "short"].map(|path| file(path, b"abc")).to_vec();
-        let seen = look_for(&place, &Durable { files, named: true }).unwrap();
+        let seen = look_for(top.path(), &place, &Durable { files, named: true }).unwrap();
         assert_eq!([seen.files, seen.bytes], [5, 15]);
         assert_eq!([seen.missing, seen.nameless, seen.altered], [1, 1, 2]);
         let lost =

@@ -101,6 +101,11 @@ impl Site {
         &self.place
     }
 
+    /// Where the filesystem is mounted.
+    pub fn mountpoint(&self) -> &Path {
+        &self.mountpoint
+    }
+
     /// Where this work works.
     pub fn place_of(&self, work: &WorkJob) -> PathBuf {
         work.folder.as_ref().map_or_else(|| self.place.clone(), |folder| self.place.join(folder))

@@ -136,7 +136,8 @@ impl Hands<'_> {
             Step::FirstFile => self.timed(|hands| first_file(hands.site()?.place())),
             Step::Survivors { work } => self.timed(|hands| {
                 let work = hands.work_job(*work)?;
-                let seen = survivors(&hands.site()?.place_of(work), work)?;
+                let site = hands.site()?;
+                let seen = survivors(site.mountpoint(), &site.place_of(work), work)?;
                 told.push(Event::Survivors(seen));
                 Ok(())
             }),
