@@ -123,7 +123,9 @@ fn cold(record: &Record) -> Option<ValidityCheck> {
         Seen::Cold { asked_bytes, device_bytes_read } => Some((asked_bytes, device_bytes_read)),
         _ => None,
     };
-    let (asked, read) = record.seen.iter().find_map(witness)?;
+    // The one that was the least cold stands for all.
+    let missing = |(asked, read): &(u64, Option<u64>)| read.map_or(0, |read| asked.saturating_sub(read));
+    let (asked, read) = record.seen.iter().filter_map(witness).max_by_key(missing)?;
     match read {
         None => {
             check(Condition::Cold, "empty caches", "no block device whose reads could show it", Held::Label)
@@ -181,10 +183,9 @@ fn after_a_remount<'r>(record: &'r Record, steps: &[Step]) -> impl Iterator<Item
             _ => {}
         }
     }
-    // What only writes finds in memory what it has written itself.
-    let only_writes =
-        |stage: &StageRecord| stage.count("bytes_written") > 0 && stage.count("bytes_read") == 0;
-    let is_judged = move |stage: &&StageRecord| is_measured(record, stage) && !only_writes(stage);
+    // What writes finds in memory what it has written itself.
+    let writes = |stage: &StageRecord| stage.count("bytes_written") > 0;
+    let is_judged = move |stage: &&StageRecord| is_measured(record, stage) && !writes(stage);
     let stage = move |at: usize| record.stages.get(at).filter(is_judged);
     cold.into_iter().filter_map(stage)
 }

@@ -28,7 +28,8 @@ pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
 /// What the testbed must have for what its candidates have in common.
 pub fn need(plan: &Plan) -> Need {
     let power_cut = scenarios::cut_power(plan);
-    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold: plan.cold, power_cut }
+    let cold = scenarios::empties_caches(plan);
+    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold, power_cut }
 }
 
 /// What the testbed of this candidate must have for it.

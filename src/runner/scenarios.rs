@@ -97,14 +97,13 @@ fn can_stand(plan: &Plan, stage: &Stage, around: &Around<'_>) -> Result<(), Stri
             stages::find(name)?.stands(argument.as_deref(), around)
         }
         Stage::Work(work) => {
-            let (engine, parsed) = parsed(plan, work)?;
+            let Parsed { planned, engine, work: parsed } = parsed(plan, work)?;
             if let Some(part) = work.part.as_deref().filter(|part| !engine.parts().contains(part)) {
                 return Err(match engine.parts() {
                     [] => format!("{} is done in one part", engine.name()),
                     parts => names::unknown("part", part, parts.iter().copied()),
                 });
             }
-            let planned = plan.workload(&work.work).ok_or("there is no such workload")?;
             let clients = plan.clients_of(planned, work);
             so_many(clients, &*parsed)?;
             match ends(work, around.after, &*parsed) {
@@ -135,11 +134,18 @@ fn so_many(clients: u32, work: &dyn Work) -> Result<(), String> {
     }
 }
 
-fn parsed(plan: &Plan, stage: &WorkStage) -> Result<(&'static dyn Workload, Box<dyn Work>), String> {
+/// The workload of a stage, understood.
+struct Parsed<'p> {
+    planned: &'p PlannedWork,
+    engine: &'static dyn Workload,
+    work: Box<dyn Work>,
+}
+
+fn parsed<'p>(plan: &'p Plan, stage: &WorkStage) -> Result<Parsed<'p>, String> {
     let known = plan.workloads.iter().map(|work| work.label.as_str());
     let planned = plan.workload(&stage.work).ok_or_else(|| names::unknown("workload", &stage.work, known))?;
     let engine = workloads::engine(&planned.work.engine).ok_or("this fsderby has no such workload")?;
-    Ok((engine, engine.parse(&planned.work.parameters)?))
+    Ok(Parsed { planned, engine, work: engine.parse(&planned.work.parameters)? })
 }
 
 /// What of the work is done, by what stands behind it and before the next work.
@@ -165,6 +171,12 @@ pub fn cut_power(plan: &Plan) -> bool {
     plan.scenarios.iter().flat_map(Scenario::others).any(is_cut)
 }
 
+/// Whether caches are emptied anywhere, and it must be seen that they were.
+pub fn empties_caches(plan: &Plan) -> bool {
+    let empties = |stage: &OtherStage| stages::find(&stage.name).is_ok_and(|kind| kind.empties_caches());
+    plan.cold || plan.scenarios.iter().flat_map(Scenario::others).any(empties)
+}
+
 /// The scenario as it is carried out, from the state of that candidate on.
 ///
 /// # Errors
@@ -181,8 +193,7 @@ pub fn lay<'p>(plan: &'p Plan, candidate: &Candidate, scenario: &Scenario) -> Re
         match stage {
             Stage::Other(other) => laid.stages.push(LaidStage::Other(other.clone())),
             Stage::Work(work) => {
-                let (engine, parsed) = parsed(plan, work)?;
-                let planned = plan.workload(&work.work).ok_or("there is no such workload")?;
+                let Parsed { planned, engine, work: parsed } = parsed(plan, work)?;
                 let portion = ends(work, &scenario.stages[at + 1..], &*parsed)?;
                 laid.add(planned, work, plan.clients_of(planned, work), engine, &portion);
             }
@@ -218,7 +229,10 @@ impl<'p> Laid<'p> {
     /// The work that this part goes on with, or a new one.
     fn work(&mut self, work: LaidWork<'p>, part: Option<&str>) -> usize {
         let last = self.works.len().wrapping_sub(1);
-        let is_done = |stage: &LaidStage| matches!(stage, LaidStage::Work { of, portion } if *of == last && portion.part.as_deref() == part);
+        let is_done = |stage: &LaidStage| match stage {
+            LaidStage::Work { of, portion } => *of == last && portion.part.as_deref() == part,
+            LaidStage::Other(_) => false,
+        };
         let is_last = |last: &LaidWork<'_>| LaidWork { name: work.name.clone(), ..last.clone() } == work;
         if part.is_some() && self.works.last().is_some_and(is_last) && !self.stages.iter().any(is_done) {
             return last;

@@ -27,6 +27,10 @@ impl StageKind for DropCaches {
         without_argument(self.name(), argument)
     }
 
+    fn empties_caches(&self) -> bool {
+        true
+    }
+
     fn steps(&self, _argument: Option<&str>, _now: &Now<'_>) -> Vec<Step> {
         vec![Step::Settle { cold: true }]
     }

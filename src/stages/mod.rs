@@ -47,6 +47,10 @@ pub trait StageKind: Sync {
     fn ends_work(&self, _argument: Option<&str>) -> WorkEnds {
         WorkEnds::Whole
     }
+    /// Whether it empties the machine's caches, which not everybody may.
+    fn empties_caches(&self) -> bool {
+        false
+    }
     /// What the agent does. Pure.
     fn steps(&self, argument: Option<&str>, now: &Now<'_>) -> Vec<Step>;
     /// Carries [`Step::Own`] out, in the folder in which works work.

@@ -140,8 +140,8 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
         ("the size of what its layers made", record.top.is_some() != record.layers.is_empty()),
         (
             "whether its caches were empty",
-            record.seen.iter().any(|seen| matches!(seen, Seen::Cold { .. }))
-                || !has(|step| matches!(step, Step::Settle { cold: true })),
+            record.seen.iter().filter(|seen| matches!(seen, Seen::Cold { .. })).count()
+                == times(|step| matches!(step, Step::Settle { cold: true })),
         ),
         ("what its memory group counted", record.memory.is_none() || told("memory")),
         ("what its device counted", told("block_io")),
