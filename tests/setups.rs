@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,6 +17,7 @@ use fsderby::runner::planned;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
+use fsderby::schema::metric::{Metric, WORK};
 use fsderby::schema::plan::{Factors, Plan};
 use fsderby::schema::reason::{Outcome, Reason};
 use fsderby::schema::setup::{ClockKind, Fidelity};
@@ -240,4 +242,33 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
     let alike = plan("filesystems = ['ext4', 'xfs']\n");
     let run = carry_out(&folder.path().join("alike"), &alike, &[&Scripted::well()], None);
     assert!(!text(&run).contains("What differs"));
+}
+
+#[test]
+fn works_of_one_trial_are_told_apart_by_name_and_what_is_not_measured_gives_no_figure() {
+    let stages = "[{ work = 'maildir-quick', measured = false }, { work = 'postmark-quick' }, 'remount', { work = 'maildir-quick' }]";
+    let plan = plan(&format!(
+        "filesystems = ['ext4', 'xfs']\n[[workload]]\nset = 'postmark-quick'\n[[scenario]]\nlabel = 'three'\nstages = {stages}\n"
+    ));
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &[&Scripted::well()], None);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let record = run.records.iter().find(|r| r.round == 1).unwrap();
+    let rate = |work: &str| {
+        let of =
+            |m: &&Metric| m.name == "transactions.rate" && m.dimensions.get(WORK).is_some_and(|w| w == work);
+        record.metrics.iter().filter(of).count()
+    };
+    assert_eq!((rate("maildir-quick"), rate("postmark-quick"), rate("maildir-quick (2)")), (0, 1, 1));
+    let histograms = run.histograms(record).unwrap();
+    let of = |of| histograms.iter().filter(|h| h.of == Some(of) && h.phase == "create").count();
+    assert!(of(0) > 0 && of(1) > 0 && of(2) == of(0), "each work has its own");
+    let report = Report::of(&run);
+    let phases: BTreeSet<&str> =
+        report.summary.workloads[0].latencies.iter().map(|latency| latency.phase.as_str()).collect();
+    assert!(phases.contains("postmark-quick, create") && phases.contains("maildir-quick (2), create"));
+    assert!(
+        phases.iter().all(|phase| phase.contains(", ") && !phase.starts_with("maildir-quick, ")),
+        "{phases:?}"
+    );
 }

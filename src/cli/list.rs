@@ -10,6 +10,7 @@ use super::output::{print_json, print_line};
 use crate::analysis::metrics;
 use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
 use crate::{papers, probes, stages, states, storage, testbeds, workloads};
@@ -189,27 +190,23 @@ fn layers() -> Listed {
 }
 
 fn stages() -> Listed {
-    let all = stages::TABLE;
-    Listed {
-        title: "stages",
-        head: vec!["how it is written", "what it is"],
-        rows: all.iter().map(|s| vec![s.usage().into(), first_sentence(s.story().what)]).collect(),
-        json: all
-            .iter()
-            .map(|s| json!({ "name": s.name(), "usage": s.usage(), "story": s.story() }))
-            .collect(),
-    }
+    written("stages", stages::TABLE.iter().map(|s| (s.name(), s.usage(), s.story())))
 }
 
 fn states() -> Listed {
-    let all = states::TABLE;
+    written("states", states::TABLE.iter().map(|s| (s.name(), s.usage(), s.story())))
+}
+
+/// Rows that are written in an experiment.
+fn written(title: &'static str, all: impl Iterator<Item = (&'static str, &'static str, Story)>) -> Listed {
+    let all: Vec<_> = all.collect();
     Listed {
-        title: "states",
+        title,
         head: vec!["how it is written", "what it is"],
-        rows: all.iter().map(|s| vec![s.usage().into(), first_sentence(s.story().what)]).collect(),
+        rows: all.iter().map(|(_, usage, story)| vec![(*usage).into(), first_sentence(story.what)]).collect(),
         json: all
             .iter()
-            .map(|s| json!({ "name": s.name(), "usage": s.usage(), "story": s.story() }))
+            .map(|(name, usage, story)| json!({ "name": name, "usage": usage, "story": story }))
             .collect(),
     }
 }

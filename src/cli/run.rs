@@ -331,8 +331,11 @@ fn usable(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     }
     distinct(plan, testbeds)?;
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
-    if plan.cold && on_host && !rustix::process::geteuid().is_root() {
-        return Err(Failure::missing("cold caches need root\n  try: sudo, or without --cold").into());
+    if scenarios::empties_caches(plan) && on_host && !rustix::process::geteuid().is_root() {
+        return Err(Failure::missing(
+            "cold caches need root\n  try: sudo, or without --cold and drop-caches",
+        )
+        .into());
     }
     Ok(())
 }
@@ -513,6 +516,17 @@ mod tests {
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
             &["--clients", "4", "--filesystems", "ext4"],
+            &["--state", "fresh", "--state", "filled 90%", "--filesystems", "xfs,ext4"],
+            &[
+                "--filesystem",
+                "ext4 label=raid on=vm:disks=5 layer=md:raid5,chunk=64k layer=crypt state='filled 50%'",
+                "--filesystem",
+                "ext4 layer=none",
+                "--on",
+                "vm",
+                "--layer",
+                "crypt",
+            ],
             &["--kernel", "6.1", "--kernel", "6.12", "--on", "vm:images=/srv/a b"],
             &["--memory", "24m", "--memory", "64m", "--cpus", "2", "--on", "vm", "--filesystems", "xfs,ext4"],
             &["--on", "model:hdd-16tb", "--on", "model:diamondmax-plus-8,offset=1g", "--kernel", "6.12"],

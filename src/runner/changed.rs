@@ -5,6 +5,7 @@ use super::experiment::{Experiment, SIZE};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::setup::Variant;
 use crate::schema::units::Bytes;
+use crate::states;
 
 const CHANGED: &str = ", changed";
 
@@ -49,8 +50,8 @@ impl Experiment {
             ("another memory limit", memory(self, after.as_deref()) != memory(own, before.as_deref())),
             ("another number of CPUs", cpus(self, after.as_deref()) != cpus(own, before.as_deref())),
             ("images in another state", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
-            ("another state", self.state != own.state),
-            ("other layers", self.written_layers().ok() != own.written_layers().ok()),
+            ("another state", state(self, after.as_deref()) != state(own, before.as_deref())),
+            ("other layers", layers(self, after.as_deref()) != layers(own, before.as_deref())),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
             ("another power cut", self.power_cut != own.power_cut),
             ("other scenarios", self.scenario != own.scenario),
@@ -67,6 +68,16 @@ fn memory(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<Bytes> {
 
 fn cpus(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<u32> {
     first_where_all(candidates, |c| c.own.cpus).or(of.cpus)
+}
+
+/// To state that it is fresh changes nothing.
+fn state(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<String> {
+    let state = first_where_all(candidates, |c| c.own.state.clone()).or(of.state.clone());
+    state.filter(|state| state != states::FRESH)
+}
+
+fn layers(of: &Experiment, candidates: Option<&[Candidate]>) -> Option<Vec<String>> {
+    first_where_all(candidates, |c| c.own.layers.clone()).or(of.written_layers().ok())
 }
 
 fn first_where_all<T>(candidates: Option<&[Candidate]>, own: fn(&Candidate) -> Option<T>) -> Option<T> {

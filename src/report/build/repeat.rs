@@ -100,11 +100,22 @@ fn candidate(candidate: &Candidate) -> String {
     if !mkfs.is_empty() {
         words.push(format!("mkfs={}", in_quotes(&mkfs.join(" "))));
     }
-    words.extend(candidate.own.said().iter().map(|(key, value)| format!("{key}={}", in_quotes(value))));
+    let Factors { layers, .. } = &candidate.own;
+    let own = Factors { layers: None, ..candidate.own.clone() };
+    words.extend(own.said().iter().map(|(key, value)| format!("{key}={}", in_quotes(value))));
+    words.extend(layers.iter().flat_map(|layers| layer_words(layers)));
     if *conversion {
         words.push("conversion".to_owned());
     }
     words.join(" ")
+}
+
+/// One word for each layer; candidates that have none say so.
+fn layer_words(layers: &[String]) -> Vec<String> {
+    match layers {
+        [] => vec!["layer=none".to_owned()],
+        layers => layers.iter().map(|layer| format!("layer={}", in_quotes(layer))).collect(),
+    }
 }
 
 /// A word of an entry: in double quotes where it needs any, since the whole entry may stand in single ones.
