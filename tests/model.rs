@@ -236,7 +236,7 @@ fn two_disks_are_two_candidates_of_one_run_and_meet_in_each_sample() {
     }
     let work = Dataset::of(&run);
     let pairs = ensemble::findings(&work.workloads[0], run.plan.margin);
-    assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.samples == 2), "{pairs:?}");
+    assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.n == 2), "{pairs:?}");
 }
 
 #[test]

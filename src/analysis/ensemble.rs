@@ -4,108 +4,23 @@
 //! another disk, another place on it and another CPU, the same for all filesystems, and a finding is what nearly all samples
 //! agree on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fsderby_diskmodel::{CachePolicy, Sample};
-use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, share_by_line};
-use serde::Serialize;
-
-use super::dataset::{Cell, Series, Work};
+use super::dataset::{Cell, Series, Work, counted};
+use crate::schema::finding::{Decider, Evidence, Finding, Found, Level, Parameter};
 use crate::schema::metric::Better;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
+use crate::store::Run;
+use fsderby_diskmodel::{CachePolicy, Sample};
+use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, share_by_line};
 
 /// Fewer samples give a preliminary result. So many have each of the three cache policies and each of the three speeds of the
 /// CPU four times.
 pub const SAMPLES_NEEDED: usize = 12;
 /// The share of samples that must agree.
 pub const AGREEMENT: f64 = 0.95;
-
-/// Two filesystems and one metric of one workload.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
-    pub workload: String,
-    /// The metric's name and what else tells it from others of that name.
-    pub metric: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub dimensions: String,
-    pub a: String,
-    pub b: String,
-    pub finding: Finding,
-    /// Samples in which both have a trial that is counted, and how many of them say what.
-    pub samples: usize,
-    pub a_better: usize,
-    pub within_margin: usize,
-    pub b_better: usize,
-    /// How many times better `a` is than `b`: the geometric mean, the least and the most over all samples.
-    pub ratio: f64,
-    pub ratio_least: f64,
-    pub ratio_most: f64,
-    /// What the ratio goes with, what decides most first.
-    pub deciders: Vec<Decider>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// `a` is better than `b`, robust to the disk model.
-    ABetter,
-    BBetter,
-    /// Within the margin in nearly all samples.
-    Equivalent,
-    /// Cannot tell: it depends on the model.
-    DependsOnModel,
-    /// Too few samples for any of these.
-    Preliminary,
-}
-
-/// One parameter of the ensemble and what the ratio does with it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Decider {
-    pub parameter: Parameter,
-    /// Of the variance of the logarithm of the ratio, 0 to 1.
-    pub share: f64,
-    pub levels: Vec<Level>,
-}
-
-/// Samples that are alike in one parameter, and the geometric mean of their ratios.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Level {
-    pub name: String,
-    pub samples: usize,
-    pub ratio: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Parameter {
-    SeekTime,
-    CachePolicy,
-    ReadSegments,
-    Position,
-    CpuSpeed,
-}
-
-impl Parameter {
-    pub const ALL: [Parameter; 5] = [
-        Parameter::SeekTime,
-        Parameter::CachePolicy,
-        Parameter::ReadSegments,
-        Parameter::Position,
-        Parameter::CpuSpeed,
-    ];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Parameter::SeekTime => "the seek or access time",
-            Parameter::CachePolicy => "the write cache",
-            Parameter::ReadSegments => "the read segments",
-            Parameter::Position => "the partition's position",
-            Parameter::CpuSpeed => "the CPU's speed",
-        }
-    }
-}
 
 /// What a record's disk was sampled as; `None` where no disk was modelled.
 pub fn sampled(record: &Record) -> Option<Sampled> {
@@ -124,30 +39,48 @@ pub fn samples(records: &[&Record]) -> usize {
     seen.len()
 }
 
+/// How many samples the testbed that has the fewest was sampled in; `None` where no disk was modelled. Candidates may differ in
+/// disk, place or CPU: each round brings each of them one sample.
+pub fn fewest_samples(run: &Run) -> Option<usize> {
+    run.records.iter().find_map(sampled)?;
+    let counted = counted(run);
+    let of = |testbed: &str| counted.iter().filter(|r| r.testbed == testbed).copied().collect::<Vec<_>>();
+    let testbeds: BTreeSet<&str> =
+        counted.iter().filter(|r| sampled(r).is_some()).map(|r| r.testbed.as_str()).collect();
+    Some(testbeds.into_iter().map(|testbed| samples(&of(testbed))).min().unwrap_or(0))
+}
+
 /// What makes a sample another one.
 fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
     (modelled.sample, modelled.offset, modelled.mips)
 }
 
 /// All findings on one workload's headline metrics; none where no disk was modelled.
-pub fn findings(work: &Work<'_>, margin: Percent) -> Vec<Pair> {
+pub fn findings(work: &Work<'_>, margin: Percent) -> Vec<Finding> {
     let headlines = work.series.iter().filter(|s| s.headline && s.better != Better::Neither);
     headlines.flat_map(|series| pairs(work, series, margin)).collect()
 }
 
 /// All pairs of filesystems, in their order.
-fn pairs(work: &Work<'_>, series: &Series, margin: Percent) -> Vec<Pair> {
+fn pairs(work: &Work<'_>, series: &Series, margin: Percent) -> Vec<Finding> {
     let all: Vec<_> = series.cells.iter().map(|cell| by_round(work, cell)).collect();
     let mut pairs = Vec::new();
     for (at, a) in series.cells.iter().enumerate() {
         for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
             let samples = common(&all[at], theirs, series.better);
-            let judged = judge((&a.filesystem, &b.filesystem), &samples, margin);
-            pairs.extend(judged.map(|pair| Pair {
-                workload: work.label.clone(),
+            let judged = judge(&samples, margin);
+            pairs.extend(judged.map(|judged| Finding {
+                finding: judged.found,
+                scenario: work.label.clone(),
                 metric: series.name.clone(),
                 dimensions: series.dimensions.clone(),
-                ..pair
+                a: a.filesystem.clone(),
+                b: b.filesystem.clone(),
+                ratio: judged.ratio,
+                low: Some(judged.least),
+                high: Some(judged.most),
+                n: samples.len() as u32,
+                evidence: judged.evidence,
             }));
         }
     }
@@ -186,38 +119,35 @@ fn common(
     samples
 }
 
-/// What the samples say of `a` and `b`; of which metric they are, the caller knows.
-fn judge((a, b): (&str, &str), samples: &[(Sampled, f64)], margin: Percent) -> Option<Pair> {
+/// What the samples of one pair say.
+struct Judged {
+    found: Found,
+    ratio: f64,
+    least: f64,
+    most: f64,
+    evidence: Evidence,
+}
+
+/// `None` without samples.
+fn judge(samples: &[(Sampled, f64)], margin: Percent) -> Option<Judged> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
     let division = divide(&logs, (margin.0 / 100.0).ln_1p());
     let nearly_all = |n: usize| at_least(n, logs.len(), AGREEMENT);
-    let finding = match division {
-        _ if logs.len() < SAMPLES_NEEDED => Finding::Preliminary,
-        d if nearly_all(d.above) => Finding::ABetter,
-        d if nearly_all(d.below) => Finding::BBetter,
-        d if nearly_all(d.within) => Finding::Equivalent,
-        _ => Finding::DependsOnModel,
+    let found = match division {
+        _ if logs.len() < SAMPLES_NEEDED => Found::CannotTell,
+        d if nearly_all(d.above) => Found::Better,
+        d if nearly_all(d.below) => Found::Worse,
+        d if nearly_all(d.within) => Found::Equivalent,
+        _ => Found::CannotTell,
     };
     let mut deciders: Vec<Decider> =
         Parameter::ALL.into_iter().filter_map(|parameter| decider(parameter, samples, &logs)).collect();
     deciders.sort_by(|a, b| b.share.total_cmp(&a.share));
-    Some(Pair {
-        workload: String::new(),
-        metric: String::new(),
-        dimensions: String::new(),
-        a: a.to_owned(),
-        b: b.to_owned(),
-        finding,
-        samples: logs.len(),
-        a_better: division.above,
-        within_margin: division.within,
-        b_better: division.below,
-        ratio: mean_ratio(&logs)?,
-        ratio_least: least.exp(),
-        ratio_most: most.exp(),
-        deciders,
-    })
+    let [a_better, within_margin, b_better] =
+        [division.above, division.within, division.below].map(|n| n as u32);
+    let evidence = Evidence::Samples { a_better, within_margin, b_better, deciders };
+    Some(Judged { found, ratio: mean_ratio(&logs)?, least: least.exp(), most: most.exp(), evidence })
 }
 
 fn decider(parameter: Parameter, samples: &[(Sampled, f64)], logs: &[f64]) -> Option<Decider> {
@@ -264,7 +194,7 @@ fn levels(groups: &[usize], logs: &[f64], name: impl Fn(usize) -> String) -> Vec
     let mut by_group: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     groups.iter().zip(logs).for_each(|(group, log)| by_group.entry(*group).or_default().push(*log));
     let level = |(group, logs): (usize, Vec<f64>)| {
-        Some(Level { name: name(group), samples: logs.len(), ratio: mean_ratio(&logs)? })
+        Some(Level { name: name(group), samples: logs.len() as u32, ratio: mean_ratio(&logs)? })
     };
     by_group.into_iter().filter_map(level).collect()
 }
@@ -288,31 +218,38 @@ mod tests {
     }
 
     /// A pair over so many samples, with this ratio in each.
-    fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Pair {
+    fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Judged {
         let samples: Vec<(Sampled, f64)> =
             (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect();
-        judge(("a", "b"), &samples, Percent(3.0)).expect("there are samples")
+        judge(&samples, Percent(3.0)).expect("there are samples")
+    }
+
+    impl Judged {
+        fn deciders(&self) -> &[Decider] {
+            let Evidence::Samples { deciders, .. } = &self.evidence else { return &[] };
+            deciders
+        }
     }
 
     #[test]
     fn better_is_what_all_of_a_dozen_samples_say() {
-        assert_eq!(pair(12, |_| 1.04).finding, Finding::ABetter);
-        assert_eq!(pair(12, |_| 0.9).finding, Finding::BBetter);
-        assert_eq!(pair(12, |_| 1.02).finding, Finding::Equivalent);
+        assert_eq!(pair(12, |_| 1.04).found, Found::Better);
+        assert_eq!(pair(12, |_| 0.9).found, Found::Worse);
+        assert_eq!(pair(12, |_| 1.02).found, Found::Equivalent);
         let nominal = |m: &Sampled| if m.sample.seek_permille == 0 { 0.8 } else { 1.2 };
-        assert_eq!(pair(12, nominal).finding, Finding::DependsOnModel);
-        assert_eq!(pair(20, nominal).finding, Finding::ABetter);
+        assert_eq!(pair(12, nominal).found, Found::CannotTell);
+        assert_eq!(pair(20, nominal).found, Found::Better);
     }
 
     #[test]
     fn the_same_sign_is_not_enough() {
         let barely = |m: &Sampled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
-        assert_eq!(pair(12, barely).finding, Finding::DependsOnModel);
+        assert_eq!(pair(12, barely).found, Found::CannotTell);
     }
 
     #[test]
-    fn eleven_samples_are_preliminary_however_clear_they_are() {
-        assert_eq!(pair(11, |_| 9.0).finding, Finding::Preliminary);
+    fn eleven_samples_allow_no_finding_however_clear_they_are() {
+        assert_eq!(pair(11, |_| 9.0).found, Found::CannotTell);
     }
 
     #[test]
@@ -322,8 +259,8 @@ mod tests {
             _ => 1.5 + f64::from(m.sample.seek_permille) * 1e-5,
         };
         let pair = pair(12, through);
-        let first = &pair.deciders[0];
-        assert_eq!((pair.finding, first.parameter), (Finding::DependsOnModel, Parameter::CachePolicy));
+        let first = &pair.deciders()[0];
+        assert_eq!((pair.found, first.parameter), (Found::CannotTell, Parameter::CachePolicy));
         assert!(first.share > 0.99);
         let names: Vec<&str> = first.levels.iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, CACHES);
@@ -334,7 +271,7 @@ mod tests {
     fn what_goes_with_the_position_is_found() {
         let inner = |m: &Sampled| (f64::from(m.sample.position_permille) / 50.0).exp();
         let pair = pair(12, inner);
-        let first = &pair.deciders[0];
+        let first = &pair.deciders()[0];
         assert_eq!(first.parameter, Parameter::Position);
         let levels: Vec<(&str, bool)> =
             first.levels.iter().map(|l| (l.name.as_str(), l.ratio > 1.0)).collect();
@@ -372,6 +309,6 @@ mod tests {
     #[test]
     fn a_parameter_that_did_not_vary_decides_nothing() {
         let pair = pair(1, |_| 2.0);
-        assert!(pair.deciders.is_empty());
+        assert!(pair.deciders().is_empty());
     }
 }

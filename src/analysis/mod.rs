@@ -8,3 +8,4 @@ pub mod ensemble;
 pub mod metrics;
 pub mod steps;
 pub mod validity;
+pub mod verdict;

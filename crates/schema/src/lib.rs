@@ -7,6 +7,7 @@
 pub mod candidate;
 pub mod declared;
 pub mod event;
+pub mod finding;
 pub mod job;
 pub mod machine;
 pub mod metric;

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{model, repeat, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
-use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::number::{count, list};
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::candidate::said;
+use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
@@ -24,8 +25,14 @@ const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
 /// Fewer complete rounds than this are a preliminary result.
 pub const ROUNDS_NEEDED: usize = 5;
 
-pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], setups: &Setups) -> Heading {
-    let samples = verdict::samples(run);
+pub fn of(
+    run: &Run,
+    filesystems: &[String],
+    workloads: &[WorkloadSummary],
+    setups: &Setups,
+    verdict: &Verdict,
+) -> Heading {
+    let samples = ensemble::fewest_samples(run);
     let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
     let progress = Progress {
         complete: rounds.min(samples.unwrap_or(rounds)),
@@ -38,12 +45,12 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], setu
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
         p if p.complete < p.needed => Standing::Preliminary,
-        _ if verdict::is_verdict(workloads) => Standing::Verdict,
+        _ if verdict.is_final() => Standing::Verdict,
         _ => Standing::Medians,
     };
     let next = (standing == Standing::Preliminary && !progress.is_fixed).then(|| next(run, progress));
     let findings = match standing {
-        Standing::Verdict => verdict::sentences(workloads, run.plan.margin),
+        Standing::Verdict => verdict::sentences(workloads, verdict),
         _ => Vec::new(),
     };
     let mut sentences = findings.clone();

@@ -29,12 +29,13 @@ pub fn summary(run: &Run, known: Known) -> Summary {
     let dataset = Dataset::of(run);
     let filesystems: Vec<Entry> = dataset.filesystems.iter().map(|label| entry(run, label)).collect();
     let mut damage = run.damage.clone();
+    let verdict = crate::analysis::verdict::of(run, &dataset);
     let workloads = dataset.workloads.iter();
     let workloads: Vec<WorkloadSummary> =
-        workloads.map(|work| workload::of(run, work, &filesystems, known, &mut damage)).collect();
+        workloads.map(|work| workload::of(run, work, &filesystems, &verdict, known, &mut damage)).collect();
     let setups = setups::of(run, &dataset.filesystems);
     Summary {
-        heading: heading::of(run, &dataset.planned, &workloads, &setups),
+        heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),
         filesystems,

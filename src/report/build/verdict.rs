@@ -1,40 +1,19 @@
 //! What the verdict over an ensemble of modelled disks says in sentences.
 
-use std::collections::BTreeSet;
-
-use crate::analysis::dataset::counted;
-use crate::analysis::ensemble::{self, AGREEMENT, Finding, Pair, SAMPLES_NEEDED, sampled};
+use crate::analysis::ensemble::{AGREEMENT, SAMPLES_NEEDED};
 use crate::report::view::number::{count, list};
 use crate::report::view::row::Row;
 use crate::report::view::standings::{judged, standings};
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::units::Percent;
-use crate::store::Run;
-
-/// How many samples the workload that has the fewest complete ones was done in; `None` where no disk was modelled.
-pub fn samples(run: &Run) -> Option<usize> {
-    run.records.iter().find_map(sampled)?;
-    // Candidates may differ in disk, place or CPU: each round brings each of them one sample.
-    let counted = counted(run);
-    let of = |testbed: &str| counted.iter().filter(|r| r.testbed == testbed).copied().collect::<Vec<_>>();
-    let testbeds: BTreeSet<&str> =
-        counted.iter().filter(|r| sampled(r).is_some()).map(|r| r.testbed.as_str()).collect();
-    Some(testbeds.into_iter().map(|testbed| ensemble::samples(&of(testbed))).min().unwrap_or(0))
-}
-
-/// Whether there are samples enough for findings.
-pub fn is_verdict(workloads: &[WorkloadSummary]) -> bool {
-    let mut pairs = workloads.iter().flat_map(|w| &w.ensemble).peekable();
-    pairs.peek().is_some() && pairs.all(|pair| pair.finding != Finding::Preliminary)
-}
+use crate::schema::finding::{Evidence, Finding, Found, Verdict};
 
 /// The verdict in three sentences.
-pub fn sentences(workloads: &[WorkloadSummary], margin: Percent) -> Vec<String> {
-    let pairs: Vec<&Pair> = workloads.iter().flat_map(|w| &w.ensemble).collect();
-    let n = |finding: &[Finding]| pairs.iter().filter(|p| finding.contains(&p.finding)).count();
-    let robust = n(&[Finding::ABetter, Finding::BBetter]);
-    let (alike, open) = (n(&[Finding::Equivalent]), n(&[Finding::DependsOnModel]));
-    let samples = pairs.iter().map(|p| p.samples).min().unwrap_or(0);
+pub fn sentences(workloads: &[WorkloadSummary], verdict: &Verdict) -> Vec<String> {
+    let (pairs, margin) = (&verdict.findings, verdict.margin);
+    let n = |found: &[Found]| pairs.iter().filter(|p| found.contains(&p.finding)).count();
+    let robust = n(&[Found::Better, Found::Worse]);
+    let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]));
+    let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
     let second = format!(
         "Of {}, {robust} {} by more than {margin} in the same direction in at least {:.0}% of the {samples} samples of disk, position and \
          CPU, {alike} {} equivalent, and {open} {} on the disk model.",
@@ -44,7 +23,7 @@ pub fn sentences(workloads: &[WorkloadSummary], margin: Percent) -> Vec<String> 
         if alike == 1 { "is" } else { "are" },
         if open == 1 { "depends" } else { "depend" },
     );
-    vec![best(workloads), second, decides(&pairs)]
+    vec![best(workloads), second, decides(pairs)]
 }
 
 /// Who is better than all others, at which work.
@@ -70,10 +49,10 @@ fn best(workloads: &[WorkloadSummary]) -> String {
 }
 
 /// What the undecided comparisons depend on.
-fn decides(pairs: &[&Pair]) -> String {
-    let open: Vec<&&Pair> = pairs.iter().filter(|p| p.finding == Finding::DependsOnModel).collect();
+fn decides(pairs: &[Finding]) -> String {
+    let open: Vec<&Finding> = pairs.iter().filter(|p| p.finding == Found::CannotTell).collect();
     let mut first: Vec<(&'static str, usize)> = Vec::new();
-    for title in open.iter().filter_map(|p| p.deciders.first()).map(|d| d.parameter.title()) {
+    for title in open.iter().filter_map(|p| first_decider(p)) {
         match first.iter_mut().find(|(t, _)| *t == title) {
             Some((_, n)) => *n += 1,
             None => first.push((title, 1)),
@@ -90,6 +69,11 @@ fn decides(pairs: &[&Pair]) -> String {
             format!("They depend most on {}.", list(&parts))
         }
     }
+}
+
+fn first_decider(finding: &Finding) -> Option<&'static str> {
+    let Evidence::Samples { deciders, .. } = &finding.evidence else { return None };
+    deciders.first().map(|decider| decider.parameter.title())
 }
 
 /// How many samples are missing, and why no round would bring them.
@@ -180,7 +164,7 @@ mod tests {
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
         let summary = example.report().summary;
         assert!(summary.heading.sentences[0].starts_with("The modelled disk answers faster"));
-        assert!(summary.workloads[0].ensemble.is_empty());
+        assert!(summary.workloads[0].findings.is_empty());
         assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
     }
 

@@ -4,13 +4,13 @@ use super::known::Known;
 use super::latency::Merge;
 use super::{notes, published, sections};
 use crate::analysis::dataset::Work;
-use crate::analysis::ensemble;
 use crate::report::view::entry::Entry;
 use crate::report::view::latency::Latency;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::declared::Declared;
 use crate::schema::event::Buckets;
+use crate::schema::finding::Verdict;
 use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
 use crate::schema::scenario::{Scenario, Stage, WorkStage};
@@ -22,6 +22,7 @@ pub fn of(
     run: &Run,
     work: &Work<'_>,
     filesystems: &[Entry],
+    verdict: &Verdict,
     known: Known,
     damage: &mut Vec<String>,
 ) -> WorkloadSummary {
@@ -56,7 +57,7 @@ pub fn of(
         labels: notes.labels,
         sections,
         latencies: latencies(run, work, filesystems, damage),
-        ensemble: ensemble::findings(work, run.plan.margin),
+        findings: verdict.findings.iter().filter(|f| f.scenario == work.label).cloned().collect(),
         published,
     }
 }

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::number::percent;
 use super::row::Row;
 use super::workload::WorkloadSummary;
-use crate::analysis::ensemble::{AGREEMENT, Decider, Finding, Level, Pair};
+use crate::analysis::ensemble::{AGREEMENT, SAMPLES_NEEDED};
+use crate::schema::finding::{Decider, Evidence, Finding, Found, Level};
 use crate::schema::units::Percent;
 
 /// One filesystem and one headline metric of a workload.
@@ -22,13 +23,13 @@ pub fn judged(work: &WorkloadSummary) -> Vec<&Row> {
     work.rows().filter(|row| pairs(work, row).next().is_some()).collect()
 }
 
-fn pairs<'w>(work: &'w WorkloadSummary, row: &Row) -> impl Iterator<Item = &'w Pair> {
-    work.ensemble.iter().filter(|p| p.metric == row.name && p.dimensions == row.dimensions)
+fn pairs<'w>(work: &'w WorkloadSummary, row: &Row) -> impl Iterator<Item = &'w Finding> {
+    work.findings.iter().filter(|p| p.metric == row.name && p.dimensions == row.dimensions)
 }
 
 /// The findings on one metric, from the side of each filesystem.
 pub fn standings(work: &WorkloadSummary, row: &Row) -> Vec<Standings> {
-    let pairs: Vec<&Pair> = pairs(work, row).collect();
+    let pairs: Vec<&Finding> = pairs(work, row).collect();
     let mut filesystems: Vec<&String> = Vec::new();
     for label in pairs.iter().flat_map(|p| [&p.a, &p.b]) {
         if !filesystems.contains(&label) {
@@ -36,20 +37,20 @@ pub fn standings(work: &WorkloadSummary, row: &Row) -> Vec<Standings> {
         }
     }
     let of = |label: &&String| {
-        let others = |wanted: [Finding; 2]| {
-            let other = |pair: &&&Pair| match (pair.a == **label, pair.b == **label) {
+        let others = |wanted: [Found; 2]| {
+            let other = |pair: &&&Finding| match (pair.a == **label, pair.b == **label) {
                 (true, _) => pair.finding == wanted[0],
                 (_, true) => pair.finding == wanted[1],
                 _ => false,
             };
-            let name = |pair: &&Pair| if pair.a == **label { pair.b.clone() } else { pair.a.clone() };
+            let name = |pair: &&Finding| if pair.a == **label { pair.b.clone() } else { pair.a.clone() };
             pairs.iter().filter(other).map(name).collect::<Vec<String>>()
         };
         Standings {
             filesystem: (*label).clone(),
-            better_than: others([Finding::ABetter, Finding::BBetter]),
-            equivalent_to: others([Finding::Equivalent; 2]),
-            cannot_tell: others([Finding::DependsOnModel; 2]),
+            better_than: others([Found::Better, Found::Worse]),
+            equivalent_to: others([Found::Equivalent; 2]),
+            cannot_tell: others([Found::CannotTell; 2]),
         }
     };
     filesystems.iter().map(of).collect()
@@ -76,7 +77,7 @@ pub fn caption(row: &Row, margin: Percent) -> String {
 
 /// A pair as the HTML report shows it.
 pub struct PairShown<'r> {
-    pub pair: &'r Pair,
+    pub pair: &'r Finding,
     pub finding: String,
     /// `1.21 (0.95 – 1.60)`
     pub ratio: String,
@@ -93,38 +94,42 @@ pub struct DeciderShown {
 
 /// All pairs of one metric; those that depend on the model first, the widest spread at the top.
 pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
-    let mut pairs: Vec<&Pair> = pairs(work, row).collect();
-    let spread = |p: &Pair| p.ratio_most / p.ratio_least;
+    let mut pairs: Vec<&Finding> = pairs(work, row).collect();
+    let spread = |p: &Finding| p.high.unwrap_or(p.ratio) / p.low.unwrap_or(p.ratio);
     pairs.sort_by(|a, b| {
-        let open = |p: &Pair| p.finding == Finding::DependsOnModel;
+        let open = |p: &Finding| p.finding == Found::CannotTell;
         open(b).cmp(&open(a)).then(spread(b).total_cmp(&spread(a)))
     });
-    pairs.into_iter().map(pair_shown).collect()
+    pairs.into_iter().filter_map(pair_shown).collect()
 }
 
 impl PairShown<'_> {
     pub fn is_open(&self) -> bool {
-        self.pair.finding == Finding::DependsOnModel
+        self.pair.finding == Found::CannotTell
     }
 }
 
-fn pair_shown(pair: &Pair) -> PairShown<'_> {
-    let Pair { a, b, samples, a_better, within_margin, b_better, .. } = pair;
+fn pair_shown(pair: &Finding) -> Option<PairShown<'_>> {
+    let Finding { a, b, n, .. } = pair;
+    let Evidence::Samples { a_better, within_margin, b_better, deciders } = &pair.evidence else {
+        return None;
+    };
     let finding = match pair.finding {
-        Finding::ABetter => format!("{a} is better ({a_better} of {samples} samples)"),
-        Finding::BBetter => format!("{b} is better ({b_better} of {samples} samples)"),
-        Finding::Equivalent => format!("equivalent ({within_margin} of {samples} samples)"),
-        Finding::DependsOnModel => format!(
+        Found::Better => format!("{a} is better ({a_better} of {n} samples)"),
+        Found::Worse => format!("{b} is better ({b_better} of {n} samples)"),
+        Found::Equivalent => format!("equivalent ({within_margin} of {n} samples)"),
+        Found::CannotTell if *n < SAMPLES_NEEDED as u32 => format!("preliminary: {n} samples"),
+        Found::CannotTell => format!(
             "cannot tell: depends on the model ({a} better in {a_better}, {b} in {b_better}, equal in {within_margin})"
         ),
-        Finding::Preliminary => format!("preliminary: {samples} samples"),
     };
-    PairShown {
+    let [least, most] = [pair.low, pair.high].map(|end| end.unwrap_or(pair.ratio));
+    Some(PairShown {
         pair,
         finding,
-        ratio: format!("{} ({} – {})", ratio(pair.ratio), ratio(pair.ratio_least), ratio(pair.ratio_most)),
-        deciders: pair.deciders.iter().map(decider).collect(),
-    }
+        ratio: format!("{} ({} – {})", ratio(pair.ratio), ratio(least), ratio(most)),
+        deciders: deciders.iter().map(decider).collect(),
+    })
 }
 
 fn decider(decider: &Decider) -> DeciderShown {

@@ -6,7 +6,7 @@ use super::latency::Latency;
 use super::number;
 use super::published::Beside;
 use super::row::Row;
-use crate::analysis::ensemble::Pair;
+use crate::schema::finding::Finding;
 use crate::schema::metric::Of;
 use crate::schema::units::Bytes;
 use crate::schema::work::Amount;
@@ -38,9 +38,9 @@ pub struct WorkloadSummary {
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
     pub latencies: Vec<Latency>,
-    /// What holds of each pair's headline metrics whatever the modelled disk is like.
+    /// What may be said of each pair's headline metrics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ensemble: Vec<Pair>,
+    pub findings: Vec<Finding>,
     /// What a paper printed for this very work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Beside>,

@@ -1,0 +1,355 @@
+//! What the figures of a run allow to be said of each pair of candidates, and what that makes together: the verdict.
+//!
+//! One shape for testbeds whose figures scatter, where a finding is a ratio with an interval, and for modelled disks, where it is
+//! what held in so many samples of the disk.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Percent;
+
+/// The shape of `verdict.json`.
+pub const SCHEMA: u32 = 1;
+
+/// All findings of a run, from its records alone: `fsderby verify` computes it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    pub schema: u32,
+    pub basis: Basis,
+    /// Within it a difference does not matter.
+    pub margin: Percent,
+    /// Each pair of candidates, for each headline metric of each scenario. `a` stands before `b` in the plan.
+    pub findings: Vec<Finding>,
+    /// One for each headline metric of each scenario.
+    pub ranks: Vec<Ranks>,
+    /// Each candidate over all headline metrics; empty where there is but one or not all have all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overall: Vec<Overall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Guard>,
+}
+
+/// What the findings rest on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "on", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Basis {
+    /// Rounds on a testbed whose figures scatter. `complete` is that of the scenario that has the fewest.
+    Rounds {
+        complete: u32,
+        /// Fewer are preliminary.
+        needed: u32,
+        /// The chance that any finding of *better* or *worse* is wrong, if no two candidates differ: what this look may spend.
+        /// Nothing is left where it is 0.
+        alpha: f64,
+        /// What earlier looks have spent.
+        spent: f64,
+    },
+    /// Samples of a modelled disk.
+    Samples {
+        complete: u32,
+        needed: u32,
+        /// The share of the samples that must agree.
+        agreement: f64,
+    },
+}
+
+/// One pair of candidates and one headline metric of one scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// `a` beside `b`.
+    pub finding: Found,
+    pub scenario: String,
+    /// The metric's name and what else tells it from others of that name.
+    pub metric: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dimensions: String,
+    pub a: String,
+    pub b: String,
+    /// How many times better `a` is than `b`, above 1 where it is: the geometric mean over rounds or samples.
+    pub ratio: f64,
+    /// Of the ratio: the simultaneous interval at 1 − α, or the least and the most over all samples. Where few rounds give none,
+    /// neither is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Rounds, or samples, in which both have a trial that is counted.
+    pub n: u32,
+    pub evidence: Evidence,
+}
+
+/// What may be said of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Found {
+    Better,
+    Worse,
+    /// The interval, or nearly every sample, lies within the margin.
+    Equivalent,
+    CannotTell,
+}
+
+/// Why it may be said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Evidence {
+    Rounds {
+        /// Adjusted for the whole family; absent where there are too few rounds for any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        p: Option<f64>,
+        /// The ratio that would be found with a probability of 80 % in as many rounds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        smallest: Option<f64>,
+        /// How many rounds *equivalent* would take with this scatter.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rounds_to_equivalent: Option<u32>,
+    },
+    Samples {
+        a_better: u32,
+        within_margin: u32,
+        b_better: u32,
+        /// What the ratio goes with, what decides most first.
+        deciders: Vec<Decider>,
+    },
+}
+
+/// One parameter of the ensemble and what the ratio does with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decider {
+    pub parameter: Parameter,
+    /// Of the variance of the logarithm of the ratio, 0 to 1.
+    pub share: f64,
+    pub levels: Vec<Level>,
+}
+
+/// Samples that are alike in one parameter, and the geometric mean of their ratios.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    pub name: String,
+    pub samples: u32,
+    pub ratio: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Parameter {
+    SeekTime,
+    CachePolicy,
+    ReadSegments,
+    Position,
+    CpuSpeed,
+}
+
+/// The candidates in the order of one headline metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ranks {
+    pub scenario: String,
+    pub metric: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dimensions: String,
+    /// The best first, by the geometric mean of their values.
+    pub places: Vec<Place>,
+}
+
+/// The ranks that the findings leave a candidate: 2 to 4 where one is better than it, and it is better than all but three.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    pub candidate: String,
+    pub best: u32,
+    pub worst: u32,
+    /// How many times as good as the best: its interval is that of the pair.
+    pub ratio: f64,
+}
+
+/// The geometric mean, over all headline metrics, of how many times better a candidate is than the mean of all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overall {
+    pub candidate: String,
+    pub ratio: f64,
+    /// The simultaneous interval; absent on modelled disks and where few rounds give none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+/// One candidate that entered twice: what the two differ by can only be chance, or the run is at fault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guard {
+    /// The label of the copy, and whose it is.
+    pub copy: String,
+    pub of: String,
+    pub rounds: u32,
+    /// Over all headline metrics together; absent where there are too few rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// Whether the run is void.
+    pub voids: bool,
+}
+
+impl Verdict {
+    /// Whether there are rounds or samples enough for findings.
+    pub fn is_final(&self) -> bool {
+        let needed = self.basis.needed();
+        let enough = !self.findings.is_empty() && self.findings.iter().all(|finding| finding.n >= needed);
+        enough && self.basis.complete() >= needed && !self.is_void()
+    }
+
+    /// Whether the candidate that entered twice differs from itself.
+    pub fn is_void(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.voids)
+    }
+
+    pub fn of<'v>(
+        &'v self,
+        scenario: &'v str,
+        metric: &'v str,
+        dimensions: &'v str,
+    ) -> impl Iterator<Item = &'v Finding> {
+        self.findings.iter().filter(move |f| f.is_of(scenario, metric, dimensions))
+    }
+}
+
+impl Basis {
+    pub fn complete(&self) -> u32 {
+        let (Basis::Rounds { complete, .. } | Basis::Samples { complete, .. }) = self;
+        *complete
+    }
+
+    pub fn needed(&self) -> u32 {
+        let (Basis::Rounds { needed, .. } | Basis::Samples { needed, .. }) = self;
+        *needed
+    }
+}
+
+impl Finding {
+    pub fn is_of(&self, scenario: &str, metric: &str, dimensions: &str) -> bool {
+        self.scenario == scenario && self.metric == metric && self.dimensions == dimensions
+    }
+
+    /// The same finding with `label` as its `a`; `None` where it is not of that candidate.
+    pub fn from_the_side_of(&self, label: &str) -> Option<Finding> {
+        if self.a == label {
+            return Some(self.clone());
+        }
+        (self.b == label).then(|| self.turned())
+    }
+
+    fn turned(&self) -> Finding {
+        let evidence = match &self.evidence {
+            Evidence::Samples { a_better, within_margin, b_better, deciders } => Evidence::Samples {
+                a_better: *b_better,
+                within_margin: *within_margin,
+                b_better: *a_better,
+                deciders: deciders.iter().map(Decider::turned).collect(),
+            },
+            rounds => rounds.clone(),
+        };
+        Finding {
+            finding: self.finding.turned(),
+            a: self.b.clone(),
+            b: self.a.clone(),
+            ratio: 1.0 / self.ratio,
+            low: self.high.map(|high| 1.0 / high),
+            high: self.low.map(|low| 1.0 / low),
+            evidence,
+            ..self.clone()
+        }
+    }
+}
+
+impl Found {
+    /// From the other's side.
+    pub fn turned(self) -> Found {
+        match self {
+            Found::Better => Found::Worse,
+            Found::Worse => Found::Better,
+            other => other,
+        }
+    }
+}
+
+impl Decider {
+    fn turned(&self) -> Decider {
+        let levels =
+            self.levels.iter().map(|level| Level { ratio: 1.0 / level.ratio, ..level.clone() }).collect();
+        Decider { levels, ..self.clone() }
+    }
+}
+
+impl Parameter {
+    pub const ALL: [Parameter; 5] = [
+        Parameter::SeekTime,
+        Parameter::CachePolicy,
+        Parameter::ReadSegments,
+        Parameter::Position,
+        Parameter::CpuSpeed,
+    ];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Parameter::SeekTime => "the seek or access time",
+            Parameter::CachePolicy => "the write cache",
+            Parameter::ReadSegments => "the read segments",
+            Parameter::Position => "the partition's position",
+            Parameter::CpuSpeed => "the CPU's speed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding() -> Finding {
+        Finding {
+            finding: Found::Better,
+            scenario: "mail".into(),
+            metric: "transactions.rate".into(),
+            dimensions: String::new(),
+            a: "xfs".into(),
+            b: "ext4".into(),
+            ratio: 1.25,
+            low: Some(1.25),
+            high: Some(2.0),
+            n: 12,
+            evidence: Evidence::Rounds { p: Some(0.01), smallest: Some(1.1), rounds_to_equivalent: None },
+        }
+    }
+
+    #[test]
+    fn from_the_other_side_the_better_one_is_worse_by_as_much() {
+        let other = finding().from_the_side_of("ext4").expect("it is of ext4");
+        assert_eq!((other.finding, other.a.as_str(), other.b.as_str()), (Found::Worse, "ext4", "xfs"));
+        assert_eq!((other.ratio, other.low, other.high), (0.8, Some(0.5), Some(0.8)));
+        assert_eq!(finding().from_the_side_of("xfs"), Some(finding()));
+        assert_eq!(finding().from_the_side_of("jfs"), None);
+    }
+
+    #[test]
+    fn a_run_whose_copy_differs_has_no_verdict() {
+        let guard = |voids| Guard { copy: "b".into(), of: "a".into(), rounds: 12, p: Some(0.5), voids };
+        let verdict = |guard| Verdict {
+            schema: SCHEMA,
+            basis: Basis::Rounds { complete: 12, needed: 10, alpha: 0.05, spent: 0.0 },
+            margin: Percent(3.0),
+            findings: vec![finding()],
+            ranks: Vec::new(),
+            overall: Vec::new(),
+            guard: Some(guard),
+        };
+        assert!(verdict(guard(false)).is_final() && !verdict(guard(true)).is_final());
+        let text = serde_json::to_string(&verdict(guard(false))).expect("it is JSON");
+        assert_eq!(
+            serde_json::from_str::<Verdict>(&text).expect("its own JSON is read"),
+            verdict(guard(false))
+        );
+    }
+}
