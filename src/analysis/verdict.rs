@@ -32,7 +32,7 @@ fn over_samples(run: &Run, dataset: &Dataset<'_>, complete: usize) -> Verdict {
 fn over_rounds(run: &Run, complete: usize) -> Verdict {
     Verdict {
         schema: finding::SCHEMA,
-        basis: Basis::Rounds { complete: complete as u32, needed: 10, alpha: 0.05, spent: 0.0 },
+        basis: Basis::Rounds { complete: complete as u32, needed: 10, alpha: 0.05, earlier: Vec::new() },
         margin: run.plan.margin,
         findings: Vec::new(),
         ranks: Vec::new(),

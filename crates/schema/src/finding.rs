@@ -22,7 +22,7 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// One for each headline metric of each scenario.
     pub ranks: Vec<Ranks>,
-    /// Each candidate over all headline metrics; empty where there is but one or not all have all.
+    /// Each pair of candidates over all headline metrics together; empty where there is but one, or not all have all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overall: Vec<Overall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,16 +33,17 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "on", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Basis {
-    /// Rounds on a testbed whose figures scatter. `complete` is that of the scenario that has the fewest.
+    /// Rounds on a testbed whose figures scatter.
     Rounds {
+        /// Of the scenario that has the fewest, and no later ones than this look took.
         complete: u32,
         /// Fewer are preliminary.
         needed: u32,
-        /// The chance that any finding of *better* or *worse* is wrong, if no two candidates differ: what this look may spend.
-        /// Nothing is left where it is 0.
+        /// What this look may spend: the chance that any of its findings of *better* or *worse* is wrong, if no two candidates differ.
         alpha: f64,
-        /// What earlier looks have spent.
-        spent: f64,
+        /// Earlier looks at this run: each spent some of the 5 % that all looks have together.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        earlier: Vec<Look>,
     },
     /// Samples of a modelled disk.
     Samples {
@@ -51,6 +52,15 @@ pub enum Basis {
         /// The share of the samples that must agree.
         agreement: f64,
     },
+}
+
+/// A verdict that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Look {
+    /// After so many complete rounds.
+    pub rounds: u32,
+    pub alpha: f64,
 }
 
 /// One pair of candidates and one headline metric of one scenario.
@@ -166,11 +176,12 @@ pub struct Place {
     pub ratio: f64,
 }
 
-/// The geometric mean, over all headline metrics, of how many times better a candidate is than the mean of all.
+/// The geometric mean, over all headline metrics, of how many times better `a` is than `b`: no finding, whatever its interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overall {
-    pub candidate: String,
+    pub a: String,
+    pub b: String,
     pub ratio: f64,
     /// The simultaneous interval; absent on modelled disks and where few rounds give none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -338,7 +349,7 @@ mod tests {
         let guard = |voids| Guard { copy: "b".into(), of: "a".into(), rounds: 12, p: Some(0.5), voids };
         let verdict = |guard| Verdict {
             schema: SCHEMA,
-            basis: Basis::Rounds { complete: 12, needed: 10, alpha: 0.05, spent: 0.0 },
+            basis: Basis::Rounds { complete: 12, needed: 10, alpha: 0.05, earlier: Vec::new() },
             margin: Percent(3.0),
             findings: vec![finding()],
             ranks: Vec::new(),
