@@ -1,7 +1,14 @@
-//! Pure mathematics on slices: no I/O, no clock, no randomness. Each function says its formula, its source and when it
-//! misleads.
+//! Pure mathematics on slices: no I/O, no clock; random numbers come from a seed that is passed in. Each function says its
+//! formula, its source and when it misleads.
 
 pub mod ensemble;
+pub mod family;
+pub mod guard;
+pub mod looks;
+pub mod power;
+pub mod random;
+pub mod ranks;
+pub mod resampled;
 
 /// The value below which the share `q` (0 to 1) of the values lies, linear between neighbours.
 ///
