@@ -6,6 +6,7 @@ pub mod clients;
 pub mod dataset;
 pub mod ensemble;
 pub mod metrics;
+pub mod rounds;
 pub mod steps;
 pub mod validity;
 pub mod verdict;

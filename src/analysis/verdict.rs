@@ -2,41 +2,41 @@
 
 use super::dataset::{Dataset, Work};
 use super::ensemble::{self, AGREEMENT, SAMPLES_NEEDED};
+use super::rounds;
 use crate::schema::finding::{self, Basis, Finding, Verdict};
 use crate::store::Run;
 
+/// The verdict that the run was given last, or the figures so far where none was given.
+///
+/// On testbeds whose figures scatter each look at a run spends some of the error that all looks have together. So reading a run
+/// is none: the runner looks, when the run's end or a look that was planned has come, and the seal says so.
 pub fn of(run: &Run, dataset: &Dataset<'_>) -> Verdict {
-    let fewest = || dataset.workloads.iter().map(Work::complete_rounds).min().unwrap_or(0);
-    let samples = ensemble::fewest_samples(run).map(|samples| samples.min(fewest()));
-    match samples {
-        Some(complete) => over_samples(run, dataset, complete),
-        None => over_rounds(run, fewest()),
-    }
+    let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
+    over_samples(run, dataset).unwrap_or_else(|| rounds::verdict(&run.plan, dataset, looks))
 }
 
-fn over_samples(run: &Run, dataset: &Dataset<'_>, complete: usize) -> Verdict {
-    let (complete, needed) = (complete as u32, SAMPLES_NEEDED as u32);
+/// What a run that has come so far is given: the same, or where enough complete rounds have come since the last look, a new one.
+pub fn given(run: &Run, dataset: &Dataset<'_>) -> Verdict {
+    let shown = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
+    over_samples(run, dataset).unwrap_or_else(|| {
+        let looks: Vec<_> = shown.iter().copied().chain(rounds::next(&run.plan, dataset, shown)).collect();
+        rounds::verdict(&run.plan, dataset, &looks)
+    })
+}
+
+/// On modelled disks. They have no chance to spend.
+fn over_samples(run: &Run, dataset: &Dataset<'_>) -> Option<Verdict> {
+    let fewest = dataset.workloads.iter().map(Work::complete_rounds).min().unwrap_or(0);
+    let complete = ensemble::fewest_samples(run)?.min(fewest) as u32;
     let findings: Vec<Finding> =
         dataset.workloads.iter().flat_map(|work| ensemble::findings(work, run.plan.margin)).collect();
-    Verdict {
+    Some(Verdict {
         schema: finding::SCHEMA,
-        basis: Basis::Samples { complete, needed, agreement: AGREEMENT },
+        basis: Basis::Samples { complete, needed: SAMPLES_NEEDED as u32, agreement: AGREEMENT },
         margin: run.plan.margin,
         findings,
         ranks: Vec::new(),
         overall: Vec::new(),
         guard: None,
-    }
-}
-
-fn over_rounds(run: &Run, complete: usize) -> Verdict {
-    Verdict {
-        schema: finding::SCHEMA,
-        basis: Basis::Rounds { complete: complete as u32, needed: 10, alpha: 0.05, earlier: Vec::new() },
-        margin: run.plan.margin,
-        findings: Vec::new(),
-        ranks: Vec::new(),
-        overall: Vec::new(),
-        guard: None,
-    }
+    })
 }

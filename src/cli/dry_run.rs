@@ -11,7 +11,7 @@ use crate::runner::jobs;
 use crate::runner::skips::Skip;
 use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
-use crate::schema::plan::{Plan, Rounds, Setup, Trial};
+use crate::schema::plan::{FIRST_LOOK, Plan, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
@@ -64,6 +64,7 @@ pub fn print(
     let (rounds, of) = match plan.rounds {
         Rounds::Exactly(n) => (n, format!("{n} rounds")),
         Rounds::AtLeast(n) => (n, format!("at least {n} rounds")),
+        Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as it takes".to_owned()),
     };
     lines.push(format!(
         "\n{} trials a round in random order, {of}, after one integrity check of each cell.",

@@ -46,6 +46,7 @@ impl Watch for Progress {
         let rounds = match plan.rounds {
             Rounds::Exactly(n) => format!("{n} rounds"),
             Rounds::AtLeast(n) => format!("at least {n} rounds"),
+            Rounds::Auto => "10 to 20 rounds".to_owned(),
         };
         let budget = plan.budget.map_or(String::new(), |b| format!(", as many as fit into {b}"));
         self.say(&format!(
@@ -106,7 +107,7 @@ impl Watch for Progress {
     fn round(&mut self, round: u32, of: Rounds) {
         let of = match of {
             Rounds::Exactly(n) => format!(" of {n}"),
-            Rounds::AtLeast(_) => String::new(),
+            Rounds::AtLeast(_) | Rounds::Auto => String::new(),
         };
         self.say(&format!("round {round}{of} is complete"));
     }

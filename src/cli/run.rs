@@ -91,6 +91,9 @@ pub struct Arguments {
     /// Differences below this share are of no interest: 3%
     #[arg(long)]
     margin: Option<Percent>,
+    /// Have the first filesystem take part twice, as a check of the run: from ten rounds on unless it is `--guard=false`
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    guard: Option<bool>,
     /// Decides the order and the random choices of the workloads
     #[arg(long)]
     seed: Option<u64>,
@@ -117,7 +120,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -242,6 +245,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     experiment.at_least = arguments.at_least.or(experiment.at_least);
     experiment.budget = arguments.budget.or(experiment.budget);
     experiment.margin = arguments.margin.or(experiment.margin);
+    experiment.guard = arguments.guard.or(experiment.guard);
     if arguments.seed.is_some() {
         (experiment.seed, experiment.workload_seed) = (arguments.seed, None);
     }

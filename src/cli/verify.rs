@@ -73,15 +73,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut found = verify(&run);
     found.wrong.extend(key.and_then(|key| signature::check(&run, &key).err()));
     if arguments.json {
-        let Verified { records, metrics, histograms, consoles, .. } = found;
-        let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles,
+        let Verified { records, metrics, histograms, consoles, findings, .. } = found;
+        let shown = json!({ "schema_version": 1, "records": records, "metrics": metrics, "histograms": histograms, "consoles": consoles, "findings": findings,
                             "torn": run.torn, "notes": found.notes, "wrong": found.wrong });
         print_json(&shown)?;
     } else {
-        let Verified { records, metrics, histograms, consoles, wrong, notes } = &found;
+        let Verified { records, metrics, histograms, consoles, findings, wrong, notes } = &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
-            "{folder}: {records} records, {metrics} metrics recomputed, {histograms} histogram files, {consoles} consoles"
+            "{folder}: {records} records, {metrics} metrics and {findings} findings recomputed, {histograms} histogram files, {consoles} consoles"
         )];
         lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));

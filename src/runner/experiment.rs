@@ -14,7 +14,7 @@ use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
 use crate::schema::job::WorkSpec;
-use crate::schema::plan::{self, Candidate, Factors, Plan, PlannedWork, Rounds, SCHEMA};
+use crate::schema::plan::{self, Candidate, FIRST_LOOK, Factors, Plan, PlannedWork, Rounds, SCHEMA, Twice};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
@@ -67,6 +67,8 @@ pub struct Experiment {
     pub at_least: Option<u32>,
     pub budget: Option<Span>,
     pub margin: Option<Percent>,
+    /// Whether the first candidate takes part twice, as a check of the run.
+    pub guard: Option<bool>,
     pub seed: Option<u64>,
     pub scale: Option<Scale>,
     pub filesystem: Vec<FilesystemEntry>,
@@ -83,7 +85,7 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "name",
     "analysis",
     "on",
@@ -102,6 +104,7 @@ const KEYS: [&str; 24] = [
     "at_least",
     "budget",
     "margin",
+    "guard",
     "seed",
     "scale",
     "filesystem",
@@ -215,12 +218,15 @@ impl Experiment {
         let rounds = match (self.rounds, self.budget) {
             (Some(RoundsAsked::Exactly(n)), _) => Rounds::Exactly(n),
             (_, Some(_)) => Rounds::AtLeast(at_least),
+            (Some(RoundsAsked::Auto), None) if self.at_least.is_none() => Rounds::Auto,
             (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
         };
         if rounds.at_least() == 0 {
             return Err(Failure::usage("0 rounds measure nothing\n  try: --rounds 1"));
         }
-        let candidates = self.candidates()?;
+        let mut candidates = self.candidates()?;
+        let guard = self.guard(&testbed, rounds, &candidates)?;
+        candidates.extend(guard.clone().map(|(_, copy)| copy));
         let workloads = self.planned_workloads(self.scale)?;
         let scenarios = scenarios::with_those_of_works(&self.scenario, &workloads, self.power_cut);
         let mut plan = Plan {
@@ -239,6 +245,7 @@ impl Experiment {
             rounds,
             budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
             margin: self.margin.unwrap_or(MARGIN),
+            guard: guard.map(|(twice, _)| twice),
             plan_seed: seed,
             workload_seed: self.workload_seed.unwrap_or(seed),
             candidates,
@@ -252,6 +259,27 @@ impl Experiment {
         labels::distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
         labels::distinct("scenario", plan.scenarios.iter().map(|s| s.label.as_str()))?;
         Ok(plan)
+    }
+
+    /// The first candidate once more, where one is to take part twice.
+    fn guard(
+        &self,
+        testbed: &str,
+        rounds: Rounds,
+        candidates: &[Candidate],
+    ) -> Result<Option<(Twice, Candidate)>, Failure> {
+        let kind = testbeds::kind(testbed).map_err(Failure::usage)?;
+        let is_of_use = kind.makes_filesystem() && kind.scatters();
+        let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;
+        if self.guard == Some(true) && !is_of_use {
+            let why = "what takes part twice there gives the same figures twice, or is the same filesystem";
+            return Err(Failure::usage(format!("guard on {}: {why}\n  try: --guard=false", kind.name())));
+        }
+        let first = candidates.first().filter(|_| self.guard.unwrap_or(is_of_use && is_due));
+        Ok(first.map(|first| {
+            let copy = Candidate { label: format!("{}, again", first.label), ..first.clone() };
+            (Twice { of: first.label.clone(), copy: copy.label.clone() }, copy)
+        }))
     }
 
     /// Its layers with all their settings.

@@ -5,7 +5,7 @@ use super::entry::FilesystemEntry;
 use super::experiment::{ALL, Experiment, RoundsAsked};
 use super::{labels, scenarios};
 use crate::exit::{DAMAGED, Failure};
-use crate::schema::plan::{Plan, Rounds};
+use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::store::Run;
 use crate::testbeds;
 
@@ -58,9 +58,13 @@ impl Experiment {
         let (rounds, at_least) = match plan.rounds {
             Rounds::Exactly(n) => (RoundsAsked::Exactly(n), None),
             Rounds::AtLeast(n) => (RoundsAsked::Auto, Some(n)),
+            Rounds::Auto => (RoundsAsked::Auto, None),
         };
+        let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
+        let mut candidates = plan.candidates;
+        candidates.retain(|candidate| !is_copy(candidate));
         let (filesystems, filesystem) = match is_made {
-            true => (Vec::new(), plan.candidates.into_iter().map(FilesystemEntry::of_candidate).collect()),
+            true => (Vec::new(), candidates.into_iter().map(FilesystemEntry::of_candidate).collect()),
             false => (vec![ALL.to_owned()], Vec::new()),
         };
         Experiment {
@@ -83,6 +87,7 @@ impl Experiment {
             at_least,
             budget: plan.budget,
             margin: Some(plan.margin),
+            guard: Some(plan.guard.is_some()),
             seed: Some(plan.plan_seed),
             workload_seed: Some(plan.workload_seed),
             planned: plan.workloads,

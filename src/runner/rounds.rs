@@ -10,6 +10,9 @@ use super::launch::{Attempt, Launcher};
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
 use super::skips::Skip;
+use crate::analysis::dataset::Dataset;
+use crate::analysis::{rounds, verdict};
+use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Rounds, Trial};
 use crate::schema::reason::{Outcome, Reason};
@@ -20,6 +23,8 @@ use crate::testbeds::Testbeds;
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
+/// Of a run that goes on until its figures decide. The last look is after twenty complete ones.
+const MOST_ROUNDS: u32 = 30;
 /// How many attempts a trial has had that stays void.
 pub const ATTEMPTS: u32 = REPEATS + 1;
 
@@ -57,6 +62,7 @@ impl<'a> Runner<'a> {
     /// straddle an interruption.
     pub fn run(mut self, before: &Run) -> anyhow::Result<Finish> {
         let mut history = History::of(before);
+        history.is_decided = before.verdict.as_ref().is_some_and(|given| self.decides(before, given));
         self.watch.begins(self.plan, self.skips);
         self.record_skips(&mut history)?;
         let begin = Instant::now();
@@ -76,14 +82,43 @@ impl<'a> Runner<'a> {
                     break;
                 }
                 self.watch.round(round, self.plan.rounds);
+                history.is_decided |= self.looks(round)?;
             }
             finish.rounds = round;
             history.rounds = round;
         }
         finish.interrupted = self.stopped();
         let ended = if finish.interrupted { Ended::Interrupted } else { Ended::Complete };
-        self.folder.seal(finish.rounds, ended)?;
+        let run = self.folder.read()?;
+        let verdict = verdict::given(&run, &Dataset::of(&run));
+        self.folder.seal(finish.rounds, &verdict, ended)?;
         Ok(finish)
+    }
+
+    /// Gives the verdict where a planned look has come, and says whether it decides the run. It is sealed before any further round:
+    /// what a look has spent stays spent, whatever becomes of the run.
+    fn looks(&mut self, round: u32) -> anyhow::Result<bool> {
+        if self.plan.rounds != Rounds::Auto || round < self.plan.rounds.at_least() {
+            return Ok(false);
+        }
+        let run = self.folder.read()?;
+        let given = verdict::given(&run, &Dataset::of(&run));
+        let before = run.seal.as_ref().map_or(0, |seal| seal.looks.len());
+        if given.basis.looks().len() == before {
+            return Ok(false);
+        }
+        let decides = self.decides(&run, &given);
+        self.folder.seal(round, &given, Ended::GoesOn)?;
+        Ok(decides)
+    }
+
+    /// Whether further rounds could find nothing more: no pair is open, or no look is left.
+    fn decides(&self, run: &Run, given: &Verdict) -> bool {
+        let is_last = || {
+            let last = given.basis.looks().last().map_or(0, |look| look.rounds as usize);
+            rounds::looks(&run.plan).next(last).is_none()
+        };
+        self.plan.rounds == Rounds::Auto && given.is_final() && (!given.is_open() || is_last())
     }
 
     fn stopped(&self) -> bool {
@@ -96,6 +131,8 @@ impl<'a> Runner<'a> {
             (Rounds::AtLeast(n), Some(budget)) if round > n => {
                 begin.elapsed() + history.a_round() / self.jobs() <= budget.0
             }
+            // A look comes after ten complete rounds: where trials fail, later than after the tenth.
+            (Rounds::Auto, _) => !history.is_decided && round <= MOST_ROUNDS,
             _ => round <= self.plan.rounds.at_least(),
         }
     }
@@ -240,6 +277,8 @@ struct History {
     measuring: Duration,
     /// How many rounds are over.
     rounds: u32,
+    /// Whether a look has decided all.
+    is_decided: bool,
     /// Whether anything was launched in this process.
     has_launched: bool,
 }

@@ -13,9 +13,10 @@ use super::beside::{self, Attached, CONSOLES, HISTOGRAMS, REQUESTS};
 use super::door::{Door, Stranger};
 use super::seal::{self, Covered};
 use super::unready::Unready;
-use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder};
+use super::{MACHINE, PLAN, Run, TRIALS, lines, sync_folder, verdict};
 use crate::exit::{DAMAGED, Failure};
 use crate::mistakes;
+use crate::schema::finding::{Look, Verdict};
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
@@ -163,12 +164,13 @@ impl Folder {
         Ok(record)
     }
 
-    /// The run has ended, with so many rounds: seals what it holds now.
+    /// The run has ended with so many rounds, or a verdict is given: stores the verdict, and seals what the folder holds now.
     ///
     /// # Errors
     /// When there is no room or no right to; the records stand.
-    pub fn seal(&mut self, rounds: u32, ended: Ended) -> anyhow::Result<()> {
-        self.seal_or_fail(rounds, ended).map_err(|e| {
+    pub fn seal(&mut self, rounds: u32, verdict: &Verdict, ended: Ended) -> anyhow::Result<()> {
+        let stored = verdict::store(&self.door, verdict);
+        stored.and_then(|()| self.seal_or_fail(rounds, verdict.basis.looks(), ended)).map_err(|e| {
             let path = self.path().display();
             let text =
                 format!("could not seal {path}: {e:#}\n  try: make room, then fsderby run --resume {path}");
@@ -176,14 +178,14 @@ impl Folder {
         })
     }
 
-    fn seal_or_fail(&mut self, rounds: u32, ended: Ended) -> anyhow::Result<()> {
+    fn seal_or_fail(&mut self, rounds: u32, looks: Vec<Look>, ended: Ended) -> anyhow::Result<()> {
         let mut trials = Vec::new();
         self.trials.rewind()?;
         self.trials.read_to_end(&mut trials)?;
         let (plan, machine) = (self.door.read(PLAN, PAGE_MOST)?, self.door.read(MACHINE, PAGE_MOST)?);
         let records = parsed(&self.door, &trials)?.0.records.len();
         let covered = Covered { plan: &plan, machine: &machine, trials: &trials };
-        seal::store(&self.door, &covered.sealed(records, rounds, ended))
+        seal::store(&self.door, &covered.sealed(records, rounds, looks, ended))
     }
 }
 
@@ -269,6 +271,10 @@ fn parsed(door: &Door, trials: &[u8]) -> anyhow::Result<(Run, String)> {
         None
     });
     damage.extend(seal.iter().flat_map(|seal| covered.differences(seal)));
+    let verdict = verdict::read(door).unwrap_or_else(|what| {
+        damage.push(what);
+        None
+    });
     let unsealed = trials.len().saturating_sub(seal.as_ref().map_or(0, |seal| seal.bytes));
     let plan = toml::from_str(&plan).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
     let machine = serde_json::from_str(&machine).map_err(|e| damaged(MACHINE, e.to_string()))?;
@@ -281,6 +287,7 @@ fn parsed(door: &Door, trials: &[u8]) -> anyhow::Result<(Run, String)> {
         damage,
         torn,
         seal,
+        verdict,
         unsealed,
     };
     Ok((run, last))

@@ -6,6 +6,7 @@
 //!   machine.json         kernel, CPU, disk, tools and their hashes
 //!   trials.jsonl         one record a line, checksummed and chained from plan and machine on; a torn last line is
 //!                        tolerated and reported
+//!   verdict.json         the findings of the last verdict that was given, from the records alone
 //!   seal.json            how many records and rounds there were when the run ended, and a hash of each file above
 //!   seal.json.minisig    the signature of the seal, where the run was signed
 //!   histograms/          latencies at full resolution, one file a trial
@@ -22,6 +23,7 @@ pub mod plan;
 pub mod seal;
 pub mod signature;
 mod unready;
+mod verdict;
 
 pub use beside::{Attached, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
 pub use door::Door;
@@ -36,6 +38,7 @@ use anyhow::{Context, ensure};
 
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::event::Buckets;
+use crate::schema::finding::Verdict;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::{FileRef, Record};
@@ -47,6 +50,7 @@ const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 const SEAL: &str = "seal.json";
+const VERDICT: &str = "verdict.json";
 /// As `minisign -V -m seal.json` looks for it.
 const SIGNATURE: &str = "seal.json.minisig";
 
@@ -65,6 +69,8 @@ pub struct Run {
     pub torn: Vec<String>,
     /// What the run said of its records when it ended last.
     pub seal: Option<Seal>,
+    /// What it found, as it was stored; `verify` computes it again.
+    pub verdict: Option<Verdict>,
     /// Bytes of `trials.jsonl` that came after the seal, or all of them: whoever wrote them was killed, or writes still.
     pub unsealed: usize,
 }

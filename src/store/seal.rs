@@ -6,6 +6,7 @@
 use std::io::ErrorKind;
 
 use super::{Door, MACHINE, PLAN, SEAL, SIGNATURE, TRIALS};
+use crate::schema::finding::Look;
 use crate::schema::seal::{Ended, SCHEMA, Seal};
 use crate::schema::units::{Bytes, KIB};
 
@@ -21,11 +22,12 @@ pub struct Covered<'a> {
 }
 
 impl Covered<'_> {
-    pub fn sealed(self, records: usize, rounds: u32, ended: Ended) -> Seal {
+    pub fn sealed(self, records: usize, rounds: u32, looks: Vec<Look>, ended: Ended) -> Seal {
         Seal {
             schema: SCHEMA,
             ended,
             rounds,
+            looks,
             records,
             bytes: self.trials.len(),
             plan_blake3: hash(self.plan),

@@ -44,6 +44,10 @@ pub trait TestbedKind: Sync {
     fn story(&self) -> Story;
     /// Whether a filesystem is made here, or one is taken as it is.
     fn makes_filesystem(&self) -> bool;
+    /// Whether the same trial gives other figures each time.
+    fn scatters(&self) -> bool {
+        true
+    }
     /// The testbed with its argument, the text after the colon. The error says what to write.
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
 }

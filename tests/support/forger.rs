@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fsderby::analysis::metrics;
+use fsderby::analysis::dataset::Dataset;
 use fsderby::analysis::validity::{self, Witness};
+use fsderby::analysis::{metrics, verdict};
 use fsderby::runner::jobs;
 use fsderby::schema::job::Step;
 use fsderby::schema::plan::Plan;
@@ -140,12 +141,17 @@ impl Forger {
         }
         fs::write(folder.join("plan.toml"), &plan).expect("it is written");
         fs::write(folder.join("trials.jsonl"), &trials).expect("it is written");
-        if let Some(Seal { ended, rounds, .. }) = &self.sealed {
+        if let Some(Seal { ended, rounds, looks, .. }) = &self.sealed {
             let covered = Covered { plan: plan.as_bytes(), machine: &machine, trials: trials.as_bytes() };
             // The signature stays: a forger would not remove what is asked for.
             let signature = fs::read(folder.join("seal.json.minisig")).ok();
             let door = store::open_door(&folder).expect("a run");
-            seal::store(&door, &covered.sealed(self.records.len(), *rounds, *ended)).expect("it is sealed");
+            let sealed = covered.sealed(self.records.len(), *rounds, looks.clone(), *ended);
+            seal::store(&door, &sealed).expect("it is sealed");
+            let run = store::read(&folder).expect("a run");
+            let verdict = verdict::of(&run, &Dataset::of(&run));
+            let verdict = serde_json::to_string_pretty(&verdict).expect("JSON");
+            fs::write(folder.join("verdict.json"), verdict + "\n").expect("it is written");
             signature
                 .into_iter()
                 .for_each(|s| fs::write(folder.join("seal.json.minisig"), s).expect("it is written"));

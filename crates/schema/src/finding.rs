@@ -40,6 +40,7 @@ pub enum Basis {
         /// Fewer are preliminary.
         needed: u32,
         /// What this look may spend: the chance that any of its findings of *better* or *worse* is wrong, if no two candidates differ.
+        /// 0 where no verdict has been given.
         alpha: f64,
         /// Earlier looks at this run: each spent some of the 5 % that all looks have together.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -206,11 +207,16 @@ pub struct Guard {
 }
 
 impl Verdict {
-    /// Whether there are rounds or samples enough for findings.
+    /// Whether there are rounds or samples enough for findings, and for rounds a look was given.
     pub fn is_final(&self) -> bool {
         let needed = self.basis.needed();
         let enough = !self.findings.is_empty() && self.findings.iter().all(|finding| finding.n >= needed);
-        enough && self.basis.complete() >= needed && !self.is_void()
+        enough && self.basis.complete() >= needed && self.basis.is_a_look() && !self.is_void()
+    }
+
+    /// Whether any pair of candidates is still open.
+    pub fn is_open(&self) -> bool {
+        self.findings.iter().any(|finding| finding.finding == Found::CannotTell)
     }
 
     /// Whether the candidate that entered twice differs from itself.
@@ -229,6 +235,20 @@ impl Verdict {
 }
 
 impl Basis {
+    fn is_a_look(&self) -> bool {
+        !matches!(self, Basis::Rounds { alpha, .. } if *alpha == 0.0)
+    }
+
+    /// All looks so far, this one last; none where no verdict has been given, or none is a look.
+    pub fn looks(&self) -> Vec<Look> {
+        match self {
+            Basis::Rounds { complete, alpha, earlier, .. } if *alpha > 0.0 => {
+                earlier.iter().copied().chain([Look { rounds: *complete, alpha: *alpha }]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     pub fn complete(&self) -> u32 {
         let (Basis::Rounds { complete, .. } | Basis::Samples { complete, .. }) = self;
         *complete

@@ -51,6 +51,9 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Span>,
     pub margin: Percent,
+    /// The candidate that takes part twice, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Twice>,
     /// Decides the order.
     pub plan_seed: u64,
     /// Decides what the workloads draw; with the round it is the same for all filesystems.
@@ -64,6 +67,14 @@ pub struct Plan {
     pub scenarios: Vec<Scenario>,
 }
 
+/// A candidate that takes part under two labels. What the two differ by can only be chance, or the run is at fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Twice {
+    pub of: String,
+    pub copy: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedWork {
@@ -75,18 +86,24 @@ pub struct PlannedWork {
     pub work: WorkSpec,
 }
 
-/// How many rounds: so many, or as many whole ones as the budget holds but never fewer than so many.
+/// How many rounds: so many, as many whole ones as the budget holds but never fewer than so many, or as many as it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounds {
     Exactly(u32),
     AtLeast(u32),
+    /// Until the figures decide, at looks that were fixed before the first round.
+    Auto,
 }
+
+/// How many rounds come before the first look of [`Rounds::Auto`].
+pub const FIRST_LOOK: u32 = 10;
 
 impl Rounds {
     pub fn at_least(self) -> u32 {
         match self {
             Rounds::Exactly(n) | Rounds::AtLeast(n) => n,
+            Rounds::Auto => FIRST_LOOK,
         }
     }
 }

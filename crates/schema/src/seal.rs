@@ -2,18 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::Look;
+
 /// The shape of `seal.json`.
 pub const SCHEMA: u32 = 1;
 
 /// Covers a run's folder as it was at its end: plan and machine, the records so far, and through the hashes in these all that
 /// lies beside them. What was added later is not covered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seal {
     pub schema: u32,
     pub ended: Ended,
     /// How many rounds were over.
     pub rounds: u32,
+    /// The verdicts that were given so far, in their order: what each spent, none after it can spend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<Look>,
     /// How many records there were.
     pub records: usize,
     /// The bytes of `trials.jsonl` that hold them.
@@ -32,4 +37,6 @@ pub enum Ended {
     Complete,
     /// By Ctrl-C.
     Interrupted,
+    /// It had not ended: a verdict was given, and rounds were to follow.
+    GoesOn,
 }

@@ -22,7 +22,7 @@ const MEDIANS: &str =
     "Medians, ranges and every trial are shown; whether filesystems differ is not tested statistically.";
 const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
 
-/// Fewer complete rounds than this are a preliminary result.
+/// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU.
 pub const ROUNDS_NEEDED: usize = 5;
 
 pub fn of(
@@ -36,7 +36,11 @@ pub fn of(
     let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
     let progress = Progress {
         complete: rounds.min(samples.unwrap_or(rounds)),
-        needed: if samples.is_some() { SAMPLES_NEEDED } else { ROUNDS_NEEDED },
+        needed: match samples {
+            Some(_) => SAMPLES_NEEDED,
+            None if verdict.findings.is_empty() => ROUNDS_NEEDED,
+            None => verdict.basis.needed() as usize,
+        },
         is_modelled: samples.is_some(),
         // Rounds that bring no new sample.
         is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
@@ -311,12 +315,12 @@ fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> St
 }
 
 fn preliminary(progress: Progress) -> String {
-    let complete = progress.complete;
+    let Progress { complete, needed, .. } = progress;
     if progress.is_modelled {
         return verdict::preliminary(complete, progress.is_fixed);
     }
     format!(
-        "Preliminary: {complete} of the {ROUNDS_NEEDED} rounds that a verdict needs {} complete.",
+        "Preliminary: {complete} of the {needed} rounds that a verdict needs {} complete.",
         if complete == 1 { "is" } else { "are" },
     )
 }

@@ -7,14 +7,17 @@ use crate::report::view::repeat::Repeat;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::scenarios;
-use crate::schema::plan::{Candidate, Factors, Plan, Rounds};
+use crate::schema::plan::{Candidate, FIRST_LOOK, Factors, Plan, Rounds};
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::Bytes;
 use crate::workloads;
 
 /// `makes_filesystem` is the testbed's trait: where nothing is made, the one row is what is there.
 pub fn of(plan: &Plan, makes_filesystem: bool) -> Repeat {
-    let candidates = if makes_filesystem { plan.candidates.as_slice() } else { &[] };
+    let of = if makes_filesystem { plan.candidates.as_slice() } else { &[] };
+    let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
+    let candidates: Vec<Candidate> = of.iter().filter(|c| !is_copy(c)).cloned().collect();
+    let candidates = candidates.as_slice();
     Repeat {
         command: command(plan, candidates),
         beyond: beyond(plan, candidates),
@@ -48,11 +51,18 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     words.push(match plan.rounds {
         Rounds::Exactly(n) => format!("--rounds {n}"),
         Rounds::AtLeast(n) => format!("--rounds auto --at-least {n}"),
+        Rounds::Auto => "--rounds auto".to_owned(),
     });
     if let (Rounds::AtLeast(_), Some(budget)) = (plan.rounds, plan.budget) {
         words.push(format!("--budget {budget}"));
     }
     words.push(format!("--margin {}", plan.margin));
+    // It is there from ten rounds on, unless something else is said.
+    words.extend(match (&plan.guard, plan.rounds.at_least() >= FIRST_LOOK) {
+        (Some(_), false) => Some("--guard".to_owned()),
+        (None, true) if candidates.len() > 1 => Some("--guard=false".to_owned()),
+        _ => None,
+    });
     words.push(format!("--seed {}", plan.plan_seed));
     words.join(" ")
 }

@@ -95,6 +95,7 @@ pub fn rounds(rounds: u32) -> Example {
         damage: Vec::new(),
         torn: Vec::new(),
         seal: None,
+        verdict: None,
         unsealed: 0,
     };
     Example { run, folder }
@@ -156,6 +157,7 @@ fn plan(rounds: u32) -> Plan {
         work: work(if at == 0 { 50_000 } else { 5_000 }),
     };
     Plan {
+        guard: None,
         schema: 1,
         name: "mail server, eight candidates".into(),
         analysis: "Which of them should hold the mail spool?".into(),

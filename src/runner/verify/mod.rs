@@ -5,6 +5,7 @@ mod as_planned;
 mod derived;
 mod files;
 mod missing;
+mod verdict;
 
 use self::as_planned::Planned;
 use crate::schema::reason::Outcome;
@@ -18,6 +19,7 @@ pub struct Verified {
     pub metrics: usize,
     pub histograms: usize,
     pub consoles: usize,
+    pub findings: usize,
     /// One sentence each; a sound run has none.
     pub wrong: Vec<String>,
     /// What is worth knowing and no damage, one sentence each.
@@ -32,6 +34,7 @@ pub fn verify(run: &Run) -> Verified {
         metrics: records.iter().map(|r| r.metrics.len()).sum(),
         histograms: records.iter().map(|r| r.histograms.len()).sum(),
         consoles: records.iter().filter(|r| r.console.is_some()).count(),
+        findings: 0,
         wrong: run.damage.clone(),
         notes: Vec::new(),
     };
@@ -45,6 +48,7 @@ pub fn verify(run: &Run) -> Verified {
     }
     found.wrong.extend(as_planned::unlike_each_other(records));
     files::unnamed(run, &mut found);
+    verdict::holds(run, &mut found);
     missing::find(run, &mut found);
     found
 }

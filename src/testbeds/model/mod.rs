@@ -82,6 +82,10 @@ impl TestbedKind for ModelKind {
         true
     }
 
+    fn scatters(&self) -> bool {
+        false
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or(DISK).parse::<Model>()?))
     }

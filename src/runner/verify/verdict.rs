@@ -1,0 +1,49 @@
+//! The stored verdict, computed again from the records that it was given on.
+
+use super::Verified;
+use crate::analysis::dataset::Dataset;
+use crate::analysis::verdict;
+use crate::schema::finding::Look;
+use crate::store::Run;
+
+/// Every figure of it, to the last digit.
+pub fn holds(run: &Run, found: &mut Verified) {
+    let Some(stored) = &run.verdict else {
+        let is_missing = run.seal.is_some();
+        found.wrong.extend(
+            is_missing.then(|| "verdict.json is missing, and the run was sealed with one".to_owned()),
+        );
+        return;
+    };
+    let sealed = run.seal.as_ref();
+    let looks: &[Look] = sealed.map(|seal| seal.looks.as_slice()).unwrap_or_default();
+    if sealed.is_none() || stored.basis.looks() != looks {
+        // Whoever wrote it was killed before it was sealed.
+        found.notes.push(
+            "verdict.json is of a look that was not sealed; fsderby run --resume gives it again".into(),
+        );
+        return;
+    }
+    let mut then = run.clone();
+    then.records.truncate(sealed.map_or(0, |seal| seal.records));
+    let again = verdict::of(&then, &Dataset::of(&then));
+    found.findings = again.findings.len();
+    if again == *stored {
+        return;
+    }
+    let differing = stored.findings.iter().zip(&again.findings).find(|(stored, again)| stored != again);
+    found.wrong.push(match differing {
+        Some((stored, again)) => format!(
+            "verdict.json: {} beside {} in {} ({}) is {:?} with ratio {}, and the records give {:?} with {}",
+            stored.a,
+            stored.b,
+            stored.scenario,
+            stored.metric,
+            stored.finding,
+            stored.ratio,
+            again.finding,
+            again.ratio
+        ),
+        None => "verdict.json is not what the records give".into(),
+    });
+}
