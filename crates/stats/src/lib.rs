@@ -3,12 +3,15 @@
 
 pub mod ensemble;
 pub mod family;
+mod flips;
 pub mod guard;
 pub mod looks;
 pub mod power;
 pub mod random;
 pub mod ranks;
 pub mod resampled;
+mod table;
+mod variance;
 
 /// The value below which the share `q` (0 to 1) of the values lies, linear between neighbours.
 ///

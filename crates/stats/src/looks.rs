@@ -1,5 +1,8 @@
 //! Group-sequential looks: when a run may be judged, and how much of the 5 % is spent by it.
 
+/// The error that all looks of a run may spend together.
+pub const ALPHA: f64 = 0.05;
+
 /// A number of complete rounds at which a run is judged, with the error that this may spend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
@@ -8,6 +11,17 @@ pub struct Look {
 }
 
 /// The looks that were fixed before the first round, rising.
+///
+/// At each look the family is judged at that look's own α. Whatever is found there, the probability that any look ever calls
+/// two identical candidates different is at most the sum of the α, which is 5 % (Bonferroni's inequality over looks), and the
+/// intervals at all looks together hold with 95 % (repeated confidence intervals: C. Jennison and B. W. Turnbull, J. R. Stat.
+/// Soc. B 51 (1989), 305–361).
+///
+/// A look that was not planned, because a run was stopped or goes on after its verdict, uses what the plan had spent by that
+/// number of rounds, less what was shown already (K. K. G. Lan and D. L. DeMets, Biometrika 70 (1983), 659–663): linear between
+/// planned looks, nothing at no rounds, all of it from the last look on.
+///
+/// Misleads: where somebody looks at results, does not count it as a look, and goes on because of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Looks {
     planned: Vec<Look>,
@@ -16,7 +30,7 @@ pub struct Looks {
 impl Looks {
     /// One look, after so many rounds, with all of the 5 %.
     pub fn once(rounds: usize) -> Looks {
-        Looks { planned: vec![Look { rounds, alpha: 0.05 }] }
+        Looks { planned: vec![Look { rounds, alpha: ALPHA }] }
     }
 
     /// After 10, 14 and 20 rounds, at α 0.01, 0.015 and 0.025.
@@ -30,20 +44,115 @@ impl Looks {
     }
 
     /// The first planned look after more than so many rounds.
-    pub fn next(&self, rounds: usize) -> Option<Look> {
+    pub fn next_after(&self, rounds: usize) -> Option<Look> {
         self.planned.iter().copied().find(|look| look.rounds > rounds)
     }
 
     /// The α that a look after so many rounds may use, where these looks were shown before: 0 where nothing is left, and
-    /// then nothing can be found.
+    /// then nothing can be found. To show the same rounds again is no further look; fewer rounds than were shown find nothing.
     pub fn available(&self, rounds: usize, shown: &[Look]) -> f64 {
-        let _ = (rounds, shown);
-        todo!()
+        if let Some(same) = shown.iter().find(|look| look.rounds == rounds) {
+            return same.alpha;
+        }
+        if shown.iter().any(|look| look.rounds > rounds) {
+            return 0.0;
+        }
+        rest(self.spent_by(rounds), shown)
     }
 
     /// What is left of the 5 % for all looks to come.
     pub fn left(&self, shown: &[Look]) -> f64 {
-        let _ = shown;
-        todo!()
+        rest(ALPHA, shown)
+    }
+
+    /// What the plan has spent when there are so many rounds.
+    fn spent_by(&self, rounds: usize) -> f64 {
+        let (mut from, mut spent) = (0, 0.0);
+        for look in &self.planned {
+            if rounds < look.rounds {
+                return spent + look.alpha * (rounds - from) as f64 / (look.rounds - from) as f64;
+            }
+            (from, spent) = (look.rounds, spent + look.alpha);
+        }
+        spent
+    }
+}
+
+/// To twelve digits, so that 0.05 − 0.01 is 0.04.
+fn rest(of: f64, shown: &[Look]) -> f64 {
+    let rest = of - shown.iter().map(|look| look.alpha).sum::<f64>();
+    ((rest * 1e12).round() / 1e12).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(rounds: usize, alpha: f64) -> Look {
+        Look { rounds, alpha }
+    }
+
+    #[test]
+    fn planned_looks_spend_what_was_planned_and_five_per_cent_in_all() {
+        let (looks, mut shown) = (Looks::auto(), Vec::new());
+        for (rounds, alpha, left) in [(10, 0.01, 0.04), (14, 0.015, 0.025), (20, 0.025, 0.0)] {
+            assert_eq!(looks.available(rounds, &shown), alpha);
+            shown.push(look(rounds, alpha));
+            assert_eq!(looks.left(&shown), left);
+        }
+        assert_eq!(looks.available(30, &shown), 0.0);
+    }
+
+    #[test]
+    fn a_look_that_was_passed_over_leaves_its_share_to_the_next() {
+        assert_eq!(Looks::auto().available(14, &[]), 0.025);
+        assert_eq!(Looks::auto().available(20, &[look(10, 0.01)]), 0.04);
+        assert_eq!(Looks::auto().available(50, &[]), 0.05);
+    }
+
+    #[test]
+    fn a_look_between_two_takes_its_part_of_what_lies_between_them() {
+        // 10 rounds have 0.01 and 14 have 0.025.
+        assert_eq!(Looks::auto().available(12, &[look(10, 0.01)]), 0.0075);
+        assert_eq!(Looks::auto().available(14, &[look(10, 0.01), look(12, 0.0075)]), 0.0075);
+        assert_eq!(Looks::auto().available(5, &[]), 0.005);
+        assert_eq!(Looks::auto().available(0, &[]), 0.0);
+    }
+
+    #[test]
+    fn after_a_single_look_nothing_is_left() {
+        let once = Looks::once(12);
+        assert_eq!(once.available(12, &[]), 0.05);
+        assert_eq!(once.available(20, &[look(12, 0.05)]), 0.0);
+        assert_eq!(once.left(&[look(12, 0.05)]), 0.0);
+        // Stopped half way it leaves half of it, which the rest of the plan may still use.
+        assert_eq!(once.available(6, &[]), 0.025);
+        assert_eq!(once.available(12, &[look(6, 0.025)]), 0.025);
+    }
+
+    #[test]
+    fn the_same_rounds_are_the_same_look_and_fewer_find_nothing() {
+        let shown = [look(10, 0.01), look(14, 0.015)];
+        assert_eq!(Looks::auto().available(10, &shown), 0.01);
+        assert_eq!(Looks::auto().available(12, &shown), 0.0);
+    }
+
+    #[test]
+    fn whatever_the_looks_they_never_spend_more_than_five_per_cent() {
+        for looks in [Looks::auto(), Looks::once(7), Looks::once(20)] {
+            let mut shown = Vec::new();
+            for rounds in 0..40 {
+                shown.push(look(rounds, looks.available(rounds, &shown)));
+            }
+            let spent: f64 = shown.iter().map(|look| look.alpha).sum();
+            assert!((spent - 0.05).abs() < 1e-9, "{spent}");
+        }
+    }
+
+    #[test]
+    fn the_next_look_is_the_first_with_more_rounds() {
+        assert_eq!(Looks::auto().next_after(0), Some(look(10, 0.01)));
+        assert_eq!(Looks::auto().next_after(10), Some(look(14, 0.015)));
+        assert_eq!(Looks::auto().next_after(20), None);
     }
 }
