@@ -40,7 +40,7 @@ pub fn looks(plan: &Plan) -> Looks {
 pub fn next(plan: &Plan, dataset: &Dataset<'_>, shown: &[Look]) -> Option<Look> {
     let looks = looks(plan);
     let complete = complete(&measured(plan, dataset));
-    let due = looks.next(shown.last().map_or(0, |last| last.rounds as usize))?;
+    let due = looks.next_after(shown.last().map_or(0, |last| last.rounds as usize))?;
     if (complete as usize) < due.rounds {
         return None;
     }
@@ -183,7 +183,7 @@ impl Measured<'_> {
         let apart = |pair: &&Pair| judging.is_final && is_apart(pair);
         let apart: Vec<Pair> = judged.pairs.iter().filter(apart).copied().collect();
         let means: Vec<f64> = (0..self.cells.len())
-            .map(|at| table.rows().map(|row| row[at]).sum::<f64>() / table.rows().count().max(1) as f64)
+            .map(|at| table.rows().map(|(_, row)| row[at]).sum::<f64>() / table.rows().count().max(1) as f64)
             .collect();
         let best = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut order: Vec<usize> = (0..means.len()).collect();
@@ -277,5 +277,158 @@ fn guard(dataset: &Dataset<'_>, twice: &Twice, rows: usize) -> Guard {
         rounds: rounds.len() as u32,
         p,
         voids: p.is_some_and(|p| p < VOID_BELOW),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dataset::Value;
+    use super::*;
+    use crate::schema::metric::Of;
+    use crate::schema::plan::FIRST_LOOK;
+
+    fn plan(rounds: Rounds) -> Plan {
+        let text = "schema = 3\nname = \"x\"\ntestbed = \"loop\"\nsize = \"1g\"\nimage = \"allocated\"\ncold = false\n\
+                    margin = \"3%\"\nplan_seed = 7\nworkload_seed = 7\nfilesystem = []\nworkload = []\nscenario = []\n\
+                    rounds = { exactly = 1 }\n";
+        Plan { rounds, ..toml::from_str(text).expect("a plan") }
+    }
+
+    /// Seconds of each candidate in each round: its factor, a drift that all have, and a scatter of 2 %.
+    fn dataset(candidates: &[(&str, f64)], rounds: u32) -> Dataset<'static> {
+        let mut random = fsderby_stats::random::Random::new(5);
+        let mut values = |factor: f64| {
+            (1..=rounds)
+                .map(|round| Value {
+                    trial: String::new(),
+                    round,
+                    value: factor * (1.0 + f64::from(round) / 10.0) * (0.02 * random.normal()).exp(),
+                })
+                .collect::<Vec<_>>()
+        };
+        let cells: Vec<Cell> = candidates
+            .iter()
+            .map(|(label, factor)| Cell {
+                filesystem: (*label).to_owned(),
+                n: rounds as usize,
+                median: None,
+                min: None,
+                max: None,
+                values: values(*factor),
+            })
+            .collect();
+        let labels: Vec<String> = candidates.iter().map(|(label, _)| (*label).to_owned()).collect();
+        let series = Series {
+            name: "walk.time".into(),
+            dimensions: String::new(),
+            work: String::new(),
+            unit: "s".into(),
+            of: Of::Time,
+            better: Better::Lower,
+            headline: true,
+            once: false,
+            cells,
+        };
+        let work = Work { label: "walk".into(), counted: Vec::new(), series: vec![series] };
+        Dataset { planned: labels.clone(), filesystems: labels, workloads: vec![work] }
+    }
+
+    const FOUR: [(&str, f64); 4] = [("quick", 1.0), ("alike", 1.0), ("slow", 1.3), ("slower", 2.0)];
+
+    /// The verdict that a run is given at its end.
+    fn given(plan: &Plan, dataset: &Dataset<'_>) -> Verdict {
+        let looks: Vec<Look> = next(plan, dataset, &[]).into_iter().collect();
+        verdict(plan, dataset, &looks)
+    }
+
+    fn between<'v>(verdict: &'v Verdict, a: &str, b: &str) -> &'v Finding {
+        verdict.findings.iter().find(|f| f.a == a && f.b == b).expect("the pair")
+    }
+
+    #[test]
+    fn a_difference_is_found_with_an_interval_that_holds_it_and_none_where_there_is_none() {
+        let verdict = given(&plan(Rounds::Exactly(12)), &dataset(&FOUR, 12));
+        assert!(verdict.is_final() && verdict.findings.len() == 6);
+        for (a, b, truly) in [("quick", "slow", 1.3), ("alike", "slower", 2.0), ("slow", "slower", 2.0 / 1.3)]
+        {
+            let finding = between(&verdict, a, b);
+            let (low, high) = (finding.low.expect("an interval"), finding.high.expect("its other end"));
+            assert!(
+                finding.finding == Found::Better && 1.0 < low && low < truly && truly < high,
+                "{finding:?}"
+            );
+        }
+        let alike = between(&verdict, "quick", "alike");
+        assert!(matches!(alike.finding, Found::CannotTell | Found::Equivalent), "{alike:?}");
+        let places: Vec<(&str, u32, u32)> =
+            verdict.ranks[0].places.iter().map(|p| (p.candidate.as_str(), p.best, p.worst)).collect();
+        assert!(places[..2].iter().all(|(_, best, worst)| (*best, *worst) == (1, 2)), "{places:?}");
+        assert_eq!(places[2..], [("slow", 3, 3), ("slower", 4, 4)]);
+    }
+
+    #[test]
+    fn what_lies_within_the_margin_is_equivalent_however_sure_it_differs() {
+        let wide = Plan { margin: Percent(60.0), ..plan(Rounds::Exactly(12)) };
+        let verdict = given(&wide, &dataset(&FOUR, 12));
+        assert_eq!(between(&verdict, "quick", "slow").finding, Found::Equivalent);
+        assert_eq!(between(&verdict, "quick", "slower").finding, Found::Better);
+        // "slow" and "slower" are within it too.
+        let ranks: Vec<(u32, u32)> = verdict.ranks[0].places.iter().map(|p| (p.best, p.worst)).collect();
+        assert_eq!(ranks, [(1, 3), (1, 3), (1, 4), (3, 4)]);
+    }
+
+    #[test]
+    fn before_enough_rounds_nothing_is_found_and_no_interval_is_shown() {
+        let verdict = given(&plan(Rounds::Exactly(3)), &dataset(&FOUR, 5));
+        assert!(!verdict.is_final() && verdict.basis.looks().is_empty() && verdict.findings.len() == 6);
+        let is_open = |f: &Finding| f.finding == Found::CannotTell && f.low.is_none() && f.high.is_none();
+        assert!(verdict.findings.iter().all(is_open), "{:?}", verdict.findings);
+        assert!(verdict.ranks[0].places.iter().all(|place| (place.best, place.worst) == (1, 4)));
+        assert!(given(&plan(Rounds::Exactly(3)), &dataset(&FOUR, 6)).is_final());
+    }
+
+    #[test]
+    fn rounds_after_the_last_look_change_no_finding() {
+        let (plan, look) = (plan(Rounds::Exactly(8)), Look { rounds: 8, alpha: ALPHA });
+        let long = dataset(&FOUR, 14);
+        let mut short = dataset(&FOUR, 14);
+        short.workloads[0].series[0].cells.iter_mut().for_each(|cell| cell.values.truncate(8));
+        assert_eq!(next(&plan, &long, &[look]), None, "all is spent");
+        assert_eq!(verdict(&plan, &long, &[look]).findings, given(&plan, &short).findings);
+    }
+
+    #[test]
+    fn looks_that_were_planned_come_one_after_the_other() {
+        let (plan, data) = (plan(Rounds::Auto), dataset(&FOUR, 20));
+        let passed_over = next(&plan, &data, &[]).expect("twenty rounds are enough");
+        assert_eq!((passed_over.rounds, passed_over.alpha), (20, ALPHA));
+        let first = Look { rounds: FIRST_LOOK, alpha: 0.01 };
+        assert_eq!(next(&plan, &data, &[first]).map(|look| look.alpha), Some(0.04));
+        assert_eq!(next(&plan, &data, &[first, Look { rounds: 20, alpha: 0.04 }]), None);
+        assert_eq!(next(&plan, &dataset(&FOUR, 12), &[first]), None, "the next is after fourteen");
+    }
+
+    #[test]
+    fn who_failed_too_often_takes_no_part_and_keeps_nobody_from_a_verdict() {
+        let mut data = dataset(&FOUR, 12);
+        data.workloads[0].series[0].cells[3].values.truncate(4);
+        let verdict = given(&plan(Rounds::Exactly(12)), &data);
+        assert!(verdict.is_final() && verdict.findings.iter().all(|f| f.a != "slower" && f.b != "slower"));
+    }
+
+    #[test]
+    fn a_copy_takes_no_part_in_findings_and_voids_the_run_where_it_differs() {
+        let twice = || Some(Twice { of: "quick".into(), copy: "slow".into() });
+        let plan = Plan { guard: twice(), ..plan(Rounds::Exactly(12)) };
+        let verdict = given(&plan, &dataset(&FOUR, 12));
+        assert!(verdict.is_void() && !verdict.is_final(), "{:?}", verdict.guard);
+        assert!(verdict.findings.iter().all(|f| f.a != "slow" && f.b != "slow"));
+        let plan = Plan { guard: Some(Twice { of: "quick".into(), copy: "alike".into() }), ..plan };
+        let verdict = given(&plan, &dataset(&FOUR, 12));
+        let guard = verdict.guard.as_ref().expect("there is one");
+        assert!(
+            verdict.is_final() && guard.rounds == 12 && guard.p.is_some_and(|p| p > VOID_BELOW),
+            "{guard:?}"
+        );
     }
 }

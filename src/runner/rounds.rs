@@ -116,7 +116,7 @@ impl<'a> Runner<'a> {
     fn decides(&self, run: &Run, given: &Verdict) -> bool {
         let is_last = || {
             let last = given.basis.looks().last().map_or(0, |look| look.rounds as usize);
-            rounds::looks(&run.plan).next(last).is_none()
+            rounds::looks(&run.plan).next_after(last).is_none()
         };
         self.plan.rounds == Rounds::Auto && given.is_final() && (!given.is_open() || is_last())
     }
