@@ -240,3 +240,144 @@ fn noncentrality(critical: f64, degrees: f64, power: f64) -> f64 {
     let beyond = critical * (1.0 - 0.25 / degrees) + z * (1.0 + critical * critical / (2.0 * degrees)).sqrt();
     beyond.max(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn table(rounds: u32, rows: impl Fn(u32) -> Vec<f64>) -> Table {
+        let mut table = Table::new(rows(0).len());
+        assert!((0..rounds).all(|round| table.push(round, &rows(round))));
+        table
+    }
+
+    fn noisy(rounds: u32, effects: &[f64], seed: u64) -> Table {
+        let mut random = Random::new(seed);
+        let mut table = Table::new(effects.len());
+        for round in 0..rounds {
+            let row: Vec<f64> = effects.iter().map(|effect| effect + 0.05 * random.normal()).collect();
+            assert!(table.push(round, &row));
+        }
+        table
+    }
+
+    /// Every number of a family.
+    fn numbers(family: &Family) -> Vec<f64> {
+        let pairs = || family.tables.iter().flat_map(|table| &table.pairs);
+        let ends =
+            pairs().filter_map(|pair| pair.interval).flat_map(|interval| [interval.low, interval.high]);
+        let noise = family.tables.iter().flat_map(|table| table.noise.iter().copied().flatten());
+        let of_pairs = pairs().flat_map(|p| [p.estimate, p.error, p.t, p.detectable, Some(p.p)]).flatten();
+        ends.chain(noise).chain(of_pairs).chain(family.critical).collect()
+    }
+
+    /// From SciPy's noncentral t: see tests/vectors.py.
+    #[test]
+    fn noncentralities_are_those_of_the_noncentral_t_to_a_hundredth() {
+        let known: Vec<&str> = include_str!("../tests/vectors.txt")
+            .lines()
+            .filter_map(|line| line.strip_prefix("noncentral "))
+            .collect();
+        assert_eq!(known.len(), 4);
+        for line in known {
+            let [q, degrees, power, known] =
+                line.split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f64>>()[..]
+            else {
+                panic!("{line}");
+            };
+            let ours = noncentrality(q, degrees, power);
+            assert!((ours / known - 1.0).abs() < 0.015, "{line}: {ours}");
+        }
+    }
+
+    #[test]
+    fn p_and_interval_never_contradict_each_other() {
+        for seed in 0..300 {
+            let effects = [0.0, 0.01 * (seed % 12) as f64, 0.05, 0.1];
+            let (rounds, alpha) = (5 + (seed % 12) as u32, [0.01, 0.025, 0.05, 0.2][seed as usize % 4]);
+            let tables = [noisy(rounds, &effects, seed), noisy(rounds + 1, &effects[..2], seed + 1)];
+            for pair in judge_by(&tables, alpha, 500, seed).tables.iter().flat_map(|table| &table.pairs) {
+                assert_eq!(pair.p <= alpha, pair.direction() != 0, "{seed}: {pair:?}");
+                let of_estimate = if pair.estimate > Some(0.0) { 1 } else { -1 };
+                assert!(pair.direction() == 0 || pair.direction() == of_estimate, "{seed}: {pair:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_the_same_in_every_round_is_judged_exactly() {
+        // As in virtual time: the first two are identical, the third is 1 % faster, and no round differs from another.
+        let family = judge(&[table(6, |_| vec![2.0, 2.0, 2.01])], 0.05, 0);
+        let [same, slower, _] = family.tables[0].pairs[..] else { panic!("{family:?}") };
+        assert_eq!((same.t, same.p, same.direction()), (Some(0.0), 1.0, 0));
+        assert_eq!(same.interval, Some(Interval { low: 0.0, high: 0.0 }));
+        assert!(slower.p <= 0.05 && slower.direction() == -1 && slower.t < Some(-1e6), "{slower:?}");
+        assert!(numbers(&family).iter().all(|number| number.is_finite()), "{family:?}");
+        // Rounding of logarithms is no difference.
+        let rounding =
+            judge(&[table(8, |round| vec![f64::from(round).exp().ln(), f64::from(round)])], 0.05, 0);
+        assert_eq!(rounding.tables[0].pairs[0].direction(), 0);
+    }
+
+    #[test]
+    fn one_candidate_one_round_or_nothing_says_nothing() {
+        let none = judge(&[], 0.05, 0);
+        assert_eq!((none.tables.len(), none.critical), (0, None));
+        let alone = judge(&[noisy(10, &[0.0], 1)], 0.05, 0);
+        assert_eq!((alone.tables[0].pairs.len(), alone.tables[0].noise.as_slice()), (0, [None].as_slice()));
+        let once = judge(&[table(1, |_| vec![1.0, 3.0])], 0.05, 0).tables[0].pairs[0];
+        assert_eq!((once.estimate, once.error, once.p, once.interval), (Some(-2.0), None, 1.0, None));
+        let empty = judge(&[Table::new(3)], 0.05, 0).tables[0].pairs.clone();
+        assert_eq!((empty.len(), empty[0].estimate, empty[0].p), (3, None, 1.0));
+    }
+
+    #[test]
+    fn five_rounds_find_nothing_however_large_the_difference_and_six_do() {
+        for (rounds, found) in [(2, false), (5, false), (6, true)] {
+            let pair = judge(&[noisy(rounds, &[0.0, 5.0], 1)], 0.05, 0).tables[0].pairs[0];
+            assert_eq!(
+                (pair.direction() == -1, pair.interval.is_some(), pair.detectable.is_some()),
+                (found, found, found)
+            );
+        }
+        assert_eq!(judge(&[noisy(20, &[0.0, 5.0], 1)], 0.0, 0).tables[0].pairs[0].direction(), 0);
+    }
+
+    #[test]
+    fn a_table_with_too_few_rounds_leaves_the_others_as_they_are() {
+        let long = noisy(10, &[0.0, 0.1, 0.2], 1);
+        let alone = judge(std::slice::from_ref(&long), 0.05, 0);
+        let both = judge(&[long, noisy(4, &[0.0, 9.0, 0.0], 2)], 0.05, 0);
+        assert_eq!(both.tables[0], alone.tables[0]);
+        assert!(both.tables[1].pairs.iter().all(|pair| pair.interval.is_none() && pair.p > 0.05));
+    }
+
+    #[test]
+    fn a_larger_family_asks_for_more() {
+        let one = noisy(10, &[0.0, 0.1, 0.2], 1);
+        let others: Vec<Table> = (2..6).map(|seed| noisy(10, &[0.0; 6], seed)).collect();
+        let alone = judge(std::slice::from_ref(&one), 0.05, 0);
+        let among = judge(&[vec![one], others].concat(), 0.05, 0);
+        assert!(among.critical > alone.critical);
+        assert!(
+            among.tables[0].pairs.iter().zip(&alone.tables[0].pairs).all(|(among, alone)| among.p >= alone.p)
+        );
+    }
+
+    #[test]
+    fn an_extreme_value_gives_finite_numbers() {
+        let family = judge(&[table(9, |round| vec![744.0, -744.0, f64::from(round)])], 0.05, 0);
+        assert!(numbers(&family).iter().all(|number| number.is_finite()), "{family:?}");
+    }
+
+    #[test]
+    fn equivalent_means_that_the_whole_interval_lies_within_the_margin() {
+        let pair =
+            |interval| Pair { interval, ..judge(&[noisy(6, &[0.0, 0.0], 1)], 0.05, 0).tables[0].pairs[0] };
+        assert!(pair(Some(Interval { low: -0.02, high: 0.01 })).equivalent(0.03));
+        assert!(pair(Some(Interval { low: 0.01, high: 0.02 })).equivalent(0.03));
+        assert!(!pair(Some(Interval { low: -0.02, high: 0.03 })).equivalent(0.03));
+        assert!(!pair(None).equivalent(0.03));
+    }
+}

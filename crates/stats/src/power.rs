@@ -3,13 +3,13 @@
 use crate::family::Family;
 use crate::looks::{Look, Looks};
 use crate::random::Random;
-use crate::variance::{Grubbs, weights};
+use crate::variance::{Grubbs, ROUNDING, weights};
 
 /// Studies that are drawn for each answer: a power of 80 % is then known to within 0.6 %.
 const STUDIES: usize = 4000;
 
-/// Rounds that are drawn value by value; of more, means and variances are drawn by themselves.
-const ONE_BY_ONE: usize = 24;
+/// Up to so many rounds are drawn value by value; of more, means and variances are drawn by themselves.
+const ONE_BY_ONE: usize = 40;
 
 /// All answers come from the same draws, so that a plan with more rounds is not said to find less.
 const SEED: u64 = 0x70_6f_77_65_72;
@@ -166,11 +166,12 @@ fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {
     Some(enough_of)
 }
 
-/// Rounds of one table so far: of each candidate the sum and the sum of squares of its round-centred values.
+/// Rounds of one table so far: of each candidate the sum and the sum of squares of its values.
 struct Sums<'a> {
     noise: &'a [f64],
-    /// Those that this noise gives; a study has to estimate them.
-    weights: Vec<f64>,
+    /// Those that this noise gives; a study has to estimate them. `None` where rounds are not drawn one by one: values are then not
+    /// centred, as if each candidate's own noise could be seen.
+    weights: Option<Vec<f64>>,
     rounds: f64,
     sums: Vec<f64>,
     squares: Vec<f64>,
@@ -180,45 +181,48 @@ struct Sums<'a> {
 /// Draws rounds of identical candidates with this noise, and shows what there is at each of the stops, which rise.
 fn rounds_of(noise: &[f64], stops: &[usize], random: &mut Random, mut show: impl FnMut(usize, &Sums<'_>)) {
     let none = || vec![0.0; noise.len()];
-    let weights = weights(&noise.iter().map(|noise| noise * noise).collect::<Vec<f64>>());
+    let one_by_one = stops.last().is_none_or(|last| *last <= ONE_BY_ONE);
+    let weights = || weights(&noise.iter().map(|noise| noise * noise).collect::<Vec<f64>>());
+    let weights = one_by_one.then(weights);
     let mut sums = Sums { noise, weights, rounds: 0.0, sums: none(), squares: none(), row: none() };
     let mut had = 0;
     for (stop, rounds) in stops.iter().enumerate() {
-        sums.draw(rounds.saturating_sub(had), random);
-        had = had.max(*rounds);
+        let more = rounds.saturating_sub(had);
+        if one_by_one {
+            (0..more).for_each(|_| sums.draw(random));
+        } else if more > 0 {
+            sums.draw_all(more as f64, random);
+        }
+        had += more;
         show(stop, &sums);
     }
 }
 
 impl Sums<'_> {
-    fn draw(&mut self, rounds: usize, random: &mut Random) {
-        if rounds <= ONE_BY_ONE {
-            (0..rounds).for_each(|_| self.add(1.0, 1.0, random));
-            return;
+    /// One round.
+    fn draw(&mut self, random: &mut Random) {
+        self.row.iter_mut().zip(self.noise).for_each(|(value, noise)| *value = noise * random.normal());
+        let weights = self.weights.iter().flatten();
+        let mean: f64 = self.row.iter().zip(weights).map(|(value, weight)| value * weight).sum();
+        for (of, value) in self.row.iter().enumerate() {
+            self.sums[of] += value - mean;
+            self.squares[of] += (value - mean) * (value - mean);
         }
-        self.add(rounds as f64, 1.0 / (rounds as f64).sqrt(), random);
-        // Within these rounds each candidate's squares are chi-squared, here by E. B. Wilson and M. M. Hilferty (PNAS 17 (1931),
-        // 684–688): ν·(1 − 2/9ν + z·sqrt(2/9ν))³.
-        let (k, of_all) =
-            (self.noise.len() as f64, self.noise.iter().map(|noise| noise * noise).sum::<f64>());
-        let freedom = rounds as f64 - 1.0;
-        for (squares, noise) in self.squares.iter_mut().zip(self.noise) {
-            let centred = noise * noise * (1.0 - 2.0 / k) + of_all / (k * k);
-            let part = 2.0 / (9.0 * freedom);
-            *squares += centred * freedom * (1.0 - part + random.normal() * part.sqrt()).powi(3);
-        }
+        self.rounds += 1.0;
     }
 
-    /// So many rounds with the same values, whose deviation is so many times the noise.
-    fn add(&mut self, rounds: f64, scale: f64, random: &mut Random) {
-        self.row
-            .iter_mut()
-            .zip(self.noise)
-            .for_each(|(value, noise)| *value = scale * noise * random.normal());
-        let mean: f64 = self.row.iter().zip(&self.weights).map(|(value, weight)| value * weight).sum();
-        for (of, value) in self.row.iter().enumerate() {
-            self.sums[of] += rounds * (value - mean);
-            self.squares[of] += rounds * (value - mean) * (value - mean);
+    /// So many rounds at once: their mean is normal, and their squares about it are chi-squared, here by E. B. Wilson and
+    /// M. M. Hilferty (PNAS 17 (1931), 684–688): ν·(1 − 2/9ν + z·sqrt(2/9ν))³.
+    fn draw_all(&mut self, rounds: f64, random: &mut Random) {
+        let (freedom, common) = (rounds - 1.0, random.normal());
+        let part = 2.0 / (9.0 * freedom.max(1.0));
+        for (of, noise) in self.noise.iter().enumerate() {
+            let mean = noise * random.normal() / rounds.sqrt();
+            // Of two only their difference is seen, so their noise has the same error.
+            let z = if self.noise.len() == 2 { common } else { random.normal() };
+            let about = noise * noise * freedom * (1.0 - part + z * part.sqrt()).max(0.0).powi(3);
+            self.sums[of] += rounds * mean;
+            self.squares[of] += rounds * mean * mean + about;
         }
         self.rounds += rounds;
     }
@@ -227,8 +231,12 @@ impl Sums<'_> {
         let spread = self.sums.iter().zip(&self.squares).map(|(sum, squares)| {
             (squares - sum * sum / self.rounds).max(0.0) / (self.rounds - 1.0).max(1.0)
         });
+        let spread: Vec<f64> = spread.collect();
+        let Some(weights) = &self.weights else {
+            return spread.iter().map(|s| s.max(ROUNDING * ROUNDING)).collect();
+        };
         let mut own = Vec::with_capacity(self.noise.len());
-        Grubbs::new(&self.weights).own(&spread.collect::<Vec<f64>>(), &mut own);
+        Grubbs::new(weights).own(&spread, &mut own);
         own
     }
 
@@ -249,5 +257,79 @@ impl Sums<'_> {
             }
         }
         (largest / self.rounds.max(1.0)).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Which = Which { table: 0, a: 0, b: 1 };
+
+    fn detectable(expected: &Expected, rounds: usize) -> Option<f64> {
+        expected.under(&Looks::once(rounds)).detectable(FIRST, 0.8)
+    }
+
+    #[test]
+    fn more_rounds_find_less_and_larger_families_find_more_only() {
+        let family = Expected::equal(1, 8, 0.05);
+        let of: Vec<f64> = [8, 10, 14, 20, 40].map(|rounds| detectable(&family, rounds).unwrap()).to_vec();
+        assert!(of.windows(2).all(|pair| pair[1] < pair[0]), "{of:?}");
+        assert!(detectable(&Expected::equal(6, 8, 0.05), 10).unwrap() > of[1]);
+        assert!((detectable(&Expected::equal(1, 8, 0.1), 10).unwrap() / of[1] - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_detectable_difference_is_found_as_often_as_it_says() {
+        let expected = Expected { tables: vec![vec![0.05, 0.08, 0.03, 0.2], vec![0.1; 4]] };
+        for looks in [Looks::once(9), Looks::auto()] {
+            let planned = expected.under(&looks);
+            let which = Which { table: 1, a: 3, b: 1 };
+            let difference = planned.detectable(which, 0.8).unwrap();
+            assert!((planned.power(which, difference * 1.000_001) - 0.8).abs() < 0.001);
+        }
+    }
+
+    #[test]
+    fn too_few_rounds_find_nothing() {
+        let family = Expected::equal(1, 3, 0.05);
+        assert_eq!((detectable(&family, 5), family.under(&Looks::once(5)).power(FIRST, 9.0)), (None, 0.0));
+        assert_eq!((detectable(&family, 0), detectable(&family, 1)), (None, None));
+        assert!(detectable(&family, 6).is_some());
+        // At ten rounds 0.01 is enough for something.
+        let looks = Looks::auto();
+        assert!(family.under(&looks).critical().iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn rounds_to_find_are_the_first_that_find_it() {
+        let family = Expected::equal(1, 4, 0.05);
+        let rounds = family.rounds_to_find(FIRST, 0.1, 0.8).unwrap();
+        let power = |rounds| family.under(&Looks::once(rounds)).power(FIRST, 0.1);
+        assert!(power(rounds) >= 0.8 && power(rounds - 1) < 0.8, "{rounds}");
+        assert_eq!(family.rounds_to_find(FIRST, 0.0, 0.8), None);
+        assert_eq!(Expected::equal(1, 2, 0.0).rounds_to_find(FIRST, 0.1, 0.8), Some(6));
+    }
+
+    /// Beyond the rounds that are drawn one by one the answers go on as they were: error × sqrt(n) changes slowly.
+    #[test]
+    fn many_rounds_at_once_go_on_from_few() {
+        for family in
+            [Expected::equal(1, 2, 0.05), Expected { tables: vec![vec![0.05, 0.05, 0.1, 0.3, 0.02]] }]
+        {
+            let few = detectable(&family, ONE_BY_ONE).unwrap() * (ONE_BY_ONE as f64).sqrt();
+            let many = detectable(&family, ONE_BY_ONE + 4).unwrap() * (ONE_BY_ONE as f64 + 4.0).sqrt();
+            assert!((many / few - 1.0).abs() < 0.03, "{few} {many}");
+        }
+    }
+
+    #[test]
+    fn noise_that_was_seen_becomes_what_is_expected() {
+        let mut table = crate::family::Table::new(2);
+        assert_eq!(Expected::seen(&crate::family::judge(&[table.clone()], 0.05, 0)), None);
+        (0..4).for_each(|round| assert!(table.push(round, &[f64::from(round % 2), 0.0])));
+        let seen = Expected::seen(&crate::family::judge(&[table], 0.05, 0)).unwrap();
+        // Differences 0, 1, 0, 1: variance 1/3, of which each has half.
+        assert!(seen.tables[0].iter().all(|noise| (noise * noise - 1.0 / 6.0).abs() < 1e-12), "{seen:?}");
     }
 }

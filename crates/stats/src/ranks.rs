@@ -24,3 +24,35 @@ pub fn ranks(candidates: usize, pairs: &[Pair]) -> Vec<Ranks> {
     }
     ranks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Interval;
+
+    fn pair(a: usize, b: usize, interval: Option<(f64, f64)>) -> Pair {
+        let interval = interval.map(|(low, high)| Interval { low, high });
+        Pair { a, b, estimate: None, error: None, t: None, p: 1.0, interval, detectable: None }
+    }
+
+    #[test]
+    fn ranks_are_those_that_the_findings_leave() {
+        // 0 is better than 1 and 2; 3 is better than 2; of the rest nothing is known.
+        let pairs = [
+            pair(0, 1, Some((0.1, 0.2))),
+            pair(0, 2, Some((0.1, 0.3))),
+            pair(0, 3, Some((-0.1, 0.3))),
+            pair(1, 2, Some((-0.1, 0.3))),
+            pair(1, 3, None),
+            pair(2, 3, Some((-0.3, -0.1))),
+        ];
+        let known = [(1, 2), (2, 4), (3, 4), (1, 3)].map(|(best, worst)| Ranks { best, worst });
+        assert_eq!(ranks(4, &pairs), known);
+    }
+
+    #[test]
+    fn without_findings_all_are_tied() {
+        assert_eq!(ranks(3, &[]), [Ranks { best: 1, worst: 3 }; 3]);
+        assert_eq!(ranks(0, &[]), []);
+    }
+}

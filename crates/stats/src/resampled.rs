@@ -165,10 +165,21 @@ mod tests {
         assert_eq!((two.value, two.interval), (7, None));
     }
 
+    /// From SciPy: see tests/vectors.py.
     #[test]
-    fn the_expanded_share_is_hesterbergs() {
-        // scipy: norm.cdf(sqrt(10/9) * t.ppf(0.025, 9))
-        let share = cut_off(10.0, 0.95).unwrap();
-        assert!((share - 0.008_550_6).abs() < 1e-6, "{share}");
+    fn the_share_that_is_cut_off_is_that_of_the_expanded_percentile_interval() {
+        let known: Vec<&str> = include_str!("../tests/vectors.txt")
+            .lines()
+            .filter_map(|line| line.strip_prefix("cut "))
+            .collect();
+        assert_eq!(known.len(), 4);
+        for line in known {
+            let [n, level, share] = line.split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f64>>()[..]
+            else {
+                panic!("{line}");
+            };
+            let ours = cut_off(n, level).unwrap();
+            assert!((ours / share - 1.0).abs() < 1e-6, "{line}: {ours}");
+        }
     }
 }

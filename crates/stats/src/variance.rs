@@ -52,11 +52,17 @@ impl Grubbs {
             own.extend(centred.iter().map(|s| (2.0 * s).max(LEAST)));
             return;
         }
-        self.sorted.clear();
-        self.sorted.extend_from_slice(centred);
-        let least = (0.1 * median(&mut self.sorted)).max(LEAST);
         let of_all: f64 = self.parts.iter().zip(centred).map(|((part, _), s)| part * s).sum();
-        own.extend(self.parts.iter().zip(centred).map(|((_, scale), s)| ((s - of_all) * scale).max(least)));
+        own.extend(self.parts.iter().zip(centred).map(|((_, scale), s)| (s - of_all) * scale));
+        // The median is no more than the largest: mostly all are above that tenth too, and nothing needs to be sorted.
+        let smallest = own.iter().fold(f64::INFINITY, |least, g| if *g < least { *g } else { least });
+        let largest = centred.iter().fold(LEAST, |most, s| if *s > most { *s } else { most });
+        if smallest < 0.1 * largest {
+            self.sorted.clear();
+            self.sorted.extend_from_slice(centred);
+            let least = (0.1 * median(&mut self.sorted)).max(LEAST);
+            own.iter_mut().for_each(|g| *g = g.max(least));
+        }
     }
 }
 
