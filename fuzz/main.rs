@@ -52,9 +52,18 @@ fn write_seeds() {
     for (number, seed) in TARGET.seeds.iter().enumerate() {
         fs::write(folder.join(format!("corpus/{number}")), seed).expect("a seed");
     }
-    let words: Vec<String> =
-        TARGET.words.iter().map(|word| format!("\"{}\"\n", word.escape_default())).collect();
+    let words: Vec<String> = TARGET.words.iter().map(|word| format!("\"{}\"\n", escaped(word))).collect();
     fs::write(folder.join("words"), words.concat()).expect("the words");
+}
+
+/// What is not plain comes as `\xNN`, the only way of a dictionary besides `\"` and `\\`.
+fn escaped(word: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'"' | b'\\' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
+    };
+    word.bytes().map(byte).collect()
 }
 
 fuzz_target!(init: write_seeds(), |input: &[u8]| (TARGET.check)(input));

@@ -268,12 +268,13 @@ impl Experiment {
         rounds: Rounds,
         candidates: &[Candidate],
     ) -> Result<Option<(Twice, Candidate)>, Failure> {
-        let kind = testbeds::kind(testbed).map_err(Failure::usage)?;
-        let is_of_use = kind.makes_filesystem() && kind.scatters();
+        // `auto` has not been chosen yet, and is no modelled disk.
+        let kind = testbeds::kind(testbed).ok();
+        let is_of_use = kind.is_none_or(|kind| kind.makes_filesystem() && kind.scatters());
         let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;
         if self.guard == Some(true) && !is_of_use {
             let why = "what takes part twice there gives the same figures twice, or is the same filesystem";
-            return Err(Failure::usage(format!("guard on {}: {why}\n  try: --guard=false", kind.name())));
+            return Err(Failure::usage(format!("guard on {testbed}: {why}\n  try: --guard=false")));
         }
         let first = candidates.first().filter(|_| self.guard.unwrap_or(is_of_use && is_due));
         Ok(first.map(|first| {

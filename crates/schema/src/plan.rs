@@ -145,7 +145,7 @@ impl Plan {
     /// The same plan where nothing is made: one row, for what is mounted there.
     pub fn as_mounted(self, fstype: &str) -> Plan {
         let (label, kind) = (format!("{fstype}, as mounted"), fstype.to_owned());
-        Plan { candidates: vec![Candidate { label, kind, ..Candidate::default() }], ..self }
+        Plan { candidates: vec![Candidate { label, kind, ..Candidate::default() }], guard: None, ..self }
     }
 
     /// How many clients do this work in that stage.
