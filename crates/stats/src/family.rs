@@ -235,7 +235,7 @@ fn about(estimate: f64, half: f64, differs: bool) -> Interval {
 ///
 /// From P(T ≥ q) ≈ Φ((δ − q·(1 − 1/4ν)) ÷ sqrt(1 + q²/2ν)) for a noncentral t with ν degrees of freedom and noncentrality δ
 /// (M. Abramowitz and I. A. Stegun, *Handbook of Mathematical Functions*, 26.7.10). Good to a hundredth from ν = 5 on.
-fn noncentrality(critical: f64, degrees: f64, power: f64) -> f64 {
+pub(crate) fn noncentrality(critical: f64, degrees: f64, power: f64) -> f64 {
     let z = Normal::standard().inverse_cdf(power);
     let beyond = critical * (1.0 - 0.25 / degrees) + z * (1.0 + critical * critical / (2.0 * degrees)).sqrt();
     beyond.max(0.0)
