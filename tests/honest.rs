@@ -63,11 +63,14 @@ fn notes_say(run: &Path, words: &str) {
 
 /// A kill leaves no word about the end: the seal is that of before, or there is none.
 fn killed_after(place: &Place, trial: &str) {
-    let sealed = fs::read(place.run().join("seal.json")).ok();
+    let ends = ["seal.json", "verdict.json"].map(|name| place.run().join(name));
+    let before = ends.each_ref().map(|path| fs::read(path).ok());
     place.carried_out(&plan(), &Scripted::well(), Some(trial));
-    match sealed {
-        Some(sealed) => fs::write(place.run().join("seal.json"), sealed).unwrap(),
-        None => fs::remove_file(place.run().join("seal.json")).unwrap(),
+    for (path, before) in ends.iter().zip(before) {
+        match before {
+            Some(before) => fs::write(path, before).unwrap(),
+            None => fs::remove_file(path).unwrap(),
+        }
     }
 }
 

@@ -65,6 +65,7 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     let judged = || measured.iter().zip(&family.tables).enumerate();
     Verdict {
         schema: finding::SCHEMA,
+        records: 0,
         basis: Basis::Rounds {
             complete: rows as u32,
             needed: needed(&self::looks(plan)),

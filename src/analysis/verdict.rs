@@ -3,7 +3,7 @@
 use super::dataset::{Dataset, Work};
 use super::ensemble::{self, AGREEMENT, SAMPLES_NEEDED};
 use super::rounds;
-use crate::schema::finding::{self, Basis, Finding, Verdict};
+use crate::schema::finding::{self, Basis, Finding, Look, Verdict};
 use crate::store::Run;
 
 /// The verdict that the run was given last, or the figures so far where none was given.
@@ -12,7 +12,7 @@ use crate::store::Run;
 /// is none: the runner looks, when the run's end or a look that was planned has come, and the seal says so.
 pub fn of(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
-    over_samples(run, dataset).unwrap_or_else(|| rounds::verdict(&run.plan, dataset, looks))
+    over_samples(run, dataset).unwrap_or_else(|| over_rounds(run, dataset, looks))
 }
 
 /// What a run that has come so far is given: the same, or where enough complete rounds have come since the last look, a new one.
@@ -20,8 +20,12 @@ pub fn given(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let shown = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
     over_samples(run, dataset).unwrap_or_else(|| {
         let looks: Vec<_> = shown.iter().copied().chain(rounds::next(&run.plan, dataset, shown)).collect();
-        rounds::verdict(&run.plan, dataset, &looks)
+        over_rounds(run, dataset, &looks)
     })
+}
+
+fn over_rounds(run: &Run, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
+    Verdict { records: run.records.len(), ..rounds::verdict(&run.plan, dataset, looks) }
 }
 
 /// On modelled disks. They have no chance to spend.
@@ -32,6 +36,7 @@ fn over_samples(run: &Run, dataset: &Dataset<'_>) -> Option<Verdict> {
         dataset.workloads.iter().flat_map(|work| ensemble::findings(work, run.plan.margin)).collect();
     Some(Verdict {
         schema: finding::SCHEMA,
+        records: run.records.len(),
         basis: Basis::Samples { complete, needed: SAMPLES_NEEDED as u32, agreement: AGREEMENT },
         margin: run.plan.margin,
         findings,

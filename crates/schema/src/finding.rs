@@ -15,6 +15,8 @@ pub const SCHEMA: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     pub schema: u32,
+    /// How many records the run had when it was given.
+    pub records: usize,
     pub basis: Basis,
     /// Within it a difference does not matter.
     pub margin: Percent,
@@ -369,6 +371,7 @@ mod tests {
         let guard = |voids| Guard { copy: "b".into(), of: "a".into(), rounds: 12, p: Some(0.5), voids };
         let verdict = |guard| Verdict {
             schema: SCHEMA,
+            records: 24,
             basis: Basis::Rounds { complete: 12, needed: 10, alpha: 0.05, earlier: Vec::new() },
             margin: Percent(3.0),
             findings: vec![finding()],

@@ -3,7 +3,7 @@
 use super::Verified;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::verdict;
-use crate::schema::finding::Look;
+use crate::schema::seal::Seal;
 use crate::store::Run;
 
 /// Every figure of it, to the last digit.
