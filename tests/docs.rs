@@ -70,7 +70,10 @@ impl Shell<'_> {
             ["fsderby", "doctor", ..] if !self.loops => self.sh(at, line, &[0, MISSING]),
             ["fsderby" | "printf" | "mkdir", ..] => self.sh(at, line, &[0]),
             ["make", target] => make(at, target),
-            ["cargo", "test", "--locked", "--test", test] => cargo_test(at, test),
+            ["cargo", "test", "--locked", "--test", test] => cargo_test(at, "", test),
+            ["cargo", "test", "--locked", "-p", package, "--test", test, "--", "--nocapture"] => {
+                cargo_test(at, &package.replace("fsderby-", "crates/"), test);
+            }
             _ => panic!("{at}: this test does not know the command: {line}"),
         }
     }
@@ -134,8 +137,8 @@ fn make(at: &str, target: &str) {
     assert!(output.status.success(), "{at}: make -n {target}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn cargo_test(at: &str, test: &str) {
-    let tests = project().join("tests");
+fn cargo_test(at: &str, package: &str, test: &str) {
+    let tests = project().join(package).join("tests");
     let exists = tests.join(format!("{test}.rs")).exists() || tests.join(test).join("main.rs").exists();
     assert!(exists, "{at}: there is no test {test}");
 }

@@ -129,16 +129,19 @@ impl Expected {
         }
         // Flipped residuals have a degree of freedom less than the rounds as they were.
         let stops: Vec<usize> = looks.iter().map(|look| look.rounds.saturating_sub(1)).collect();
-        let mut largest = vec![vec![0.0_f64; STUDIES]; looks.len()];
         let mut random = Random::new(SEED);
-        for study in 0..STUDIES {
+        let mut study = |_| {
+            let mut largest = vec![0.0_f64; looks.len()];
             for noise in &self.tables {
                 rounds_of(noise, &stops, &mut random, |stop, sums| {
-                    largest[stop][study] = largest[stop][study].max(sums.largest());
+                    largest[stop] = largest[stop].max(sums.largest());
                 });
             }
-        }
-        looks.iter().zip(largest).map(|(look, largest)| critical(*look, largest)).collect()
+            largest
+        };
+        let studies: Vec<Vec<f64>> = (0..STUDIES).map(&mut study).collect();
+        let of_look = |at: usize| studies.iter().map(|largest| largest[at]).collect();
+        looks.iter().enumerate().map(|(at, look)| critical(*look, of_look(at))).collect()
     }
 }
 

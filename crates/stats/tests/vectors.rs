@@ -1,5 +1,7 @@
 //! Known answers: the family test as it was written a second time in Python, and SciPy's distributions. `vectors.py` makes them.
 
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
 use fsderby_stats::family::{Family, Table, judge};
 use fsderby_stats::guard::same_twice;
 

@@ -3,6 +3,8 @@
 //! Every seed is fixed, so each rate is the same on every machine. All rates are printed:
 //! `cargo test -p fsderby-stats --test simulation -- --nocapture`
 
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
 mod draw;
 mod flips;
 mod others;
