@@ -15,17 +15,15 @@ pub fn holds(run: &Run, found: &mut Verified) {
         );
         return;
     };
-    let sealed = run.seal.as_ref();
-    let looks: &[Look] = sealed.map(|seal| seal.looks.as_slice()).unwrap_or_default();
-    if sealed.is_none() || stored.basis.looks() != looks {
+    let is_its = |seal: &&Seal| stored.records == seal.records && stored.basis.looks() == seal.looks;
+    let Some(seal) = run.seal.as_ref().filter(is_its) else {
         // Whoever wrote it was killed before it was sealed.
-        found.notes.push(
-            "verdict.json is of a look that was not sealed; fsderby run --resume gives it again".into(),
-        );
+        let what = "verdict.json is of records that were not sealed; fsderby run --resume gives it again";
+        found.notes.push(what.into());
         return;
-    }
+    };
     let mut then = run.clone();
-    then.records.truncate(sealed.map_or(0, |seal| seal.records));
+    then.records.truncate(seal.records);
     let again = verdict::of(&then, &Dataset::of(&then));
     found.findings = again.findings.len();
     if again == *stored {
