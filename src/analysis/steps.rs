@@ -69,6 +69,7 @@ static STEPS: [Declared; 8] = [
 
 static RECOVERY: Declared = Declared {
     title: "recovery time",
+    did: "recovered",
     section: Section::Headline,
     explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: repair, mount and file \
                 together. The machine's own boot is not counted.",

@@ -28,10 +28,17 @@ pub struct Report<'r> {
 
 impl<'r> Report<'r> {
     pub fn of(run: &'r Run) -> Self {
-        Report::with(run, Known { kind: filesystems::find, metrics: metrics::declared_of })
+        Report::beside(run, None)
     }
 
-    fn with(run: &'r Run, known: Known) -> Self {
-        Report { run, summary: build::summary(run, known) }
+    /// All are compared with `baseline`, and without one with the best.
+    pub fn beside(run: &'r Run, baseline: Option<&str>) -> Self {
+        Report { run, summary: build::summary(run, Report::KNOWN, baseline) }
     }
+
+    const KNOWN: Known = Known {
+        kind: filesystems::find,
+        kinds: || filesystems::TABLE.iter().map(|kind| kind.name()).collect(),
+        metrics: metrics::declared_of,
+    };
 }

@@ -16,6 +16,8 @@ pub struct Declared {
     pub title: &'static str,
     /// Heads a narrow column, over its unit.
     pub short: &'static str,
+    /// What a candidate did, as said before how many times as fast as another: `created files`. Empty where nothing suits.
+    pub did: &'static str,
     pub unit: &'static str,
     pub of: Of,
     pub better: Better,
@@ -82,6 +84,7 @@ impl Declared {
             name: "",
             title: "",
             short: "",
+            did: "",
             unit,
             of,
             better,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{model, repeat, setups, timeless, verdict};
+use super::{durability, model, repeat, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::report::view::heading::{Heading, Next, Standing};
@@ -22,8 +22,8 @@ const MEDIANS: &str =
     "Medians, ranges and every trial are shown; whether filesystems differ is not tested statistically.";
 const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
 
-/// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU.
-pub const ROUNDS_NEEDED: usize = 5;
+/// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU or with one candidate.
+const ROUNDS_NEEDED: usize = 5;
 
 pub fn of(
     run: &Run,
@@ -32,64 +32,54 @@ pub fn of(
     setups: &Setups,
     verdict: &Verdict,
 ) -> Heading {
-    let samples = ensemble::fewest_samples(run);
-    let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
-    let progress = Progress {
-        complete: rounds.min(samples.unwrap_or(rounds)),
-        needed: match samples {
-            Some(_) => SAMPLES_NEEDED,
-            None if verdict.findings.is_empty() => ROUNDS_NEEDED,
-            None => verdict.basis.needed() as usize,
-        },
-        is_modelled: samples.is_some(),
-        // Rounds that bring no new sample.
-        is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
-            || samples == Some(1) && rounds > 1,
-    };
+    let progress = Progress::of(run, workloads, verdict);
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
+        _ if verdict.is_void() => Standing::Void,
         p if p.complete < p.needed => Standing::Preliminary,
         _ if verdict.is_final() => Standing::Verdict,
         _ => Standing::Medians,
     };
     let next = (standing == Standing::Preliminary && !progress.is_fixed).then(|| next(run, progress));
-    let findings = match standing {
-        Standing::Verdict => verdict::sentences(workloads, verdict),
-        _ => Vec::new(),
+    let (answer, findings) = match (standing, &verdict.guard) {
+        (Standing::Verdict, guard) => {
+            let guarded = guard.as_ref().and_then(verdict::guarded);
+            (verdict::answer(workloads, verdict), [verdict::counts(verdict), Vec::from_iter(guarded)].concat())
+        }
+        (Standing::Void, Some(guard)) => (verdict::void(guard), Vec::new()),
+        (Standing::Preliminary, _) => (verdict::so_far(workloads), Vec::new()),
+        _ => (String::new(), Vec::new()),
     };
-    let mut sentences = findings.clone();
-    sentences.extend(timeless::of(run).map(|why| why.said));
-    sentences.extend(setups.apart.iter().cloned());
-    sentences.extend([compared(run, filesystems, workloads, setups), place(run, setups), trials(run)]);
+    let mut sentences = vec![compared(run, filesystems, workloads, setups), place(run, setups), trials(run)];
     sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
     }
-    sentences.extend(page_cache(workloads));
     let conclusion = conclusion(standing, progress, next.as_ref());
-    let brief = match (standing, timeless::of(run)) {
-        (Standing::Verdict, _) => [findings, vec![terms(run, setups)]].concat(),
-        (_, Some(why)) => {
-            vec![
-                why.brief.to_owned() + &turns(run, filesystems, setups),
-                terms(run, setups),
-                briefly(standing, &conclusion),
-            ]
-        }
-        (Standing::Nothing, _) => vec![sentences[0].clone(), terms(run, setups), conclusion.clone()],
-        _ => vec![turns(run, filesystems, setups), terms(run, setups), briefly(standing, &conclusion)],
-    };
-    let brief = [setups.apart.clone(), brief].concat();
-    if standing != Standing::Verdict {
-        sentences.push(conclusion);
-    }
+    let unequal = durability::unequal(workloads);
+    let brief = [
+        vec![answer.clone()],
+        findings.clone(),
+        setups.apart.clone(),
+        timeless::of(run).map(|why| why.brief.trim_end().to_owned()).into_iter().collect(),
+        if standing == Standing::Nothing { vec![sentences[0].clone()] } else { vec![turns(run, filesystems, setups)] },
+        vec![terms(run, setups)],
+        unequal.clone(),
+        vec![if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.clone() }],
+    ];
+    let timeless = timeless::of(run).map(|why| why.said).into_iter();
+    let warnings = timeless.chain(setups.apart.iter().cloned()).chain(page_cache(workloads)).chain(unequal);
     Heading {
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
         title: title(standing, progress.is_modelled),
+        answer,
+        findings,
+        conclusion,
+        warnings: warnings.collect(),
         sentences,
-        brief,
+        brief: brief.concat().into_iter().filter(|sentence| !sentence.is_empty()).collect(),
         next,
         repeat: repeat::of(&run.plan, makes_filesystem(run)),
     }
@@ -105,8 +95,24 @@ struct Progress {
     is_fixed: bool,
 }
 
-fn briefly(standing: Standing, conclusion: &str) -> String {
-    if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.to_owned() }
+impl Progress {
+    fn of(run: &Run, workloads: &[WorkloadSummary], verdict: &Verdict) -> Self {
+        let samples = ensemble::fewest_samples(run);
+        let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
+        let needed = match samples {
+            Some(_) => SAMPLES_NEEDED,
+            None if verdict.findings.is_empty() => ROUNDS_NEEDED,
+            None => verdict.basis.needed() as usize,
+        };
+        Progress {
+            complete: rounds.min(samples.unwrap_or(rounds)),
+            needed,
+            is_modelled: samples.is_some(),
+            // Rounds that bring no new sample.
+            is_fixed: run.records.iter().find_map(Record::sampled).is_some_and(|sampled| !sampled.ensemble)
+                || samples == Some(1) && rounds > 1,
+        }
+    }
 }
 
 fn title(standing: Standing, is_modelled: bool) -> &'static str {
@@ -114,7 +120,9 @@ fn title(standing: Standing, is_modelled: bool) -> &'static str {
         Standing::Nothing => "Nothing was measured",
         Standing::Preliminary if is_modelled => "Preliminary result over samples of the disk model",
         Standing::Preliminary => "Preliminary result",
-        Standing::Verdict => "Verdict over samples of the disk model",
+        Standing::Verdict if is_modelled => "Verdict over samples of the disk model",
+        Standing::Verdict => "Verdict",
+        Standing::Void => "Void",
         Standing::Medians => "Medians and ranges",
     }
 }
@@ -310,7 +318,8 @@ fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> St
             )
         }
         (Standing::Preliminary, None) => preliminary(progress),
-        _ => MEDIANS.to_owned(),
+        (Standing::Medians, _) => MEDIANS.to_owned(),
+        (Standing::Verdict | Standing::Void, _) => String::new(),
     }
 }
 
@@ -320,7 +329,8 @@ fn preliminary(progress: Progress) -> String {
         return verdict::preliminary(complete, progress.is_fixed);
     }
     format!(
-        "Preliminary: {complete} of the {needed} rounds that a verdict needs {} complete.",
+        "Preliminary: {complete} of the {} rounds that a verdict needs {} complete.",
+        progress.needed,
         if complete == 1 { "is" } else { "are" },
     )
 }

@@ -3,14 +3,18 @@
 
 mod absent;
 mod capabilities;
+mod comparison;
+mod durability;
 mod heading;
 pub mod known;
 mod latency;
+mod looks;
 pub mod model;
 mod notes;
 mod published;
 pub mod repeat;
 mod sections;
+mod sentence;
 pub mod setups;
 mod timeless;
 pub mod validity;
@@ -23,19 +27,44 @@ use super::view::capabilities::Kind;
 use super::view::entry::Entry;
 use super::view::workload::WorkloadSummary;
 use crate::analysis::dataset::Dataset;
+use crate::report::view::look::Look;
+use crate::schema::finding::Verdict;
 use crate::store::Run;
 
-pub fn summary(run: &Run, known: Known) -> Summary {
+/// The verdict, and with whom all are compared where that was asked for.
+#[derive(Clone, Copy)]
+struct Judged<'v> {
+    verdict: &'v Verdict,
+    baseline: Option<&'v str>,
+}
+
+/// `baseline` is the candidate that all are compared with; without one, the best.
+pub fn summary(run: &Run, known: Known, baseline: Option<&str>) -> Summary {
     let dataset = Dataset::of(run);
-    let filesystems: Vec<Entry> = dataset.filesystems.iter().map(|label| entry(run, label)).collect();
-    let mut damage = run.damage.clone();
     let verdict = crate::analysis::verdict::of(run, &dataset);
+    with_verdict(run, &dataset, verdict, known, baseline)
+}
+
+pub fn with_verdict(
+    run: &Run,
+    dataset: &Dataset<'_>,
+    verdict: Verdict,
+    known: Known,
+    baseline: Option<&str>,
+) -> Summary {
+    let mut filesystems: Vec<Entry> = dataset.filesystems.iter().map(|label| entry(run, label)).collect();
+    let kinds: Vec<&str> = filesystems.iter().map(|f| f.kind.as_str()).collect();
+    let looks = looks::of(&(known.kinds)(), &kinds);
+    filesystems.iter_mut().zip(looks).for_each(|(filesystem, look)| filesystem.look = look);
+    let mut damage = run.damage.clone();
+    let judged = Judged { verdict: &verdict, baseline };
     let workloads = dataset.workloads.iter();
     let workloads: Vec<WorkloadSummary> =
-        workloads.map(|work| workload::of(run, work, &filesystems, &verdict, known, &mut damage)).collect();
+        workloads.map(|work| workload::of(run, work, &filesystems, judged, known, &mut damage)).collect();
     let setups = setups::of(run, &dataset.filesystems);
     Summary {
         heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict),
+        overall: comparison::overall(&verdict, baseline),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),
         filesystems,
@@ -44,6 +73,7 @@ pub fn summary(run: &Run, known: Known) -> Summary {
         absent: absent::of(run, &dataset.planned, &workloads),
         workloads,
         damage,
+        verdict,
         torn: run.torn.iter().map(|what| format!("{what}; that trial is lost, nothing else")).collect(),
     }
 }
@@ -78,7 +108,7 @@ fn entry(run: &Run, label: &str) -> Entry {
     let mounted = mounted.map(|m| format!("{} by {}: {}", m.fstype, m.driver, m.options.join(",")));
     let is_plain = variant.mkfs.is_empty() && variant.mount.is_empty();
     let (options, mounted) = (options.join("; "), mounted.unwrap_or_default());
-    Entry { label: label.to_owned(), kind, options, mounted, is_plain }
+    Entry { label: label.to_owned(), kind, options, mounted, is_plain, look: Look::default() }
 }
 
 #[cfg(test)]
@@ -151,7 +181,7 @@ mod tests {
         let example = examples::example();
         let summary = example.report().summary;
         assert!(summary.workloads[1].page_cache.contains("210 MiB"));
-        assert!(summary.heading.sentences.iter().any(|s| s.contains("page cache and CPU")));
+        assert!(summary.heading.warnings.iter().any(|s| s.contains("page cache and CPU")));
     }
 
     #[test]

@@ -1,12 +1,17 @@
-//! The sections of a report: their order, and how each is drawn. What stands in them is declared by those who measure it.
+//! The sections of a report: their order, and what is drawn in each. What stands in them is declared by those who measure it.
+
+use std::collections::BTreeMap;
 
 use crate::analysis::dataset::Series;
 use crate::report::view::row::Row;
-use crate::report::view::workload::{Drawing, SectionSummary};
+use crate::report::view::workload::SectionSummary;
 use crate::schema::declared::{self, Declared, Section};
 
 /// Of a metric with more dimensions than this, such as a sweep over sizes, none is drawn.
 const ALIKE_DRAWN: usize = 12;
+
+/// What is a division of whole numbers by the same time differs by no more than this share.
+const SAME: f64 = 1e-6;
 
 /// Each metric in its section, in the order in which they are declared.
 pub fn of(series: &[Series], declared: &[&'static Declared]) -> Vec<SectionSummary> {
@@ -17,13 +22,52 @@ pub fn of(series: &[Series], declared: &[&'static Declared]) -> Vec<SectionSumma
     });
     let mut out: Vec<SectionSummary> = Vec::new();
     for row in rows {
-        let Shown { title, note, drawing } = shown(row.declared.map(|d| d.section));
+        let Shown { title, note } = shown(row.declared.map(|d| d.section));
         match out.iter_mut().find(|s| s.title == title) {
             Some(section) => section.rows.push(row),
-            None => out.push(SectionSummary { title, note, drawing, rows: vec![row] }),
+            None => out.push(SectionSummary { title, note, rows: vec![row] }),
         }
     }
     out
+}
+
+/// Metrics that say one fact are drawn once: those of which each round has the same number for each of another, on all filesystems.
+/// Not those that a paper drew one by one.
+pub fn draw_each_fact_once(sections: &mut [SectionSummary], published: &[String]) {
+    let mut rows: Vec<&mut Row> = sections.iter_mut().flat_map(|section| &mut section.rows).collect();
+    for at in 1..rows.len() {
+        let (before, rest) = rows.split_at_mut(at);
+        let row = &mut rest[0];
+        if !row.is_drawn || row.headline || published.contains(&row.name) {
+            continue;
+        }
+        let same = |first: &&mut &mut Row| first.is_drawn && first.work == row.work && is_in_proportion(first, row);
+        if let Some(first) = before.iter_mut().find(same) {
+            first.alike.push(row.title.clone());
+            row.is_drawn = false;
+        }
+    }
+}
+
+/// Whether in each round one is so many times the other, the same on all filesystems.
+fn is_in_proportion(a: &Row, b: &Row) -> bool {
+    let mut rounds: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut are_compared = false;
+    for (a, b) in a.cells.iter().zip(&b.cells) {
+        if a.values.len() != b.values.len() {
+            return false;
+        }
+        for (a, b) in a.values.iter().zip(&b.values) {
+            let times = b.value / a.value;
+            let first = rounds.get(&a.round).copied();
+            are_compared |= first.is_some();
+            if a.trial != b.trial || (times / first.unwrap_or(times) - 1.0).abs() >= SAME {
+                return false;
+            }
+            rounds.insert(a.round, first.unwrap_or(times));
+        }
+    }
+    a.unit == b.unit && are_compared
 }
 
 fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
@@ -46,18 +90,18 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
         headline: series.headline,
         once: series.once,
         declared,
+        alike: Vec::new(),
         is_drawn: alike <= ALIKE_DRAWN && declared.is_none_or(|d| d.drawn),
         work: series.work.clone(),
         cells: series.cells.clone(),
     }
 }
 
-/// A section's words and looks.
+/// A section's words.
 struct Shown {
     title: &'static str,
     /// How to read it; may be empty.
     note: &'static str,
-    drawing: Drawing,
 }
 
 /// Where it stands in the report. What this fsderby does not declare, as in records of another version, comes last.
@@ -77,36 +121,33 @@ fn place(section: Option<Section>) -> u8 {
 }
 
 fn shown(section: Option<Section>) -> Shown {
-    let panels = |title, note| Shown { title, note, drawing: Drawing::Panels };
-    let grouped = |title, note| Shown { title, note, drawing: Drawing::Grouped };
+    let shown = |title, note| Shown { title, note };
     match section {
-        Some(Section::Headline) => panels("Headline", ""),
-        Some(Section::Own { title, note }) => panels(title, note),
-        Some(Section::Files) => grouped(
-            "Files",
-            "Operations on whole files in a second of the phase that is named. Figures too small to be seen beside the others \
-             have a chart with a scale of its own.",
-        ),
-        Some(Section::Throughput) => grouped("Throughput", ""),
-        Some(Section::Steps) => panels("Steps around the work", "Each has its own scale."),
-        Some(Section::Recovery) => panels(
+        Some(Section::Headline) => shown("Headline", ""),
+        Some(Section::Own { title, note }) => shown(title, note),
+        Some(Section::Files) => {
+            shown("Files", "Operations on whole files in a second of the phase that is named. Each has its own scale.")
+        }
+        Some(Section::Throughput) => shown("Throughput", ""),
+        Some(Section::Steps) => shown("Steps around the work", "Each has its own scale."),
+        Some(Section::Recovery) => shown(
             "Recovery",
             "The power was cut in the middle of the work. Recovery is timed from the disk as it was left to the first new file; \
              the machine's own boot is not part of it.",
         ),
-        Some(Section::Processor) => panels(
+        Some(Section::Processor) => shown(
             "Processor and page faults",
             "A share of the CPU is neither good nor bad: work that waits for the disk has a small one. CPU seconds are what the \
              same work costs.",
         ),
-        Some(Section::Device) => panels(
+        Some(Section::Device) => shown(
             "What reached the device",
             "From the start of the work to the end of the sync. Device ÷ written is what reached the device ÷ what the work \
              wrote.",
         ),
-        Some(Section::Capacity) => panels("Capacity and memory", ""),
+        Some(Section::Capacity) => shown("Capacity and memory", ""),
         None => {
-            panels("Other", "This version of fsderby does not compute these, so it cannot say what they are.")
+            shown("Other", "This version of fsderby does not compute these, so it cannot say what they are.")
         }
     }
 }

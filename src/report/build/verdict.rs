@@ -1,51 +1,150 @@
-//! What the verdict over an ensemble of modelled disks says in sentences.
+//! What the verdict says first, in sentences: which one, by how much, how sure. Then how much of all was decided.
 
-use crate::analysis::ensemble::{AGREEMENT, SAMPLES_NEEDED};
-use crate::report::view::number::{count, list};
-use crate::report::view::row::Row;
-use crate::report::view::standings::{judged, standings};
+use super::sentence::certainty;
+use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::report::view::comparison::{Comparison, Lead};
+use crate::report::view::number::{chance, count, list, ratio};
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::finding::{Evidence, Finding, Found, Verdict};
+use crate::schema::finding::{Basis, Evidence, Finding, Found, Guard, Verdict};
 
-/// The verdict in three sentences.
-pub fn sentences(workloads: &[WorkloadSummary], verdict: &Verdict) -> Vec<String> {
-    let (pairs, margin) = (&verdict.findings, verdict.margin);
-    let n = |found: &[Found]| pairs.iter().filter(|p| found.contains(&p.finding)).count();
-    let robust = n(&[Found::Better, Found::Worse]);
-    let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]));
-    let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
-    let second = format!(
-        "Of {}, {robust} {} by more than {margin} in the same direction in at least {:.0}% of the {samples} samples of disk, position and \
-         CPU, {alike} {} equivalent, and {open} {} on the disk model.",
-        count(pairs.len(), "comparison"),
-        if robust == 1 { "differs" } else { "differ" },
-        AGREEMENT * 100.0,
-        if alike == 1 { "is" } else { "are" },
-        if open == 1 { "depends" } else { "depend" },
-    );
-    vec![best(workloads), second, decides(pairs)]
+/// So many comparisons have their own place in the first sentence.
+const NAMED: usize = 4;
+
+/// Which one, by how much, how sure; empty where nothing is compared.
+pub fn answer(workloads: &[WorkloadSummary], verdict: &Verdict) -> String {
+    let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|work| &work.comparisons).collect();
+    match comparisons.as_slice() {
+        [] => String::new(),
+        [only] => only.sentence.clone(),
+        all => of_several(all, verdict),
+    }
 }
 
-/// Who is better than all others, at which work.
-fn best(workloads: &[WorkloadSummary]) -> String {
-    let mut winners = Vec::new();
-    let mut none = Vec::new();
-    let of = |work| judged(work).into_iter().map(move |row: &Row| (work, row));
-    for (work, row) in workloads.iter().flat_map(of) {
-        let standings = standings(work, row);
-        let about = format!("{} ({})", work.label, row.title);
-        match standings.iter().find(|s| s.better_than.len() + 1 == standings.len()) {
-            Some(winner) => winners.push(format!("{} in {about}", winner.filesystem)),
-            None => none.push(about),
+fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
+    let winner = |c: &&Comparison| Some(c.lead.as_ref().filter(|_| c.leaders.len() == 1)?.leader.clone());
+    let winners: Vec<Option<String>> = all.iter().map(winner).collect();
+    let mut clauses: Vec<String> = all.iter().take(NAMED).map(|c| clause(c, all)).collect();
+    if all.len() > NAMED {
+        clauses.push(format!("and {} more", all.len() - NAMED));
+    }
+    let n = if all.len() == 2 { "both".to_owned() } else { format!("all {}", all.len()) };
+    let certainty = certainty(verdict);
+    let said = clauses.join("; ");
+    match &winners[0] {
+        Some(one) if winners.iter().all(|w| w.as_ref() == Some(one)) => {
+            format!("{one} was better than all others in {n} comparisons: {said} ({certainty}).")
+        }
+        _ if winners.iter().all(Option::is_none) => {
+            format!("In none of {n} comparisons was one better than all others: {said} ({certainty}).")
+        }
+        _ => format!("None was better than all others in {n} comparisons: {said} ({certainty})."),
+    }
+}
+
+/// `in mailserver xfs, 1.42 times as good as ext4, the next, 1.36 to 1.49`
+fn clause(comparison: &Comparison, all: &[&Comparison]) -> String {
+    let is_alone = all.iter().filter(|other| other.scenario == comparison.scenario).count() == 1;
+    let about = if is_alone { comparison.scenario.clone() } else { comparison.about() };
+    match (&comparison.lead, comparison.leaders.as_slice()) {
+        (Some(Lead { leader, next, ratio: times, low, high }), [_]) => format!(
+            "in {about} {leader}, {} times {next}, the next, {} to {}",
+            ratio(*times),
+            ratio(*low),
+            ratio(*high)
+        ),
+        (_, leaders) if leaders.len() == comparison.lines.len() => {
+            format!("in {about} no difference was established")
+        }
+        (_, leaders) => format!("in {about} {} lead and were not told apart", list(leaders)),
+    }
+}
+
+/// While there are too few rounds or samples for any finding.
+pub fn so_far(workloads: &[WorkloadSummary]) -> String {
+    let ahead = |c: &Comparison| match c.lines.as_slice() {
+        [first, second, ..] => {
+            let times = ratio(first.ratio / second.ratio);
+            Some(format!("in {} {} is ahead, {times} times {}", c.scenario, first.candidate, second.candidate))
+        }
+        _ => None,
+    };
+    let all: Vec<String> = workloads.iter().flat_map(|work| &work.comparisons).filter_map(ahead).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("No difference is established yet; so far {}.", all[..all.len().min(NAMED)].join("; "))
+}
+
+/// Why nothing that was measured can be used.
+pub fn void(guard: &Guard) -> String {
+    let p = guard.p.map_or_else(String::new, |p| format!(" (p = {})", chance(p)));
+    format!(
+        "This run is void: {} is {}, entered a second time, and over all headline metrics the two differ from each other{p}, so what \
+         was measured is not what the filesystems differ by.",
+        guard.copy, guard.of
+    )
+}
+
+/// How much was decided, and what would have been seen.
+pub fn counts(verdict: &Verdict) -> Vec<String> {
+    let (pairs, margin) = (&verdict.findings, verdict.margin);
+    let n = |found: &[Found]| pairs.iter().filter(|p| found.contains(&p.finding)).count();
+    let differ = n(&[Found::Better, Found::Worse]);
+    let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]));
+    let verb = |n, one: &'static str, more: &'static str| if n == 1 { one } else { more };
+    let of = count(pairs.len(), "comparison");
+    let differs = verb(differ, "differs", "differ");
+    let is_alike = verb(alike, "is", "are");
+    match &verdict.basis {
+        Basis::Samples { agreement, .. } => {
+            let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
+            vec![
+                format!(
+                    "Of {of}, {differ} {differs} by more than {margin} in the same direction in at least {:.0}% of the {samples} samples \
+                     of disk, position and CPU, {alike} {is_alike} equivalent, and {open} {} on the disk model.",
+                    agreement * 100.0,
+                    verb(open, "depends", "depend"),
+                ),
+                decides(pairs),
+            ]
+        }
+        Basis::Rounds { alpha, .. } => vec![format!(
+            "Of {of} of two, {differ} {differs}, {alike} {is_alike} equivalent within the margin of {margin}, and {open} {} open; the \
+             chance that any difference found is none is at most {} %.{}",
+            verb(open, "is", "are"),
+            (alpha * 1000.0).round() / 10.0,
+            smallest(pairs),
+        )],
+    }
+}
+
+/// What the number of rounds can show.
+fn smallest(pairs: &[Finding]) -> String {
+    let smallest = pairs.iter().filter_map(|pair| match pair.evidence {
+        Evidence::Rounds { smallest, .. } => smallest,
+        Evidence::Samples { .. } => None,
+    });
+    let (least, most) = smallest.fold((f64::MAX, 0.0), |(l, m): (f64, f64), s| (l.min(s), m.max(s)));
+    match (ratio(least), ratio(most)) {
+        _ if most <= 0.0 => String::new(),
+        (least, most) if least == most => {
+            format!(" So many rounds find a ratio of {most} with a probability of 80 %.")
+        }
+        (least, most) => {
+            format!(" So many rounds find ratios of {least} to {most}, by pair, with a probability of 80 %.")
         }
     }
-    let won = format!("Better than all others, robust to the disk model: {}", list(&winners));
-    let lost = format!("no filesystem is better than all others in {}", list(&none));
-    match (winners.is_empty(), none.is_empty()) {
-        (false, true) => format!("{won}."),
-        (false, false) => format!("{won}; {lost}."),
-        _ => format!("Robust to the disk model, {lost}."),
-    }
+}
+
+/// What the candidate that entered twice shows, where it voids nothing.
+pub fn guarded(guard: &Guard) -> Option<String> {
+    let p = guard.p.filter(|_| !guard.voids)?;
+    Some(format!(
+        "{}, entered a second time as {}, does not differ from itself (p = {}; under 0.001 the run would be void).",
+        guard.of,
+        guard.copy,
+        chance(p)
+    ))
 }
 
 /// What the undecided comparisons depend on.
@@ -92,10 +191,9 @@ pub fn preliminary(complete: usize, is_fixed: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::model::cpu;
-    use super::*;
     use crate::report::examples::model;
     use crate::report::view::heading::Standing;
-    use crate::report::view::standings::{Standings, shown};
+    use crate::report::view::standings::{Standings, judged, shown, standings};
     use crate::schema::setup::Fidelity;
 
     #[test]
@@ -103,15 +201,15 @@ mod tests {
         let example = model::samples(12);
         let summary = example.report().summary;
         assert_eq!(summary.heading.standing, Standing::Verdict);
-        let said = &summary.heading.sentences;
+        let said = [vec![summary.heading.answer.clone()], summary.heading.findings.clone()].concat();
         assert_eq!(
             said[0],
-            "Better than all others, robust to the disk model: cedarfs in letters-quick (transactions)."
+            "cedarfs did transactions 1.54 times as fast as birchfs, the next (1.54 to 2.50, over 12 samples of the disk model)."
         );
         assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
         assert_eq!(said[2], "It depends most on the write cache.");
-        assert!(summary.heading.brief.len() == 4 && summary.heading.next.is_none());
-        let all = said.join(" ");
+        assert!(summary.heading.brief.len() == 5 && summary.heading.next.is_none());
+        let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
             all.contains("in virtual time on one modelled CPU of 500 million")
                 && all.contains("without caches or memory latency")
@@ -151,7 +249,7 @@ mod tests {
         }
         let heading = example.report().summary.heading;
         assert_eq!((heading.standing, heading.next), (Standing::Preliminary, None));
-        assert!(heading.sentences.last().is_some_and(|s| s.contains("samples=off")));
+        assert!(heading.conclusion.contains("samples=off"));
         let mut example = model::samples(1);
         assert!(example.report().summary.heading.next.is_some());
         example.run.records.iter_mut().for_each(|r| model::change(r, |m| m.ensemble = false));
@@ -163,7 +261,7 @@ mod tests {
         let mut example = model::samples(12);
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
         let summary = example.report().summary;
-        assert!(summary.heading.sentences[0].starts_with("The modelled disk answers faster"));
+        assert!(summary.heading.warnings[0].starts_with("The modelled disk answers faster"));
         assert!(summary.workloads[0].findings.is_empty());
         assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
     }

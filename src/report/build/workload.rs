@@ -2,7 +2,7 @@
 
 use super::known::Known;
 use super::latency::Merge;
-use super::{notes, published, sections};
+use super::{Judged, comparison, notes, published, sections};
 use crate::analysis::dataset::Work;
 use crate::report::view::entry::Entry;
 use crate::report::view::latency::Latency;
@@ -10,7 +10,6 @@ use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::declared::Declared;
 use crate::schema::event::Buckets;
-use crate::schema::finding::Verdict;
 use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
 use crate::schema::scenario::{Scenario, Stage, WorkStage};
@@ -22,7 +21,7 @@ pub fn of(
     run: &Run,
     work: &Work<'_>,
     filesystems: &[Entry],
-    verdict: &Verdict,
+    judged: Judged<'_>,
     known: Known,
     damage: &mut Vec<String>,
 ) -> WorkloadSummary {
@@ -34,7 +33,7 @@ pub fn of(
     let clients = measured().map(|work| work.clients).max().unwrap_or(1);
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let declared = declared(&specs, known);
-    let sections = sections::of(&work.series, &declared);
+    let mut sections = sections::of(&work.series, &declared);
     let notes = notes::of(run, work, filesystems, amount, memory);
     let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
     // Work among other stages is not the paper's, and papers have one process's figures.
@@ -42,6 +41,11 @@ pub fn of(
     let spec = specs.first().filter(|_| is_alone);
     let published = spec.filter(|_| clients == 1);
     let published = published.and_then(|spec| published::of(run, spec, &rows, filesystems, &declared));
+    let headlines: Vec<&Row> = rows.iter().filter(|row| row.headline).copied().collect();
+    let Judged { verdict, baseline } = judged;
+    let comparisons = comparison::of(&work.label, &headlines, verdict, baseline);
+    let drawn_by_paper = published.as_ref().map(|beside| beside.table.metrics.clone()).unwrap_or_default();
+    sections::draw_each_fact_once(&mut sections, &drawn_by_paper);
     WorkloadSummary {
         label: work.label.clone(),
         engine: engines(&specs),
@@ -57,6 +61,7 @@ pub fn of(
         labels: notes.labels,
         sections,
         latencies: latencies(run, work, filesystems, damage),
+        comparisons,
         findings: verdict.findings.iter().filter(|f| f.scenario == work.label).cloned().collect(),
         published,
     }

@@ -13,6 +13,7 @@ static LETTERS: [Declared; 11] = [
     Declared {
         name: "transactions.rate",
         title: "transactions",
+        did: "did transactions",
         section: Section::Headline,
         over: MIXED,
         ..Declared::PER_SECOND

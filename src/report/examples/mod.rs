@@ -4,6 +4,7 @@
 pub mod letters;
 pub mod model;
 pub mod published;
+pub mod verdict;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +16,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
 
 use crate::filesystems::*;
+use crate::analysis::dataset::Dataset;
 use crate::report::Report;
+use crate::report::build;
 use crate::report::build::known::Known;
+use crate::schema::finding::Verdict;
 use crate::schema::event::{Buckets, Phase, Space, Stepped};
 use crate::schema::job::{At, Purpose, StepName, WorkSpec};
 use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
@@ -32,6 +36,12 @@ use crate::schema::units::{Bytes, GIB, MIB, Percent};
 use crate::schema::work::Amount;
 use crate::store::{Door, Run};
 
+const KNOWN: Known = Known {
+    kind: find,
+    kinds: || KINDS.iter().map(|kind| kind.name).collect(),
+    metrics: letters::declared,
+};
+
 /// A run and the folder that holds its histograms.
 pub struct Example {
     pub run: Run,
@@ -45,7 +55,13 @@ impl Example {
     }
 
     pub fn report(&self) -> Report<'_> {
-        Report::with(&self.run, Known { kind: find, metrics: letters::declared })
+        Report { run: &self.run, summary: build::summary(&self.run, KNOWN, None) }
+    }
+
+    /// With a verdict of the test's own.
+    pub fn judged(&self, verdict: Verdict, baseline: Option<&str>) -> Report<'_> {
+        let dataset = Dataset::of(&self.run);
+        Report { run: &self.run, summary: build::with_verdict(&self.run, &dataset, verdict, KNOWN, baseline) }
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::view::{SCHEMA, Summary};
+use crate::schema::finding::Verdict;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
@@ -17,6 +18,8 @@ use crate::visible::visible_json;
 struct Page<'r> {
     schema_version: u32,
     summary: &'r Summary,
+    /// All findings, as they are stored with the run.
+    verdict: &'r Verdict,
     plan: &'r Plan,
     machine: &'r Machine,
     /// In the order in which they were written, attempts that do not count included.
@@ -41,7 +44,8 @@ impl Format for Json {
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
         let Report { run, summary } = report;
         let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
-        let page = Page { schema_version: SCHEMA, summary, plan, machine, trials };
+        let verdict = &summary.verdict;
+        let page = Page { schema_version: SCHEMA, summary, verdict, plan, machine, trials };
         let json = serde_json::to_string_pretty(&page).context("write the JSON")?;
         writeln!(to, "{}", visible_json(&json)).context("write the JSON")
     }

@@ -13,7 +13,7 @@ use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
 use crate::report::view::standings::{self, Standings};
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::units::Percent;
+use crate::schema::finding::Verdict;
 use crate::visible::{visible, visible_line};
 
 pub struct Markdown;
@@ -52,7 +52,7 @@ pub fn text(report: &Report<'_>) -> String {
     for work in &summary.workloads {
         out.push(workload(work));
         if heading.standing == Standing::Verdict {
-            out.extend(findings(work, summary.margin));
+            out.extend(findings(work, &summary.verdict));
         }
         out.extend(work.published.as_ref().map(published));
     }
@@ -87,10 +87,10 @@ fn workload(work: &WorkloadSummary) -> String {
     out.join("\n\n")
 }
 
-/// Over an ensemble: whom each one is better than, whatever the modelled disk is like.
-fn findings(work: &WorkloadSummary, margin: Percent) -> Vec<String> {
+/// Whom each one is better than.
+fn findings(work: &WorkloadSummary, verdict: &Verdict) -> Vec<String> {
     let titles: Vec<String> =
-        ["filesystem"].into_iter().chain(standings::COLUMNS).map(str::to_owned).collect();
+        ["filesystem"].into_iter().chain(standings::columns(verdict)).map(str::to_owned).collect();
     let one = |row| {
         let line = |standings: Standings| {
             let mut cells = vec![escaped(&standings.filesystem)];
@@ -98,7 +98,7 @@ fn findings(work: &WorkloadSummary, margin: Percent) -> Vec<String> {
             cells
         };
         let lines = standings::standings(work, row).into_iter().map(line);
-        format!("{}:\n\n{}", escaped(&standings::caption(row, margin)), table(&titles, lines, 4))
+        format!("{}:\n\n{}", escaped(&standings::caption(row, verdict)), table(&titles, lines, 4))
     };
     standings::judged(work).into_iter().map(one).collect()
 }

@@ -11,14 +11,14 @@ use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
 use crate::report::view::heading::Standing;
-use crate::report::view::latency::Latency;
+use crate::report::view::latency::{Latency, NO_P999};
 use crate::report::view::number::{self, Scale};
 use crate::report::view::published::{Beside, Shown};
 use crate::report::view::row::{Row, range};
 use crate::report::view::setups::Setups;
 use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::units::Percent;
+use crate::schema::finding::Verdict;
 use crate::visible::{visible, visible_line};
 
 const TITLE: Style = Style::new().bold();
@@ -106,7 +106,7 @@ impl Page {
             Detail::Everything => self.everything(work),
         }
         if summary.heading.standing == Standing::Verdict {
-            self.findings(work, summary.margin);
+            self.findings(work, &summary.verdict);
         }
         if let Some(beside) = &work.published {
             self.published(work, beside);
@@ -171,16 +171,19 @@ impl Page {
         }
         for latency in &work.latencies {
             self.table(self.latency_table(latency));
+            if latency.lacks_p999() {
+                self.paragraph(QUIET, NO_P999);
+            }
         }
     }
 
-    /// Over an ensemble: whom each one is better than, whatever the modelled disk is like.
-    fn findings(&mut self, work: &WorkloadSummary, margin: Percent) {
+    /// Whom each one is better than.
+    fn findings(&mut self, work: &WorkloadSummary, verdict: &Verdict) {
         for row in standings::judged(work) {
             self.line("");
-            self.paragraph(QUIET, &standings::caption(row, margin));
+            self.paragraph(QUIET, &standings::caption(row, verdict));
             let mut table = new_table();
-            table.set_header([""].into_iter().chain(standings::COLUMNS));
+            table.set_header([""].into_iter().chain(standings::columns(verdict)));
             for one in standings::standings(work, row) {
                 let mut line = vec![label(work, &one.filesystem)];
                 line.extend(one.cells());
@@ -274,8 +277,9 @@ impl Page {
         let title = format!("{}, {}", latency.title(), if ns { "µs" } else { &latency.unit });
         table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "slowest"]);
         for row in &latency.rows {
-            let values = [row.p50, row.p90, row.p99, row.p999, row.max];
-            let values = values.map(|v| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string()));
+            let values = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
+            let shown = |v: u64| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string());
+            let values = values.map(|value| value.map_or_else(|| "–".to_owned(), shown));
             let mut line =
                 vec![visible_line(&row.filesystem).into_owned(), number::grouped(&row.n.to_string())];
             line.extend(values);

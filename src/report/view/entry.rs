@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::look::Look;
+
 /// A filesystem as it was entered, and as it was mounted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
@@ -14,4 +16,11 @@ pub struct Entry {
     /// Whether mkfs and mount had the kind's own arguments alone, however it came about.
     #[serde(skip)]
     pub is_plain: bool,
+    #[serde(skip)]
+    pub look: Look,
+}
+
+/// How the filesystem of that label looks.
+pub fn look(entries: &[Entry], label: &str) -> Look {
+    entries.iter().find(|entry| entry.label == label).map(|entry| entry.look).unwrap_or_default()
 }

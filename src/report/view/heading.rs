@@ -12,9 +12,17 @@ pub struct Heading {
     pub standing: Standing,
     /// The standing in a few words.
     pub title: &'static str,
-    /// What was compared, where, how often, and what may be concluded.
+    /// Which one, by how much, how sure; empty where nothing is compared.
+    pub answer: String,
+    /// How much was decided, one sentence each.
+    pub findings: Vec<String>,
+    /// What it lacks; empty with a verdict.
+    pub conclusion: String,
+    /// What was compared, where, how often.
     pub sentences: Vec<String>,
-    /// The same in a few lines, for a terminal.
+    /// What must be known before any of it is used, one sentence each.
+    pub warnings: Vec<String>,
+    /// All of it in a few lines, for a terminal.
     #[serde(skip)]
     pub brief: Vec<String>,
     pub next: Option<Next>,
@@ -29,9 +37,11 @@ pub enum Standing {
     Nothing,
     /// Too few complete rounds for a verdict.
     Preliminary,
-    /// Enough samples of a modelled disk for findings.
+    /// What entered twice differs from itself.
+    Void,
+    /// Enough rounds, or samples of a modelled disk, for findings.
     Verdict,
-    /// Enough rounds for medians and ranges; findings are the verdict's.
+    /// Medians and ranges, where nothing is compared.
     Medians,
 }
 

@@ -2,9 +2,11 @@
 
 pub mod absent;
 pub mod capabilities;
+pub mod comparison;
 pub mod entry;
 pub mod heading;
 pub mod latency;
+pub mod look;
 pub mod number;
 pub mod published;
 pub mod repeat;
@@ -18,14 +20,16 @@ use serde::Serialize;
 
 use self::absent::{Absent, Skips};
 use self::capabilities::Kind;
+use self::comparison::Comparison;
 use self::entry::Entry;
 use self::heading::Heading;
 use self::setups::Setups;
 use self::workload::WorkloadSummary;
+use crate::schema::finding::{Basis, Verdict};
 use crate::schema::units::Percent;
 
 /// The shape of the JSON report.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -37,6 +41,12 @@ pub struct Summary {
     /// In what their setups differ.
     pub setups: Setups,
     pub workloads: Vec<WorkloadSummary>,
+    /// Each beside the best, or the baseline, over all headline metrics; absent where there is but one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overall: Option<Comparison>,
+    /// What all that is said of differences is made from.
+    #[serde(skip)]
+    pub verdict: Verdict,
     /// What could not take part, and why.
     pub skips: Vec<Skips>,
     /// Trials that do not count, and why.
@@ -47,4 +57,11 @@ pub struct Summary {
     pub damage: Vec<String>,
     /// Records that were not written to their end, one sentence each: their trials are lost, nothing else.
     pub torn: Vec<String>,
+}
+
+impl Summary {
+    /// Whether findings rest on samples of a modelled disk.
+    pub fn is_over_samples(&self) -> bool {
+        matches!(self.verdict.basis, Basis::Samples { .. })
+    }
 }

@@ -110,6 +110,37 @@ pub fn grouped(text: &str) -> String {
     out + tail
 }
 
+/// How many times, with three digits: `0.95`, `12.3`.
+pub fn ratio(value: f64) -> String {
+    match value {
+        v if v < 0.1 => format!("{v:.3}"),
+        v if v < 10.0 => format!("{v:.2}"),
+        v if v < 100.0 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// `0.43`, `0.0004`, `under 0.0001`
+pub fn chance(p: f64) -> String {
+    match p {
+        p if p < 0.0001 => "under 0.0001".to_owned(),
+        p if p < 0.01 => format!("{p:.4}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// Nanoseconds: `850 ns`, `12.3 µs`, `1.2 s`.
+pub fn duration(ns: u64) -> String {
+    let (value, unit) = match ns as f64 {
+        ns if ns < 1e3 => return format!("{ns} ns"),
+        ns if ns < 1e6 => (ns / 1e3, "µs"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    let decimals = if value < 10.0 && value.fract() != 0.0 { 1 } else { 0 };
+    format!("{} {unit}", grouped(&format!("{value:.decimals$}")))
+}
+
 /// A length as SVG takes it: `12.34%`.
 pub fn percent(value: f64) -> String {
     format!("{value:.2}%")

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::number::Scale;
+use super::number::{self, Scale};
 pub use crate::analysis::dataset::{Cell, Value};
 use crate::schema::declared::Declared;
 use crate::schema::metric::{Better, Of};
@@ -27,6 +27,9 @@ pub struct Row {
     /// Whether it is drawn as well as listed.
     #[serde(skip)]
     pub is_drawn: bool,
+    /// Titles of metrics that are in proportion to it in each round, and are not drawn again.
+    #[serde(skip)]
+    pub alike: Vec<String>,
     /// Which work it is of, where a trial has several.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub work: String,
@@ -57,6 +60,23 @@ impl Row {
     pub fn footnote(&self) -> Option<String> {
         let declared = self.declared.filter(|d| d.footnote)?;
         Some(format!("{}: {}", declared.heading().replace('\n', " "), declared.explained))
+    }
+
+    /// Of which time it is, where the title does not say it: `over the work and the sync after it`.
+    pub fn over(&self) -> String {
+        let over = self.declared.filter(|_| !self.title.contains("phase")).map(|declared| declared.over.said());
+        over.map_or_else(String::new, |over| format!("over {over}"))
+    }
+
+    /// What one picture of several metrics shows; empty where it is of one.
+    pub fn alike(&self) -> String {
+        if self.alike.is_empty() {
+            return String::new();
+        }
+        format!(
+            "In proportion to it, and therefore not drawn again: {}. Each round has the same number of them for all.",
+            number::list(&self.alike)
+        )
     }
 
     /// `higher is better`; empty for neither.

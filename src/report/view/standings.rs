@@ -1,13 +1,12 @@
-//! What the findings over an ensemble of modelled disks say of each filesystem and of each pair.
+//! What the findings say of each filesystem and of each pair.
 
 use serde::Serialize;
 
-use super::number::percent;
+use super::number::{chance, percent, ratio};
 use super::row::Row;
 use super::workload::WorkloadSummary;
-use crate::analysis::ensemble::{AGREEMENT, SAMPLES_NEEDED};
-use crate::schema::finding::{Decider, Evidence, Finding, Found, Level};
-use crate::schema::units::Percent;
+use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Level, Verdict};
 
 /// One filesystem and one headline metric of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -57,7 +56,12 @@ pub fn standings(work: &WorkloadSummary, row: &Row) -> Vec<Standings> {
 }
 
 /// Heads the columns of [`Standings`].
-pub const COLUMNS: [&str; 3] = ["better than", "equivalent to", "cannot tell: depends on the model"];
+pub fn columns(verdict: &Verdict) -> [&'static str; 3] {
+    match verdict.basis {
+        Basis::Rounds { .. } => ["better than", "equivalent to", "cannot tell"],
+        Basis::Samples { .. } => ["better than", "equivalent to", "cannot tell: depends on the model"],
+    }
+}
 
 impl Standings {
     pub fn cells(&self) -> [String; 3] {
@@ -67,12 +71,19 @@ impl Standings {
 }
 
 /// What heads the table of findings.
-pub fn caption(row: &Row, margin: Percent) -> String {
-    format!(
-        "{}: what at least {:.0}% of the samples agree on, with a margin of {margin}",
-        row.title,
-        AGREEMENT * 100.0
-    )
+pub fn caption(row: &Row, verdict: &Verdict) -> String {
+    let (title, margin) = (&row.title, verdict.margin);
+    match &verdict.basis {
+        Basis::Rounds { alpha, .. } => format!(
+            "{title}: what {} rounds show, with a margin of {margin}; all findings together hold with {} %",
+            verdict.basis.complete(),
+            (1000.0 * (1.0 - alpha)).round() / 10.0
+        ),
+        Basis::Samples { agreement, .. } => format!(
+            "{title}: what at least {:.0}% of the samples agree on, with a margin of {margin}",
+            agreement * 100.0
+        ),
+    }
 }
 
 /// A pair as the HTML report shows it.
@@ -100,7 +111,7 @@ pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
         let open = |p: &Finding| p.finding == Found::CannotTell;
         open(b).cmp(&open(a)).then(spread(b).total_cmp(&spread(a)))
     });
-    pairs.into_iter().filter_map(pair_shown).collect()
+    pairs.into_iter().map(pair_shown).collect()
 }
 
 impl PairShown<'_> {
@@ -109,12 +120,26 @@ impl PairShown<'_> {
     }
 }
 
-fn pair_shown(pair: &Finding) -> Option<PairShown<'_>> {
-    let Finding { a, b, n, .. } = pair;
-    let Evidence::Samples { a_better, within_margin, b_better, deciders } = &pair.evidence else {
-        return None;
+fn pair_shown(pair: &Finding) -> PairShown<'_> {
+    let (finding, deciders) = match &pair.evidence {
+        Evidence::Samples { a_better, within_margin, b_better, deciders } => {
+            (over_samples(pair, [*a_better, *within_margin, *b_better]), deciders.as_slice())
+        }
+        Evidence::Rounds { p, smallest, rounds_to_equivalent } => {
+            (over_rounds(pair, *p, *smallest, *rounds_to_equivalent), &[][..])
+        }
     };
-    let finding = match pair.finding {
+    let interval = match (pair.low, pair.high) {
+        (Some(low), Some(high)) => format!(" ({} – {})", ratio(low), ratio(high)),
+        _ => String::new(),
+    };
+    let ratio = format!("{}{interval}", ratio(pair.ratio));
+    PairShown { pair, finding, ratio, deciders: deciders.iter().map(decider).collect() }
+}
+
+fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -> String {
+    let Finding { a, b, n, .. } = pair;
+    match pair.finding {
         Found::Better => format!("{a} is better ({a_better} of {n} samples)"),
         Found::Worse => format!("{b} is better ({b_better} of {n} samples)"),
         Found::Equivalent => format!("equivalent ({within_margin} of {n} samples)"),
@@ -122,14 +147,21 @@ fn pair_shown(pair: &Finding) -> Option<PairShown<'_>> {
         Found::CannotTell => format!(
             "cannot tell: depends on the model ({a} better in {a_better}, {b} in {b_better}, equal in {within_margin})"
         ),
-    };
-    let [least, most] = [pair.low, pair.high].map(|end| end.unwrap_or(pair.ratio));
-    Some(PairShown {
-        pair,
-        finding,
-        ratio: format!("{} ({} – {})", ratio(pair.ratio), ratio(least), ratio(most)),
-        deciders: deciders.iter().map(decider).collect(),
-    })
+    }
+}
+
+/// `xfs is better (p = 0.002); 1.05 would have been found`
+fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equivalent: Option<u32>) -> String {
+    let Finding { a, b, n, .. } = pair;
+    let p = p.map_or_else(String::new, |p| format!(" (p = {})", chance(p)));
+    let smallest = smallest.map_or_else(String::new, |times| format!("; {} would have been found", ratio(times)));
+    let rounds = to_equivalent.map_or_else(String::new, |n| format!("; equivalence would take about {n} rounds"));
+    match pair.finding {
+        Found::Better => format!("{a} is better{p}"),
+        Found::Worse => format!("{b} is better{p}"),
+        Found::Equivalent => format!("equivalent in {n} rounds"),
+        Found::CannotTell => format!("cannot tell{p}{smallest}{rounds}"),
+    }
 }
 
 fn decider(decider: &Decider) -> DeciderShown {
@@ -139,15 +171,5 @@ fn decider(decider: &Decider) -> DeciderShown {
         share: format!("{:.0}%", 100.0 * decider.share),
         width: percent(100.0 * decider.share),
         levels: decider.levels.iter().map(level).collect::<Vec<String>>().join(", "),
-    }
-}
-
-/// Three digits: `0.95`, `12.3`.
-fn ratio(value: f64) -> String {
-    match value {
-        v if v < 0.1 => format!("{v:.3}"),
-        v if v < 10.0 => format!("{v:.2}"),
-        v if v < 100.0 => format!("{v:.1}"),
-        v => format!("{v:.0}"),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::comparison::Comparison;
 use super::latency::Latency;
 use super::number;
 use super::published::Beside;
@@ -38,8 +39,11 @@ pub struct WorkloadSummary {
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
     pub latencies: Vec<Latency>,
-    /// What may be said of each pair's headline metrics.
+    /// Each candidate beside the best, or the baseline: one for each headline metric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Comparison>,
+    /// What may be said of each pair's headline metrics. The JSON report has them with the verdict.
+    #[serde(skip)]
     pub findings: Vec<Finding>,
     /// What a paper printed for this very work.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,18 +64,7 @@ pub struct Label {
 pub struct SectionSummary {
     pub title: &'static str,
     pub note: &'static str,
-    pub drawing: Drawing,
     pub rows: Vec<Row>,
-}
-
-/// How a section is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Drawing {
-    /// All metrics of one unit in one chart, one group of bars each.
-    Grouped,
-    /// A small chart with its own scale for each metric.
-    Panels,
 }
 
 impl WorkloadSummary {

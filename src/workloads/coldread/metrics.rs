@@ -59,6 +59,7 @@ static RATES: [Rate; 9] = [
         declared: Declared {
             name: "read-ordered.throughput",
             title: "read in folder order (phase read-ordered)",
+            did: "read in folder order",
             section: Section::Headline,
             over: ORDERED,
             explained: "Bytes read in a second while every file is read whole in the order in which its folder lists it, as a full backup \
@@ -82,6 +83,7 @@ static RATES: [Rate; 9] = [
         declared: Declared {
             name: "read-random.rate",
             title: "files in random order (phase read-random)",
+            did: "read files in random order",
             section: Section::Headline,
             over: RANDOM,
             explained: "Files read whole in a second, in random order and without the large ones, as in the first hour of a restarted server.",

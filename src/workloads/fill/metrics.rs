@@ -15,6 +15,7 @@ static RATES: [Rate; 2] = [
         declared: Declared {
             name: "fill.throughput",
             title: "write (phase fill)",
+            did: "filled the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
             explained: "Bytes written in a second of the phase fill, with the syncs after which it is asked how full the filesystem is.",

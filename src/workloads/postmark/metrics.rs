@@ -26,6 +26,7 @@ static RATES: [Rate; 10] = [
         declared: Declared {
             name: "transactions.rate",
             title: "transactions",
+            did: "did transactions",
             section: Section::Headline,
             over: TRANSACTIONS,
             explained: "Transactions in a second of the phase transactions. A transaction reads a file or appends to one, and then \

@@ -6,19 +6,14 @@
 //! lengths here are shares of the width, text keeps its size, colours are classes of the style sheet, and all text goes
 //! through the template's escaping. The output is the same, byte for byte, for the same run.
 //!
-//! Colours are Okabe and Ito's palette (M. Okabe, K. Ito, "Color Universal Design", 2008), which people with any
-//! kind of colour vision can tell apart; from the ninth filesystem on they return with stripes. Nothing is told by colour
-//! alone: bars stand in the order of the legend, and each names itself.
+//! Colours begin with Okabe and Ito's palette (M. Okabe, K. Ito, "Color Universal Design", 2008), which people with any kind of
+//! colour vision can tell apart. A colour belongs to a kind, in every report. Nothing is told by colour alone: each bar names
+//! itself, and what shares a colour has another mark.
 
+use crate::report::view::entry::{self, Entry};
+use crate::report::view::look::Look;
 use crate::report::view::number::{self, Scale, percent};
 use crate::report::view::row::{Cell, Row, Value, range};
-
-/// Distinct looks: eight colours, plain and striped. A seventeenth filesystem looks like the first again.
-pub const LOOKS: usize = 16;
-/// An upright bar is so many pixels wide, at least and at most, and a letter of its group's title at most so many.
-const BAR_LEAST: usize = 13;
-const BAR_MOST: usize = 96;
-const LETTER: usize = 9;
 
 /// One metric: a horizontal bar for each filesystem.
 pub struct Bars {
@@ -29,38 +24,18 @@ pub struct Bars {
     pub bars: Vec<Bar>,
     /// Whether any has more than one trial.
     pub has_ranges: bool,
+    /// Of which time it is, where the title does not say it.
+    pub over: String,
+    pub explained: &'static str,
+    /// What this chart shows as well; may be empty.
+    pub alike: String,
 }
 
-/// Several metrics of one unit: a group of upright bars for each.
-pub struct Grouped {
-    pub title: String,
-    pub unit: String,
-    pub direction: &'static str,
-    pub ticks: Vec<Tick>,
-    pub groups: Vec<Group>,
-    /// Under this width in pixels bars can no longer be told apart or titles run into each other, and the chart scrolls.
-    pub least_width: usize,
-    /// Over this one few bars would be as wide as a house.
-    pub most_width: usize,
-}
-
-pub struct Group {
-    pub title: String,
-    /// Groups have equal widths.
-    pub width: String,
-    pub bars: Vec<Bar>,
-}
-
-/// Lengths are percents of the chart's width (horizontal) or height (upright), as SVG takes them: `12.345%`.
+/// Lengths are percents of the chart's width, as SVG takes them: `12.345%`.
 pub struct Bar {
     pub label: String,
-    /// 0 to [`LOOKS`] − 1.
-    pub look: usize,
+    pub look: Look,
     pub length: String,
-    /// For upright bars: where it begins, how wide it is, and where it ends, from the top.
-    pub left: String,
-    pub width: String,
-    pub top: String,
     /// The median as it stands beside the bar; empty where there is no value.
     pub value: String,
     /// `6 trials, 1,704 to 1,960`.
@@ -72,16 +47,16 @@ pub struct Bar {
 
 /// One trial.
 pub struct Point {
-    /// Along the scale: from the left, or for upright bars from the top.
+    /// Along the scale, from the left.
     pub along: String,
-    /// Across the bar, in the order of the rounds: in pixels from a horizontal bar's middle, as `along` for an upright one.
+    /// Across the bar, in the order of the rounds: in pixels from its middle.
     pub across: String,
     pub words: String,
 }
 
 pub struct Tick {
     pub at: String,
-    /// The same from the other end, for upright charts.
+    /// The same from the other end, for scales that stand upright.
     pub from_top: String,
     pub text: String,
     /// How the text stands at its tick: `start` for the first, so that nothing hangs over the edge.
@@ -89,115 +64,38 @@ pub struct Tick {
 }
 
 /// One metric over all filesystems; `None` where no trial has it.
-pub fn bars(row: &Row) -> Option<Bars> {
+pub fn bars(row: &Row, entries: &[Entry]) -> Option<Bars> {
     let top = scale_end(row.values())?;
     let scale = row.scale();
-    let bar = |(at, cell)| horizontal(at, cell, top, &scale);
+    let bar = |cell: &Cell| bar(cell, entry::look(entries, &cell.filesystem), top, &scale);
     Some(Bars {
         has_ranges: row.cells.iter().any(|cell| cell.n > 1),
         title: row.title.clone(),
         unit: scale.unit.clone(),
         direction: row.direction(),
         ticks: ticks(top, &scale, 4),
-        bars: row.cells.iter().enumerate().map(bar).collect(),
+        bars: row.cells.iter().map(bar).collect(),
+        over: row.over(),
+        explained: row.explained,
+        alike: row.alike(),
     })
 }
 
-/// Splits metrics of one unit into charts in which none is too small to be seen: the largest value of each is at least
-/// a fifth of its chart's largest.
-pub fn by_size(rows: Vec<&Row>) -> Vec<Vec<&Row>> {
-    let largest = |row: &Row| row.values().fold(0.0, f64::max);
-    let mut charts = Vec::new();
-    let mut rest = rows;
-    while !rest.is_empty() {
-        let most = rest.iter().map(|row| largest(row)).fold(0.0, f64::max);
-        let (seen, small) = rest.into_iter().partition(|row| largest(row) * 5.0 >= most);
-        charts.push(seen);
-        rest = small;
-    }
-    charts
-}
-
-/// Metrics that share a unit, in one chart; `None` where no trial has any of them.
-pub fn grouped(title: &str, rows: &[&Row]) -> Option<Grouped> {
-    let top = scale_end(rows.iter().flat_map(|r| r.values()))?;
-    let first = rows.first()?;
-    let width = 100.0 / rows.len() as f64;
-    let group = |(at, row): (usize, &&Row)| Group {
-        title: row.title.clone(),
-        width: percent(width),
-        bars: upright(row, at as f64 * width, width, top),
-    };
-    let words = rows.iter().flat_map(|row| row.title.split_whitespace());
-    let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
-    let least_width = rows.len() * (first.cells.len() * BAR_LEAST + 16).max(longest * LETTER + 12);
-    let scale = Scale::of(&first.unit, rows.iter().flat_map(|r| r.values()));
-    Some(Grouped {
-        title: title.to_owned(),
-        unit: scale.unit.clone(),
-        direction: first.direction(),
-        ticks: ticks(top, &scale, 6),
-        groups: rows.iter().enumerate().map(group).collect(),
-        least_width,
-        most_width: least_width.max(rows.len() * (first.cells.len() * BAR_MOST + 64)),
-    })
-}
-
-fn horizontal(at: usize, cell: &Cell, top: f64, scale: &Scale) -> Bar {
+fn bar(cell: &Cell, look: Look, top: f64, scale: &Scale) -> Bar {
     let n = cell.values.len();
     let point = |(place, value): (usize, &Value)| Point {
         along: percent(share(value.value, top)),
         across: format!("{:.1}", spread(place, n, -5.5, 5.5)),
         words: format!("{}, round {}: {}", cell.filesystem, value.round, scale.with_unit(value.value)),
     };
-    let points = cell.values.iter().enumerate().map(point).collect();
-    Bar { points, length: percent(cell.median.map_or(0.0, |m| share(m, top))), ..bar(at, cell, scale) }
-}
-
-/// The bars of one group: side by side, with a margin of a sixth of the group.
-fn upright(row: &Row, left: f64, width: f64, top: f64) -> Vec<Bar> {
-    let scale = row.scale();
-    let each = width * (1.0 - 1.0 / 6.0) / row.cells.len() as f64;
-    let one = |(at, cell): (usize, &Cell)| {
-        let from = left + width / 12.0 + at as f64 * each;
-        let n = cell.values.len();
-        let point = |(place, value): (usize, &Value)| Point {
-            along: percent(100.0 - share(value.value, top)),
-            across: percent(spread(place, n, from + each * 0.2, from + each * 0.8)),
-            words: format!(
-                "{}, {}, round {}: {}",
-                row.title,
-                cell.filesystem,
-                value.round,
-                scale.with_unit(value.value)
-            ),
-        };
-        let height = cell.median.map_or(0.0, |m| share(m, top));
-        Bar {
-            left: percent(from + each * 0.06),
-            width: percent(each * 0.88),
-            top: percent(100.0 - height),
-            length: percent(height),
-            points: cell.values.iter().enumerate().map(point).collect(),
-            words: format!("{}, {}", row.title, words(cell, &scale)),
-            ..bar(at, cell, &scale)
-        }
-    };
-    row.cells.iter().enumerate().map(one).collect()
-}
-
-fn bar(at: usize, cell: &Cell, scale: &Scale) -> Bar {
     Bar {
         label: cell.filesystem.clone(),
-        look: at % LOOKS,
-        length: String::new(),
-        left: String::new(),
-        width: String::new(),
-        top: String::new(),
+        look,
+        length: percent(cell.median.map_or(0.0, |m| share(m, top))),
         value: cell.median.map(|m| scale.number(m)).unwrap_or_default(),
         range: range(cell, scale),
         words: words(cell, scale),
-        points: Vec::new(),
+        points: cell.values.iter().enumerate().map(point).collect(),
     }
 }
 
@@ -283,21 +181,8 @@ mod tests {
         let example = examples::example();
         for row in example.report().summary.workloads.iter().flat_map(|w| w.rows()) {
             let drawn: usize =
-                bars(row).expect("each row has values").bars.iter().map(|b| b.points.len()).sum();
+                bars(row, &[]).expect("each row has values").bars.iter().map(|b| b.points.len()).sum();
             assert_eq!(drawn, row.values().count(), "{}", row.title);
-        }
-    }
-
-    #[test]
-    fn nothing_lies_outside_the_chart() {
-        let example = examples::example();
-        let summary = example.report().summary;
-        let rows: Vec<&Row> = summary.workloads[0].sections[1].rows.iter().collect();
-        let chart = grouped("files", &rows).expect("the section has values");
-        let number = |text: &str| text.trim_end_matches('%').parse::<f64>().expect("a percentage");
-        for bar in chart.groups.iter().flat_map(|g| &g.bars) {
-            assert!(number(&bar.left) + number(&bar.width) <= 100.0);
-            assert!(bar.points.iter().all(|p| (0.0..=100.0).contains(&number(&p.along))));
         }
     }
 }

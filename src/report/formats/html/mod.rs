@@ -7,7 +7,11 @@ mod bias;
 pub use bias::BIAS;
 mod chart;
 mod disk;
+mod in_order;
+mod log_axis;
 mod part;
+mod ratios;
+mod tails;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,14 +21,19 @@ use askama::Template;
 
 use self::chart::Bars;
 use self::disk::DiskUse;
+use self::in_order::InOrder;
 use self::part::Part;
+use self::ratios::Ratios;
+use self::tails::Tails;
 use super::{Format, Goes};
 use crate::analysis::dataset::dimensions;
 use crate::report::Report;
 use crate::report::build::{model, setups, validity};
 use crate::report::view::Summary;
+use crate::report::view::entry::look;
 use crate::report::view::heading::Standing;
 use crate::report::view::latency;
+use crate::report::view::look::Look;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::published::Beside;
 use crate::report::view::row::Row;
@@ -40,6 +49,8 @@ use crate::schema::record::Record;
 use crate::store::Run;
 use crate::visible::visible;
 
+/// More comparisons than these are no opening: each stands with its workload, and what they have in common at the top.
+const OPENING: usize = 4;
 /// What decides more pairs stands in the table alone.
 const PAIRS_DRAWN: usize = 12;
 
@@ -52,6 +63,9 @@ struct Page<'r> {
     facts: Vec<(&'static str, String)>,
     /// Of the kinds that took part.
     tools: Vec<&'r Tool>,
+    /// Over all headline metrics, and then each; where there are many of them, each stands with its workload alone.
+    overall: Option<Ratios<'r>>,
+    opening: Vec<Ratios<'r>>,
     works: Vec<Work<'r>>,
     abilities: Abilities,
     validity: ValidityChecks,
@@ -65,16 +79,20 @@ struct Work<'r> {
     /// Where the contents lead: `work-1`.
     anchor: String,
     notes: Vec<String>,
+    /// Where the page does not open with them.
+    ratios: Vec<Ratios<'r>>,
     headlines: Vec<Bars>,
+    in_order: Vec<InOrder>,
+    tails: Vec<Tails>,
     parts: Vec<Part<'r>>,
     latencies: Vec<Latencies>,
     disk: Option<DiskUse>,
-    /// By metric; empty without a verdict over an ensemble.
+    /// By metric; empty without a verdict.
     findings: Vec<Findings<'r>>,
     order: Vec<Round>,
 }
 
-/// What holds of one metric over an ensemble of modelled disks.
+/// What was found of one metric.
 struct Findings<'r> {
     caption: String,
     standings: Vec<Standings>,
@@ -91,8 +109,10 @@ impl Findings<'_> {
 struct Latencies {
     title: String,
     unit: &'static str,
+    /// Why some have no p99.9.
+    lacking: &'static str,
     /// Filesystem and its look, then how many, p50, p90, p99, p99.9 and the slowest.
-    rows: Vec<(String, usize, Vec<String>)>,
+    rows: Vec<(String, Look, Vec<String>)>,
 }
 
 /// One round: who took which turn.
@@ -103,7 +123,7 @@ struct Round {
 
 struct Turn {
     label: String,
-    look: usize,
+    look: Look,
     outcome: &'static str,
 }
 
@@ -163,9 +183,13 @@ impl Format for Html {
 /// The whole page.
 pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
     let Report { run, summary } = report;
+    let opens = summary.workloads.iter().map(|work| work.comparisons.len()).sum::<usize>() <= OPENING;
+    let all = summary.workloads.iter().filter(|_| opens).flat_map(|work| &work.comparisons);
     let page = Page {
         run,
         summary,
+        overall: summary.overall.as_ref().and_then(|all| ratios::of(all, all.title.clone(), &summary.filesystems)),
+        opening: all.filter_map(|c| ratios::of(c, c.about(), &summary.filesystems)).collect(),
         facts: facts(run, summary),
         tools: run
             .machine
@@ -173,7 +197,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
             .iter()
             .filter(|t| summary.filesystems.iter().any(|f| f.kind == t.kind))
             .collect(),
-        works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
+        works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at, !opens)).collect(),
         abilities: abilities(summary),
         validity: validity::of(run, summary),
         trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
@@ -225,25 +249,35 @@ fn processor(on: &OnMachine, machine: &Machine) -> String {
 }
 
 impl Page<'_> {
-    fn look(&self, filesystem: &str) -> usize {
-        look(self.summary, filesystem)
+    fn look(&self, filesystem: &str) -> Look {
+        look(&self.summary.filesystems, filesystem)
     }
 }
 
-fn look(summary: &Summary, filesystem: &str) -> usize {
-    summary.filesystems.iter().position(|f| f.label == filesystem).unwrap_or(0) % chart::LOOKS
-}
-
-fn work<'r>(run: &'r Run, summary: &'r Summary, work: &'r WorkloadSummary, at: usize) -> Work<'r> {
+fn work<'r>(
+    run: &'r Run,
+    summary: &'r Summary,
+    work: &'r WorkloadSummary,
+    at: usize,
+    has_ratios: bool,
+) -> Work<'r> {
+    let entries = &summary.filesystems;
+    let headlines = work.headlines();
+    let comparisons = work.comparisons.iter().filter(|_| has_ratios);
+    let waited_for = work.latencies.iter().filter(|latency| latency.is_of_fsync());
+    let others = work.latencies.iter().filter(|latency| !latency.is_of_fsync());
     Work {
         summary: work,
         anchor: format!("work-{}", at + 1),
         notes: work.notes(),
-        headlines: work.headlines().into_iter().filter_map(chart::bars).collect(),
-        parts: work.sections.iter().map(part::of).collect(),
+        ratios: comparisons.filter_map(|c| ratios::of(c, c.title.clone(), entries)).collect(),
+        headlines: headlines.iter().filter_map(|row| chart::bars(row, entries)).collect(),
+        in_order: headlines.iter().filter_map(|row| in_order::of(row, entries)).collect(),
+        parts: work.sections.iter().map(|section| part::of(section, entries)).collect(),
+        tails: waited_for.chain(others).filter_map(|latency| tails::of(latency, entries)).collect(),
         latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
         findings: findings(summary, work),
-        disk: disk::of(run, work, |label| look(summary, label)),
+        disk: disk::of(run, work, |label| look(entries, label)),
         order: order(run, summary, work),
     }
 }
@@ -253,7 +287,7 @@ fn findings<'r>(summary: &Summary, work: &'r WorkloadSummary) -> Vec<Findings<'r
         return Vec::new();
     }
     let of = |row: &Row| Findings {
-        caption: standings::caption(row, summary.margin),
+        caption: standings::caption(row, &summary.verdict),
         standings: standings::standings(work, row),
         pairs: standings::shown(work, row),
     };
@@ -264,18 +298,22 @@ fn latencies(summary: &Summary, latency: &latency::Latency) -> Latencies {
     let ns = latency.unit == "ns";
     let divisor = if ns { 1000.0 } else { 1.0 };
     let values = |row: &latency::Row| {
-        [row.p50, row.p90, row.p99, row.p999, row.max].map(|value| value as f64 / divisor)
+        let all = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
+        all.map(|value| value.map(|value| value as f64 / divisor))
     };
-    let column = |at: usize| Scale::of("", latency.rows.iter().map(|row| values(row)[at]));
+    let column = |at: usize| Scale::of("", latency.rows.iter().filter_map(|row| values(row)[at]));
     let scales: Vec<Scale> = (0..5).map(column).collect();
     let row = |row: &latency::Row| {
-        let percentiles = values(row).into_iter().zip(&scales).map(|(value, scale)| scale.number(value));
+        let shown =
+            |(value, scale): (Option<f64>, &Scale)| value.map_or_else(|| "–".to_owned(), |v| scale.number(v));
+        let percentiles = values(row).into_iter().zip(&scales).map(shown);
         let numbers = std::iter::once(number::grouped(&row.n.to_string())).chain(percentiles).collect();
-        (row.filesystem.clone(), look(summary, &row.filesystem), numbers)
+        (row.filesystem.clone(), look(&summary.filesystems, &row.filesystem), numbers)
     };
     Latencies {
         title: latency.title(),
         unit: if ns { "µs" } else { "" },
+        lacking: if latency.lacks_p999() { latency::NO_P999 } else { "" },
         rows: latency.rows.iter().map(row).collect(),
     }
 }
@@ -285,7 +323,7 @@ fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> Vec<Round> {
     for record in
         run.current().into_iter().filter(|r| r.scenario == work.label && r.purpose == Purpose::Measure)
     {
-        let look = look(summary, &record.filesystem);
+        let look = look(&summary.filesystems, &record.filesystem);
         let turn = Turn { label: record.filesystem.clone(), look, outcome: record.outcome.name() };
         rounds.entry(record.round).or_default().push((record.order, turn));
     }
@@ -353,12 +391,15 @@ fn trial(record: &Record, values: Vec<String>) -> TrialLine {
 
 #[cfg(test)]
 mod tests {
-    use crate::schema::reason::Reason;
+    use std::collections::HashSet;
     use std::path::PathBuf;
 
     use super::*;
     use crate::analysis::dataset::counted;
-    use crate::report::examples::{self, model, published};
+    use crate::report::examples::{self, model, published, verdict};
+    use crate::report::view::look::MARKS;
+    use crate::schema::finding::Guard;
+    use crate::schema::reason::Reason;
 
     fn page_of(example: &examples::Example) -> String {
         page(&example.report()).expect("the page renders")
@@ -427,6 +468,29 @@ mod tests {
     }
 
     #[test]
+    fn the_page_opens_with_the_verdict_over_rounds() {
+        let example = examples::rounds(12);
+        let judged = |verdict, baseline| page(&example.judged(verdict, baseline)).expect("the page renders");
+        let one = judged(verdict::of_one_workload(12), None);
+        leave("report-verdict-one.html", &one);
+        let opens = one.split_once("<nav").expect("there is a table of contents").0;
+        assert!(opens.contains("cedarfs did transactions 1.24 times as fast as alderfs, no atime, the next (1.11 to 1.37, simultaneous 95 %)."));
+        assert!(opens.contains("class=\"bars ratios\"") && opens.contains("? not told apart"));
+        leave("report-verdict-two.html", &judged(verdict::over_rounds(12), None));
+        let beside = judged(verdict::over_rounds(12), Some("birchfs"));
+        leave("report-verdict-baseline.html", &beside);
+        assert!(beside.contains("times as good as birchfs, the baseline"));
+        let preliminary = judged(verdict::over_rounds(6), None);
+        leave("report-verdict-preliminary.html", &preliminary);
+        assert!(preliminary.contains("No difference is established yet") && preliminary.contains("--rounds 1"));
+        let mut void = verdict::over_rounds(12);
+        void.guard = Some(Guard { copy: "rowanfs".into(), of: "maplefs".into(), rounds: 12, p: Some(0.0002), voids: true });
+        let void = judged(void, None);
+        leave("report-verdict-void.html", &void);
+        assert!(void.contains("This run is void: rowanfs is maplefs, entered a second time") && void.contains("p = 0.0002"));
+    }
+
+    #[test]
     fn a_paper_stands_beside_the_run() {
         let page = page_of(&published::on_loop());
         leave("report-published.html", &page);
@@ -477,12 +541,13 @@ mod tests {
 
     #[test]
     fn sixteen_filesystems_have_sixteen_looks() {
-        let page = page_of(&examples::sixteen());
+        let example = examples::sixteen();
+        let page = page_of(&example);
         leave("report-sixteen.html", &page);
-        for look in 0..chart::LOOKS {
-            assert!(page.contains(&format!("bar c{look}\"")), "{look}");
-        }
-        assert!(page.contains("class=\"stripes\""));
+        let looks: HashSet<Look> = example.report().summary.filesystems.iter().map(|f| f.look).collect();
+        assert_eq!(looks.len(), 16);
+        assert!(looks.iter().all(|look| page.contains(&format!("bar c{}\"", look.hue))));
+        assert!((1..MARKS).all(|mark| page.contains(&format!("class=\"m{mark}\""))));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A section of the page: its charts, its table and what its metrics mean.
 
-use super::chart::{self, Bars, Grouped};
+use super::chart::{self, Bars};
+use crate::report::view::entry::Entry;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::row::{Cell, Row, range};
-use crate::report::view::workload::{Drawing, SectionSummary};
+use crate::report::view::workload::SectionSummary;
 use crate::schema::declared::Declared;
 
 /// More metrics than this stand below one another.
@@ -13,7 +14,6 @@ const METRICS_ACROSS: usize = 8;
 pub struct Part<'r> {
     pub title: &'r str,
     pub note: &'r str,
-    pub grouped: Vec<Grouped>,
     pub panels: Vec<Bars>,
     pub numbers: Numbers,
     /// The most that are behind a number; where there are fewer, the cell says so.
@@ -53,22 +53,14 @@ pub struct Shown {
     pub n: usize,
 }
 
-pub fn of(section: &SectionSummary) -> Part<'_> {
+pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry]) -> Part<'r> {
     // A headline has its chart at the top.
-    let drawn: Vec<&Row> = section.rows.iter().filter(|row| row.is_drawn && !row.headline).collect();
-    let mut grouped = Vec::new();
-    let mut panels = Vec::new();
-    match section.drawing {
-        Drawing::Grouped if drawn.len() > 1 => grouped = groups(section.title, &drawn),
-        Drawing::Grouped => panels = drawn.into_iter().filter_map(chart::bars).collect(),
-        Drawing::Panels => panels = drawn.into_iter().filter_map(chart::bars).collect(),
-    }
+    let drawn = section.rows.iter().filter(|row| row.is_drawn && !row.headline);
     let most = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
     Part {
         title: section.title,
         note: section.note,
-        grouped,
-        panels,
+        panels: drawn.filter_map(|row| chart::bars(row, entries)).collect(),
         numbers: table(section),
         most,
         trials: number::count(most, "trial"),
@@ -85,23 +77,6 @@ fn explained(rows: &[Row]) -> Vec<(String, &'static str)> {
         }
     }
     declared.into_iter().map(|d| (d.title_of(d.name), d.explained)).collect()
-}
-
-/// One chart for each unit and direction.
-fn groups(title: &str, rows: &[&Row]) -> Vec<Grouped> {
-    let mut by_unit: Vec<Vec<&Row>> = Vec::new();
-    for row in rows {
-        let same = |group: &&mut Vec<&Row>| group[0].unit == row.unit && group[0].better == row.better;
-        match by_unit.iter_mut().find(same) {
-            Some(group) => group.push(row),
-            None => by_unit.push(vec![row]),
-        }
-    }
-    by_unit
-        .into_iter()
-        .flat_map(|rows| chart::by_size(rows))
-        .filter_map(|rows| chart::grouped(title, &rows))
-        .collect()
 }
 
 /// Few metrics: a line for each filesystem. Many: a line for each metric, or the table would have no end to the right.

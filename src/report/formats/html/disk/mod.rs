@@ -11,6 +11,7 @@ use self::time::Spent;
 use super::chart::{self, Tick};
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::sampled;
+use crate::report::view::look::Look;
 use crate::report::view::number::{Scale, count, list, percent};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::record::Record;
@@ -73,13 +74,13 @@ pub struct Part {
 
 pub struct Figure {
     pub label: String,
-    pub look: usize,
+    pub look: Look,
     /// Or why there is none.
     pub picture: Result<Picture, String>,
 }
 
 /// `None` where no disk was modelled. `looks` gives each filesystem its colour.
-pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> usize) -> Option<DiskUse> {
+pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Option<DiskUse> {
     let records = nominal(run, &work.label);
     let modelled = sampled(records.first()?)?;
     let round = records[0].round;
@@ -237,7 +238,7 @@ mod tests {
 
     fn used(run: &Run) -> DiskUse {
         let summary = crate::report::Report::of(run).summary;
-        of(run, &summary.workloads[0], |_| 0).expect("the disk was modelled")
+        of(run, &summary.workloads[0], |_| Look::default()).expect("the disk was modelled")
     }
 
     #[test]

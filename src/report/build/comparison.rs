@@ -1,0 +1,228 @@
+//! From the pairs of the verdict to one list for each headline metric: who stands where beside the best, or beside the baseline.
+
+use super::sentence::{self, Of};
+use crate::report::view::comparison::{Comparison, Lead, Line, Tie};
+use crate::report::view::row::Row;
+use crate::schema::finding::{Finding, Found, Overall, Place, Ranks, Verdict};
+
+/// A pair of candidates, from the side of `a`; without a finding where it is over all metrics.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    pub a: String,
+    pub b: String,
+    pub ratio: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub found: Option<Found>,
+}
+
+impl Pair {
+    fn of(finding: &Finding) -> Self {
+        let (a, b) = (finding.a.clone(), finding.b.clone());
+        let Finding { ratio, low, high, finding: found, .. } = *finding;
+        Pair { a, b, ratio, low, high, found: Some(found) }
+    }
+
+    /// The same, seen from that candidate.
+    fn seen_from(&self, label: &str) -> Option<Pair> {
+        if self.a == label {
+            return Some(self.clone());
+        }
+        let turned = || Pair {
+            a: self.b.clone(),
+            b: self.a.clone(),
+            ratio: 1.0 / self.ratio,
+            low: self.high.map(|high| 1.0 / high),
+            high: self.low.map(|low| 1.0 / low),
+            found: self.found.map(Found::turned),
+        };
+        (self.b == label).then(turned)
+    }
+}
+
+/// All pairs of one comparison.
+pub struct Pairs(Vec<Pair>);
+
+impl Pairs {
+    pub fn between(&self, a: &str, b: &str) -> Option<Pair> {
+        let mut seen = self.0.iter().filter_map(|pair| pair.seen_from(a));
+        seen.find(|pair| pair.b == b)
+    }
+
+    /// Whether this was found of each two of them.
+    pub fn all_of(&self, labels: &[String], found: Found) -> bool {
+        let is_so = |a: &String, b: &String| self.between(a, b).is_some_and(|pair| pair.found == Some(found));
+        labels.iter().enumerate().all(|(at, a)| labels[at + 1..].iter().all(|b| is_so(a, b)))
+    }
+
+    fn of<'p>(&'p self, label: &'p str) -> impl Iterator<Item = Pair> + 'p {
+        self.0.iter().filter_map(move |pair| pair.seen_from(label))
+    }
+
+    fn candidates(&self) -> Vec<&String> {
+        let mut all = Vec::new();
+        for label in self.0.iter().flat_map(|pair| [&pair.a, &pair.b]) {
+            if !all.contains(&label) {
+                all.push(label);
+            }
+        }
+        all
+    }
+
+    /// The best first, by the mean of the logarithms of their ratios to all others, with the ranks that the findings leave.
+    fn places(&self) -> Vec<Place> {
+        let candidates = self.candidates();
+        let n = candidates.len() as u32;
+        let mut scored: Vec<(f64, Place)> = candidates
+            .into_iter()
+            .map(|label| {
+                let sum: f64 = self.of(label).map(|pair| pair.ratio.ln()).sum();
+                let with = |found| self.of(label).filter(|pair| pair.found == Some(found)).count() as u32;
+                let (best, worst) = (1 + with(Found::Worse), n - with(Found::Better));
+                (sum, Place { candidate: label.clone(), best, worst, ratio: 1.0 })
+            })
+            .collect();
+        scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        scored.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// Whether neither is better than the other.
+    fn is_tie(&self, a: &str, b: &str) -> bool {
+        let found = self.between(a, b).and_then(|pair| pair.found);
+        !matches!(found, Some(Found::Better | Found::Worse))
+    }
+}
+
+/// One for each headline metric of a scenario on which there are findings.
+pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&str>) -> Vec<Comparison> {
+    let one = |row: &&Row| {
+        let findings = verdict.of(scenario, &row.name, &row.dimensions);
+        let pairs = Pairs(findings.filter(|f| !is_of_copy(verdict, [&f.a, &f.b])).map(Pair::of).collect());
+        let same = |r: &&Ranks| {
+            (r.scenario.as_str(), &r.metric, &r.dimensions) == (scenario, &row.name, &row.dimensions)
+        };
+        let places = verdict.ranks.iter().find(same).map(|ranks| ranks.places.clone());
+        let places = places.filter(|places| !places.is_empty()).unwrap_or_else(|| pairs.places());
+        let names = Comparison {
+            scenario: scenario.to_owned(),
+            metric: row.name.clone(),
+            dimensions: row.dimensions.clone(),
+            title: row.title.clone(),
+            ..nobody()
+        };
+        let mut comparison = beside(names, &pairs, places, baseline)?;
+        tie(&mut comparison.lines, &pairs);
+        lead(&mut comparison, &pairs);
+        comparison.sentence = sentence::of(&comparison, &pairs, &Of { row, verdict });
+        Some(comparison)
+    };
+    rows.iter().filter_map(one).collect()
+}
+
+/// Over all headline metrics: the geometric mean, of which nothing is a finding.
+pub fn overall(verdict: &Verdict, baseline: Option<&str>) -> Option<Comparison> {
+    let all = verdict.overall.iter().filter(|pair| !is_of_copy(verdict, [&pair.a, &pair.b]));
+    let pair = |o: &Overall| Pair {
+        a: o.a.clone(),
+        b: o.b.clone(),
+        ratio: o.ratio,
+        low: o.low,
+        high: o.high,
+        found: None,
+    };
+    let pairs = Pairs(all.map(pair).collect());
+    let names = Comparison { title: "geometric mean of all".to_owned(), ..nobody() };
+    beside(names, &pairs, pairs.places(), baseline)
+}
+
+/// What entered a second time only to show what chance does is no candidate.
+fn is_of_copy(verdict: &Verdict, labels: [&String; 2]) -> bool {
+    verdict.guard.as_ref().is_some_and(|guard| labels.contains(&&guard.copy))
+}
+
+fn nobody() -> Comparison {
+    Comparison {
+        scenario: String::new(),
+        metric: String::new(),
+        dimensions: String::new(),
+        title: String::new(),
+        to: String::new(),
+        is_baseline: false,
+        lines: Vec::new(),
+        leaders: Vec::new(),
+        lead: None,
+        sentence: String::new(),
+    }
+}
+
+fn beside(
+    names: Comparison,
+    pairs: &Pairs,
+    places: Vec<Place>,
+    baseline: Option<&str>,
+) -> Option<Comparison> {
+    let asked = baseline.filter(|label| places.iter().any(|place| place.candidate == *label));
+    let to = asked.map_or_else(|| places.first().map(|place| place.candidate.clone()), |l| Some(l.into()))?;
+    let line = |place: Place| {
+        let pair = pairs.between(&place.candidate, &to);
+        Line {
+            best: place.best,
+            worst: place.worst,
+            ratio: pair.as_ref().map_or(1.0, |pair| pair.ratio),
+            low: pair.as_ref().and_then(|pair| pair.low),
+            high: pair.as_ref().and_then(|pair| pair.high),
+            finding: pair.and_then(|pair| pair.found),
+            candidate: place.candidate,
+            ties: Vec::new(),
+        }
+    };
+    let lines = places.into_iter().map(line).collect();
+    Some(Comparison { is_baseline: asked.is_some(), lines, to, ..names })
+}
+
+/// Who leads, and how far ahead of the next one.
+fn lead(comparison: &mut Comparison, pairs: &Pairs) {
+    let (leading, rest): (Vec<&Line>, Vec<&Line>) = comparison.lines.iter().partition(|line| line.best == 1);
+    let leaders: Vec<String> = leading.iter().map(|line| line.candidate.clone()).collect();
+    let over = |next: &&Line| {
+        // Not every leader need be better than the next one.
+        let mut pairs = leaders.iter().filter_map(|leader| pairs.between(leader, &next.candidate));
+        let Pair { a, b, ratio, low, high, .. } = pairs.find(|pair| pair.found == Some(Found::Better))?;
+        let (low, high) = (low.unwrap_or(ratio), high.unwrap_or(ratio));
+        Some(Lead { leader: a, next: b, ratio, low, high })
+    };
+    comparison.lead = rest.first().and_then(over);
+    comparison.leaders = leaders;
+}
+
+/// Brackets over neighbours of whom no two are told apart, as long as they can be; those that overlap stand beside each other.
+fn tie(lines: &mut [Line], pairs: &Pairs) {
+    let labels: Vec<String> = lines.iter().map(|line| line.candidate.clone()).collect();
+    let reaches = |from: usize| {
+        let all_tied = |to: usize| (from..to).all(|at| pairs.is_tie(&labels[at], &labels[to]));
+        (from + 1..labels.len()).take_while(|to| all_tied(*to)).last()
+    };
+    let mut lanes: Vec<Vec<(usize, usize)>> = Vec::new();
+    let mut last_end = 0;
+    for from in 0..labels.len() {
+        // One that ends where an earlier one does lies within it.
+        let Some(to) = reaches(from).filter(|to| *to > last_end) else { continue };
+        last_end = to;
+        match lanes.iter_mut().find(|lane| lane.last().is_none_or(|(_, end)| *end < from)) {
+            Some(lane) => lane.push((from, to)),
+            None => lanes.push(vec![(from, to)]),
+        }
+    }
+    for (at, line) in lines.iter_mut().enumerate() {
+        line.ties = lanes.iter().map(|lane| part(lane, at)).collect();
+    }
+}
+
+fn part(lane: &[(usize, usize)], at: usize) -> Tie {
+    match lane.iter().find(|(from, to)| (*from..=*to).contains(&at)) {
+        Some((from, _)) if *from == at => Tie::First,
+        Some((_, to)) if *to == at => Tie::Last,
+        Some(_) => Tie::Middle,
+        None => Tie::Outside,
+    }
+}

@@ -1,0 +1,121 @@
+//! The values of a metric in the order in which they were taken, each candidate's beside its own median: a drift of the machine
+//! is seen in all of them, one of a candidate in its own. However many there are, a candidate's are one path.
+
+use std::fmt::Write;
+
+use super::log_axis::LogAxis;
+use crate::report::view::entry::{self, Entry};
+use crate::report::view::look::Look;
+use crate::report::view::row::{Cell, Row};
+
+/// With fewer rounds there is no order to speak of.
+const LEAST: usize = 4;
+/// The picture's own units, which the page stretches to its size.
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 100.0;
+/// More points than this are not drawn as such: the line is dense.
+const DOTS: usize = 120;
+
+pub struct InOrder {
+    pub title: String,
+    pub rows: Vec<OrderRow>,
+    /// The median of each, from the top.
+    pub middle: String,
+    /// The least and the most that the picture holds: `0.9`, `1.1`.
+    pub least: String,
+    pub most: String,
+    pub rounds: u32,
+}
+
+pub struct OrderRow {
+    pub label: String,
+    pub look: Look,
+    /// A line through all values, and the same as dots; empty where they are too many.
+    pub line: String,
+    pub dots: String,
+    /// The later half beside the earlier one: `−3.1 %`.
+    pub later: String,
+    pub words: String,
+}
+
+/// `None` where no candidate has rounds enough.
+pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
+    let cells = || row.cells.iter().filter(|cell| cell.n >= LEAST && cell.median.is_some_and(|m| m > 0.0));
+    let shares = |cell: &Cell| -> Vec<f64> {
+        let median = cell.median.unwrap_or(1.0);
+        cell.values.iter().map(|value| value.value / median).collect()
+    };
+    let axis = LogAxis::over(cells().flat_map(shares).chain([1.0]))?;
+    let rounds = cells().flat_map(|cell| &cell.values).map(|value| value.round).max()?;
+    let y = |share: f64| HEIGHT - axis.at(share) / 100.0 * HEIGHT;
+    let x = |round: u32| (f64::from(round) - 0.5) / f64::from(rounds) * WIDTH;
+    let one = |cell: &Cell| {
+        let shares = shares(cell);
+        let points: Vec<(f64, f64)> =
+            cell.values.iter().zip(&shares).map(|(value, share)| (x(value.round), y(*share))).collect();
+        let later = later(&shares);
+        OrderRow {
+            label: cell.filesystem.clone(),
+            look: entry::look(entries, &cell.filesystem),
+            line: path(&points, "L", ""),
+            dots: if points.len() > DOTS { String::new() } else { path(&points, "M", "h0") },
+            words: format!("{}: the later half of the rounds beside the earlier one: {later}", cell.filesystem),
+            later,
+        }
+    };
+    let [least, most] = [cells().flat_map(shares).fold(1.0, f64::min), cells().flat_map(shares).fold(1.0, f64::max)];
+    Some(InOrder {
+        title: row.title.clone(),
+        rows: cells().map(one).collect(),
+        middle: format!("{:.1}", y(1.0)),
+        least: format!("{:.0} %", 100.0 * least),
+        most: format!("{:.0} %", 100.0 * most),
+        rounds,
+    })
+}
+
+fn path(points: &[(f64, f64)], next: &str, each: &str) -> String {
+    let mut out = String::new();
+    for (at, (x, y)) in points.iter().enumerate() {
+        let command = if at == 0 { "M" } else { next };
+        write!(out, "{command}{x:.1} {y:.1}{each}").unwrap_or_default();
+    }
+    out
+}
+
+/// The median of the later half beside that of the earlier one.
+fn later(shares: &[f64]) -> String {
+    let (earlier, later) = shares.split_at(shares.len() / 2);
+    match (fsderby_stats::median(earlier), fsderby_stats::median(later)) {
+        (Some(earlier), Some(later)) if earlier > 0.0 => {
+            let change = 100.0 * (later / earlier - 1.0);
+            let sign = if change < -0.05 { "−" } else { "+" };
+            format!("{sign}{:.1} %", change.abs())
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples;
+
+    #[test]
+    fn a_candidates_values_are_one_path_however_many_there_are() {
+        let example = examples::example();
+        let summary = example.report().summary;
+        let row = summary.workloads[0].headlines()[0];
+        let picture = of(row, &summary.filesystems).expect("there are six rounds");
+        assert_eq!((picture.rows.len(), picture.rounds), (8, 6));
+        assert_eq!(picture.rows[0].line.matches('L').count(), 5);
+        let two = examples::rounds(2);
+        assert!(of(two.report().summary.workloads[0].headlines()[0], &[]).is_none());
+    }
+
+    #[test]
+    fn the_later_half_stands_beside_the_earlier_one() {
+        assert_eq!(later(&[1.0, 1.0, 1.0, 0.9, 0.9, 0.9]), "−10.0 %");
+        assert_eq!(later(&[1.0, 1.0]), "+0.0 %");
+    }
+}

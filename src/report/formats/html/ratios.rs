@@ -1,0 +1,88 @@
+//! The picture of a comparison: each candidate's ratio to the best or the baseline, with its interval, on a logarithmic axis, and
+//! brackets over those that are not told apart.
+
+use super::log_axis::LogAxis;
+use crate::report::view::comparison::{Comparison, Line};
+use crate::report::view::entry::{self, Entry};
+use crate::report::view::look::Look;
+use crate::report::view::number::ratio;
+
+const TICKS: usize = 6;
+
+pub struct Ratios<'r> {
+    pub comparison: &'r Comparison,
+    pub title: String,
+    pub ticks: Vec<Tick>,
+    /// Where 1 is.
+    pub one: String,
+    pub rows: Vec<Row<'r>>,
+}
+
+pub struct Tick {
+    pub at: String,
+    pub text: String,
+    pub anchor: &'static str,
+}
+
+pub struct Row<'r> {
+    pub line: &'r Line,
+    pub look: Look,
+    pub at: String,
+    /// Both ends; absent without an interval.
+    pub interval: Option<(String, String)>,
+    pub ratio: String,
+    pub words: String,
+}
+
+/// `None` where there is nobody to compare.
+pub fn of<'r>(comparison: &'r Comparison, title: String, entries: &[Entry]) -> Option<Ratios<'r>> {
+    let ends = |line: &Line| [Some(line.ratio), line.low, line.high];
+    let axis = LogAxis::over(comparison.lines.iter().flat_map(ends).flatten().chain([1.0]))?;
+    let tick = |tick: super::log_axis::LogTick| Tick {
+        at: tick.at,
+        text: plain(tick.value),
+        anchor: tick.anchor,
+    };
+    let row = |line: &'r Line| Row {
+        line,
+        look: entry::look(entries, &line.candidate),
+        at: axis.x(line.ratio),
+        interval: line.low.zip(line.high).map(|(low, high)| (axis.x(low), axis.x(high))),
+        ratio: ratio(line.ratio),
+        words: words(line, comparison),
+    };
+    (comparison.lines.len() > 1).then(|| Ratios {
+        title,
+        ticks: axis.ticks(TICKS).into_iter().map(tick).collect(),
+        one: axis.x(1.0),
+        rows: comparison.lines.iter().map(row).collect(),
+        comparison,
+    })
+}
+
+fn words(line: &Line, comparison: &Comparison) -> String {
+    let interval = match line.interval() {
+        none if none.is_empty() => String::new(),
+        interval => format!(", interval {interval}"),
+    };
+    let standing = match line.standing() {
+        "" => String::new(),
+        standing => format!("; {standing}"),
+    };
+    let Line { candidate, .. } = line;
+    if *candidate == comparison.to {
+        return format!("{candidate}, rank {}: what all are compared with", line.rank());
+    }
+    format!(
+        "{candidate}, rank {}: {} times as good as {}{interval}{standing}",
+        line.rank(),
+        ratio(line.ratio),
+        comparison.to
+    )
+}
+
+/// `0.8`, `1`, `20`
+fn plain(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

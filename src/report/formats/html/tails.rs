@@ -1,0 +1,71 @@
+//! The latencies of one operation on a logarithmic axis: half took at most p50, and the longest may be a thousand times that.
+
+use super::log_axis::LogAxis;
+use crate::report::view::entry::{self, Entry};
+use crate::report::view::latency::{Latency, Row};
+use crate::report::view::look::Look;
+use crate::report::view::number::{duration, grouped};
+
+const TICKS: usize = 6;
+
+pub struct Tails {
+    pub title: String,
+    pub ticks: Vec<super::ratios::Tick>,
+    pub rows: Vec<TailRow>,
+}
+
+pub struct TailRow {
+    pub label: String,
+    pub look: Look,
+    pub p50: String,
+    pub p99: String,
+    /// Absent where too few operations tell of one in a thousand.
+    pub p999: Option<String>,
+    pub longest: String,
+    /// That at p99.
+    pub value: String,
+    pub words: String,
+}
+
+pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
+    let all = latency.rows.iter().flat_map(|row| [row.p50, row.max]).map(|v| v as f64);
+    let axis = LogAxis::over(all)?;
+    let x = |value: u64| axis.x(value as f64);
+    let row = |row: &Row| TailRow {
+        label: row.filesystem.clone(),
+        look: entry::look(entries, &row.filesystem),
+        p50: x(row.p50),
+        p99: x(row.p99),
+        p999: row.p999.map(x),
+        longest: x(row.max),
+        value: said(row.p99, latency),
+        words: words(row, latency),
+    };
+    let tick = |tick: super::log_axis::LogTick| super::ratios::Tick {
+        text: said(tick.value.round() as u64, latency),
+        at: tick.at,
+        anchor: tick.anchor,
+    };
+    Some(Tails {
+        title: latency.title(),
+        ticks: axis.ticks(TICKS).into_iter().map(tick).collect(),
+        rows: latency.rows.iter().map(row).collect(),
+    })
+}
+
+/// `1.2 ms`
+fn said(value: u64, latency: &Latency) -> String {
+    if latency.unit == "ns" { duration(value) } else { format!("{} {}", grouped(&value.to_string()), latency.unit) }
+}
+
+fn words(row: &Row, latency: &Latency) -> String {
+    let p999 = row.p999.map_or_else(String::new, |p999| format!(", p99.9 {}", said(p999, latency)));
+    format!(
+        "{}: p50 {}, p99 {}{p999}, longest {}, of {} operations",
+        row.filesystem,
+        said(row.p50, latency),
+        said(row.p99, latency),
+        said(row.max, latency),
+        grouped(&row.n.to_string())
+    )
+}

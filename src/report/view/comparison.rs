@@ -1,0 +1,149 @@
+//! The candidates beside the best of them, or beside the baseline: in one headline metric, or over all.
+
+use serde::Serialize;
+
+use super::number::ratio;
+use crate::schema::finding::Found;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Empty over all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub scenario: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub metric: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub dimensions: String,
+    pub title: String,
+    /// Whom all are compared with.
+    pub to: String,
+    /// Whether that one was asked for, and is not simply the best.
+    pub is_baseline: bool,
+    /// The best first.
+    pub lines: Vec<Line>,
+    /// Those that no other is better than; several were not told apart.
+    pub leaders: Vec<String>,
+    /// By how much one of them is better than the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lead: Option<Lead>,
+    /// What may be said, in a sentence.
+    pub sentence: String,
+}
+
+/// How many times as good `leader` is as `next`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lead {
+    pub leader: String,
+    pub next: String,
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    pub candidate: String,
+    /// The ranks that the findings leave it.
+    pub best: u32,
+    pub worst: u32,
+    /// How many times as good as `to`.
+    pub ratio: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Beside `to`. None for `to` itself, and none over all, which is no finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finding: Option<Found>,
+    /// Its part of each bracket over candidates that are not told apart.
+    #[serde(skip)]
+    pub ties: Vec<Tie>,
+}
+
+/// A line's part of a bracket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    Outside,
+    First,
+    Middle,
+    Last,
+}
+
+/// What the mark beside a ratio means.
+pub const MARKS: &str = "? no difference is established; ≈ equivalent within the margin";
+
+impl Comparison {
+    /// `beside cedarfs, the best`
+    pub fn beside(&self) -> String {
+        let what = if self.is_baseline { "the baseline" } else { "the best" };
+        format!("beside {}, {what}", self.to)
+    }
+
+    /// Where it is, for who reads of several: `mailserver, transactions`.
+    pub fn about(&self) -> String {
+        if self.scenario.is_empty() { self.title.clone() } else { format!("{}: {}", self.scenario, self.title) }
+    }
+
+    pub fn line(&self, candidate: &str) -> Option<&Line> {
+        self.lines.iter().find(|line| line.candidate == candidate)
+    }
+
+    /// Whether any bracket is drawn.
+    pub fn has_ties(&self) -> bool {
+        self.lines.iter().any(|line| !line.ties.is_empty())
+    }
+}
+
+impl Line {
+    /// `2`, or `2–4` where the findings leave it open.
+    pub fn rank(&self) -> String {
+        if self.best == self.worst { self.best.to_string() } else { format!("{}–{}", self.best, self.worst) }
+    }
+
+    /// `0.67 – 0.73`; empty without an interval.
+    pub fn interval(&self) -> String {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => format!("{} – {}", ratio(low), ratio(high)),
+            _ => String::new(),
+        }
+    }
+
+    pub fn mark(&self) -> &'static str {
+        match self.finding {
+            Some(Found::CannotTell) => "?",
+            Some(Found::Equivalent) => "≈",
+            _ => "",
+        }
+    }
+
+    /// The mark in words.
+    pub fn standing(&self) -> &'static str {
+        match self.finding {
+            Some(Found::CannotTell) => "not told apart",
+            Some(Found::Equivalent) => "equivalent",
+            _ => "",
+        }
+    }
+}
+
+impl Tie {
+    /// As a class of the page's style sheet.
+    pub fn class(self) -> &'static str {
+        match self {
+            Tie::Outside => "outside",
+            Tie::First => "first",
+            Tie::Middle => "middle",
+            Tie::Last => "last",
+        }
+    }
+
+    /// As a terminal draws it.
+    pub fn drawn(self) -> char {
+        match self {
+            Tie::Outside => ' ',
+            Tie::First => '┐',
+            Tie::Middle => '│',
+            Tie::Last => '┘',
+        }
+    }
+}
