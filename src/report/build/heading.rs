@@ -99,13 +99,15 @@ impl Progress {
     fn of(run: &Run, workloads: &[WorkloadSummary], verdict: &Verdict) -> Self {
         let samples = ensemble::fewest_samples(run);
         let rounds = workloads.iter().map(|w| w.rounds).min().unwrap_or(0);
+        // A look took no later rounds than there were.
+        let judged = if verdict.findings.is_empty() { rounds } else { verdict.basis.complete() as usize };
         let needed = match samples {
             Some(_) => SAMPLES_NEEDED,
             None if verdict.findings.is_empty() => ROUNDS_NEEDED,
             None => verdict.basis.needed() as usize,
         };
         Progress {
-            complete: rounds.min(samples.unwrap_or(rounds)),
+            complete: rounds.min(samples.unwrap_or(rounds)).min(judged),
             needed,
             is_modelled: samples.is_some(),
             // Rounds that bring no new sample.

@@ -23,7 +23,7 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
     }
 }
 
-/// `xfs created files 1.42 times as fast as ext4, the next (1.36 to 1.49, simultaneous 95 %)`
+/// `xfs created files 1.42 times as fast as the next, ext4 (1.36 to 1.49, simultaneous 95 %)`
 fn won(lead: &Lead, about: &Of<'_>) -> String {
     let Lead { leader, next, low, high, .. } = lead;
     let times = ratio(lead.ratio);
@@ -31,12 +31,12 @@ fn won(lead: &Lead, about: &Of<'_>) -> String {
     let did = about.row.declared.map_or("", |declared| declared.did);
     match (did, about.row.of) {
         ("", Quantity::Time) => {
-            format!("{leader} was {times} times as fast as {next}, the next, in {} {sure}", about.row.title)
+            format!("{leader} was {times} times as fast as the next, {next}, in {} {sure}", about.row.title)
         }
         ("", _) => {
-            format!("{leader} was {times} times as good as {next}, the next, in {} {sure}", about.row.title)
+            format!("{leader} was {times} times as good as the next, {next}, in {} {sure}", about.row.title)
         }
-        (did, _) => format!("{leader} {did} {times} times as fast as {next}, the next {sure}"),
+        (did, _) => format!("{leader} {did} {times} times as fast as the next, {next} {sure}"),
     }
 }
 
