@@ -326,7 +326,7 @@ fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> St
 }
 
 fn preliminary(progress: Progress) -> String {
-    let Progress { complete, needed, .. } = progress;
+    let Progress { complete, .. } = progress;
     if progress.is_modelled {
         return verdict::preliminary(complete, progress.is_fixed);
     }
