@@ -38,6 +38,7 @@ pub fn of(
         _ if verdict.is_void() => Standing::Void,
         p if p.complete < p.needed => Standing::Preliminary,
         _ if verdict.is_final() => Standing::Verdict,
+        _ if !verdict.findings.is_empty() => Standing::Preliminary,
         _ => Standing::Medians,
     };
     let next = (standing == Standing::Preliminary && !progress.is_fixed).then(|| next(run, progress));

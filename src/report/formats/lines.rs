@@ -38,6 +38,19 @@ pub fn bar_of(value: f64, most: f64, width: usize) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
+/// An interval with its mark on an axis of so many columns, `│` where 1 is: all three in percent of the axis.
+pub fn interval_of(mark: (f64, char), ends: Option<(f64, f64)>, one: f64, width: usize) -> String {
+    let column = |percent: f64| (percent / 100.0 * (width.max(1) - 1) as f64).round() as usize;
+    let mut line = vec![' '; width];
+    line[column(one)] = '│';
+    if let Some((low, high)) = ends {
+        line[column(low)..=column(high)].fill('─');
+        (line[column(low)], line[column(high)]) = ('├', '┤');
+    }
+    line[column(mark.0)] = mark.1;
+    line.into_iter().collect::<String>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +65,12 @@ mod tests {
     #[test]
     fn what_follows_the_first_line_is_set_in() {
         assert_eq!(wrapped("one two three", 8), ["one two", "  three"]);
+    }
+
+    #[test]
+    fn an_interval_is_drawn_around_its_mark_and_beside_one() {
+        assert_eq!(interval_of((50.0, '●'), Some((25.0, 75.0)), 100.0, 9), "  ├─●─┤ │");
+        assert_eq!(interval_of((100.0, '●'), None, 100.0, 5), "    ●");
     }
 
     #[test]

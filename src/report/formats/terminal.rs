@@ -6,10 +6,11 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
-use super::lines::{bar_of, first_sentence, lower_first, wrapped};
+use super::lines::{bar_of, first_sentence, interval_of, lower_first, wrapped};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
+use crate::report::view::comparison::{Comparison, MARKS};
 use crate::report::view::heading::Standing;
 use crate::report::view::latency::{Latency, NO_P999};
 use crate::report::view::number::{self, Scale};
@@ -44,6 +45,13 @@ pub enum Detail {
 pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
     let page = Page { width: width.max(40), out: String::new() };
     page.write(&report.summary, detail)
+}
+
+/// Figures beside the headline, in the order of the plan.
+#[derive(Clone)]
+struct Column {
+    heading: String,
+    cells: Vec<String>,
 }
 
 struct Page {
@@ -121,7 +129,8 @@ impl Page {
             return self.paragraph(Style::new(), "No trial is counted.");
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
-        let wide = self.headline_table(work, first, &key);
+        let waits = waits(work, first);
+        let wide = self.headline_table(work, first, &[columns(&key), waits.clone()].concat());
         let is_of_one_work = key.iter().all(|row| row.work.is_empty());
         let is_beside = key.is_empty() || (is_of_one_work && fits(&wide, self.width));
         if is_beside {
@@ -132,8 +141,9 @@ impl Page {
         for row in more {
             self.table(self.headline_table(work, row, &[]));
         }
+        self.marks(work);
         if !is_beside {
-            self.key_figures(work, &key);
+            self.key_figures(work, &key, waits);
         }
         let mut footnotes: Vec<String> = key.iter().filter_map(|row| row.footnote()).collect();
         footnotes.dedup();
@@ -141,7 +151,7 @@ impl Page {
     }
 
     /// A table for the steps of the trial, and one for each of its works where it has several.
-    fn key_figures(&mut self, work: &WorkloadSummary, key: &[&Row]) {
+    fn key_figures(&mut self, work: &WorkloadSummary, key: &[&Row], mut waits: Vec<Column>) {
         let mut names: Vec<&str> = key.iter().map(|row| row.work.as_str()).collect();
         names.sort_by_key(|name| key.iter().position(|row| row.work == **name));
         names.dedup();
@@ -150,7 +160,9 @@ impl Page {
             if !name.is_empty() {
                 self.paragraph(QUIET, name);
             }
-            self.table(self.numbers_table(work, &own, short));
+            let mut columns = columns(&own);
+            columns.append(&mut waits);
+            self.table(numbers_table(work, own[0], &columns));
         }
     }
 
@@ -212,37 +224,81 @@ impl Page {
         self.paragraph(QUIET, &beside.note());
     }
 
-    fn headline_table(&self, work: &WorkloadSummary, row: &Row, beside: &[&Row]) -> Table {
+    /// What the columns of a comparison are.
+    fn marks(&mut self, work: &WorkloadSummary) {
+        let Some(comparison) = work.comparisons.first() else { return };
+        let is_marked = work.comparisons.iter().flat_map(|c| &c.lines).any(|line| !line.mark().is_empty());
+        let marks = if is_marked { format!("; {MARKS}") } else { String::new() };
+        let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
+        self.paragraph(QUIET, &format!("Times as good as {}, with its interval{ties}{marks}.", comparison.to));
+    }
+
+    /// Who leads first, each beside the best or the baseline.
+    fn compared_table(
+        &self,
+        work: &WorkloadSummary,
+        row: &Row,
+        comparison: &Comparison,
+        beside: &[Column],
+    ) -> Table {
+        let scale = row.scale();
+        let mut table = new_table();
+        let mut header =
+            vec![String::new(), "rank".into(), named(row, &scale), "times".into(), "interval".into(), String::new()];
+        let width = self.interval_width(beside.len());
+        header.push(direction(row));
+        header.extend(beside.iter().map(|column| column.heading.clone()));
+        table.set_header(header);
+        let axis = comparison.axis();
+        for at in order(work, row) {
+            let cell = &row.cells[at];
+            let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
+            let mut line = vec![label(work, &cell.filesystem)];
+            match (comparison.line(&cell.filesystem), &axis) {
+                (Some(one), Some(axis)) => {
+                    let ties: String = one.ties.iter().map(|tie| tie.drawn()).collect();
+                    let mark = (axis.at(one.ratio), if one.mark().is_empty() { '●' } else { '○' });
+                    let ends = one.low.zip(one.high).map(|(low, high)| (axis.at(low), axis.at(high)));
+                    line.extend([format!("{} {ties}", one.rank()), median, number::ratio(one.ratio), one.interval()]);
+                    line.extend([one.mark().to_owned(), interval_of(mark, ends, axis.at(1.0), width)]);
+                }
+                // A copy, or one that failed too often.
+                _ => {
+                    line.extend([String::new(), median]);
+                    line.resize(7, String::new());
+                }
+            }
+            line.extend(beside.iter().map(|column| column.cells[at].clone()));
+            table.add_row(line);
+        }
+        align(&mut table, Some(6));
+        if let Some(rank) = table.column_mut(1) {
+            rank.set_cell_alignment(CellAlignment::Left);
+        }
+        table
+    }
+
+    fn headline_table(&self, work: &WorkloadSummary, row: &Row, beside: &[Column]) -> Table {
+        let same = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
+        if let Some(comparison) = work.comparisons.iter().find(same) {
+            return self.compared_table(work, row, comparison, beside);
+        }
         let scale = row.scale();
         let most = row.values().fold(0.0, f64::max);
         let bar = self.bar_width(beside.len());
         let mut table = new_table();
         let mut header = vec![String::new(), named(row, &scale), "range".into(), "n".into(), direction(row)];
-        header.extend(beside.iter().map(|row| short(row)));
+        header.extend(beside.iter().map(|column| column.heading.clone()));
         table.set_header(header);
         for (at, cell) in row.cells.iter().enumerate() {
             let range = range(cell, &scale);
             let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
             let drawn = cell.median.map_or_else(String::new, |m| bar_of(m, most, bar));
             let mut line = vec![label(work, &cell.filesystem), median, range, cell.n.to_string(), drawn];
-            line.extend(beside.iter().map(|row| number(row, at)));
+            line.extend(beside.iter().map(|column| column.cells[at].clone()));
             table.add_row(line);
         }
         align(&mut table, Some(4));
-        table
-    }
-
-    fn numbers_table(&self, work: &WorkloadSummary, rows: &[&Row], name: fn(&Row) -> String) -> Table {
-        let mut table = new_table();
-        let mut header = vec![String::new()];
-        header.extend(rows.iter().map(|row| name(row)));
-        table.set_header(header);
-        for (at, filesystem) in filesystems(rows).enumerate() {
-            let mut line = vec![label(work, filesystem)];
-            line.extend(rows.iter().map(|row| number(row, at)));
-            table.add_row(line);
-        }
-        align(&mut table, None);
         table
     }
 
@@ -275,7 +331,7 @@ impl Page {
         let mut table = new_table();
         let ns = latency.unit == "ns";
         let title = format!("{}, {}", latency.title(), if ns { "µs" } else { &latency.unit });
-        table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "slowest"]);
+        table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "longest"]);
         for row in &latency.rows {
             let values = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
             let shown = |v: u64| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string());
@@ -324,6 +380,12 @@ impl Page {
     /// What is left of the width beside label, median, range and n, and seven columns of key figures where they are.
     fn bar_width(&self, beside: usize) -> usize {
         let taken = 64 + beside * 9;
+        usize::from(self.width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
+    }
+
+    /// The same beside rank, ratio, interval and mark.
+    fn interval_width(&self, beside: usize) -> usize {
+        let taken = 66 + beside * 9;
         usize::from(self.width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
     }
 
@@ -415,8 +477,48 @@ fn label(work: &WorkloadSummary, filesystem: &str) -> String {
     format!("{}{mark}", visible_line(filesystem))
 }
 
-fn filesystems<'r>(rows: &'r [&Row]) -> impl Iterator<Item = &'r str> {
-    rows.iter().take(1).flat_map(|row| &row.cells).map(|cell| cell.filesystem.as_str())
+fn columns(rows: &[&Row]) -> Vec<Column> {
+    let cells = |row: &Row| (0..row.cells.len()).map(|at| number(row, at)).collect();
+    rows.iter().map(|row| Column { heading: short(row), cells: cells(row) }).collect()
+}
+
+/// How long an fsync may take; none where the work has none. Of several phases that one counts that has the most.
+fn waits(work: &WorkloadSummary, like: &Row) -> Vec<Column> {
+    let n = |latency: &&Latency| latency.rows.iter().map(|row| row.n).sum::<u64>();
+    let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(n);
+    let column = |latency: &Latency| {
+        let p99 = |label: &String| latency.rows.iter().find(|row| row.filesystem == *label).map(|row| row.p99);
+        let said = |p99: Option<u64>| p99.map_or_else(|| "–".into(), number::duration);
+        let cells = like.cells.iter().map(|cell| said(p99(&cell.filesystem))).collect();
+        Column { heading: "fsync\np99".to_owned(), cells }
+    };
+    latency.map(column).into_iter().collect()
+}
+
+/// As many lines as this row has cells.
+fn numbers_table(work: &WorkloadSummary, like: &Row, columns: &[Column]) -> Table {
+    let mut table = new_table();
+    table.set_header([String::new()].into_iter().chain(columns.iter().map(|column| column.heading.clone())));
+    for at in order(work, like) {
+        let mut line = vec![label(work, &like.cells[at].filesystem)];
+        line.extend(columns.iter().map(|column| column.cells[at].clone()));
+        table.add_row(line);
+    }
+    align(&mut table, None);
+    table
+}
+
+/// The places of a row's cells, the best first; where nothing is compared, as in the plan.
+fn order(work: &WorkloadSummary, row: &Row) -> Vec<usize> {
+    let same = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
+    let comparison = work.comparisons.iter().find(same).or(work.comparisons.first());
+    let rank = |at: &usize| {
+        let label = &row.cells[*at].filesystem;
+        comparison.and_then(|c| c.lines.iter().position(|line| line.candidate == *label)).unwrap_or(usize::MAX)
+    };
+    let mut all: Vec<usize> = (0..row.cells.len()).collect();
+    all.sort_by_key(rank);
+    all
 }
 
 fn number(row: &Row, at: usize) -> String {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::log_axis::LogAxis;
 use super::number::ratio;
 use crate::schema::finding::Found;
 
@@ -82,6 +83,12 @@ impl Comparison {
     /// Where it is, for who reads of several: `mailserver, transactions`.
     pub fn about(&self) -> String {
         if self.scenario.is_empty() { self.title.clone() } else { format!("{}: {}", self.scenario, self.title) }
+    }
+
+    /// On which all of it can be drawn.
+    pub fn axis(&self) -> Option<LogAxis> {
+        let ends = |line: &Line| [Some(line.ratio), line.low, line.high];
+        LogAxis::over(self.lines.iter().flat_map(ends).flatten().chain([1.0]))
     }
 
     pub fn line(&self, candidate: &str) -> Option<&Line> {

@@ -6,6 +6,7 @@ pub mod comparison;
 pub mod entry;
 pub mod heading;
 pub mod latency;
+pub mod log_axis;
 pub mod look;
 pub mod number;
 pub mod published;

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use super::log_axis::LogAxis;
 use crate::report::view::entry::{self, Entry};
+use crate::report::view::log_axis::LogAxis;
 use crate::report::view::look::Look;
 use crate::report::view::row::{Cell, Row};
 

@@ -8,7 +8,6 @@ pub use bias::BIAS;
 mod chart;
 mod disk;
 mod in_order;
-mod log_axis;
 mod part;
 mod ratios;
 mod tails;

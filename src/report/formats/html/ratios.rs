@@ -1,9 +1,9 @@
 //! The picture of a comparison: each candidate's ratio to the best or the baseline, with its interval, on a logarithmic axis, and
 //! brackets over those that are not told apart.
 
-use super::log_axis::LogAxis;
 use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::entry::{self, Entry};
+use crate::report::view::log_axis::LogTick;
 use crate::report::view::look::Look;
 use crate::report::view::number::ratio;
 
@@ -36,13 +36,8 @@ pub struct Row<'r> {
 
 /// `None` where there is nobody to compare.
 pub fn of<'r>(comparison: &'r Comparison, title: String, entries: &[Entry]) -> Option<Ratios<'r>> {
-    let ends = |line: &Line| [Some(line.ratio), line.low, line.high];
-    let axis = LogAxis::over(comparison.lines.iter().flat_map(ends).flatten().chain([1.0]))?;
-    let tick = |tick: super::log_axis::LogTick| Tick {
-        at: tick.at,
-        text: plain(tick.value),
-        anchor: tick.anchor,
-    };
+    let axis = comparison.axis()?;
+    let tick = |tick: LogTick| Tick { at: tick.at, text: plain(tick.value), anchor: tick.anchor };
     let row = |line: &'r Line| Row {
         line,
         look: entry::look(entries, &line.candidate),

@@ -1,8 +1,9 @@
 //! The latencies of one operation on a logarithmic axis: half took at most p50, and the longest may be a thousand times that.
 
-use super::log_axis::LogAxis;
+use super::ratios::Tick;
 use crate::report::view::entry::{self, Entry};
 use crate::report::view::latency::{Latency, Row};
+use crate::report::view::log_axis::{LogAxis, LogTick};
 use crate::report::view::look::Look;
 use crate::report::view::number::{duration, grouped};
 
@@ -10,7 +11,7 @@ const TICKS: usize = 6;
 
 pub struct Tails {
     pub title: String,
-    pub ticks: Vec<super::ratios::Tick>,
+    pub ticks: Vec<Tick>,
     pub rows: Vec<TailRow>,
 }
 
@@ -41,7 +42,7 @@ pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
         value: said(row.p99, latency),
         words: words(row, latency),
     };
-    let tick = |tick: super::log_axis::LogTick| super::ratios::Tick {
+    let tick = |tick: LogTick| Tick {
         text: said(tick.value.round() as u64, latency),
         at: tick.at,
         anchor: tick.anchor,

@@ -1,6 +1,6 @@
 //! A logarithmic axis: the same distance is the same ratio, so that half and double stand equally far from 1.
 
-use crate::report::view::number::percent;
+use super::number::percent;
 
 /// Left free at each end, as a share of the whole.
 const MARGIN: f64 = 0.04;
