@@ -11,11 +11,13 @@ use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
 use super::output::{print, say};
 use crate::exit::{self, Failure};
+use crate::names;
 use crate::report::Report;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes};
 use crate::runner::planned;
 use crate::runner::verify::verify;
+use crate::schema::plan::Plan;
 use crate::store::{self, Run};
 
 /// The width where standard output is no terminal.
@@ -29,6 +31,9 @@ pub struct Options {
     run: PathBuf,
     #[command(flatten)]
     asked: Asked,
+    /// Compare all with this candidate, by its label, in place of the best
+    #[arg(long, value_name = "LABEL")]
+    baseline: Option<String>,
     /// Print every metric and the latencies
     #[arg(long)]
     all: bool,
@@ -75,7 +80,8 @@ impl FromArgMatches for Asked {
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let run = judged(planned::judged(store::read(&options.run)?));
-    let report = Report::of(&run);
+    known_baseline(options.baseline.as_deref(), &run.plan)?;
+    let report = Report::beside(&run, options.baseline.as_deref());
     let Asked { files, output } = &options.asked;
     for (format, path) in files {
         write_file(path, |to| format.write(&report, to))?;
@@ -93,6 +99,18 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::DAMAGED))
 }
 
+/// With whom all are compared must take part, and not only to show what chance does.
+pub fn known_baseline(label: Option<&str>, plan: &Plan) -> anyhow::Result<()> {
+    let Some(label) = label else { return Ok(()) };
+    let is_copy = |known: &&str| plan.guard.as_ref().is_some_and(|twice| twice.copy == *known);
+    let known = || plan.candidates.iter().map(|c| c.label.as_str()).filter(|known| !is_copy(known));
+    if known().any(|known| known == label) {
+        return Ok(());
+    }
+    let unknown = names::unknown("candidate", label, known());
+    Err(Failure::usage(format!("--baseline: {unknown}\n  try: a label of this run")).into())
+}
+
 /// The run with all that [`verify`] finds among its damage, of which a report names the first.
 fn judged(run: Run) -> Run {
     const NAMED: usize = 10;
@@ -104,8 +122,8 @@ fn judged(run: Run) -> Run {
 }
 
 /// After a run: the page into the run's folder, the table to standard output. Returns the page's path.
-pub fn after_run(run: &Run, as_json: bool) -> anyhow::Result<PathBuf> {
-    let report = Report::of(run);
+pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Result<PathBuf> {
+    let report = Report::beside(run, baseline);
     let path = run.folder.join(PAGE);
     let mut page = Vec::new();
     formats::html::Html.write(&report, &mut page)?;

@@ -13,6 +13,7 @@ use clap::Args;
 use super::dry_run;
 use super::output::print_line;
 use super::progress::Progress;
+use super::report::known_baseline;
 use super::setups::{Memory, common_testbed, distinct, give_kernels, given, limits, memory};
 use crate::exit::{self, Failure};
 use crate::keys::Key;
@@ -110,6 +111,9 @@ pub struct Arguments {
     /// How many processes do the work at the same time, each all of it in a folder of its own
     #[arg(long, value_name = "N")]
     clients: Option<u32>,
+    /// The report compares all with this candidate, by its label, in place of the best
+    #[arg(long, value_name = "LABEL")]
+    baseline: Option<String>,
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -157,6 +161,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let jobs = jobs(arguments.jobs, &testbeds)?;
             before.plan = longer(&before, &arguments, jobs);
             usable(&before.plan, &testbeds)?;
+            known_baseline(arguments.baseline.as_deref(), &before.plan)?;
             let skips = possible(&before.plan, &testbeds, true)?;
             machine::same_as_before(&before, &testbeds)?;
             carry_out(&arguments, &mut folder, &before, &testbeds, &skips, jobs, &ending)
@@ -172,6 +177,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             names_what_is_made(&arguments, &testbeds)?;
             let jobs = jobs(arguments.jobs, &testbeds)?;
             let plan = as_mounted(plan, &testbeds)?;
+            known_baseline(arguments.baseline.as_deref(), &plan)?;
             match usable(&plan, &testbeds) {
                 Err(missing) if arguments.dry_run => {
                     super::say(&format!("note: a run would end here: {missing}"))
@@ -390,7 +396,7 @@ fn carry_out(
         None => {}
     }
     let run = folder.read()?;
-    let html = super::report::after_run(&run, arguments.json)?;
+    let html = super::report::after_run(&run, arguments.baseline.as_deref(), arguments.json)?;
     if !arguments.json {
         print_line(&format!("\nreport: {}", html.display()))?;
     }

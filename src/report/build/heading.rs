@@ -38,7 +38,7 @@ pub fn of(
         _ if verdict.is_void() => Standing::Void,
         p if p.complete < p.needed => Standing::Preliminary,
         _ if verdict.is_final() => Standing::Verdict,
-        _ if !verdict.findings.is_empty() => Standing::Preliminary,
+        p if !verdict.findings.is_empty() && !p.is_modelled => Standing::Preliminary,
         _ => Standing::Medians,
     };
     let next = (standing == Standing::Preliminary && !progress.is_fixed).then(|| next(run, progress));
@@ -312,6 +312,11 @@ fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> St
         (Standing::Nothing, _) => {
             "No trial is counted, so nothing can be said; the reasons are listed.".to_owned()
         }
+        (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
+            "Preliminary: there are rounds enough ({} of {}), but this run has not come to an end that gives a verdict. This command \
+             brings it there:",
+            progress.complete, progress.needed
+        ),
         (Standing::Preliminary, Some(next)) => {
             let time = next.minutes.map(|m| format!(", in about {}", count(m as usize, "minute")));
             format!(
@@ -341,9 +346,9 @@ fn preliminary(progress: Progress) -> String {
 fn next(run: &Run, progress: Progress) -> Next {
     let folder = run.folder.to_string_lossy();
     let folder = shell_words::quote(&folder);
-    let missing = progress.needed - progress.complete;
+    let missing = progress.needed.saturating_sub(progress.complete);
     // A round in which a trial failed is over and stays incomplete.
-    let rounds = progress.needed + rounds_over(run).saturating_sub(progress.complete);
+    let rounds = progress.needed.max(progress.complete) + rounds_over(run).saturating_sub(progress.complete);
     let command = format!("fsderby run --resume {folder} --rounds {rounds}");
     Next { command, minutes: minutes_for(run, missing) }
 }

@@ -6,8 +6,10 @@ use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::build::{model, setups};
 use crate::report::view::absent::{Absent, Skips};
+use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::entry::Entry;
 use crate::report::view::heading::Standing;
+use crate::report::view::number::ratio;
 use crate::report::view::published::Beside;
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
@@ -43,9 +45,14 @@ pub fn text(report: &Report<'_>) -> String {
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
-    out.push(format!("**{}.** {}", heading.title, escaped(&heading.sentences.join(" "))));
+    let said = [vec![heading.answer.clone()], heading.findings.clone(), vec![heading.conclusion.clone()]].concat();
+    let said: Vec<String> = said.into_iter().filter(|sentence| !sentence.is_empty()).collect();
+    out.push(format!("**{}.** {}", heading.title, escaped(&said.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", visible_line(&next.command))));
     let summary = &report.summary;
+    out.extend(summary.overall.iter().map(|all| format!("Over all headline metrics:\n\n{}", comparison(all))));
+    out.push(escaped(&heading.sentences.join(" ")));
+    out.extend(heading.warnings.iter().map(|warning| format!("- {}", escaped(warning))));
     if summary.setups.differ() {
         out.push(format!("## {}\n\n{}", Setups::TITLE, differing(&summary.setups)));
     }
@@ -82,9 +89,24 @@ fn workload(work: &WorkloadSummary) -> String {
     if !notes.is_empty() {
         out.push(notes.join("\n"));
     }
+    for one in &work.comparisons {
+        out.push(format!("**{}**", escaped(&one.sentence)));
+        out.push(comparison(one));
+    }
     out.push(numbers(work));
     out.push(escaped(&explained(work)));
     out.join("\n\n")
+}
+
+/// Who leads first, each beside the best or the baseline.
+fn comparison(comparison: &Comparison) -> String {
+    let times = format!("times as good as {}", escaped(&comparison.to));
+    let titles = ["filesystem", "rank", "", times.as_str(), "interval"].map(str::to_owned);
+    let line = |line: &Line| {
+        let cells = [escaped(&line.candidate), line.rank(), line.standing().to_owned()];
+        [cells.as_slice(), &[ratio(line.ratio), line.interval()]].concat()
+    };
+    table(&titles, comparison.lines.iter().map(line), 3)
 }
 
 /// Whom each one is better than.

@@ -230,7 +230,9 @@ impl Page {
         let is_marked = work.comparisons.iter().flat_map(|c| &c.lines).any(|line| !line.mark().is_empty());
         let marks = if is_marked { format!("; {MARKS}") } else { String::new() };
         let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
-        self.paragraph(QUIET, &format!("Times as good as {}, with its interval{ties}{marks}.", comparison.to));
+        let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
+        let text = format!("times: as good as {}, by the geometric mean{interval}{ties}{marks}.", comparison.to);
+        self.paragraph(QUIET, &text);
     }
 
     /// Who leads first, each beside the best or the baseline.

@@ -95,6 +95,10 @@ impl Comparison {
         self.lines.iter().find(|line| line.candidate == candidate)
     }
 
+    pub fn has_intervals(&self) -> bool {
+        self.lines.iter().any(|line| line.low.is_some())
+    }
+
     /// Whether any bracket is drawn.
     pub fn has_ties(&self) -> bool {
         self.lines.iter().any(|line| !line.ties.is_empty())
