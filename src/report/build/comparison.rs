@@ -108,11 +108,17 @@ pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&st
             metric: row.name.clone(),
             dimensions: row.dimensions.clone(),
             title: row.title.clone(),
+            is_preliminary: !verdict.is_final(),
             ..nobody()
         };
         let mut comparison = beside(names, &pairs, places, baseline)?;
-        tie(&mut comparison.lines, &pairs);
-        lead(&mut comparison, &pairs);
+        comparison.left_out = left_out(row, &comparison, verdict);
+        if verdict.is_final() {
+            tie(&mut comparison.lines, &pairs);
+            lead(&mut comparison, &pairs);
+        } else {
+            comparison.lines.iter_mut().for_each(|line| line.finding = None);
+        }
         comparison.sentence = sentence::of(&comparison, &pairs, &Of { row, verdict });
         Some(comparison)
     };
@@ -148,6 +154,8 @@ fn nobody() -> Comparison {
         title: String::new(),
         to: String::new(),
         is_baseline: false,
+        is_preliminary: false,
+        left_out: Vec::new(),
         lines: Vec::new(),
         leaders: Vec::new(),
         lead: None,
@@ -178,6 +186,12 @@ fn beside(
     };
     let lines = places.into_iter().map(line).collect();
     Some(Comparison { is_baseline: asked.is_some(), lines, to, ..names })
+}
+
+fn left_out(row: &Row, comparison: &Comparison, verdict: &Verdict) -> Vec<String> {
+    let did = row.cells.iter().filter(|cell| cell.n > 0).map(|cell| &cell.filesystem);
+    let others = did.filter(|label| comparison.line(label).is_none() && !is_of_copy(verdict, [label, label]));
+    others.cloned().collect()
 }
 
 /// Who leads, and how far ahead of the next one.

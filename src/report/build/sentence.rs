@@ -7,6 +7,9 @@ use crate::report::view::row::Row;
 use crate::schema::finding::{Basis, Evidence, Found, Verdict};
 use crate::schema::metric::Of as Quantity;
 
+/// More candidates than these are not named one by one.
+const NAMED: usize = 4;
+
 /// What a comparison is about, and what its findings rest on.
 pub struct Of<'r> {
     pub row: &'r Row,
@@ -14,6 +17,9 @@ pub struct Of<'r> {
 }
 
 pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
+    if comparison.is_preliminary {
+        return so_far(comparison).map_or_else(String::new, |ahead| format!("So far {ahead}; no difference is established."));
+    }
     let leaders = &comparison.leaders;
     let won = comparison.lead.as_ref().map(|lead| won(lead, about));
     match (leaders.as_slice(), won) {
@@ -21,6 +27,13 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
         (_, None) => nothing_found(comparison, pairs, about) + ".",
         (_, Some(won)) => format!("{}; {won}.", not_told_apart(leaders, pairs, about)),
     }
+}
+
+/// `xfs is ahead, 1.42 times ext4`; whether that is chance is open.
+pub fn so_far(comparison: &Comparison) -> Option<String> {
+    let [first, second, ..] = comparison.lines.as_slice() else { return None };
+    let times = ratio(first.ratio / second.ratio);
+    Some(format!("{} is ahead, {times} times {}", first.candidate, second.candidate))
 }
 
 /// `xfs created files 1.42 times as fast as the next, ext4 (1.36 to 1.49, simultaneous 95 %)`
@@ -82,11 +95,16 @@ fn nothing_found(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Stri
     let far = pairs.between(&first.candidate, &last.candidate);
     let seen = far.map_or_else(String::new, |pair| bracketed(&pair, about));
     let far = if names.len() > 2 { ", not even first and last" } else { "" };
+    let who = if names.len() > NAMED {
+        format!("No two of {} candidates", names.len())
+    } else {
+        list(&names)
+    };
     match pairs.all_of(&names, Found::Equivalent) {
         true => format!("{} are equivalent within the margin of {}", list(&names), about.verdict.margin),
         false => format!(
-            "{} were not told apart in {}{far}{seen}{}",
-            list(&names),
+            "{who} were {} in {}{far}{seen}{}",
+            if names.len() > NAMED { "told apart" } else { "not told apart" },
             about.row.title,
             smallest(comparison, about)
         ),

@@ -1,6 +1,6 @@
 //! What the verdict says first, in sentences: which one, by how much, how sure. Then how much of all was decided.
 
-use super::sentence::certainty;
+use super::sentence::{self, certainty};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::comparison::{Comparison, Lead};
 use crate::report::view::number::{chance, count, list, ratio};
@@ -29,6 +29,11 @@ fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
         clauses.push(format!("and {} more", all.len() - NAMED));
     }
     let n = if all.len() == 2 { "both".to_owned() } else { format!("all {}", all.len()) };
+    let nobody = |c: &&Comparison| c.leaders.len() == c.lines.len();
+    if all.iter().all(nobody) {
+        let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();
+        return format!("No difference was established in {} ({}).", list(&scenarios), certainty(verdict));
+    }
     let who = match one {
         Some(one) => format!("{one} was better than all others in {n} comparisons"),
         None => format!("None was better than all others in {n} comparisons"),
@@ -38,8 +43,7 @@ fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
 
 /// `in mailserver xfs, 1.42 times the next, ext4 (1.36 to 1.49)`; who, only where it is not the same everywhere.
 fn clause(comparison: &Comparison, all: &[&Comparison], is_said: bool) -> String {
-    let is_alone = all.iter().filter(|other| other.scenario == comparison.scenario).count() == 1;
-    let about = if is_alone { comparison.scenario.clone() } else { comparison.about() };
+    let about = about(comparison, all);
     match (&comparison.lead, comparison.leaders.as_slice()) {
         (Some(Lead { leader, next, ratio: times, low, high }), [_]) => {
             let who = if is_said { String::new() } else { format!("{leader}, ") };
@@ -53,20 +57,21 @@ fn clause(comparison: &Comparison, all: &[&Comparison], is_said: bool) -> String
     }
 }
 
+/// Its scenario, and the metric where that has several.
+fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
+    let is_alone = all.iter().filter(|other| other.scenario == comparison.scenario).count() == 1;
+    if is_alone { comparison.scenario.clone() } else { comparison.about() }
+}
+
 /// While there are too few rounds or samples for any finding.
 pub fn so_far(workloads: &[WorkloadSummary]) -> String {
-    let ahead = |c: &Comparison| match c.lines.as_slice() {
-        [first, second, ..] => {
-            let times = ratio(first.ratio / second.ratio);
-            Some(format!("in {} {} is ahead, {times} times {}", c.scenario, first.candidate, second.candidate))
-        }
-        _ => None,
-    };
-    let all: Vec<String> = workloads.iter().flat_map(|work| &work.comparisons).filter_map(ahead).collect();
+    let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|work| &work.comparisons).collect();
+    let ahead = |c: &&Comparison| Some(format!("in {} {}", about(c, &comparisons), sentence::so_far(c)?));
+    let all: Vec<String> = comparisons.iter().filter_map(ahead).take(NAMED).collect();
     if all.is_empty() {
         return String::new();
     }
-    format!("No difference is established yet; so far {}.", all[..all.len().min(NAMED)].join("; "))
+    format!("No difference is established yet; so far {}.", all.join("; "))
 }
 
 /// Why nothing that was measured can be used.
@@ -94,8 +99,8 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
             vec![
                 format!(
-                    "Of {of}, {differ} {differs} by more than {margin} in the same direction in at least {:.0}% of the {samples} samples \
-                     of disk, position and CPU, {alike} {is_alike} equivalent, and {open} {} on the disk model.",
+                    "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: in the same direction in at least \
+                     {:.0}% of the {samples} samples of disk, position and CPU; {alike} {is_alike} equivalent, and {open} {} on the disk model.",
                     agreement * 100.0,
                     verb(open, "depends", "depend"),
                 ),

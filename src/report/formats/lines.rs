@@ -16,13 +16,6 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Up to a mark that ends a sentence; the whole text where there is none.
-pub fn first_sentence(text: &str) -> &str {
-    let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
-    let end = ends.into_iter().find(|end| text[*end..].starts_with(char::is_whitespace));
-    end.map_or(text, |end| &text[..end])
-}
-
 pub fn lower_first(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
@@ -45,6 +38,9 @@ pub fn interval_of(mark: (f64, char), ends: Option<(f64, f64)>, one: f64, width:
     line[column(one)] = '│';
     if let Some((low, high)) = ends {
         line[column(low)..=column(high)].fill('─');
+        if line[column(one)] == '─' {
+            line[column(one)] = '┼';
+        }
         (line[column(low)], line[column(high)]) = ('├', '┤');
     }
     line[column(mark.0)] = mark.1;
@@ -56,13 +52,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_sentence_of_a_text() {
-        assert_eq!(first_sentence("Which one? The other.\n"), "Which one?");
-        assert_eq!(first_sentence("At 1.5 GiB it\nends.\nMore."), "At 1.5 GiB it\nends.");
-        assert_eq!(first_sentence("no end"), "no end");
-    }
-
-    #[test]
     fn what_follows_the_first_line_is_set_in() {
         assert_eq!(wrapped("one two three", 8), ["one two", "  three"]);
     }
@@ -70,6 +59,7 @@ mod tests {
     #[test]
     fn an_interval_is_drawn_around_its_mark_and_beside_one() {
         assert_eq!(interval_of((50.0, '●'), Some((25.0, 75.0)), 100.0, 9), "  ├─●─┤ │");
+        assert_eq!(interval_of((50.0, '○'), Some((25.0, 100.0)), 75.0, 9), "  ├─○─┼─┤");
         assert_eq!(interval_of((100.0, '●'), None, 100.0, 5), "    ●");
     }
 

@@ -103,7 +103,8 @@ fn comparison(comparison: &Comparison) -> String {
     let times = format!("times as good as {}", escaped(&comparison.to));
     let titles = ["filesystem", "rank", "", times.as_str(), "interval"].map(str::to_owned);
     let line = |line: &Line| {
-        let cells = [escaped(&line.candidate), line.rank(), line.standing().to_owned()];
+        let rank = if comparison.has_ranks() { line.rank() } else { String::new() };
+        let cells = [escaped(&line.candidate), rank, line.standing().to_owned()];
         [cells.as_slice(), &[ratio(line.ratio), line.interval()]].concat()
     };
     table(&titles, comparison.lines.iter().map(line), 3)

@@ -146,7 +146,7 @@ mod tests {
             assert!(text.contains(r"\u{1b}]0;y"), "stripping alone would hide what was there");
         }
         let fences = written(&markdown::Markdown, &report).lines().filter(|l| l.starts_with("```")).count();
-        assert_eq!(fences, 2, "the command does not end its block early");
+        assert_eq!(fences, 4, "no command ends its block early");
     }
 
     #[test]

@@ -6,13 +6,14 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 
-use super::lines::{bar_of, first_sentence, interval_of, lower_first, wrapped};
+use super::lines::{bar_of, interval_of, lower_first, wrapped};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
-use crate::report::view::comparison::{Comparison, MARKS};
+use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::heading::Standing;
 use crate::report::view::latency::{Latency, NO_P999};
+use crate::report::view::log_axis::LogAxis;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::published::{Beside, Shown};
 use crate::report::view::row::{Row, range};
@@ -77,7 +78,7 @@ impl Page {
         }
         self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
         if !heading.question.is_empty() {
-            self.paragraph(QUIET, first_sentence(&heading.question));
+            self.paragraph(QUIET, heading.asked());
         }
         self.line("");
         for sentence in &heading.brief {
@@ -113,7 +114,9 @@ impl Page {
             Detail::Glance => self.glance(work),
             Detail::Everything => self.everything(work),
         }
-        if summary.heading.standing == Standing::Verdict {
+        // Over rounds the brackets of the comparison say the same.
+        let says_more = summary.is_over_samples() || detail == Detail::Everything;
+        if summary.heading.standing == Standing::Verdict && says_more {
             self.findings(work, &summary.verdict);
         }
         if let Some(beside) = &work.published {
@@ -227,8 +230,8 @@ impl Page {
     /// What the columns of a comparison are.
     fn marks(&mut self, work: &WorkloadSummary) {
         let Some(comparison) = work.comparisons.first() else { return };
-        let is_marked = work.comparisons.iter().flat_map(|c| &c.lines).any(|line| !line.mark().is_empty());
-        let marks = if is_marked { format!("; {MARKS}") } else { String::new() };
+        let marks = comparison.marks();
+        let marks = if marks.is_empty() { marks } else { format!("; {marks}") };
         let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
         let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
         let text = format!("times: as good as {}, by the geometric mean{interval}{ties}{marks}.", comparison.to);
@@ -245,36 +248,36 @@ impl Page {
     ) -> Table {
         let scale = row.scale();
         let mut table = new_table();
-        let mut header =
-            vec![String::new(), "rank".into(), named(row, &scale), "times".into(), "interval".into(), String::new()];
-        let width = self.interval_width(beside.len());
+        let (has_ranks, has_intervals) = (comparison.has_ranks(), comparison.has_intervals());
+        let mut header = vec![String::new()];
+        header.extend(has_ranks.then(|| "rank".to_owned()));
+        header.extend([named(row, &scale), "times".to_owned()]);
+        header.extend(has_intervals.then(|| ["interval".to_owned(), String::new()]).into_iter().flatten());
         header.push(direction(row));
+        let drawn = header.len() - 1;
         header.extend(beside.iter().map(|column| column.heading.clone()));
         table.set_header(header);
         let axis = comparison.axis();
+        let width = self.interval_width(beside.len(), has_intervals);
         for at in order(work, row) {
             let cell = &row.cells[at];
-            let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
+            let one = comparison.line(&cell.filesystem);
             let mut line = vec![label(work, &cell.filesystem)];
-            match (comparison.line(&cell.filesystem), &axis) {
-                (Some(one), Some(axis)) => {
-                    let ties: String = one.ties.iter().map(|tie| tie.drawn()).collect();
-                    let mark = (axis.at(one.ratio), if one.mark().is_empty() { '●' } else { '○' });
-                    let ends = one.low.zip(one.high).map(|(low, high)| (axis.at(low), axis.at(high)));
-                    line.extend([format!("{} {ties}", one.rank()), median, number::ratio(one.ratio), one.interval()]);
-                    line.extend([one.mark().to_owned(), interval_of(mark, ends, axis.at(1.0), width)]);
-                }
-                // A copy, or one that failed too often.
-                _ => {
-                    line.extend([String::new(), median]);
-                    line.resize(7, String::new());
-                }
+            line.extend(has_ranks.then(|| one.map(ranked).unwrap_or_default()));
+            line.push(cell.median.map_or_else(|| "–".into(), |m| scale.number(m)));
+            if let (Some(one), Some(axis)) = (one, &axis) {
+                line.push(number::ratio(one.ratio));
+                let marks = has_intervals.then(|| [one.interval(), one.mark().to_owned()]);
+                line.extend(marks.into_iter().flatten());
+                line.push(drawn_on(axis, one, comparison.is_preliminary, width));
             }
+            // Who is not compared has a median alone.
+            line.resize(drawn + 1, String::new());
             line.extend(beside.iter().map(|column| column.cells[at].clone()));
             table.add_row(line);
         }
-        align(&mut table, Some(6));
-        if let Some(rank) = table.column_mut(1) {
+        align(&mut table, Some(drawn));
+        if let Some(rank) = table.column_mut(1).filter(|_| has_ranks) {
             rank.set_cell_alignment(CellAlignment::Left);
         }
         table
@@ -386,8 +389,8 @@ impl Page {
     }
 
     /// The same beside rank, ratio, interval and mark.
-    fn interval_width(&self, beside: usize) -> usize {
-        let taken = 66 + beside * 9;
+    fn interval_width(&self, beside: usize, has_intervals: bool) -> usize {
+        let taken = if has_intervals { 66 } else { 50 } + beside * 9;
         usize::from(self.width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
     }
 
@@ -477,6 +480,19 @@ fn fits(table: &Table, width: u16) -> bool {
 fn label(work: &WorkloadSummary, filesystem: &str) -> String {
     let mark = if work.marked(filesystem) { MARK } else { "" };
     format!("{}{mark}", visible_line(filesystem))
+}
+
+/// `2–3 ┐`
+fn ranked(line: &Line) -> String {
+    let ties: String = line.ties.iter().map(|tie| tie.drawn()).collect();
+    format!("{} {ties}", line.rank())
+}
+
+fn drawn_on(axis: &LogAxis, line: &Line, is_preliminary: bool, width: usize) -> String {
+    let is_open = is_preliminary || !line.mark().is_empty();
+    let mark = (axis.at(line.ratio), if is_open { '○' } else { '●' });
+    let ends = line.low.zip(line.high).map(|(low, high)| (axis.at(low), axis.at(high)));
+    interval_of(mark, ends, axis.at(1.0), width)
 }
 
 fn columns(rows: &[&Row]) -> Vec<Column> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::log_axis::LogAxis;
-use super::number::ratio;
+use super::number::{list, ratio};
 use crate::schema::finding::Found;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,8 +20,13 @@ pub struct Comparison {
     pub to: String,
     /// Whether that one was asked for, and is not simply the best.
     pub is_baseline: bool,
+    /// Whether there are too few rounds or samples for findings, so that the order says nothing of ranks.
+    pub is_preliminary: bool,
     /// The best first.
     pub lines: Vec<Line>,
+    /// Those that did the work in too few rounds to be compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Those that no other is better than; several were not told apart.
     pub leaders: Vec<String>,
     /// By how much one of them is better than the next one.
@@ -70,9 +75,6 @@ pub enum Tie {
     Last,
 }
 
-/// What the mark beside a ratio means.
-pub const MARKS: &str = "? no difference is established; ≈ equivalent within the margin";
-
 impl Comparison {
     /// `beside cedarfs, the best`
     pub fn beside(&self) -> String {
@@ -93,6 +95,25 @@ impl Comparison {
 
     pub fn line(&self, candidate: &str) -> Option<&Line> {
         self.lines.iter().find(|line| line.candidate == candidate)
+    }
+
+    /// Whether lines have ranks: neither before there are rounds enough nor over all metrics, where nothing is a finding.
+    pub fn has_ranks(&self) -> bool {
+        !self.is_preliminary && !self.metric.is_empty()
+    }
+
+    /// What the marks beside its ratios mean, and who is not among them: `? no difference from xfs is established`; may be empty.
+    pub fn marks(&self) -> String {
+        let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
+        let open = format!("? no difference from {} is established", self.to);
+        let alike = format!("≈ equivalent to {} within the margin", self.to);
+        let said = [(Found::CannotTell, open), (Found::Equivalent, alike)];
+        let mut said: Vec<String> =
+            said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();
+        if !self.left_out.is_empty() {
+            said.push(format!("not compared, because of too few rounds: {}", list(&self.left_out)));
+        }
+        said.join("; ")
     }
 
     pub fn has_intervals(&self) -> bool {

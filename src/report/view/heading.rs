@@ -52,3 +52,29 @@ pub struct Next {
     /// How long it will take, rounded up; absent where no trial has told.
     pub minutes: Option<u64>,
 }
+
+impl Heading {
+    /// The question without what explains it.
+    pub fn asked(&self) -> &str {
+        first_sentence(&self.question)
+    }
+}
+
+/// Up to a mark that ends a sentence; the whole text where there is none.
+pub fn first_sentence(text: &str) -> &str {
+    let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
+    let end = ends.into_iter().find(|end| text[*end..].starts_with(char::is_whitespace));
+    end.map_or(text, |end| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sentence_of_a_text() {
+        assert_eq!(first_sentence("Which one? The other.\n"), "Which one?");
+        assert_eq!(first_sentence("At 1.5 GiB it\nends.\nMore."), "At 1.5 GiB it\nends.");
+        assert_eq!(first_sentence("no end"), "no end");
+    }
+}

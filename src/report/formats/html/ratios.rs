@@ -16,6 +16,8 @@ pub struct Ratios<'r> {
     /// Where 1 is.
     pub one: String,
     pub rows: Vec<Row<'r>>,
+    /// What the marks beside the ratios mean; empty without any.
+    pub marks: String,
 }
 
 pub struct Tick {
@@ -51,6 +53,7 @@ pub fn of<'r>(comparison: &'r Comparison, title: String, entries: &[Entry]) -> O
         ticks: axis.ticks(TICKS).into_iter().map(tick).collect(),
         one: axis.x(1.0),
         rows: comparison.lines.iter().map(row).collect(),
+        marks: comparison.marks(),
         comparison,
     })
 }
@@ -64,13 +67,13 @@ fn words(line: &Line, comparison: &Comparison) -> String {
         "" => String::new(),
         standing => format!("; {standing}"),
     };
+    let rank = if comparison.has_ranks() { format!(", rank {}", line.rank()) } else { String::new() };
     let Line { candidate, .. } = line;
     if *candidate == comparison.to {
-        return format!("{candidate}, rank {}: what all are compared with", line.rank());
+        return format!("{candidate}{rank}: what all are compared with");
     }
     format!(
-        "{candidate}, rank {}: {} times as good as {}{interval}{standing}",
-        line.rank(),
+        "{candidate}{rank}: {} times as good as {}{interval}{standing}",
         ratio(line.ratio),
         comparison.to
     )

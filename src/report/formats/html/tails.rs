@@ -7,7 +7,7 @@ use crate::report::view::log_axis::{LogAxis, LogTick};
 use crate::report::view::look::Look;
 use crate::report::view::number::{duration, grouped};
 
-const TICKS: usize = 6;
+const TICKS: usize = 4;
 
 pub struct Tails {
     pub title: String,
