@@ -45,7 +45,10 @@ pub fn of(
     let (answer, findings) = match (standing, &verdict.guard) {
         (Standing::Verdict, guard) => {
             let guarded = guard.as_ref().and_then(verdict::guarded);
-            (verdict::answer(workloads, verdict), [verdict::counts(verdict), Vec::from_iter(guarded)].concat())
+            (
+                verdict::answer(workloads, verdict),
+                [verdict::counts(verdict), Vec::from_iter(guarded)].concat(),
+            )
         }
         (Standing::Void, Some(guard)) => (verdict::void(guard), Vec::new()),
         (Standing::Preliminary, _) => (verdict::so_far(workloads), Vec::new()),
@@ -63,7 +66,11 @@ pub fn of(
         findings.clone(),
         setups.apart.clone(),
         timeless::of(run).map(|why| why.brief.trim_end().to_owned()).into_iter().collect(),
-        if standing == Standing::Nothing { vec![sentences[0].clone()] } else { vec![turns(run, filesystems, setups)] },
+        if standing == Standing::Nothing {
+            vec![sentences[0].clone()]
+        } else {
+            vec![turns(run, filesystems, setups)]
+        },
         vec![terms(run, setups)],
         unequal.clone(),
         vec![if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.clone() }],

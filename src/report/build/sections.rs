@@ -41,7 +41,8 @@ pub fn draw_each_fact_once(sections: &mut [SectionSummary], published: &[String]
         if !row.is_drawn || row.headline || published.contains(&row.name) {
             continue;
         }
-        let same = |first: &&mut &mut Row| first.is_drawn && first.work == row.work && is_in_proportion(first, row);
+        let same =
+            |first: &&mut &mut Row| first.is_drawn && first.work == row.work && is_in_proportion(first, row);
         if let Some(first) = before.iter_mut().find(same) {
             first.alike.push(row.title.clone());
             row.is_drawn = false;
@@ -125,9 +126,10 @@ fn shown(section: Option<Section>) -> Shown {
     match section {
         Some(Section::Headline) => shown("Headline", ""),
         Some(Section::Own { title, note }) => shown(title, note),
-        Some(Section::Files) => {
-            shown("Files", "Operations on whole files in a second of the phase that is named. Each has its own scale.")
-        }
+        Some(Section::Files) => shown(
+            "Files",
+            "Operations on whole files in a second of the phase that is named. Each has its own scale.",
+        ),
         Some(Section::Throughput) => shown("Throughput", ""),
         Some(Section::Steps) => shown("Steps around the work", "Each has its own scale."),
         Some(Section::Recovery) => shown(

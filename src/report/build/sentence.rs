@@ -18,7 +18,8 @@ pub struct Of<'r> {
 
 pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
     if comparison.is_preliminary {
-        return so_far(comparison).map_or_else(String::new, |ahead| format!("So far {ahead}; no difference is established."));
+        return so_far(comparison)
+            .map_or_else(String::new, |ahead| format!("So far {ahead}; no difference is established."));
     }
     let leaders = &comparison.leaders;
     let won = comparison.lead.as_ref().map(|lead| won(lead, about));
@@ -95,11 +96,8 @@ fn nothing_found(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Stri
     let far = pairs.between(&first.candidate, &last.candidate);
     let seen = far.map_or_else(String::new, |pair| bracketed(&pair, about));
     let far = if names.len() > 2 { ", not even first and last" } else { "" };
-    let who = if names.len() > NAMED {
-        format!("No two of {} candidates", names.len())
-    } else {
-        list(&names)
-    };
+    let who =
+        if names.len() > NAMED { format!("No two of {} candidates", names.len()) } else { list(&names) };
     match pairs.all_of(&names, Found::Equivalent) {
         true => format!("{} are equivalent within the margin of {}", list(&names), about.verdict.margin),
         false => format!(

@@ -15,13 +15,13 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
 
-use crate::filesystems::*;
 use crate::analysis::dataset::Dataset;
+use crate::filesystems::*;
 use crate::report::Report;
 use crate::report::build;
 use crate::report::build::known::Known;
-use crate::schema::finding::Verdict;
 use crate::schema::event::{Buckets, Phase, Space, Stepped};
+use crate::schema::finding::Verdict;
 use crate::schema::job::{At, Purpose, StepName, WorkSpec};
 use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
 use crate::schema::metric::{Better, Metric, Of};
@@ -36,11 +36,8 @@ use crate::schema::units::{Bytes, GIB, MIB, Percent};
 use crate::schema::work::Amount;
 use crate::store::{Door, Run};
 
-const KNOWN: Known = Known {
-    kind: find,
-    kinds: || KINDS.iter().map(|kind| kind.name).collect(),
-    metrics: letters::declared,
-};
+const KNOWN: Known =
+    Known { kind: find, kinds: || KINDS.iter().map(|kind| kind.name).collect(), metrics: letters::declared };
 
 /// A run and the folder that holds its histograms.
 pub struct Example {

@@ -45,12 +45,15 @@ pub fn text(report: &Report<'_>) -> String {
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
-    let said = [vec![heading.answer.clone()], heading.findings.clone(), vec![heading.conclusion.clone()]].concat();
+    let said =
+        [vec![heading.answer.clone()], heading.findings.clone(), vec![heading.conclusion.clone()]].concat();
     let said: Vec<String> = said.into_iter().filter(|sentence| !sentence.is_empty()).collect();
     out.push(format!("**{}.** {}", heading.title, escaped(&said.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", visible_line(&next.command))));
     let summary = &report.summary;
-    out.extend(summary.overall.iter().map(|all| format!("Over all headline metrics:\n\n{}", comparison(all))));
+    out.extend(
+        summary.overall.iter().map(|all| format!("Over all headline metrics:\n\n{}", comparison(all))),
+    );
     out.push(escaped(&heading.sentences.join(" ")));
     out.extend(heading.warnings.iter().map(|warning| format!("- {}", escaped(warning))));
     if summary.setups.differ() {

@@ -5,6 +5,7 @@ pub mod html;
 pub mod json;
 mod lines;
 mod markdown;
+mod tables;
 pub mod terminal;
 
 use std::io::Write;

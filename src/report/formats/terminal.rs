@@ -1,22 +1,21 @@
 //! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
 
-use std::fmt::Write;
-
 use anstyle::{AnsiColor, Style};
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use super::lines::{bar_of, interval_of, lower_first, wrapped};
+use super::lines::{lower_first, wrapped};
+use super::tables::{
+    Column, align, columns, fits, headline_table, label, latency_table, metric_table, new_table,
+    numbers_table, published_table, setups_table, waits,
+};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
-use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::heading::Standing;
-use crate::report::view::latency::{Latency, NO_P999};
-use crate::report::view::log_axis::LogAxis;
-use crate::report::view::number::{self, Scale};
-use crate::report::view::published::{Beside, Shown};
-use crate::report::view::row::{Row, range};
+use crate::report::view::latency::NO_P999;
+use crate::report::view::number;
+use crate::report::view::published::Beside;
+use crate::report::view::row::Row;
 use crate::report::view::setups::Setups;
 use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
@@ -26,13 +25,6 @@ use crate::visible::{visible, visible_line};
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
-
-/// Columns of a bar, at least and at most.
-const BAR: std::ops::RangeInclusive<usize> = 12..=48;
-/// Beside a label that is longer, numbers would not fit into 80 columns.
-const LABEL_MOST: u16 = 24;
-/// Marks a row that is about the page cache and the processor.
-const MARK: &str = " †";
 
 /// What is shown beyond one glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,13 +38,6 @@ pub enum Detail {
 pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
     let page = Page { width: width.max(40), out: String::new() };
     page.write(&report.summary, detail)
-}
-
-/// Figures beside the headline, in the order of the plan.
-#[derive(Clone)]
-struct Column {
-    heading: String,
-    cells: Vec<String>,
 }
 
 struct Page {
@@ -133,16 +118,16 @@ impl Page {
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let waits = waits(work, first);
-        let wide = self.headline_table(work, first, &[columns(&key), waits.clone()].concat());
+        let wide = headline_table(self.width, work, first, &[columns(&key), waits.clone()].concat());
         let is_of_one_work = key.iter().all(|row| row.work.is_empty());
         let is_beside = key.is_empty() || (is_of_one_work && fits(&wide, self.width));
         if is_beside {
             self.table(wide);
         } else {
-            self.table(self.headline_table(work, first, &[]));
+            self.table(headline_table(self.width, work, first, &[]));
         }
         for row in more {
-            self.table(self.headline_table(work, row, &[]));
+            self.table(headline_table(self.width, work, row, &[]));
         }
         self.marks(work);
         if !is_beside {
@@ -171,13 +156,13 @@ impl Page {
 
     fn everything(&mut self, work: &WorkloadSummary) {
         for row in work.headlines() {
-            self.table(self.headline_table(work, row, &[]));
+            self.table(headline_table(self.width, work, row, &[]));
         }
         for section in &work.sections {
             self.line("");
             self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(section.title)));
             for row in &section.rows {
-                self.table(self.metric_table(work, row));
+                self.table(metric_table(work, row));
             }
         }
         if !work.latencies.is_empty() {
@@ -185,7 +170,7 @@ impl Page {
             self.paragraph(TITLE, &format!("{}: latencies", work.label));
         }
         for latency in &work.latencies {
-            self.table(self.latency_table(latency));
+            self.table(latency_table(latency));
             if latency.lacks_p999() {
                 self.paragraph(QUIET, NO_P999);
             }
@@ -234,120 +219,9 @@ impl Page {
         let marks = if marks.is_empty() { marks } else { format!("; {marks}") };
         let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
         let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
-        let text = format!("times: as good as {}, by the geometric mean{interval}{ties}{marks}.", comparison.to);
+        let text =
+            format!("times: as good as {}, by the geometric mean{interval}{ties}{marks}.", comparison.to);
         self.paragraph(QUIET, &text);
-    }
-
-    /// Who leads first, each beside the best or the baseline.
-    fn compared_table(
-        &self,
-        work: &WorkloadSummary,
-        row: &Row,
-        comparison: &Comparison,
-        beside: &[Column],
-    ) -> Table {
-        let scale = row.scale();
-        let mut table = new_table();
-        let (has_ranks, has_intervals) = (comparison.has_ranks(), comparison.has_intervals());
-        let mut header = vec![String::new()];
-        header.extend(has_ranks.then(|| "rank".to_owned()));
-        header.extend([named(row, &scale), "times".to_owned()]);
-        header.extend(has_intervals.then(|| ["interval".to_owned(), String::new()]).into_iter().flatten());
-        header.push(direction(row));
-        let drawn = header.len() - 1;
-        header.extend(beside.iter().map(|column| column.heading.clone()));
-        table.set_header(header);
-        let axis = comparison.axis();
-        let width = self.interval_width(beside.len(), has_intervals);
-        for at in order(work, row) {
-            let cell = &row.cells[at];
-            let one = comparison.line(&cell.filesystem);
-            let mut line = vec![label(work, &cell.filesystem)];
-            line.extend(has_ranks.then(|| one.map(ranked).unwrap_or_default()));
-            line.push(cell.median.map_or_else(|| "–".into(), |m| scale.number(m)));
-            if let (Some(one), Some(axis)) = (one, &axis) {
-                line.push(number::ratio(one.ratio));
-                let marks = has_intervals.then(|| [one.interval(), one.mark().to_owned()]);
-                line.extend(marks.into_iter().flatten());
-                line.push(drawn_on(axis, one, comparison.is_preliminary, width));
-            }
-            // Who is not compared has a median alone.
-            line.resize(drawn + 1, String::new());
-            line.extend(beside.iter().map(|column| column.cells[at].clone()));
-            table.add_row(line);
-        }
-        align(&mut table, Some(drawn));
-        if let Some(rank) = table.column_mut(1).filter(|_| has_ranks) {
-            rank.set_cell_alignment(CellAlignment::Left);
-        }
-        table
-    }
-
-    fn headline_table(&self, work: &WorkloadSummary, row: &Row, beside: &[Column]) -> Table {
-        let same = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
-        if let Some(comparison) = work.comparisons.iter().find(same) {
-            return self.compared_table(work, row, comparison, beside);
-        }
-        let scale = row.scale();
-        let most = row.values().fold(0.0, f64::max);
-        let bar = self.bar_width(beside.len());
-        let mut table = new_table();
-        let mut header = vec![String::new(), named(row, &scale), "range".into(), "n".into(), direction(row)];
-        header.extend(beside.iter().map(|column| column.heading.clone()));
-        table.set_header(header);
-        for (at, cell) in row.cells.iter().enumerate() {
-            let range = range(cell, &scale);
-            let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
-            let drawn = cell.median.map_or_else(String::new, |m| bar_of(m, most, bar));
-            let mut line = vec![label(work, &cell.filesystem), median, range, cell.n.to_string(), drawn];
-            line.extend(beside.iter().map(|column| column.cells[at].clone()));
-            table.add_row(line);
-        }
-        align(&mut table, Some(4));
-        table
-    }
-
-    fn metric_table(&self, work: &WorkloadSummary, row: &Row) -> Table {
-        let scale = row.scale();
-        let mut table = new_table();
-        table.set_header(vec![
-            named(row, &scale),
-            "median".into(),
-            "range".into(),
-            "n".into(),
-            direction(row),
-        ]);
-        for cell in &row.cells {
-            let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
-            let range = range(cell, &scale);
-            table.add_row(vec![
-                label(work, &cell.filesystem),
-                median,
-                range,
-                cell.n.to_string(),
-                String::new(),
-            ]);
-        }
-        align(&mut table, None);
-        table
-    }
-
-    fn latency_table(&self, latency: &Latency) -> Table {
-        let mut table = new_table();
-        let ns = latency.unit == "ns";
-        let title = format!("{}, {}", latency.title(), if ns { "µs" } else { &latency.unit });
-        table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "longest"]);
-        for row in &latency.rows {
-            let values = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
-            let shown = |v: u64| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string());
-            let values = values.map(|value| value.map_or_else(|| "–".to_owned(), shown));
-            let mut line =
-                vec![visible_line(&row.filesystem).into_owned(), number::grouped(&row.n.to_string())];
-            line.extend(values);
-            table.add_row(line);
-        }
-        align(&mut table, None);
-        table
     }
 
     fn footnotes(&mut self, work: &WorkloadSummary) {
@@ -382,18 +256,6 @@ impl Page {
         }
     }
 
-    /// What is left of the width beside label, median, range and n, and seven columns of key figures where they are.
-    fn bar_width(&self, beside: usize) -> usize {
-        let taken = 64 + beside * 9;
-        usize::from(self.width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
-    }
-
-    /// The same beside rank, ratio, interval and mark.
-    fn interval_width(&self, beside: usize, has_intervals: bool) -> usize {
-        let taken = if has_intervals { 66 } else { 50 } + beside * 9;
-        usize::from(self.width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
-    }
-
     fn table(&mut self, mut table: Table) {
         table.set_width(self.width);
         table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -423,128 +285,8 @@ impl Page {
     }
 }
 
-/// These factors of all candidates.
-fn setups_table(setups: &Setups, factors: &[usize]) -> Table {
-    let mut table = new_table();
-    table.set_header([""].into_iter().chain(factors.iter().map(|at| setups.factors[*at])));
-    for row in &setups.rows {
-        let mut line = vec![visible_line(&row.filesystem).into_owned()];
-        line.extend(factors.iter().map(|at| visible_line(&row.values[*at]).into_owned()));
-        table.add_row(line);
-    }
-    align(&mut table, None);
-    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Left));
-    table
-}
-
-fn published_table(shown: &Shown) -> Table {
-    let mut table = new_table();
-    let heading = shown.columns.iter().map(|c| format!("{}\n{}\n{}", c.metric, c.what, c.under));
-    table.set_header(std::iter::once(String::new()).chain(heading));
-    for (filesystem, cells) in &shown.lines {
-        table.add_row(std::iter::once(filesystem.clone()).chain(cells.iter().cloned()));
-    }
-    align(&mut table, None);
-    table
-}
-
 fn styled(style: Style, text: &str) -> String {
     format!("{style}{}{style:#}", visible(text))
-}
-
-fn new_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table
-}
-
-/// The label to the left, numbers to the right, and the bar to the left again.
-fn align(table: &mut Table, bar: Option<usize>) {
-    for (at, column) in table.column_iter_mut().enumerate() {
-        let left = at == 0 || Some(at) == bar;
-        column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding(if at == 0 { (0, 1) } else { (1, 1) });
-    }
-    if let Some(column) = table.column_mut(0) {
-        column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(LABEL_MOST)));
-    }
-}
-
-fn fits(table: &Table, width: u16) -> bool {
-    let paddings = table.column_iter().map(|c| c.padding_width());
-    let contents = table.column_max_content_widths();
-    let label = contents.first().copied().unwrap_or(0).min(LABEL_MOST);
-    label + contents.iter().skip(1).sum::<u16>() + paddings.sum::<u16>() <= width
-}
-
-fn label(work: &WorkloadSummary, filesystem: &str) -> String {
-    let mark = if work.marked(filesystem) { MARK } else { "" };
-    format!("{}{mark}", visible_line(filesystem))
-}
-
-/// `2–3 ┐`
-fn ranked(line: &Line) -> String {
-    let ties: String = line.ties.iter().map(|tie| tie.drawn()).collect();
-    format!("{} {ties}", line.rank())
-}
-
-fn drawn_on(axis: &LogAxis, line: &Line, is_preliminary: bool, width: usize) -> String {
-    let is_open = is_preliminary || !line.mark().is_empty();
-    let mark = (axis.at(line.ratio), if is_open { '○' } else { '●' });
-    let ends = line.low.zip(line.high).map(|(low, high)| (axis.at(low), axis.at(high)));
-    interval_of(mark, ends, axis.at(1.0), width)
-}
-
-fn columns(rows: &[&Row]) -> Vec<Column> {
-    let cells = |row: &Row| (0..row.cells.len()).map(|at| number(row, at)).collect();
-    rows.iter().map(|row| Column { heading: short(row), cells: cells(row) }).collect()
-}
-
-/// How long an fsync may take; none where the work has none. Of several phases that one counts that has the most.
-fn waits(work: &WorkloadSummary, like: &Row) -> Vec<Column> {
-    let n = |latency: &&Latency| latency.rows.iter().map(|row| row.n).sum::<u64>();
-    let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(n);
-    let column = |latency: &Latency| {
-        let p99 = |label: &String| latency.rows.iter().find(|row| row.filesystem == *label).map(|row| row.p99);
-        let said = |p99: Option<u64>| p99.map_or_else(|| "–".into(), number::duration);
-        let cells = like.cells.iter().map(|cell| said(p99(&cell.filesystem))).collect();
-        Column { heading: "fsync\np99".to_owned(), cells }
-    };
-    latency.map(column).into_iter().collect()
-}
-
-/// As many lines as this row has cells.
-fn numbers_table(work: &WorkloadSummary, like: &Row, columns: &[Column]) -> Table {
-    let mut table = new_table();
-    table.set_header([String::new()].into_iter().chain(columns.iter().map(|column| column.heading.clone())));
-    for at in order(work, like) {
-        let mut line = vec![label(work, &like.cells[at].filesystem)];
-        line.extend(columns.iter().map(|column| column.cells[at].clone()));
-        table.add_row(line);
-    }
-    align(&mut table, None);
-    table
-}
-
-/// The places of a row's cells, the best first; where nothing is compared, as in the plan.
-fn order(work: &WorkloadSummary, row: &Row) -> Vec<usize> {
-    let same = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
-    let comparison = work.comparisons.iter().find(same).or(work.comparisons.first());
-    let rank = |at: &usize| {
-        let label = &row.cells[*at].filesystem;
-        comparison.and_then(|c| c.lines.iter().position(|line| line.candidate == *label)).unwrap_or(usize::MAX)
-    };
-    let mut all: Vec<usize> = (0..row.cells.len()).collect();
-    all.sort_by_key(rank);
-    all
-}
-
-fn number(row: &Row, at: usize) -> String {
-    row.cells[at].median.map_or_else(|| "–".into(), |m| row.scale().number(m))
-}
-
-fn named(row: &Row, scale: &Scale) -> String {
-    scale.heading(&row.title)
 }
 
 /// What can be said in one line.
@@ -552,26 +294,14 @@ fn alike(a: &Absent, b: &Absent) -> bool {
     (a.what, &a.workload, &a.reason, &a.trials) == (b.what, &b.workload, &b.reason, &b.trials)
 }
 
-fn direction(row: &Row) -> String {
-    row.direction().to_owned()
-}
-
-/// `sync s`
-fn short(row: &Row) -> String {
-    let mut text = row.short().to_owned();
-    let unit = row.scale().unit;
-    if !unit.is_empty() {
-        write!(text, "\n{unit}").unwrap_or_default();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
 
+    use super::super::tables::LABEL_MOST;
     use super::*;
-    use crate::report::examples::{self, model};
+    use crate::report::examples::{self, model, verdict};
+    use crate::report::view::row::range;
 
     fn plain(report: &Report<'_>, width: u16, detail: Detail) -> String {
         strip_str(&text(report, width, detail)).to_string()
@@ -645,6 +375,16 @@ mod tests {
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(text.contains("preliminary result"));
         insta::assert_snapshot!(text.lines().take(20).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn the_best_stands_first_and_brackets_join_those_not_told_apart() {
+        let example = examples::rounds(12);
+        let report = example.judged(verdict::of_one_workload(12), Some("birchfs"));
+        let text = plain(&report, 100, Detail::Glance);
+        insta::assert_snapshot!(text.lines().take(32).collect::<Vec<_>>().join("\n"));
+        let narrow = plain(&report, 80, Detail::Glance);
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     }
 
     #[test]

@@ -84,7 +84,11 @@ impl Comparison {
 
     /// Where it is, for who reads of several: `mailserver, transactions`.
     pub fn about(&self) -> String {
-        if self.scenario.is_empty() { self.title.clone() } else { format!("{}: {}", self.scenario, self.title) }
+        if self.scenario.is_empty() {
+            self.title.clone()
+        } else {
+            format!("{}: {}", self.scenario, self.title)
+        }
     }
 
     /// On which all of it can be drawn.
@@ -129,7 +133,11 @@ impl Comparison {
 impl Line {
     /// `2`, or `2–4` where the findings leave it open.
     pub fn rank(&self) -> String {
-        if self.best == self.worst { self.best.to_string() } else { format!("{}–{}", self.best, self.worst) }
+        if self.best == self.worst {
+            self.best.to_string()
+        } else {
+            format!("{}–{}", self.best, self.worst)
+        }
     }
 
     /// `0.67 – 0.73`; empty without an interval.

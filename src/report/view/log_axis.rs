@@ -7,6 +7,9 @@ const MARGIN: f64 = 0.04;
 /// Never shorter than this ratio, or noise of a thousandth would fill it.
 const LEAST: f64 = 1.1;
 
+/// What the texts of all ticks may take together, in percent.
+const ROOM: f64 = 60.0;
+
 pub struct LogAxis {
     /// Natural logarithms of the ends.
     from: f64,
@@ -56,7 +59,17 @@ impl LogAxis {
             };
             LogTick { at: percent(at), value, anchor }
         };
-        self.round_values(most).into_iter().map(tick).collect()
+        // Equal steps come closer to each other towards the right, and their texts must not touch.
+        let apart = ROOM / most.max(1) as f64;
+        let mut ticks: Vec<LogTick> = Vec::new();
+        let mut free_from = f64::NEG_INFINITY;
+        for value in self.round_values(most) {
+            if self.at(value) >= free_from {
+                free_from = self.at(value) + apart;
+                ticks.push(tick(value));
+            }
+        }
+        ticks
     }
 
     fn round_values(&self, most: usize) -> Vec<f64> {
@@ -90,7 +103,11 @@ mod tests {
 
     fn values(values: &[f64]) -> Vec<String> {
         let axis = LogAxis::over(values.iter().copied()).expect("they have logarithms");
-        axis.ticks(6).iter().map(|tick| format!("{:.5}", tick.value)).map(|t| t.trim_end_matches('0').to_owned()).collect()
+        axis.ticks(6)
+            .iter()
+            .map(|tick| format!("{:.5}", tick.value))
+            .map(|t| t.trim_end_matches('0').to_owned())
+            .collect()
     }
 
     #[test]

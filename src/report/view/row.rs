@@ -64,7 +64,8 @@ impl Row {
 
     /// Of which time it is, where the title does not say it: `over the work and the sync after it`.
     pub fn over(&self) -> String {
-        let over = self.declared.filter(|_| !self.title.contains("phase")).map(|declared| declared.over.said());
+        let over =
+            self.declared.filter(|_| !self.title.contains("phase")).map(|declared| declared.over.said());
         over.map_or_else(String::new, |over| format!("over {over}"))
     }
 

@@ -154,8 +154,10 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
 fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equivalent: Option<u32>) -> String {
     let Finding { a, b, n, .. } = pair;
     let p = p.map_or_else(String::new, |p| format!(" (p = {})", chance(p)));
-    let smallest = smallest.map_or_else(String::new, |times| format!("; {} would have been found", ratio(times)));
-    let rounds = to_equivalent.map_or_else(String::new, |n| format!("; equivalence would take about {n} rounds"));
+    let smallest =
+        smallest.map_or_else(String::new, |times| format!("; {} would have been found", ratio(times)));
+    let rounds =
+        to_equivalent.map_or_else(String::new, |n| format!("; equivalence would take about {n} rounds"));
     match pair.finding {
         Found::Better => format!("{a} is better{p}"),
         Found::Worse => format!("{b} is better{p}"),

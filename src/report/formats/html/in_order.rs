@@ -59,11 +59,15 @@ pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
             look: entry::look(entries, &cell.filesystem),
             line: path(&points, "L", ""),
             dots: if points.len() > DOTS { String::new() } else { path(&points, "M", "h0") },
-            words: format!("{}: the later half of the rounds beside the earlier one: {later}", cell.filesystem),
+            words: format!(
+                "{}: the later half of the rounds beside the earlier one: {later}",
+                cell.filesystem
+            ),
             later,
         }
     };
-    let [least, most] = [cells().flat_map(shares).fold(1.0, f64::min), cells().flat_map(shares).fold(1.0, f64::max)];
+    let [least, most] =
+        [cells().flat_map(shares).fold(1.0, f64::min), cells().flat_map(shares).fold(1.0, f64::max)];
     Some(InOrder {
         title: row.title.clone(),
         rows: cells().map(one).collect(),

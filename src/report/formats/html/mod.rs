@@ -187,7 +187,10 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
     let page = Page {
         run,
         summary,
-        overall: summary.overall.as_ref().and_then(|all| ratios::of(all, all.title.clone(), &summary.filesystems)),
+        overall: summary
+            .overall
+            .as_ref()
+            .and_then(|all| ratios::of(all, all.title.clone(), &summary.filesystems)),
         opening: all.filter_map(|c| ratios::of(c, c.about(), &summary.filesystems)).collect(),
         facts: facts(run, summary),
         tools: run
@@ -196,7 +199,12 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
             .iter()
             .filter(|t| summary.filesystems.iter().any(|f| f.kind == t.kind))
             .collect(),
-        works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at, !opens)).collect(),
+        works: summary
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(at, w)| work(run, summary, w, at, !opens))
+            .collect(),
         abilities: abilities(summary),
         validity: validity::of(run, summary),
         trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
@@ -478,16 +486,30 @@ mod tests {
         leave("report-verdict-two.html", &judged(verdict::over_rounds(12), None));
         let beside = judged(verdict::over_rounds(12), Some("birchfs"));
         leave("report-verdict-baseline.html", &beside);
-        assert!(beside.contains("times as good as birchfs, the baseline") && beside.contains("? no difference from birchfs is established"));
+        assert!(
+            beside.contains("times as good as birchfs, the baseline")
+                && beside.contains("? no difference from birchfs is established")
+        );
         let six = examples::rounds(6);
         let preliminary = page(&six.judged(verdict::over_rounds(6), None)).expect("the page renders");
         leave("report-verdict-preliminary.html", &preliminary);
-        assert!(preliminary.contains("No difference is established yet") && preliminary.contains("--rounds 1"));
+        assert!(
+            preliminary.contains("No difference is established yet") && preliminary.contains("--rounds 1")
+        );
         let mut void = verdict::over_rounds(12);
-        void.guard = Some(Guard { copy: "rowanfs".into(), of: "maplefs".into(), rounds: 12, p: Some(0.0002), voids: true });
+        void.guard = Some(Guard {
+            copy: "rowanfs".into(),
+            of: "maplefs".into(),
+            rounds: 12,
+            p: Some(0.0002),
+            voids: true,
+        });
         let void = judged(void, None);
         leave("report-verdict-void.html", &void);
-        assert!(void.contains("This run is void: rowanfs is maplefs, entered a second time") && void.contains("p = 0.0002"));
+        assert!(
+            void.contains("This run is void: rowanfs is maplefs, entered a second time")
+                && void.contains("p = 0.0002")
+        );
     }
 
     #[test]

@@ -72,11 +72,7 @@ fn words(line: &Line, comparison: &Comparison) -> String {
     if *candidate == comparison.to {
         return format!("{candidate}{rank}: what all are compared with");
     }
-    format!(
-        "{candidate}{rank}: {} times as good as {}{interval}{standing}",
-        ratio(line.ratio),
-        comparison.to
-    )
+    format!("{candidate}{rank}: {} times as good as {}{interval}{standing}", ratio(line.ratio), comparison.to)
 }
 
 /// `0.8`, `1`, `20`

@@ -56,7 +56,11 @@ pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
 
 /// `1.2 ms`
 fn said(value: u64, latency: &Latency) -> String {
-    if latency.unit == "ns" { duration(value) } else { format!("{} {}", grouped(&value.to_string()), latency.unit) }
+    if latency.unit == "ns" {
+        duration(value)
+    } else {
+        format!("{} {}", grouped(&value.to_string()), latency.unit)
+    }
 }
 
 fn words(row: &Row, latency: &Latency) -> String {

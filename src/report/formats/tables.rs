@@ -1,0 +1,282 @@
+//! The tables of the report on a terminal: who leads, what stands beside it, and every metric on demand.
+
+use std::fmt::Write;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
+
+use super::lines::{bar_of, interval_of};
+use crate::report::view::comparison::{Comparison, Line};
+use crate::report::view::latency::Latency;
+use crate::report::view::log_axis::LogAxis;
+use crate::report::view::number::{self, Scale};
+use crate::report::view::published::Shown;
+use crate::report::view::row::{Row, range};
+use crate::report::view::setups::Setups;
+use crate::report::view::workload::WorkloadSummary;
+use crate::visible::visible_line;
+
+/// Columns of a bar, at least and at most.
+const BAR: std::ops::RangeInclusive<usize> = 12..=48;
+/// Beside a label that is longer, numbers would not fit into 80 columns.
+pub const LABEL_MOST: u16 = 24;
+/// Marks a row that is about the page cache and the processor.
+const MARK: &str = " †";
+
+/// Figures beside the headline, in the order of the plan.
+#[derive(Clone)]
+pub struct Column {
+    heading: String,
+    cells: Vec<String>,
+}
+
+/// Who leads first, each beside the best or the baseline.
+fn compared_table(
+    width: u16,
+    work: &WorkloadSummary,
+    row: &Row,
+    comparison: &Comparison,
+    beside: &[Column],
+) -> Table {
+    let scale = row.scale();
+    let mut table = new_table();
+    let (has_ranks, has_intervals) = (comparison.has_ranks(), comparison.has_intervals());
+    let mut header = vec![String::new()];
+    header.extend(has_ranks.then(|| "rank".to_owned()));
+    header.extend([named(row, &scale), "times".to_owned()]);
+    header.extend(has_intervals.then(|| ["interval".to_owned(), String::new()]).into_iter().flatten());
+    header.push(direction(row));
+    let drawn = header.len() - 1;
+    header.extend(beside.iter().map(|column| column.heading.clone()));
+    table.set_header(header);
+    let axis = comparison.axis();
+    let columns = interval_width(width, beside.len(), has_intervals);
+    for at in order(work, row) {
+        let cell = &row.cells[at];
+        let one = comparison.line(&cell.filesystem);
+        let mut line = vec![label(work, &cell.filesystem)];
+        line.extend(has_ranks.then(|| one.map(ranked).unwrap_or_default()));
+        line.push(cell.median.map_or_else(|| "–".into(), |m| scale.number(m)));
+        if let (Some(one), Some(axis)) = (one, &axis) {
+            line.push(number::ratio(one.ratio));
+            let marks = has_intervals.then(|| [one.interval(), one.mark().to_owned()]);
+            line.extend(marks.into_iter().flatten());
+            line.push(drawn_on(axis, one, comparison.is_preliminary, columns));
+        }
+        // Who is not compared has a median alone.
+        line.resize(drawn + 1, String::new());
+        line.extend(beside.iter().map(|column| column.cells[at].clone()));
+        table.add_row(line);
+    }
+    align(&mut table, Some(drawn));
+    if let Some(picture) = table.column_mut(drawn) {
+        picture.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    if let Some(rank) = table.column_mut(1).filter(|_| has_ranks) {
+        rank.set_cell_alignment(CellAlignment::Left);
+    }
+    table
+}
+
+pub fn headline_table(width: u16, work: &WorkloadSummary, row: &Row, beside: &[Column]) -> Table {
+    let same = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
+    if let Some(comparison) = work.comparisons.iter().find(same) {
+        return compared_table(width, work, row, comparison, beside);
+    }
+    let scale = row.scale();
+    let most = row.values().fold(0.0, f64::max);
+    let bar = bar_width(width, beside.len());
+    let mut table = new_table();
+    let mut header = vec![String::new(), named(row, &scale), "range".into(), "n".into(), direction(row)];
+    header.extend(beside.iter().map(|column| column.heading.clone()));
+    table.set_header(header);
+    for (at, cell) in row.cells.iter().enumerate() {
+        let range = range(cell, &scale);
+        let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
+        let drawn = cell.median.map_or_else(String::new, |m| bar_of(m, most, bar));
+        let mut line = vec![label(work, &cell.filesystem), median, range, cell.n.to_string(), drawn];
+        line.extend(beside.iter().map(|column| column.cells[at].clone()));
+        table.add_row(line);
+    }
+    align(&mut table, Some(4));
+    table
+}
+
+pub fn metric_table(work: &WorkloadSummary, row: &Row) -> Table {
+    let scale = row.scale();
+    let mut table = new_table();
+    table.set_header(vec![named(row, &scale), "median".into(), "range".into(), "n".into(), direction(row)]);
+    for cell in &row.cells {
+        let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
+        let range = range(cell, &scale);
+        table.add_row(vec![label(work, &cell.filesystem), median, range, cell.n.to_string(), String::new()]);
+    }
+    align(&mut table, None);
+    table
+}
+
+pub fn latency_table(latency: &Latency) -> Table {
+    let mut table = new_table();
+    let ns = latency.unit == "ns";
+    let title = format!("{}, {}", latency.title(), if ns { "µs" } else { &latency.unit });
+    table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "longest"]);
+    for row in &latency.rows {
+        let values = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
+        let shown = |v: u64| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string());
+        let values = values.map(|value| value.map_or_else(|| "–".to_owned(), shown));
+        let mut line = vec![visible_line(&row.filesystem).into_owned(), number::grouped(&row.n.to_string())];
+        line.extend(values);
+        table.add_row(line);
+    }
+    align(&mut table, None);
+    table
+}
+
+/// What is left of the width beside label, median, range and n, and seven columns of key figures where they are.
+fn bar_width(width: u16, beside: usize) -> usize {
+    let taken = 64 + beside * 9;
+    usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
+}
+
+/// The same beside rank, ratio, interval and mark.
+fn interval_width(width: u16, beside: usize, has_intervals: bool) -> usize {
+    let taken = if has_intervals { 66 } else { 56 } + beside * 9;
+    usize::from(width).saturating_sub(taken).clamp(*BAR.start(), *BAR.end())
+}
+
+/// These factors of all candidates.
+pub fn setups_table(setups: &Setups, factors: &[usize]) -> Table {
+    let mut table = new_table();
+    table.set_header([""].into_iter().chain(factors.iter().map(|at| setups.factors[*at])));
+    for row in &setups.rows {
+        let mut line = vec![visible_line(&row.filesystem).into_owned()];
+        line.extend(factors.iter().map(|at| visible_line(&row.values[*at]).into_owned()));
+        table.add_row(line);
+    }
+    align(&mut table, None);
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Left));
+    table
+}
+
+pub fn published_table(shown: &Shown) -> Table {
+    let mut table = new_table();
+    let heading = shown.columns.iter().map(|c| format!("{}\n{}\n{}", c.metric, c.what, c.under));
+    table.set_header(std::iter::once(String::new()).chain(heading));
+    for (filesystem, cells) in &shown.lines {
+        table.add_row(std::iter::once(filesystem.clone()).chain(cells.iter().cloned()));
+    }
+    align(&mut table, None);
+    table
+}
+
+pub fn new_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table
+}
+
+/// The label to the left, numbers to the right, and the bar to the left again.
+pub fn align(table: &mut Table, bar: Option<usize>) {
+    for (at, column) in table.column_iter_mut().enumerate() {
+        let left = at == 0 || Some(at) == bar;
+        column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
+        column.set_padding(if at == 0 { (0, 1) } else { (1, 1) });
+    }
+    if let Some(column) = table.column_mut(0) {
+        column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(LABEL_MOST)));
+    }
+}
+
+pub fn fits(table: &Table, width: u16) -> bool {
+    let paddings = table.column_iter().map(|c| c.padding_width());
+    let contents = table.column_max_content_widths();
+    let label = contents.first().copied().unwrap_or(0).min(LABEL_MOST);
+    label + contents.iter().skip(1).sum::<u16>() + paddings.sum::<u16>() <= width
+}
+
+pub fn label(work: &WorkloadSummary, filesystem: &str) -> String {
+    let mark = if work.marked(filesystem) { MARK } else { "" };
+    format!("{}{mark}", visible_line(filesystem))
+}
+
+/// `2–3 ┐`
+fn ranked(line: &Line) -> String {
+    let ties: String = line.ties.iter().map(|tie| tie.drawn()).collect();
+    format!("{} {ties}", line.rank())
+}
+
+fn drawn_on(axis: &LogAxis, line: &Line, is_preliminary: bool, width: usize) -> String {
+    let is_open = is_preliminary || !line.mark().is_empty();
+    let mark = (axis.at(line.ratio), if is_open { '○' } else { '●' });
+    let ends = line.low.zip(line.high).map(|(low, high)| (axis.at(low), axis.at(high)));
+    interval_of(mark, ends, axis.at(1.0), width)
+}
+
+pub fn columns(rows: &[&Row]) -> Vec<Column> {
+    let cells = |row: &Row| (0..row.cells.len()).map(|at| number(row, at)).collect();
+    rows.iter().map(|row| Column { heading: short(row), cells: cells(row) }).collect()
+}
+
+/// How long an fsync may take; none where the work has none. Of several phases that one counts that has the most.
+pub fn waits(work: &WorkloadSummary, like: &Row) -> Vec<Column> {
+    let n = |latency: &&Latency| latency.rows.iter().map(|row| row.n).sum::<u64>();
+    let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(n);
+    let column = |latency: &Latency| {
+        let p99 =
+            |label: &String| latency.rows.iter().find(|row| row.filesystem == *label).map(|row| row.p99);
+        let said = |p99: Option<u64>| p99.map_or_else(|| "–".into(), number::duration);
+        let cells = like.cells.iter().map(|cell| said(p99(&cell.filesystem))).collect();
+        Column { heading: "fsync\np99".to_owned(), cells }
+    };
+    latency.map(column).into_iter().collect()
+}
+
+/// As many lines as this row has cells.
+pub fn numbers_table(work: &WorkloadSummary, like: &Row, columns: &[Column]) -> Table {
+    let mut table = new_table();
+    table.set_header([String::new()].into_iter().chain(columns.iter().map(|column| column.heading.clone())));
+    for at in order(work, like) {
+        let mut line = vec![label(work, &like.cells[at].filesystem)];
+        line.extend(columns.iter().map(|column| column.cells[at].clone()));
+        table.add_row(line);
+    }
+    align(&mut table, None);
+    table
+}
+
+/// The places of a row's cells, the best first; where nothing is compared, as in the plan.
+fn order(work: &WorkloadSummary, row: &Row) -> Vec<usize> {
+    let same = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
+    let comparison = work.comparisons.iter().find(same).or(work.comparisons.first());
+    let rank = |at: &usize| {
+        let label = &row.cells[*at].filesystem;
+        comparison
+            .and_then(|c| c.lines.iter().position(|line| line.candidate == *label))
+            .unwrap_or(usize::MAX)
+    };
+    let mut all: Vec<usize> = (0..row.cells.len()).collect();
+    all.sort_by_key(rank);
+    all
+}
+
+fn number(row: &Row, at: usize) -> String {
+    row.cells[at].median.map_or_else(|| "–".into(), |m| row.scale().number(m))
+}
+
+fn named(row: &Row, scale: &Scale) -> String {
+    scale.heading(&row.title)
+}
+
+fn direction(row: &Row) -> String {
+    row.direction().to_owned()
+}
+
+/// `sync s`
+fn short(row: &Row) -> String {
+    let mut text = row.short().to_owned();
+    let unit = row.scale().unit;
+    if !unit.is_empty() {
+        write!(text, "\n{unit}").unwrap_or_default();
+    }
+    text
+}
