@@ -16,6 +16,7 @@ pub fn over_rounds(rounds: u32) -> Verdict {
     let findings = WORKS.iter().zip(both).flat_map(|(scenario, who)| pairs(scenario, who, rounds)).collect();
     Verdict {
         schema: SCHEMA,
+        records: 0,
         basis: Basis::Rounds { complete: rounds, needed: 10, alpha: ALPHA, earlier: Vec::new() },
         margin: Percent(3.0),
         findings,

@@ -32,7 +32,7 @@ impl LogAxis {
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let lacking = (LEAST.ln() - (most - least)).max(0.0) / 2.0;
         let margin = MARGIN * (most - least + 2.0 * lacking);
-        (!logs.is_empty()).then(|| LogAxis { from: least - lacking - margin, to: most + lacking + margin })
+        (!logs.is_empty()).then_some(LogAxis { from: least - lacking - margin, to: most + lacking + margin })
     }
 
     /// From the left, in percent.
