@@ -98,6 +98,26 @@ fn the_terminal_shows_who_took_part_and_says_once_who_did_not() {
 }
 
 #[test]
+fn all_are_compared_with_the_best_or_with_the_candidate_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = compared(folder.path());
+    let text = printed(&run, &["--baseline", "ext4"]);
+    assert!(text.contains("times: as good as ext4"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&run, &["--json", "--baseline", "xfs"])).unwrap();
+    let comparison = &json["summary"]["workloads"][0]["comparisons"][0];
+    assert_eq!((&comparison["to"], &comparison["is_baseline"]), (&"xfs".into(), &true.into()));
+    let finding = &json["verdict"]["findings"][0];
+    for key in ["finding", "metric", "a", "b", "ratio"] {
+        assert!(!finding[key].is_null(), "{finding}");
+    }
+    let output = report(&run, &["--baseline", "ext5"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
+    assert!(said.contains("did you mean 'ext4'?") && said.contains("try:"), "{said}");
+}
+
+#[test]
 fn every_format_is_written_and_holds_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());

@@ -240,3 +240,95 @@ fn part(lane: &[(usize, usize)], at: usize) -> Tie {
         None => Tie::Outside,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::{self, verdict};
+    use crate::schema::finding::Guard;
+
+    fn compared(verdict: Verdict, baseline: Option<&str>) -> Comparison {
+        let example = examples::rounds(12);
+        example.judged(verdict, baseline).summary.workloads[0].comparisons[0].clone()
+    }
+
+    fn labels(comparison: &Comparison) -> Vec<&str> {
+        comparison.lines.iter().map(|line| line.candidate.split(' ').next().unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn the_best_stands_first_and_ranks_say_what_is_open() {
+        let comparison = compared(verdict::of_one_workload(12), None);
+        let all =
+            ["cedarfs", "alderfs,", "alderfs", "birchfs", "maplefs", "elmfs", "birchfs-journal", "rowanfs"];
+        assert_eq!(labels(&comparison), all);
+        let ranks: Vec<String> = comparison.lines.iter().map(Line::rank).collect();
+        assert_eq!(ranks, ["1", "2–3", "2–3", "4–5", "4–6", "5–6", "7", "8"]);
+        assert_eq!((comparison.to.as_str(), comparison.is_baseline), ("cedarfs", false));
+        let lead = comparison.lead.expect("one leads");
+        assert_eq!((lead.leader.as_str(), lead.next.as_str()), ("cedarfs", "alderfs, no atime"));
+        assert!(lead.low < lead.ratio && lead.ratio < lead.high);
+    }
+
+    #[test]
+    fn brackets_that_overlap_stand_beside_each_other() {
+        let comparison = compared(verdict::of_one_workload(12), None);
+        let drawn: Vec<String> =
+            comparison.lines.iter().map(|line| line.ties.iter().map(|tie| tie.drawn()).collect()).collect();
+        assert_eq!(drawn, ["  ", "┐ ", "┘ ", "┐ ", "┘┐", " ┘", "  ", "  "]);
+    }
+
+    #[test]
+    fn beside_a_baseline_the_order_is_the_same_and_the_ratios_are_its() {
+        let beside = compared(verdict::of_one_workload(12), Some("birchfs"));
+        assert_eq!(labels(&beside), labels(&compared(verdict::of_one_workload(12), None)));
+        let ratio = |label: &str| beside.line(label).map(|line| line.ratio);
+        assert_eq!(ratio("birchfs"), Some(1.0));
+        assert!(ratio("cedarfs").is_some_and(|ratio| (ratio - 1.31 / 0.82).abs() < 1e-9));
+        assert_eq!(beside.line("maplefs").map(Line::mark), Some("?"));
+        let nobody = compared(verdict::of_one_workload(12), Some("nobody"));
+        assert!(!nobody.is_baseline && nobody.to == "cedarfs");
+    }
+
+    #[test]
+    fn too_few_rounds_give_an_order_and_neither_ranks_nor_brackets() {
+        let comparison = compared(verdict::of_one_workload(5), None);
+        assert!(comparison.is_preliminary && !comparison.has_ranks() && !comparison.has_ties());
+        assert!(
+            comparison.lead.is_none()
+                && comparison.sentence.starts_with("So far cedarfs is ahead, 1.24 times")
+        );
+    }
+
+    #[test]
+    fn who_entered_a_second_time_is_not_compared() {
+        let mut verdict = verdict::of_one_workload(12);
+        let (copy, of) = ("rowanfs".to_owned(), "maplefs".to_owned());
+        verdict.guard = Some(Guard { copy, of, rounds: 12, p: Some(0.4), voids: false });
+        let comparison = compared(verdict, None);
+        assert!(comparison.line("rowanfs").is_none() && comparison.left_out.is_empty());
+    }
+
+    #[test]
+    fn those_that_lead_together_are_said_to_be_open_or_equivalent() {
+        let mut open = verdict::of_one_workload(12);
+        open.findings.retain(|f| ![&f.a, &f.b].contains(&&"cedarfs".to_owned()));
+        let said = compared(open.clone(), None).sentence;
+        assert!(
+            said.starts_with(
+                "alderfs, no atime and alderfs lead and are equivalent within the margin of 3% (ratio 1.06; "
+            ),
+            "{said}"
+        );
+        assert!(said.contains("did transactions 1.29 times as fast as the next, birchfs"), "{said}");
+        for finding in &mut open.findings {
+            finding.finding = Found::CannotTell;
+        }
+        let said = compared(open, None).sentence;
+        assert!(
+            said.starts_with("No two of 7 candidates were told apart in transactions")
+                && said.contains("a ratio of 1.09 would"),
+            "{said}"
+        );
+    }
+}

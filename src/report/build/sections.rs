@@ -153,3 +153,51 @@ fn shown(section: Option<Section>) -> Shown {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples;
+
+    const MIXED: [&str; 2] = ["create.mixed.rate", "read.rate"];
+
+    /// Each round does half as many of them, on all filesystems.
+    fn sections() -> Vec<SectionSummary> {
+        let mut example = examples::example();
+        for record in &mut example.run.records {
+            let Some(all) = record.metrics.iter().find(|m| m.headline).map(|m| m.value) else { continue };
+            let mixed = record.metrics.iter_mut().filter(|m| MIXED.contains(&m.name.as_str()));
+            mixed.for_each(|m| m.value = all / f64::from(1 + record.round));
+        }
+        example.report().summary.workloads[0].sections.clone()
+    }
+
+    fn drawn(sections: &[SectionSummary]) -> Vec<&str> {
+        let rows = sections.iter().flat_map(|section| &section.rows);
+        rows.filter(|row| row.is_drawn && row.unit == "1/s").map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn metrics_that_say_one_fact_are_one_picture_which_names_them() {
+        let sections = sections();
+        let drawn = drawn(&sections);
+        assert!(
+            drawn.contains(&"transactions.rate") && MIXED.iter().all(|name| !drawn.contains(name)),
+            "{drawn:?}"
+        );
+        assert!(drawn.contains(&"append.rate") && drawn.contains(&"delete.alone.rate"), "{drawn:?}");
+        let headline = &sections[0].rows[0];
+        assert!(headline.alike().contains("create (phase transactions) and read (phase transactions)"));
+    }
+
+    #[test]
+    fn what_a_paper_drew_one_by_one_is_drawn_so() {
+        let mut sections = sections();
+        let all = || -> Vec<String> { MIXED.iter().map(|name| (*name).to_owned()).collect() };
+        for row in sections.iter_mut().flat_map(|section| &mut section.rows) {
+            row.is_drawn = true;
+        }
+        draw_each_fact_once(&mut sections, &all());
+        assert!(MIXED.iter().all(|name| drawn(&sections).contains(name)));
+    }
+}
