@@ -23,7 +23,7 @@ pub fn unequal(workloads: &[WorkloadSummary]) -> Vec<String> {
     workloads.iter().filter_map(said).collect()
 }
 
-/// `1.00 (ext4), 2.10 (jfs)`; `None` where they are alike.
+/// `1.00 (birchfs), 2.10 (cedarfs)`; `None` where they are alike.
 fn of(row: &Row) -> Option<String> {
     let mut medians: Vec<(f64, &str)> =
         row.cells.iter().filter_map(|cell| Some((cell.median?, cell.filesystem.as_str()))).collect();

@@ -29,7 +29,7 @@ fn of_kind(table: &[&str], kind: &str) -> Look {
     Look { hue: place % HUES, mark: (mode + place / HUES) % MARKS }
 }
 
-/// `ext3-journal` and `ext3-ordered` are of one.
+/// `birchfs-journal` and `birchfs-ordered` are of one.
 fn family(kind: &str) -> &str {
     kind.split('-').next().unwrap_or(kind)
 }

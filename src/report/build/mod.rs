@@ -11,6 +11,7 @@ mod latency;
 mod looks;
 pub mod model;
 mod notes;
+mod pairs;
 mod published;
 pub mod repeat;
 mod sections;

@@ -1,6 +1,6 @@
 //! What a comparison says, in a sentence: which one, by how much, how sure.
 
-use super::comparison::{Pair, Pairs};
+use super::pairs::{Pair, Pairs};
 use crate::report::view::comparison::{Comparison, Lead};
 use crate::report::view::number::{list, ratio};
 use crate::report::view::row::Row;
@@ -30,14 +30,14 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
     }
 }
 
-/// `xfs is ahead, 1.42 times ext4`; whether that is chance is open.
+/// `alderfs is ahead, 1.42 times birchfs`; whether that is chance is open.
 pub fn so_far(comparison: &Comparison) -> Option<String> {
     let [first, second, ..] = comparison.lines.as_slice() else { return None };
     let times = ratio(first.ratio / second.ratio);
     Some(format!("{} is ahead, {times} times {}", first.candidate, second.candidate))
 }
 
-/// `xfs created files 1.42 times as fast as the next, ext4 (1.36 to 1.49, simultaneous 95 %)`
+/// `alderfs created files 1.42 times as fast as the next, birchfs (1.36 to 1.49, simultaneous 95 %)`
 fn won(lead: &Lead, about: &Of<'_>) -> String {
     let Lead { leader, next, low, high, .. } = lead;
     let times = ratio(lead.ratio);

@@ -41,7 +41,7 @@ fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
     format!("{who}: {} ({}).", clauses.join("; "), certainty(verdict))
 }
 
-/// `in mailserver xfs, 1.42 times the next, ext4 (1.36 to 1.49)`; who, only where it is not the same everywhere.
+/// `in mailserver alderfs, 1.42 times the next, birchfs (1.36 to 1.49)`; who, only where it is not the same everywhere.
 fn clause(comparison: &Comparison, all: &[&Comparison], is_said: bool) -> String {
     let about = about(comparison, all);
     match (&comparison.lead, comparison.leaders.as_slice()) {

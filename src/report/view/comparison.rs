@@ -106,7 +106,7 @@ impl Comparison {
         !self.is_preliminary && !self.metric.is_empty()
     }
 
-    /// What the marks beside its ratios mean, and who is not among them: `? no difference from xfs is established`; may be empty.
+    /// What the marks beside its ratios mean, and who is not among them: `? no difference from alderfs is established`; may be empty.
     pub fn marks(&self) -> String {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
         let open = format!("? no difference from {} is established", self.to);
