@@ -86,7 +86,11 @@ fn a_run_that_nothing_decides_is_looked_at_three_times_and_ends() {
     let run = carried(&folder.path().join("run"), &plan(Rounds::Auto), &scattered(|_| 1.0, 0.2), None);
     assert_eq!(rounds(&run), 20);
     assert_eq!(looks(&run), [(10, 0.01), (14, 0.015), (20, 0.025)]);
-    assert!(!found(&run).contains(&Found::Better) && !found(&run).contains(&Found::Worse), "{:?}", found(&run));
+    assert!(
+        !found(&run).contains(&Found::Better) && !found(&run).contains(&Found::Worse),
+        "{:?}",
+        found(&run)
+    );
 }
 
 #[test]
