@@ -301,7 +301,7 @@ mod tests {
         let mut values = |factor: f64| {
             (1..=rounds)
                 .map(|round| Value {
-                    trial: String::new(),
+                    trial: "".into(),
                     round,
                     value: factor * (1.0 + f64::from(round) / 10.0) * (0.02 * random.normal()).exp(),
                 })

@@ -1,6 +1,6 @@
 //! JSON for programs: the summary that people's reports are made from, and the records behind it.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::Context;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::report::view::{SCHEMA, Summary};
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
-use crate::visible::visible_json;
+use crate::visible::VisibleJson;
 
 #[derive(Serialize)]
 struct Page<'r> {
@@ -42,8 +42,10 @@ impl Format for Json {
         let Report { run, summary } = report;
         let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
         let page = Page { schema_version: SCHEMA, summary, plan, machine, trials };
-        let json = serde_json::to_string_pretty(&page).context("write the JSON")?;
-        writeln!(to, "{}", visible_json(&json)).context("write the JSON")
+        // Never whole in memory: a run may have a million figures.
+        let mut to = VisibleJson(to);
+        serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
+        writeln!(to).context("write the JSON")
     }
 }
 

@@ -10,6 +10,7 @@
 //! kind of colour vision can tell apart; from the ninth filesystem on they return with stripes. Nothing is told by colour
 //! alone: bars stand in the order of the legend, and each names itself.
 
+use super::spread::{POINTS_MOST, Spread, middle_half};
 use crate::report::view::number::{self, Scale, percent};
 use crate::report::view::row::{Cell, Row, Value, range};
 
@@ -59,6 +60,7 @@ pub struct Bar {
     pub length: String,
     /// For upright bars: where it begins, how wide it is, and where it ends, from the top.
     pub left: String,
+    pub middle: String,
     pub width: String,
     pub top: String,
     /// The median as it stands beside the bar; empty where there is no value.
@@ -67,7 +69,9 @@ pub struct Bar {
     pub range: String,
     /// All of it in words, for tooltips and for those who listen.
     pub words: String,
+    /// Of few trials each is a point; of many all are one picture.
     pub points: Vec<Point>,
+    pub spread: Option<Spread>,
 }
 
 /// One trial.
@@ -92,7 +96,12 @@ pub struct Tick {
 pub fn bars(row: &Row) -> Option<Bars> {
     let top = scale_end(row.values())?;
     let scale = row.scale();
-    let bar = |(at, cell)| horizontal(at, cell, top, &scale);
+    let bar = |(at, cell)| {
+        let bar = horizontal(at, cell, top, &scale);
+        // A headline has the width for it.
+        let spread = bar.spread.map(|s| if row.headline { s.with_dots(cell, |v| share(v, top)) } else { s });
+        Bar { spread, ..bar }
+    };
     Some(Bars {
         has_ranges: row.cells.iter().any(|cell| cell.n > 1),
         title: row.title.clone(),
@@ -150,8 +159,15 @@ fn horizontal(at: usize, cell: &Cell, top: f64, scale: &Scale) -> Bar {
         across: format!("{:.1}", spread(place, n, -5.5, 5.5)),
         words: format!("{}, round {}: {}", cell.filesystem, value.round, scale.with_unit(value.value)),
     };
-    let points = cell.values.iter().enumerate().map(point).collect();
-    Bar { points, length: percent(cell.median.map_or(0.0, |m| share(m, top))), ..bar(at, cell, scale) }
+    let spread = Spread::of(cell, |value| share(value, top));
+    let drawn = if spread.is_none() { &cell.values[..] } else { &[] };
+    let points = drawn.iter().enumerate().map(point).collect();
+    Bar {
+        points,
+        spread,
+        length: percent(cell.median.map_or(0.0, |m| share(m, top))),
+        ..bar(at, cell, scale)
+    }
 }
 
 /// The bars of one group: side by side, with a margin of a sixth of the group.
@@ -173,12 +189,16 @@ fn upright(row: &Row, left: f64, width: f64, top: f64) -> Vec<Bar> {
             ),
         };
         let height = cell.median.map_or(0.0, |m| share(m, top));
+        let spread = Spread::of(cell, |value| 100.0 - share(value, top));
+        let drawn = if spread.is_none() { &cell.values[..] } else { &[] };
         Bar {
             left: percent(from + each * 0.06),
             width: percent(each * 0.88),
             top: percent(100.0 - height),
             length: percent(height),
-            points: cell.values.iter().enumerate().map(point).collect(),
+            middle: percent(from + each * 0.5),
+            points: drawn.iter().enumerate().map(point).collect(),
+            spread,
             words: format!("{}, {}", row.title, words(cell, &scale)),
             ..bar(at, cell, &scale)
         }
@@ -192,26 +212,37 @@ fn bar(at: usize, cell: &Cell, scale: &Scale) -> Bar {
         look: at % LOOKS,
         length: String::new(),
         left: String::new(),
+        middle: String::new(),
         width: String::new(),
         top: String::new(),
         value: cell.median.map(|m| scale.number(m)).unwrap_or_default(),
         range: range(cell, scale),
         words: words(cell, scale),
         points: Vec::new(),
+        spread: None,
     }
 }
 
 fn words(cell: &Cell, scale: &Scale) -> String {
     match (cell.median, cell.min, cell.max) {
         (Some(median), Some(min), Some(max)) => format!(
-            "{}: median {} of {}, from {} to {}",
+            "{}: median {} of {}, from {} to {}{}",
             cell.filesystem,
             scale.with_unit(median),
             number::count(cell.n, "trial"),
             scale.number(min),
-            scale.number(max)
+            scale.number(max),
+            half(cell, scale)
         ),
         _ => format!("{}: no trial is counted", cell.filesystem),
+    }
+}
+
+/// `, half of them from 1,704 to 1,960`, where they are not drawn one by one.
+fn half(cell: &Cell, scale: &Scale) -> String {
+    match middle_half(cell).filter(|_| cell.n > POINTS_MOST) {
+        Some([from, to]) => format!(", half of them from {} to {}", scale.number(from), scale.number(to)),
+        None => String::new(),
     }
 }
 
