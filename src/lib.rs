@@ -15,6 +15,7 @@ pub mod mistakes;
 pub mod names;
 pub mod older;
 pub mod papers;
+pub mod parallel;
 pub mod probes;
 pub mod random;
 pub mod report;

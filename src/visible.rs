@@ -2,6 +2,7 @@
 //! an escape in its place, and a message that quotes it has an end.
 
 use std::borrow::Cow;
+use std::io::{self, ErrorKind, Write};
 
 /// A message may quote what is of any length: a line and a message end here.
 const WIDEST: usize = 1000;
@@ -32,6 +33,22 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
 /// The same for JSON, where they can stand in strings only and are the same ones when they are read.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     replaced(json, |c| c != '\n' && steers(c), |c, out| *out += &format!("\\u{:04x}", u32::from(c)))
+}
+
+/// The same for JSON on its way somewhere, which may be too much to hold. It must come in pieces of whole letters, as serde_json
+/// writes it.
+pub struct VisibleJson<W>(pub W);
+
+impl<W: Write> Write for VisibleJson<W> {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        let text = str::from_utf8(json).map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
+        self.0.write_all(visible_json(text).as_bytes())?;
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// C0, DEL, C1, and what embeds, overrides or isolates a direction of writing.
@@ -84,5 +101,9 @@ mod tests {
         let shown = visible_json(&json);
         assert!(!shown.chars().any(|c| c != '\n' && steers(c)), "{shown}");
         assert_eq!(serde_json::from_str::<Vec<String>>(&shown).expect("it is JSON still"), [HOSTILE]);
+        let mut written = Vec::new();
+        serde_json::to_writer_pretty(VisibleJson(&mut written), &[HOSTILE])
+            .expect("a buffer takes everything");
+        assert_eq!(written, shown.as_bytes());
     }
 }

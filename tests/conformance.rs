@@ -165,9 +165,11 @@ fn experiment(desk: &Desk, testbed: &str, set: &str, cells: &[Cell]) -> String {
         format!("[[filesystem]]\nkind = {kind:?}\nlabel = {label:?}\non = {on:?}\nlayers = {layers:?}\n")
     };
     let candidates: String = cells.iter().map(candidate).collect();
+    // Smaller, PostMark would delete its last file before its last transaction.
+    let scale = if set.starts_with("postmark") { "1/16" } else { "1/64" };
     format!(
         "name = \"conformance\"\non = {:?}\nsize = \"512m\"\nmemory = \"64m\"\nimage = \"sparse\"\nworkloads = [{set:?}]\n\
-         rounds = 1\nseed = 7\nscale = \"1/16\"\n{candidates}",
+         rounds = 1\nseed = 7\nscale = {scale:?}\n{candidates}",
         on(1)
     )
 }

@@ -47,8 +47,8 @@ pub fn run(
     let output =
         File::from(memfd_create("fsderby-output", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
     let confined = sandbox.map(|sandbox| sandbox.command(&path, mounts)).transpose().map_err(fault)?;
-    let (mut command, started) = match confined {
-        Some(Confined { command, started }) => (command, Some(started)),
+    let (mut command, entered) = match confined {
+        Some(Confined { command, entered }) => (command, Some(entered)),
         None => (tied_command(path), None),
     };
     command
@@ -61,12 +61,14 @@ pub fn run(
     let (begin, begin_ns) = (Instant::now(), monotonic_ns());
     let child = command.spawn().map_err(fault)?;
     let ended = wait(child.id(), begin, limit).map_err(|e| StepError { path: program.clone(), ..e })?;
-    // What it took to enter the sandbox is no part of the tool's time.
-    let begin_ns = started.map_or(begin_ns, |started| started.load(Ordering::Relaxed));
-    let ns = monotonic_ns() - begin_ns;
+    let end_ns = monotonic_ns();
+    // What it took to enter the sandbox is no part of the tool's cost.
+    let (begin_ns, used) = entered
+        .map_or((begin_ns, Usage::default()), |entry| (entry.at_ns.load(Ordering::Relaxed), entry.usage()));
+    let ns = end_ns - begin_ns;
     let last = last_lines(output);
     match ended.end {
-        End::Exit(status) => Ok(Ran { ns, usage: ended.usage, status, last }),
+        End::Exit(status) => Ok(Ran { ns, usage: ended.usage.since(used), status, last }),
         End::Signal(signal) => {
             Err(StepError::new("run", program, format!("ended by signal {signal}: {last}")))
         }

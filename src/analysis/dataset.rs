@@ -1,8 +1,9 @@
 //! A run's figures by workload, metric and filesystem: what findings and reports are made from. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of, WORK};
@@ -58,7 +59,9 @@ pub struct Cell {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Value {
-    pub trial: String,
+    /// All figures of a trial share its name: a run may have a million of them.
+    #[serde(serialize_with = "as_text")]
+    pub trial: Arc<str>,
     pub round: u32,
     pub value: f64,
 }
@@ -67,10 +70,10 @@ impl<'r> Dataset<'r> {
     pub fn of(run: &'r Run) -> Self {
         let labels = run.plan.candidates.iter().map(|c| &c.label);
         let planned = each_once(labels.chain(run.records.iter().map(|r| &r.filesystem)));
-        let begun = |label: &&String| {
-            run.records.iter().any(|r| r.filesystem == **label && r.outcome != Outcome::Skipped)
-        };
-        let filesystems: Vec<String> = planned.iter().filter(begun).cloned().collect();
+        let begun = run.records.iter().filter(|r| r.outcome != Outcome::Skipped);
+        let begun: HashSet<&str> = begun.map(|r| r.filesystem.as_str()).collect();
+        let filesystems = planned.iter().filter(|label| begun.contains(label.as_str())).cloned();
+        let filesystems: Vec<String> = filesystems.collect();
         let labels = run.plan.scenarios.iter().map(|s| &s.label);
         let works = each_once(labels.chain(run.records.iter().map(|r| &r.scenario)));
         let workloads = works.into_iter().map(|label| Work::of(run, label, &filesystems)).collect();
@@ -132,37 +135,89 @@ fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
 
 /// One for each name and set of dimensions, in the order in which they first appear.
 fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series> {
-    let mut all: Vec<Series> = Vec::new();
-    for metric in records.iter().flat_map(|r| r.metrics.iter().filter(|m| r.says(m))) {
-        let dimensions = dimensions(metric);
-        if all.iter().any(|s| s.name == metric.name && s.dimensions == dimensions) {
-            continue;
-        }
-        all.push(Series {
-            name: metric.name.clone(),
-            work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
-            dimensions,
-            unit: metric.unit.clone(),
-            of: metric.of,
-            better: metric.better,
-            headline: metric.headline,
-            once,
-            cells: filesystems.iter().map(|label| cell(metric, records, label)).collect(),
-        });
+    let mut all = Collected::default();
+    let at: HashMap<&str, usize> =
+        filesystems.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+    for (number, record) in (1..).zip(records) {
+        let Some(filesystem) = at.get(record.filesystem.as_str()) else { continue };
+        all.add(record, number, *filesystem);
     }
-    all
+    let cells = |values: BTreeMap<usize, Vec<Value>>| cells(filesystems, values);
+    all.found
+        .into_iter()
+        .filter(|found| found.is_said)
+        .map(|found| one(found.like, once, cells(found.values)))
+        .collect()
 }
 
-fn cell(like: &Metric, records: &[&Record], filesystem: &str) -> Cell {
-    let same = |m: &&Metric| m.name == like.name && m.dimensions == like.dimensions;
-    let mut values: Vec<Value> = Vec::new();
-    for record in records.iter().filter(|r| r.filesystem == filesystem) {
-        if let Some(metric) =
-            record.metrics.iter().find(same).filter(|m| record.says(m) && m.value.is_finite())
-        {
-            values.push(Value { trial: record.trial.clone(), round: record.round, value: metric.value });
+/// What tells one metric from another.
+type Key<'r> = (&'r str, &'r BTreeMap<String, String>);
+
+/// The metrics of all records, each record looked at once.
+#[derive(Default)]
+struct Collected<'r> {
+    found: Vec<Found<'r>>,
+    known: HashMap<Key<'r>, usize>,
+}
+
+struct Found<'r> {
+    /// The first of them.
+    like: &'r Metric,
+    is_said: bool,
+    /// The last record that has it, counted from 1: of two in one record the first counts.
+    last: usize,
+    /// By the place of the filesystem.
+    values: BTreeMap<usize, Vec<Value>>,
+}
+
+impl<'r> Collected<'r> {
+    fn add(&mut self, record: &'r Record, number: usize, filesystem: usize) {
+        let trial: Arc<str> = record.trial.as_str().into();
+        for metric in &record.metrics {
+            let found = self.found(metric);
+            let is_first = std::mem::replace(&mut found.last, number) != number;
+            if !record.says(metric) {
+                continue;
+            }
+            if !std::mem::replace(&mut found.is_said, true) {
+                found.like = metric;
+            }
+            if is_first && metric.value.is_finite() {
+                let value = Value { trial: trial.clone(), round: record.round, value: metric.value };
+                found.values.entry(filesystem).or_default().push(value);
+            }
         }
     }
+
+    fn found(&mut self, metric: &'r Metric) -> &mut Found<'r> {
+        let at = *self.known.entry((&metric.name, &metric.dimensions)).or_insert(self.found.len());
+        if at == self.found.len() {
+            self.found.push(Found { like: metric, is_said: false, last: 0, values: BTreeMap::new() });
+        }
+        &mut self.found[at]
+    }
+}
+
+fn one(like: &Metric, once: bool, cells: Vec<Cell>) -> Series {
+    Series {
+        name: like.name.clone(),
+        dimensions: dimensions(like),
+        work: like.dimensions.get(WORK).cloned().unwrap_or_default(),
+        unit: like.unit.clone(),
+        of: like.of,
+        better: like.better,
+        headline: like.headline,
+        once,
+        cells,
+    }
+}
+
+fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec<Cell> {
+    let of = |(at, filesystem): (usize, &String)| cell(filesystem, values.remove(&at).unwrap_or_default());
+    filesystems.iter().enumerate().map(of).collect()
+}
+
+fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
     values.sort_by_key(|v| v.round);
     let plain: Vec<f64> = values.iter().map(|v| v.value).collect();
     let range = fsderby_stats::range(&plain);
@@ -174,4 +229,8 @@ fn cell(like: &Metric, records: &[&Record], filesystem: &str) -> Cell {
         max: range.map(|r| r.1),
         values,
     }
+}
+
+fn as_text<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
 }

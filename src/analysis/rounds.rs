@@ -60,8 +60,8 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
     let rows = look.map_or(complete(&measured), |look| look.rounds) as usize;
     let tables: Vec<Table> = measured.iter().map(|m| m.table(rows)).collect();
     let family = family::judge(&tables, look.map_or(ALPHA, |look| look.alpha), plan.plan_seed);
-    let expected = Expected { tables: family.tables.iter().map(noise).collect() };
-    let judging = Judging { margin: plan.margin, is_final: look.is_some(), expected: &expected };
+    let expected = Expected::seen(&family);
+    let judging = Judging { margin: plan.margin, is_final: look.is_some(), expected: expected.as_ref() };
     let judged = || measured.iter().zip(&family.tables).enumerate();
     Verdict {
         schema: finding::SCHEMA,
@@ -97,7 +97,8 @@ struct Judging<'a> {
     margin: Percent,
     /// Whether a look was given; else nothing may be found.
     is_final: bool,
-    expected: &'a Expected,
+    /// Absent below two rounds.
+    expected: Option<&'a Expected>,
 }
 
 /// One headline metric of one scenario, over those candidates that a verdict may be about.
@@ -158,7 +159,10 @@ impl Measured<'_> {
         let finding = if is_final { found(pair, margin) } else { Found::CannotTell };
         let which = Which { table: at, a: pair.a, b: pair.b };
         let is_open = is_final && finding == Found::CannotTell;
-        let to_equivalent = || expected.rounds_to_be_equivalent(which, log(margin), POWER).map(|n| n as u32);
+        let to_equivalent = || {
+            let rounds = expected?.rounds_to_be_equivalent(which, log(margin), POWER)?;
+            Some(rounds as u32)
+        };
         Some(Finding {
             finding,
             scenario: self.scenario.to_owned(),
@@ -222,10 +226,6 @@ fn found(pair: &Pair, margin: Percent) -> Found {
 
 fn log(margin: Percent) -> f64 {
     (margin.0 / 100.0).ln_1p()
-}
-
-fn noise(judged: &Judged) -> Vec<f64> {
-    judged.noise.iter().map(|noise| noise.unwrap_or(0.0)).collect()
 }
 
 /// Geometric means over several headline metrics of those candidates that have them all.
@@ -301,7 +301,7 @@ mod tests {
         let mut values = |factor: f64| {
             (1..=rounds)
                 .map(|round| Value {
-                    trial: String::new(),
+                    trial: "".into(),
                     round,
                     value: factor * (1.0 + f64::from(round) / 10.0) * (0.02 * random.normal()).exp(),
                 })

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::foresight;
 use super::output::{print_json, print_line};
 use crate::runner::jobs;
 use crate::runner::skips::Skip;
@@ -84,6 +85,7 @@ pub fn print(
                 .to_owned(),
         );
     }
+    lines.extend(foresight::lines(plan, skips, time / 2));
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use crate::older::{self, Stood};
 mod doctor;
 mod dry_run;
 mod explain;
+mod foresight;
 mod kernel;
 mod key;
 mod list;

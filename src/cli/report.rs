@@ -1,7 +1,7 @@
 //! `fsderby report`: a run for people and for programs.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -141,9 +141,18 @@ pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Re
 }
 
 fn print_format(format: &dyn Format, report: &Report<'_>) -> anyhow::Result<()> {
-    let mut text = Vec::new();
-    format.write(report, &mut text)?;
-    print(&String::from_utf8(text)?)
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = format.write(report, &mut out).and_then(|()| Ok(out.flush()?));
+    let is_unread = |e: &anyhow::Error| {
+        e.chain()
+            .filter_map(|cause| cause.downcast_ref::<io::Error>())
+            .any(|e| e.kind() == ErrorKind::BrokenPipe)
+    };
+    match written {
+        // That nobody reads on is no error.
+        Err(e) if !is_unread(&e) => Err(e.context("could not write to standard output")),
+        _ => Ok(()),
+    }
 }
 
 fn write_file(

@@ -5,6 +5,9 @@
 //! {"schema":1,…,"previous":"5d41402a","crc32":"7d793037"}
 //! ```
 
+use std::borrow::Cow;
+
+use crate::parallel::parallel;
 use crate::schema::record::{Record, SCHEMA};
 use crate::visible;
 
@@ -72,9 +75,13 @@ pub fn read_all(bytes: &[u8], first: &str) -> Lines {
     let mut lines = Lines { last: first.to_owned(), ..Lines::default() };
     // Lines without a whole end, of which it is not known yet whether they were torn.
     let mut open = Vec::new();
-    let text = String::from_utf8_lossy(bytes);
-    for (number, line) in (1..).zip(text.split('\n')).filter(|(_, line)| !line.is_empty()) {
-        match read(line) {
+    // Sound text, of which there may be much, is known as such at once.
+    let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+    let numbered: Vec<(u32, &str)> =
+        (1..).zip(text.split('\n')).filter(|(_, line)| !line.is_empty()).collect();
+    let parts = parallel(&numbered, |part| part.iter().map(|(n, line)| (*n, read(line))).collect::<Vec<_>>());
+    for (number, line) in parts.into_iter().flatten() {
+        match line {
             Line::Torn => open.push(number),
             Line::Damaged(what) => lines.damage.push(format!("line {number}: {what}")),
             Line::Sound(record, sum) => {

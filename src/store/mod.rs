@@ -118,9 +118,10 @@ impl Run {
         let mut all = Vec::new();
         for file in &record.histograms {
             let bytes = self.stored(file, HISTOGRAMS.most)?;
-            for (at, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+            let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            for (at, line) in lines.enumerate() {
                 let place = || format!("read line {} of {}", at + 1, file.path);
-                all.push(serde_json::from_str(line).with_context(place)?);
+                all.push(serde_json::from_slice(line).with_context(place)?);
             }
         }
         Ok(all)

@@ -7,6 +7,7 @@ pub mod desk;
 pub mod documents;
 pub mod forger;
 pub mod imports;
+pub mod large;
 pub mod quiet;
 pub mod remains;
 pub mod scripted;

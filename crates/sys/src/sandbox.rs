@@ -7,7 +7,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use landlock::{
     ABI, Access, AccessFs, LandlockStatus, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
@@ -22,8 +21,8 @@ use rustix::thread::{
     set_thread_res_gid, set_thread_res_uid, unshare_unsafe,
 };
 
-use crate::process::{die_with_parent, monotonic_ns};
-use crate::shared::Shared;
+use crate::process::die_with_parent;
+use crate::shared::{Entry, Shared};
 
 /// The newest rules that are asked for; an older kernel keeps those that it knows.
 const RULES: ABI = ABI::V9;
@@ -90,8 +89,8 @@ pub struct Sandbox {
 #[derive(Debug)]
 pub struct Confined {
     pub command: Command,
-    /// The moment just before it became the program, by the monotonic clock in nanoseconds; 0 before.
-    pub started: Shared<AtomicU64>,
+    /// The moment just before it became the program, and what it had used by then.
+    pub entered: Shared<Entry>,
 }
 
 impl Sandbox {
@@ -134,8 +133,8 @@ impl Sandbox {
         let root = self.root.try_clone()?;
         // No process under Landlock may mount.
         let mut rules = if may_mount { None } else { Some(self.rules.try_clone()?) };
-        let started = Shared::<AtomicU64>::new()?;
-        let stamp = started.again()?;
+        let entered = Shared::<Entry>::new()?;
+        let entry = entered.again()?;
         let mut command = Command::new(program);
         let enter = move || {
             die_with_parent()?;
@@ -143,13 +142,13 @@ impl Sandbox {
             if let Some(rules) = rules.take() {
                 rules.restrict_self().map_err(|_| io::Error::last_os_error())?;
             }
-            stamp.store(monotonic_ns(), Ordering::Relaxed);
+            entry.stamp();
             Ok(())
         };
         // SAFETY: the closure makes system calls and stores to shared memory; it takes no lock that another thread could
         // hold, and the allocator is usable in a child of the C library's fork.
         unsafe { command.pre_exec(enter) };
-        Ok(Confined { command, started })
+        Ok(Confined { command, entered })
     }
 
     /// Does that with this root in place of the process's own, in a thread that keeps its rights: for system calls that

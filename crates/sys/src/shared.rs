@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use crate::process::{Usage, monotonic_ns, own_usage};
+
 /// How far a workload is.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -23,6 +25,40 @@ impl Progress {
     }
 }
 
+/// What a process had cost when it became a program: nothing of that is the program's own.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Entry {
+    /// By the monotonic clock, in nanoseconds; 0 before.
+    pub at_ns: AtomicU64,
+    pub user_ns: AtomicU64,
+    pub sys_ns: AtomicU64,
+    pub minflt: AtomicU64,
+    pub majflt: AtomicU64,
+}
+
+impl Entry {
+    /// Now, by this process.
+    pub(crate) fn stamp(&self) {
+        let Usage { user_ns, sys_ns, minflt, majflt } = own_usage();
+        self.user_ns.store(user_ns, Ordering::Relaxed);
+        self.sys_ns.store(sys_ns, Ordering::Relaxed);
+        self.minflt.store(minflt, Ordering::Relaxed);
+        self.majflt.store(majflt, Ordering::Relaxed);
+        self.at_ns.store(monotonic_ns(), Ordering::Relaxed);
+    }
+
+    /// What it had used by then.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            user_ns: self.user_ns.load(Ordering::Relaxed),
+            sys_ns: self.sys_ns.load(Ordering::Relaxed),
+            minflt: self.minflt.load(Ordering::Relaxed),
+            majflt: self.majflt.load(Ordering::Relaxed),
+        }
+    }
+}
+
 /// What may be shared: atomics alone, to which all zeros is a value.
 ///
 /// # Safety
@@ -30,8 +66,8 @@ impl Progress {
 pub unsafe trait Counters {}
 // SAFETY: two atomics.
 unsafe impl Counters for Progress {}
-// SAFETY: one atomic.
-unsafe impl Counters for AtomicU64 {}
+// SAFETY: five atomics.
+unsafe impl Counters for Entry {}
 
 /// Counters in memory that another process may map too.
 #[derive(Debug)]

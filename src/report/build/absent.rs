@@ -1,5 +1,7 @@
 //! What does not count, and why: nothing is left out silently.
 
+use std::collections::HashSet;
+
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
@@ -50,10 +52,10 @@ pub fn reason(record: &Record) -> String {
 
 /// All trials that do not count, in the order of the records, and the filesystems that never had their turn.
 pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> Vec<Absent> {
-    let current = run.current();
+    let current: HashSet<(&str, u32)> = run.current().into_iter().map(attempt).collect();
     let mut out: Vec<Absent> = Vec::new();
     for record in &run.records {
-        let superseded = !current.iter().any(|c| c.trial == record.trial && c.attempt == record.attempt);
+        let superseded = !current.contains(&attempt(record));
         let what = match record.outcome {
             Outcome::Done if !superseded => continue,
             Outcome::Skipped => continue,
@@ -67,15 +69,19 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> V
         add(&mut out, record, what, reason, superseded);
     }
     for workload in workloads.iter().map(|w| &w.label) {
-        let untried =
-            |label: &&String| !run.records.iter().any(|r| r.scenario == *workload && r.filesystem == **label);
-        for filesystem in filesystems.iter().filter(untried) {
+        let tried = run.records.iter().filter(|r| r.scenario == *workload);
+        let tried: HashSet<&str> = tried.map(|r| r.filesystem.as_str()).collect();
+        for filesystem in filesystems.iter().filter(|label| !tried.contains(label.as_str())) {
             let reason = "the run ended before its turn".to_owned();
             let (workload, filesystem) = (workload.clone(), filesystem.clone());
             out.push(Absent { workload, filesystem, what: "not run", reason, trials: Vec::new() });
         }
     }
     out
+}
+
+fn attempt(record: &Record) -> (&str, u32) {
+    (&record.trial, record.attempt)
 }
 
 fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: String, superseded: bool) {

@@ -4,7 +4,7 @@ use super::pairs::{Pair, Pairs};
 use super::sentence::{self, Of};
 use crate::report::view::comparison::{Comparison, Lead, Line, Tie};
 use crate::report::view::row::Row;
-use crate::schema::finding::{Finding, Found, Overall, Place, Ranks, Verdict};
+use crate::schema::finding::{Found, Overall, Place, Ranks, Verdict};
 
 /// One for each headline metric of a scenario on which there are findings.
 pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&str>) -> Vec<Comparison> {

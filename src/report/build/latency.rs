@@ -1,7 +1,5 @@
 //! Latencies by operation: the histograms of all counted trials, merged.
 
-use std::collections::BTreeMap;
-
 use fsderby_stats::quantile_of_counts;
 
 use crate::report::view::latency::{Latency, NEEDED_FOR_P999, Row};
@@ -18,28 +16,72 @@ struct Found {
     phase: String,
     operation: String,
     unit: String,
-    by_filesystem: Vec<(String, BTreeMap<u64, u64>)>,
+    by_filesystem: Vec<(String, Counts)>,
+}
+
+/// How many of each value.
+#[derive(Default)]
+struct Counts {
+    all: Vec<(u64, u64)>,
+    /// So many at the beginning rise.
+    summed: usize,
+}
+
+/// So many may wait: trials have thousands of values each, and most of them have been seen.
+const WAITING: usize = 1 << 16;
+
+impl Counts {
+    fn add(&mut self, more: &[(u64, u64)]) {
+        self.all.extend(more);
+        if self.all.len() - self.summed > self.summed + WAITING {
+            self.sum();
+        }
+    }
+
+    fn sum(&mut self) {
+        // Each histogram rises, and this sort makes use of it.
+        self.all.sort_by_key(|(value, _)| *value);
+        self.all.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 = kept.1.saturating_add(if is_same { next.1 } else { 0 });
+            is_same
+        });
+        self.summed = self.all.len();
+    }
+
+    /// Each value once, rising; what was counted 0 times has no place.
+    fn done(mut self) -> Vec<(u64, u64)> {
+        self.sum();
+        self.all.retain(|(_, count)| *count > 0);
+        self.all
+    }
 }
 
 impl Merge {
     pub fn add(&mut self, filesystem: &str, histogram: &Buckets) {
-        let counts = self.counts(filesystem, histogram);
-        for (highest, count) in &histogram.buckets {
-            let known = counts.entry(*highest).or_default();
-            *known = known.saturating_add(*count);
+        let Buckets { phase, operation, unit, buckets, .. } = histogram;
+        self.counts(filesystem, [phase, operation, unit]).add(buckets);
+    }
+
+    /// What another has collected after this one.
+    pub fn absorb(&mut self, other: Merge) {
+        for Found { phase, operation, unit, by_filesystem } in other.found {
+            for (filesystem, counts) in by_filesystem {
+                self.counts(&filesystem, [&phase, &operation, &unit]).add(&counts.done());
+            }
         }
     }
 
-    fn counts(&mut self, filesystem: &str, h: &Buckets) -> &mut BTreeMap<u64, u64> {
-        let same = |f: &Found| f.phase == h.phase && f.operation == h.operation && f.unit == h.unit;
+    fn counts(&mut self, filesystem: &str, of: [&String; 3]) -> &mut Counts {
+        let same = |f: &Found| [&f.phase, &f.operation, &f.unit] == of;
         let at = self.found.iter().position(same).unwrap_or_else(|| {
-            let (phase, operation, unit) = (h.phase.clone(), h.operation.clone(), h.unit.clone());
+            let [phase, operation, unit] = of.map(String::clone);
             self.found.push(Found { phase, operation, unit, by_filesystem: Vec::new() });
             self.found.len() - 1
         });
         let rows = &mut self.found[at].by_filesystem;
         let row = rows.iter().position(|(name, _)| name == filesystem).unwrap_or_else(|| {
-            rows.push((filesystem.to_owned(), BTreeMap::new()));
+            rows.push((filesystem.to_owned(), Counts::default()));
             rows.len() - 1
         });
         &mut rows[row].1
@@ -56,8 +98,8 @@ fn latency(found: Found) -> Latency {
     Latency { phase: found.phase, operation: found.operation, unit: found.unit, rows }
 }
 
-fn row(filesystem: String, counts: BTreeMap<u64, u64>) -> Option<Row> {
-    let counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+fn row(filesystem: String, counts: Counts) -> Option<Row> {
+    let counts = counts.done();
     let n = sum(counts.iter().map(|(_, count)| *count));
     Some(Row {
         filesystem,
@@ -92,11 +134,31 @@ mod tests {
         merge.add("b", &histogram("create", &[(30, 1)]));
         merge.add("a", &histogram("create", &[(10, 99), (500, 1)]));
         merge.add("a", &histogram("delete", &[]));
+        let mut others = Merge::default();
+        others.add("b", &histogram("create", &[(30, 1), (40, 0)]));
+        merge.absorb(others);
         let all = merge.done();
         assert_eq!(all.len(), 1);
         let a = &all[0].rows[0];
         assert_eq!((a.n, a.p50, a.p90, a.p99, a.max), (200, 10, 10, 20, 500));
-        assert_eq!(all[0].rows[1].p50, 30);
+        let b = &all[0].rows[1];
+        assert_eq!((b.n, b.p50, b.max), (2, 30, 30));
+    }
+
+    #[test]
+    fn many_histograms_take_no_more_room_than_their_values() {
+        let mut counts = Counts::default();
+        for round in 0..1000_u64 {
+            let one: Vec<(u64, u64)> = (0..1000).map(|at| (at * 3 + round % 3, round)).collect();
+            counts.add(&one);
+            assert!(counts.all.len() <= 2 * 3000 + WAITING + 1000);
+        }
+        let all = counts.done();
+        assert_eq!(
+            (all.len(), all[0], all[1].0, all[2999].0),
+            (3000, (0, (0..1000).step_by(3).sum()), 1, 2999)
+        );
+        assert_eq!(sum(all.iter().map(|(_, n)| *n)), 1000 * (0..1000).sum::<u64>());
     }
 
     #[test]

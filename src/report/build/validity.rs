@@ -1,5 +1,7 @@
 //! The validity checks of all trials, alike ones in one line.
 
+use std::collections::HashMap;
+
 use crate::report::view::Summary;
 use crate::report::view::validity::{ValidityChecks, ValidityLine};
 use crate::schema::reason::{Condition, Held, ValidityCheck};
@@ -23,42 +25,39 @@ pub fn of(run: &Run, summary: &Summary) -> ValidityChecks {
 /// One line for each workload, filesystem, validity check and outcome.
 pub fn lines(records: &[&Record]) -> Vec<ValidityLine> {
     let mut lines: Vec<ValidityLine> = Vec::new();
+    let mut known: HashMap<_, usize> = HashMap::new();
+    let mut of: HashMap<_, usize> = HashMap::new();
     for record in records {
         for check in &record.validity {
-            add(&mut lines, record, check);
-        }
-    }
-    let same = |a: &ValidityLine, b: &ValidityLine| {
-        (&a.workload, &a.filesystems, &a.name) == (&b.workload, &b.filesystems, &b.name)
-    };
-    let of = |line: &ValidityLine| lines.iter().filter(|l| same(l, line)).map(|l| l.trials).sum();
-    let of: Vec<usize> = lines.iter().map(of).collect();
-    lines.into_iter().zip(of).map(|(line, of)| ValidityLine { of, ..line }).collect()
-}
-
-fn add(lines: &mut Vec<ValidityLine>, record: &Record, check: &ValidityCheck) {
-    let same = |line: &&mut ValidityLine| {
-        line.workload == record.scenario
-            && line.filesystems[0] == record.filesystem
-            && line.name == check.name
-            && line.held == check.held
-    };
-    match lines.iter_mut().find(same) {
-        Some(line) => {
+            let key = (record.scenario.as_str(), record.filesystem.as_str(), check.name);
+            *of.entry(key).or_default() += 1;
+            let at = *known.entry((key, check.held)).or_insert(lines.len());
+            if at == lines.len() {
+                lines.push(line(record, check));
+            }
+            let line = &mut lines[at];
             line.trials += 1;
             insert(&mut line.asked, &check.asked);
             insert(&mut line.seen, &check.seen);
         }
-        None => lines.push(ValidityLine {
-            workload: record.scenario.clone(),
-            filesystems: vec![record.filesystem.clone()],
-            name: check.name,
-            asked: vec![check.asked.clone()],
-            seen: vec![check.seen.clone()],
-            held: check.held,
-            trials: 1,
-            of: 0,
-        }),
+    }
+    for line in &mut lines {
+        line.of =
+            of.get(&(line.workload.as_str(), line.filesystems[0].as_str(), line.name)).copied().unwrap_or(0);
+    }
+    lines
+}
+
+fn line(record: &Record, check: &ValidityCheck) -> ValidityLine {
+    ValidityLine {
+        workload: record.scenario.clone(),
+        filesystems: vec![record.filesystem.clone()],
+        name: check.name,
+        asked: Vec::new(),
+        seen: Vec::new(),
+        held: check.held,
+        trials: 0,
+        of: 0,
     }
 }
 

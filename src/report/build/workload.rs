@@ -4,6 +4,7 @@ use super::known::Known;
 use super::latency::Merge;
 use super::{Judged, comparison, notes, published, sections};
 use crate::analysis::dataset::Work;
+use crate::parallel::parallel;
 use crate::report::view::entry::Entry;
 use crate::report::view::latency::Latency;
 use crate::report::view::row::Row;
@@ -122,22 +123,32 @@ fn parameters(table: &toml::Table) -> Vec<String> {
 
 /// A histogram that cannot be read is told, and the rest of the report stands.
 fn latencies(run: &Run, work: &Work<'_>, filesystems: &[Entry], damage: &mut Vec<String>) -> Vec<Latency> {
+    let of = |filesystem: &'_ Entry| {
+        let timed = |r: &&&Record| r.filesystem == filesystem.label && r.fidelity.times_count();
+        work.counted.iter().filter(timed).copied().collect::<Vec<&Record>>()
+    };
+    let records: Vec<&Record> = filesystems.iter().flat_map(of).collect();
     let mut merge = Merge::default();
-    for filesystem in filesystems.iter().map(|f| &f.label) {
-        let timed = |r: &&&Record| r.filesystem == *filesystem && r.fidelity.times_count();
-        for record in work.counted.iter().filter(timed) {
-            match run.histograms(record) {
-                Ok(all) => {
-                    let measured = all.into_iter().filter_map(|histogram| of_measured(record, histogram));
-                    measured.for_each(|histogram| merge.add(filesystem, &histogram));
-                }
-                Err(error) => {
-                    damage.push(format!("The latencies of {} are missing: {error:#}", record.trial))
-                }
-            }
-        }
+    for (part, missing) in parallel(&records, |part| merged(run, part)) {
+        merge.absorb(part);
+        damage.extend(missing);
     }
     merge.done()
+}
+
+/// The latencies of these records, and which are missing.
+fn merged(run: &Run, records: &[&Record]) -> (Merge, Vec<String>) {
+    let (mut merge, mut missing) = (Merge::default(), Vec::new());
+    for record in records {
+        match run.histograms(record) {
+            Ok(all) => {
+                let measured = all.into_iter().filter_map(|histogram| of_measured(record, histogram));
+                measured.for_each(|histogram| merge.add(&record.filesystem, &histogram));
+            }
+            Err(error) => missing.push(format!("The latencies of {} are missing: {error:#}", record.trial)),
+        }
+    }
+    (merge, missing)
 }
 
 /// With its work before its phase, where several were measured.

@@ -1,6 +1,6 @@
 //! JSON for programs: the summary that people's reports are made from, and the records behind it.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::Context;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::schema::finding::Verdict;
 use crate::schema::machine::Machine;
 use crate::schema::plan::Plan;
 use crate::schema::record::Record;
-use crate::visible::visible_json;
+use crate::visible::VisibleJson;
 
 #[derive(Serialize)]
 struct Page<'r> {
@@ -46,8 +46,10 @@ impl Format for Json {
         let (plan, machine, trials) = (&run.plan, &run.machine, &run.records);
         let verdict = &summary.verdict;
         let page = Page { schema_version: SCHEMA, summary, verdict, plan, machine, trials };
-        let json = serde_json::to_string_pretty(&page).context("write the JSON")?;
-        writeln!(to, "{}", visible_json(&json)).context("write the JSON")
+        // Never whole in memory: a run may have a million figures.
+        let mut to = VisibleJson(to);
+        serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
+        writeln!(to).context("write the JSON")
     }
 }
 

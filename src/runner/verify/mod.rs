@@ -8,6 +8,7 @@ mod missing;
 mod verdict;
 
 use self::as_planned::Planned;
+use crate::parallel::parallel;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
@@ -40,17 +41,24 @@ pub fn verify(run: &Run) -> Verified {
     };
     found.notes.extend(run.torn.iter().map(|what| format!("{what}; that trial was lost, nothing else")));
     let planned = Planned::of(run);
-    let mut amounts = derived::Amounts::default();
-    for record in records {
-        let name = format!("{} (attempt {})", record.trial, record.attempt);
-        let wrong = differences(run, &planned, &mut amounts, record);
-        found.wrong.extend(wrong.into_iter().map(|what| format!("{name}: {what}")));
-    }
+    let wrong = parallel(records, |part| differences_of(run, &planned, part));
+    found.wrong.extend(wrong.into_iter().flatten());
     found.wrong.extend(as_planned::unlike_each_other(records));
     files::unnamed(run, &mut found);
     verdict::holds(run, &mut found);
     missing::find(run, &mut found);
     found
+}
+
+/// What is wrong with these records, each under its name.
+fn differences_of(run: &Run, planned: &Planned<'_>, records: &[Record]) -> Vec<String> {
+    let mut amounts = derived::Amounts::default();
+    let named = |record: &Record| {
+        let name = format!("{} (attempt {})", record.trial, record.attempt);
+        let wrong = differences(run, planned, &mut amounts, record);
+        wrong.into_iter().map(move |what| format!("{name}: {what}"))
+    };
+    records.iter().flat_map(named).collect()
 }
 
 /// What is wrong with one record.

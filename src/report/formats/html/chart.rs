@@ -10,6 +10,7 @@
 //! colour vision can tell apart. A colour belongs to a kind, in every report. Nothing is told by colour alone: each bar names
 //! itself, and what shares a colour has another mark.
 
+use super::spread::{POINTS_MOST, Spread, middle_half};
 use crate::report::view::entry::{self, Entry};
 use crate::report::view::look::Look;
 use crate::report::view::number::{self, Scale, percent};
@@ -42,7 +43,9 @@ pub struct Bar {
     pub range: String,
     /// All of it in words, for tooltips and for those who listen.
     pub words: String,
+    /// Of few trials each is a point; of many all are one picture.
     pub points: Vec<Point>,
+    pub spread: Option<Spread>,
 }
 
 /// One trial.
@@ -67,7 +70,12 @@ pub struct Tick {
 pub fn bars(row: &Row, entries: &[Entry]) -> Option<Bars> {
     let top = scale_end(row.values())?;
     let scale = row.scale();
-    let bar = |cell: &Cell| bar(cell, entry::look(entries, &cell.filesystem), top, &scale);
+    let bar = |cell: &Cell| {
+        let bar = bar(cell, entry::look(entries, &cell.filesystem), top, &scale);
+        // A headline has the width for it.
+        let spread = bar.spread.map(|s| if row.headline { s.with_dots(cell, |v| share(v, top)) } else { s });
+        Bar { spread, ..bar }
+    };
     Some(Bars {
         has_ranges: row.cells.iter().any(|cell| cell.n > 1),
         title: row.title.clone(),
@@ -88,6 +96,8 @@ fn bar(cell: &Cell, look: Look, top: f64, scale: &Scale) -> Bar {
         across: format!("{:.1}", spread(place, n, -5.5, 5.5)),
         words: format!("{}, round {}: {}", cell.filesystem, value.round, scale.with_unit(value.value)),
     };
+    let spread = Spread::of(cell, |value| share(value, top));
+    let drawn = if spread.is_none() { &cell.values[..] } else { &[] };
     Bar {
         label: cell.filesystem.clone(),
         look,
@@ -95,21 +105,31 @@ fn bar(cell: &Cell, look: Look, top: f64, scale: &Scale) -> Bar {
         value: cell.median.map(|m| scale.number(m)).unwrap_or_default(),
         range: range(cell, scale),
         words: words(cell, scale),
-        points: cell.values.iter().enumerate().map(point).collect(),
+        points: drawn.iter().enumerate().map(point).collect(),
+        spread,
     }
 }
 
 fn words(cell: &Cell, scale: &Scale) -> String {
     match (cell.median, cell.min, cell.max) {
         (Some(median), Some(min), Some(max)) => format!(
-            "{}: median {} of {}, from {} to {}",
+            "{}: median {} of {}, from {} to {}{}",
             cell.filesystem,
             scale.with_unit(median),
             number::count(cell.n, "trial"),
             scale.number(min),
-            scale.number(max)
+            scale.number(max),
+            half(cell, scale)
         ),
         _ => format!("{}: no trial is counted", cell.filesystem),
+    }
+}
+
+/// `, half of them from 1,704 to 1,960`, where they are not drawn one by one.
+fn half(cell: &Cell, scale: &Scale) -> String {
+    match middle_half(cell).filter(|_| cell.n > POINTS_MOST) {
+        Some([from, to]) => format!(", half of them from {} to {}", scale.number(from), scale.number(to)),
+        None => String::new(),
     }
 }
 

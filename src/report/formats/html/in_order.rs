@@ -13,8 +13,8 @@ const LEAST: usize = 4;
 /// The picture's own units, which the page stretches to its size.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 100.0;
-/// More points than this are not drawn as such: the line is dense.
-const DOTS: usize = 120;
+/// Of more values than this each point is the median of as many neighbours as must share one.
+const POINTS: usize = 50;
 
 pub struct InOrder {
     pub title: String,
@@ -30,7 +30,7 @@ pub struct InOrder {
 pub struct OrderRow {
     pub label: String,
     pub look: Look,
-    /// A line through all values, and the same as dots; empty where they are too many.
+    /// A line through all values, and the same as dots.
     pub line: String,
     pub dots: String,
     /// The later half beside the earlier one: `−3.1 %`.
@@ -51,14 +51,19 @@ pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
     let x = |round: u32| (f64::from(round) - 0.5) / f64::from(rounds) * WIDTH;
     let one = |cell: &Cell| {
         let shares = shares(cell);
-        let points: Vec<(f64, f64)> =
-            cell.values.iter().zip(&shares).map(|(value, share)| (x(value.round), y(*share))).collect();
+        let each = shares.len().div_ceil(POINTS);
+        let groups = cell.values.chunks(each).zip(shares.chunks(each));
+        let points: Vec<(f64, f64)> = groups
+            .filter_map(|(values, shares)| {
+                Some((x(values.get(values.len() / 2)?.round), y(fsderby_stats::median(shares)?)))
+            })
+            .collect();
         let later = later(&shares);
         OrderRow {
             label: cell.filesystem.clone(),
             look: entry::look(entries, &cell.filesystem),
             line: path(&points, "L", ""),
-            dots: if points.len() > DOTS { String::new() } else { path(&points, "M", "h0") },
+            dots: path(&points, "M", "h0"),
             words: format!(
                 "{}: the later half of the rounds beside the earlier one: {later}",
                 cell.filesystem

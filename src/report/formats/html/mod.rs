@@ -8,11 +8,12 @@ pub use bias::BIAS;
 mod chart;
 mod disk;
 mod in_order;
+mod listing;
 mod part;
 mod ratios;
+mod spread;
 mod tails;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Context;
@@ -21,11 +22,12 @@ use askama::Template;
 use self::chart::Bars;
 use self::disk::DiskUse;
 use self::in_order::InOrder;
+use self::listing::{Round, Trials};
 use self::part::Part;
 use self::ratios::Ratios;
+use self::spread::POINTS_MOST;
 use self::tails::Tails;
 use super::{Format, Goes};
-use crate::analysis::dataset::dimensions;
 use crate::report::Report;
 use crate::report::build::{model, setups, validity};
 use crate::report::view::Summary;
@@ -40,11 +42,7 @@ use crate::report::view::setups::Setups;
 use crate::report::view::standings::{self, PairShown, Standings};
 use crate::report::view::validity::ValidityChecks;
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::job::Purpose;
 use crate::schema::machine::{Disk, Machine, OnMachine, Tool};
-use crate::schema::metric::Metric;
-use crate::schema::reason::Outcome;
-use crate::schema::record::Record;
 use crate::store::Run;
 use crate::visible::visible;
 
@@ -89,6 +87,15 @@ struct Work<'r> {
     /// By metric; empty without a verdict.
     findings: Vec<Findings<'r>>,
     order: Vec<Round>,
+    /// Rounds that are not among them.
+    more_rounds: usize,
+}
+
+impl Work<'_> {
+    /// Whether some have more trials than are drawn as points.
+    fn has_spreads(&self) -> bool {
+        self.headlines.iter().flat_map(|chart| &chart.bars).any(|bar| bar.spread.is_some())
+    }
 }
 
 /// What was found of one metric.
@@ -114,18 +121,6 @@ struct Latencies {
     rows: Vec<(String, Look, Vec<String>)>,
 }
 
-/// One round: who took which turn.
-struct Round {
-    round: u32,
-    turns: Vec<Turn>,
-}
-
-struct Turn {
-    label: String,
-    look: Look,
-    outcome: &'static str,
-}
-
 /// What the kinds can do: a line for each ability, a column for each kind.
 struct Abilities {
     kinds: Vec<String>,
@@ -137,26 +132,6 @@ struct Answer {
     text: String,
     source: &'static str,
     footnote: usize,
-}
-
-/// Every trial of one workload, in the order in which they were made.
-struct Trials {
-    workload: String,
-    columns: Vec<String>,
-    lines: Vec<TrialLine>,
-}
-
-struct TrialLine {
-    round: String,
-    place: u32,
-    filesystem: String,
-    attempt: u32,
-    outcome: &'static str,
-    started: String,
-    load: String,
-    seed: u64,
-    values: Vec<String>,
-    reason: String,
 }
 
 pub struct Html;
@@ -207,7 +182,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
             .collect(),
         abilities: abilities(summary),
         validity: validity::of(run, summary),
-        trials: summary.workloads.iter().map(|w| trials(run, w)).collect(),
+        trials: summary.workloads.iter().map(|w| listing::trials(run, w)).collect(),
         bias: BIAS,
     };
     page.render().context("render the page")
@@ -273,6 +248,7 @@ fn work<'r>(
     let comparisons = work.comparisons.iter().filter(|_| has_ratios);
     let waited_for = work.latencies.iter().filter(|latency| latency.is_of_fsync());
     let others = work.latencies.iter().filter(|latency| !latency.is_of_fsync());
+    let (order, more_rounds) = listing::order(run, summary, work);
     Work {
         summary: work,
         anchor: format!("work-{}", at + 1),
@@ -285,7 +261,8 @@ fn work<'r>(
         latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
         findings: findings(summary, work),
         disk: disk::of(run, work, |label| look(entries, label)),
-        order: order(run, summary, work),
+        order,
+        more_rounds,
     }
 }
 
@@ -325,22 +302,6 @@ fn latencies(summary: &Summary, latency: &latency::Latency) -> Latencies {
     }
 }
 
-fn order(run: &Run, summary: &Summary, work: &WorkloadSummary) -> Vec<Round> {
-    let mut rounds: BTreeMap<u32, Vec<(u32, Turn)>> = BTreeMap::new();
-    for record in
-        run.current().into_iter().filter(|r| r.scenario == work.label && r.purpose == Purpose::Measure)
-    {
-        let look = look(&summary.filesystems, &record.filesystem);
-        let turn = Turn { label: record.filesystem.clone(), look, outcome: record.outcome.name() };
-        rounds.entry(record.round).or_default().push((record.order, turn));
-    }
-    let round = |(round, mut turns): (u32, Vec<(u32, Turn)>)| {
-        turns.sort_by_key(|(place, _)| *place);
-        Round { round, turns: turns.into_iter().map(|(_, turn)| turn).collect() }
-    };
-    rounds.into_iter().map(round).collect()
-}
-
 fn abilities(summary: &Summary) -> Abilities {
     let mut sources: Vec<&'static str> = Vec::new();
     let mut footnote = |source: &'static str| {
@@ -362,43 +323,9 @@ fn abilities(summary: &Summary) -> Abilities {
     Abilities { kinds: summary.kinds.iter().map(|k| k.name.clone()).collect(), lines, sources }
 }
 
-fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
-    let rows: Vec<&Row> = work.headlines();
-    let scales: Vec<Scale> = rows.iter().map(|row| row.scale()).collect();
-    let columns = rows.iter().zip(&scales).map(|(row, scale)| scale.heading(&row.title)).collect();
-    let line = |record: &Record| {
-        let value = |(row, scale): (&&Row, &Scale)| {
-            let same = |m: &&Metric| m.name == row.name && dimensions(m) == row.dimensions;
-            record.metrics.iter().find(same).map_or_else(String::new, |m| scale.number(m.value))
-        };
-        trial(record, rows.iter().zip(&scales).map(value).collect())
-    };
-    let mine = run.records.iter().filter(|r| r.scenario == work.label && r.outcome != Outcome::Skipped);
-    Trials { workload: work.label.clone(), columns, lines: mine.map(line).collect() }
-}
-
-fn trial(record: &Record, values: Vec<String>) -> TrialLine {
-    let round = match record.purpose {
-        Purpose::Integrity => "integrity check".to_owned(),
-        Purpose::Measure => record.round.to_string(),
-    };
-    TrialLine {
-        round,
-        place: record.order,
-        filesystem: record.filesystem.clone(),
-        attempt: record.attempt,
-        outcome: record.outcome.name(),
-        started: record.circumstances.started.replace('T', " ").trim_end_matches('Z').to_owned(),
-        load: format!("{:.2}", record.circumstances.load),
-        seed: record.workload_seed,
-        values,
-        reason: record.why(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
+    use std::collections::{BTreeMap, HashSet};
     use std::path::PathBuf;
 
     use super::*;
@@ -406,6 +333,7 @@ mod tests {
     use crate::report::examples::{self, model, published, verdict};
     use crate::report::view::look::MARKS;
     use crate::schema::finding::Guard;
+    use crate::schema::metric::Metric;
     use crate::schema::reason::Reason;
 
     fn page_of(example: &examples::Example) -> String {
@@ -443,6 +371,20 @@ mod tests {
             let point = format!("<title>{}, round {}:", record.filesystem, record.round);
             assert!(page.contains(&point), "{}", record.trial);
         }
+    }
+
+    #[test]
+    fn a_page_of_many_rounds_has_no_more_elements_than_one_of_some() {
+        let [some, many] = [60, 180].map(examples::rounds);
+        let pages = [&some, &many].map(page_of);
+        leave("report-many.html", &pages[1]);
+        let elements = pages.each_ref().map(|page| page.matches('<').count());
+        assert_eq!(elements[0], elements[1]);
+        // What grows are the headlines' dots, by at most `M1000 100h0` a trial of each.
+        let report = many.report();
+        let headlines: usize = report.summary.workloads.iter().map(|w| w.headlines().len()).sum();
+        let more = counted(&many.run).len() - counted(&some.run).len();
+        assert!(pages[1].len() - pages[0].len() < more * headlines * "M1000 100h0".len() + 4096);
     }
 
     #[test]
