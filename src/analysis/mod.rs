@@ -5,6 +5,8 @@ pub mod capacity;
 pub mod clients;
 pub mod dataset;
 pub mod ensemble;
+#[cfg(test)]
+mod example;
 mod interference;
 pub mod metrics;
 pub mod rounds;

@@ -58,16 +58,15 @@ fn machines(record: &Record) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::example;
     use super::*;
-    use crate::report::examples;
     use crate::schema::event::{Phase, Stepped};
     use crate::schema::record::StageRecord;
     use crate::schema::units::MIB;
 
     /// A record of a kind with a journal, with 64 MiB of memory.
     fn record(written: u64, seconds: u64) -> Record {
-        let mut record =
-            examples::example().run.records.into_iter().find(|r| r.purpose == Purpose::Measure).unwrap();
+        let mut record = example::record();
         record.kind = "ext4".into();
         record.memory = Some(Bytes(64 * MIB));
         let phases =

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fsderby_stats::quantile_of_counts;
 
-use crate::report::view::latency::{Latency, Row};
+use crate::report::view::latency::{Latency, NEEDED_FOR_P999, Row};
 use crate::schema::event::Buckets;
 use crate::schema::units::sum;
 
@@ -58,13 +58,14 @@ fn latency(found: Found) -> Latency {
 
 fn row(filesystem: String, counts: BTreeMap<u64, u64>) -> Option<Row> {
     let counts: Vec<(u64, u64)> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+    let n = sum(counts.iter().map(|(_, count)| *count));
     Some(Row {
         filesystem,
-        n: sum(counts.iter().map(|(_, count)| *count)),
+        n,
         p50: quantile_of_counts(&counts, 0.5)?,
         p90: quantile_of_counts(&counts, 0.9)?,
         p99: quantile_of_counts(&counts, 0.99)?,
-        p999: quantile_of_counts(&counts, 0.999)?,
+        p999: quantile_of_counts(&counts, 0.999).filter(|_| n >= NEEDED_FOR_P999),
         max: quantile_of_counts(&counts, 1.0)?,
     })
 }
@@ -96,5 +97,18 @@ mod tests {
         let a = &all[0].rows[0];
         assert_eq!((a.n, a.p50, a.p90, a.p99, a.max), (200, 10, 10, 20, 500));
         assert_eq!(all[0].rows[1].p50, 30);
+    }
+
+    #[test]
+    fn a_thousandth_takes_ten_thousand_operations() {
+        let p999 = |counts: [u64; 3]| {
+            let mut merge = Merge::default();
+            // In several rounds, whose operations are counted together.
+            counts.iter().for_each(|count| merge.add("a", &histogram("create", &[(10, *count), (700, 10)])));
+            let latency = merge.done().remove(0);
+            (latency.rows[0].p999, latency.lacks_p999())
+        };
+        assert_eq!(p999([4000, 3000, 2969]), (None, true));
+        assert_eq!(p999([4000, 3000, 2970]), (Some(700), false));
     }
 }
