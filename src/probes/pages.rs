@@ -63,7 +63,7 @@ impl Probe for Pages {
             what: "Dirty pages, pages being written, and slab: before the work, after it, after the sync, and the most of ten looks a second.",
             origin: "/proc/meminfo: Dirty, Writeback, Slab and MemTotal.",
             limits: "They are the whole machine's. What comes and goes between two looks is not seen; in virtual time nobody looks while the \
-                     work goes on. COST",
+                     work goes on. A look takes 57 µs: ten a second are 0.06 % of a CPU.",
         }
     }
 
