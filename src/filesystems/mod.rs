@@ -139,7 +139,7 @@ pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
 /// The commit interval of this variant: kinds that let it be chosen call the mount option `commit`.
 pub fn commit_seconds(kind: &dyn Filesystem, variant: &Variant) -> u64 {
     let options = variant.mount.iter().flat_map(|option| option.split(','));
-    let chosen = options.filter_map(|option| option.strip_prefix("commit=")?.parse().ok()).last();
+    let chosen = options.filter_map(|option| option.strip_prefix("commit=")?.parse().ok()).next_back();
     // 0 is the default, whatever that is.
     chosen.filter(|seconds| *seconds > 0).unwrap_or_else(|| kind.commits_after().value)
 }
