@@ -66,6 +66,7 @@ pub fn of(
         sentences.push(model::LIMITS.to_owned());
     }
     sentences.extend(page_cache(workloads));
+    sentences.extend(short(workloads));
     let conclusion = conclusion(standing, progress, next.as_ref());
     let brief = match (standing, timeless::of(run)) {
         (Standing::Verdict, _) => [findings, vec![terms(run, setups)]].concat(),
@@ -294,6 +295,18 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Vec<String> {
     marked
         .map(|w| format!("{} measures page cache and CPU rather than the disk: {}.", w.label, w.page_cache))
         .collect()
+}
+
+fn short(workloads: &[WorkloadSummary]) -> Option<String> {
+    let labels: Vec<String> =
+        workloads.iter().filter(|w| !w.short.is_empty()).map(|w| w.label.clone()).collect();
+    let verb = if labels.len() == 1 { "is" } else { "are" };
+    (!labels.is_empty()).then(|| {
+        format!(
+            "{} {verb} short: figures of the work's beginning, which say little of hours of the same.",
+            list(&labels)
+        )
+    })
 }
 
 fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> String {

@@ -2,7 +2,7 @@
 
 use fsderby_stats::quantile_of_counts;
 
-use crate::report::view::latency::{Latency, Row};
+use crate::report::view::latency::{Latency, NEEDED_FOR_P999, Row};
 use crate::schema::event::Buckets;
 use crate::schema::units::sum;
 
@@ -100,13 +100,14 @@ fn latency(found: Found) -> Latency {
 
 fn row(filesystem: String, counts: Counts) -> Option<Row> {
     let counts = counts.done();
+    let n = sum(counts.iter().map(|(_, count)| *count));
     Some(Row {
         filesystem,
-        n: sum(counts.iter().map(|(_, count)| *count)),
+        n,
         p50: quantile_of_counts(&counts, 0.5)?,
         p90: quantile_of_counts(&counts, 0.9)?,
         p99: quantile_of_counts(&counts, 0.99)?,
-        p999: quantile_of_counts(&counts, 0.999)?,
+        p999: quantile_of_counts(&counts, 0.999).filter(|_| n >= NEEDED_FOR_P999),
         max: quantile_of_counts(&counts, 1.0)?,
     })
 }
@@ -158,5 +159,18 @@ mod tests {
             (3000, (0, (0..1000).step_by(3).sum()), 1, 2999)
         );
         assert_eq!(sum(all.iter().map(|(_, n)| *n)), 1000 * (0..1000).sum::<u64>());
+    }
+
+    #[test]
+    fn a_thousandth_takes_ten_thousand_operations() {
+        let p999 = |counts: [u64; 3]| {
+            let mut merge = Merge::default();
+            // In several rounds, whose operations are counted together.
+            counts.iter().for_each(|count| merge.add("a", &histogram("create", &[(10, *count), (700, 10)])));
+            let latency = merge.done().remove(0);
+            (latency.rows[0].p999, latency.lacks_p999())
+        };
+        assert_eq!(p999([4000, 3000, 2969]), (None, true));
+        assert_eq!(p999([4000, 3000, 2970]), (Some(700), false));
     }
 }

@@ -42,6 +42,7 @@ pub fn summary(run: &Run, known: Known) -> Summary {
         setups,
         skips: absent::skips(run, workloads.len()),
         absent: absent::of(run, &dataset.planned, &workloads),
+        not_available: absent::unavailable(run, &dataset.filesystems),
         workloads,
         damage,
         torn: run.torn.iter().map(|what| format!("{what}; that trial is lost, nothing else")).collect(),

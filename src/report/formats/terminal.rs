@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
 use crate::report::view::heading::Standing;
-use crate::report::view::latency::Latency;
+use crate::report::view::latency::{Latency, NO_P999};
 use crate::report::view::number::{self, Scale};
 use crate::report::view::published::{Beside, Shown};
 use crate::report::view::row::{Row, range};
@@ -171,6 +171,9 @@ impl Page {
         }
         for latency in &work.latencies {
             self.table(self.latency_table(latency));
+            if latency.lacks_p999() {
+                self.paragraph(QUIET, NO_P999);
+            }
         }
     }
 
@@ -274,8 +277,9 @@ impl Page {
         let title = format!("{}, {}", latency.title(), if ns { "µs" } else { &latency.unit });
         table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "slowest"]);
         for row in &latency.rows {
-            let values = [row.p50, row.p90, row.p99, row.p999, row.max];
-            let values = values.map(|v| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string()));
+            let values = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
+            let shown = |v: u64| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string());
+            let values = values.map(|value| value.map_or_else(|| "–".to_owned(), shown));
             let mut line =
                 vec![visible_line(&row.filesystem).into_owned(), number::grouped(&row.n.to_string())];
             line.extend(values);

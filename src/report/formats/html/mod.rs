@@ -98,6 +98,8 @@ impl Findings<'_> {
 struct Latencies {
     title: String,
     unit: &'static str,
+    /// Why some have no p99.9.
+    lacking: &'static str,
     /// Filesystem and its look, then how many, p50, p90, p99, p99.9 and the slowest.
     rows: Vec<(String, usize, Vec<String>)>,
 }
@@ -241,18 +243,22 @@ fn latencies(summary: &Summary, latency: &latency::Latency) -> Latencies {
     let ns = latency.unit == "ns";
     let divisor = if ns { 1000.0 } else { 1.0 };
     let values = |row: &latency::Row| {
-        [row.p50, row.p90, row.p99, row.p999, row.max].map(|value| value as f64 / divisor)
+        let all = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
+        all.map(|value| value.map(|value| value as f64 / divisor))
     };
-    let column = |at: usize| Scale::of("", latency.rows.iter().map(|row| values(row)[at]));
+    let column = |at: usize| Scale::of("", latency.rows.iter().filter_map(|row| values(row)[at]));
     let scales: Vec<Scale> = (0..5).map(column).collect();
     let row = |row: &latency::Row| {
-        let percentiles = values(row).into_iter().zip(&scales).map(|(value, scale)| scale.number(value));
+        let shown =
+            |(value, scale): (Option<f64>, &Scale)| value.map_or_else(|| "–".to_owned(), |v| scale.number(v));
+        let percentiles = values(row).into_iter().zip(&scales).map(shown);
         let numbers = std::iter::once(number::grouped(&row.n.to_string())).chain(percentiles).collect();
         (row.filesystem.clone(), look(summary, &row.filesystem), numbers)
     };
     Latencies {
         title: latency.title(),
         unit: if ns { "µs" } else { "" },
+        lacking: if latency.lacks_p999() { latency::NO_P999 } else { "" },
         rows: latency.rows.iter().map(row).collect(),
     }
 }
