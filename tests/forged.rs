@@ -268,6 +268,23 @@ const FOUND: &[(&str, How)] = &[
         }),
     ),
     (
+        "the check of interference is gone with what it saw",
+        Chained(|f| {
+            let record = f.record(E4);
+            record.circumstances.interference = None;
+            record.validity.retain(|c| c.name != Condition::Interference);
+        }),
+    ),
+    (
+        "the check of interference is gone with the CPUs' counters",
+        Chained(|f| {
+            let record = f.record(E4);
+            record.stages[0].probes.remove("cpu");
+            record.validity.retain(|c| c.name != Condition::Interference);
+            f.compute_again(E4);
+        }),
+    ),
+    (
         "the check of the mount is gone with what it saw",
         Chained(|f| {
             let record = f.record(E4);

@@ -31,7 +31,7 @@ const PAGES: [&str; 2] = ["CONTRIBUTING.md", "docs/adding.md"];
 const ADDED: [(&str, &str); 12] = [
     ("src/filesystems/tinyfs.rs", "src/filesystems/mod.rs"),
     ("src/workloads/touch.rs", "src/workloads/mod.rs"),
-    ("src/probes/switches.rs", "src/probes/mod.rs"),
+    ("src/probes/interrupts.rs", "src/probes/mod.rs"),
     ("src/storage/shm.rs", "src/storage/mod.rs"),
     ("src/storage/layers/linear.rs", "src/storage/layers/mod.rs"),
     ("src/stages/pause.rs", "src/stages/mod.rs"),
@@ -60,7 +60,7 @@ fn what_is_made_up_is_a_file_and_a_row_each() {
     copy.is_formatted();
     copy.sh("cargo build --offline --locked --quiet");
     let listed =
-        ["tinyfs", "touch-quick", "switches", "linear", "pause", "littered", "touch-shm", "made-up-volume"];
+        ["tinyfs", "touch-quick", "interrupts", "linear", "pause", "littered", "touch-shm", "made-up-volume"];
     copy.fsderby("list").contains(&listed);
     copy.fsderby("run --help").contains(&["`shm`"]);
     // Where there is no kernel to boot, nothing can take part. A disk that is not known ends with another code.
@@ -83,7 +83,7 @@ fn what_is_made_up_is_a_file_and_a_row_each() {
         copy.fsderby(&format!("run quick --on vm --layer linear {small} --quiet --output results/linear"));
         copy.compared("results/linear", "ext4", "postmark-quick", "device.writes");
     }
-    copy.compared("results/touch-shm", "tmpfs, as mounted", "touch-quick", "switches.machine");
+    copy.compared("results/touch-shm", "tmpfs, as mounted", "touch-quick", "interrupts.machine");
     copy.fsderby("report results/touch-shm --outcomes").contains(&["touch-quick/tmpfs, as mounted done"]);
     if loops {
         copy.compared("results/tinyfs", "tinyfs", "postmark-quick", "transactions.rate");

@@ -183,8 +183,9 @@ fn check_within(step: &str, events: &[Event]) {
         Event::Mounted(_) => step == "mount" || step == "cool",
         Event::Space(space) => step == format!("space-{}", space.at.name()),
         Event::Seen(_) => step == "settle",
-        Event::NotAvailable { .. } => step == "probes-on",
-        Event::Probe { .. } => step == "probes-off",
+        // Whether a filesystem says where its files lie is known when there are some.
+        Event::NotAvailable { .. } => step == "probes-on" || step == "probes-off",
+        Event::Probe { .. } | Event::Series { .. } => step == "probes-off",
         Event::Tree(tree) => step == format!("verify-{}", tree.at.name()),
         _ => false,
     };

@@ -229,6 +229,8 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
     let cases = [
         ("memory", "r01/postmark-quick/ext4", break_probe("memory", "peak_bytes", 1 << 40)),
         ("flush", "r01/maildir-quick/ext4", break_probe("block_io", "flushes", 0)),
+        // Of 900 ms in which a CPU had work.
+        ("interference", "r01/postmark-quick/ext4", break_probe("cpu", "machine_steal_ns", 890_000_000)),
         (
             "mount",
             "r01/postmark-quick/ext4",
@@ -264,6 +266,41 @@ fn each_control_that_fails_voids_the_trial_with_its_name() {
         assert!(record.validity.iter().any(|c| c.name.title() == check && c.held == Held::No));
         assert!(record.metrics.is_empty(), "a void trial has raw values and no metrics");
         assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    }
+}
+
+/// The plan's memory is 64 MiB, and ext4 commits every five seconds.
+#[test]
+fn work_that_is_short_counts_and_is_headed_so() {
+    let lasting = |bytes: u64, seconds: u64| {
+        Scripted::event(move |_, event| match event {
+            Event::Phase(phase) if phase.name == "create" => {
+                phase.counts.insert("bytes_written".into(), bytes);
+            }
+            Event::Stepped(stepped) if stepped.step == StepName::Work => stepped.ns = seconds * 1_000_000_000,
+            _ => {}
+        })
+    };
+    let enough = 128 << 20;
+    for (bytes, seconds, held) in
+        [(enough, 15, Held::Yes), (enough, 14, Held::Label), (60_000_000, 15, Held::Label)]
+    {
+        let (_kept, run) = compared(lasting(bytes, seconds));
+        let of = |r: &&Record| r.filesystem == "ext4" && r.purpose == Purpose::Measure;
+        for record in run.records.iter().filter(of) {
+            let check = record.validity.iter().find(|c| c.name == Condition::Stationary).unwrap();
+            assert_eq!((record.outcome, check.held), (Outcome::Done, held), "{check:?}");
+        }
+        // The others commit twice a minute at most, so the work as a whole is short each time.
+        let report = Report::of(&run);
+        let work = &report.summary.workloads[0];
+        assert!(
+            work.short.contains(if held == Held::Yes { "in 4 of 6 trials" } else { "in 6 of 6 trials" }),
+            "{}",
+            work.short
+        );
+        assert!(report.summary.heading.sentences.iter().any(|s| s.contains("are short")));
+        assert!(terminal::text(&report, 80, Detail::Everything).contains("short: in "));
     }
 }
 

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::gate::SharedGate;
@@ -14,6 +13,7 @@ use super::site::Site;
 use super::work::{self, TO_END, Worker};
 use super::worker::Told;
 use super::{StepError, tools};
+use crate::probes::Progress;
 use crate::schema::event::{Buckets, Client, Phase, Stepped};
 use crate::schema::job::WorkJob;
 use crate::schema::work::LiveFile;
@@ -30,6 +30,24 @@ pub struct Start<'a> {
     pub site: &'a Site,
     pub work: &'a WorkJob,
     pub memory_group: Option<PathBuf>,
+}
+
+/// Who looks on while they work.
+pub struct Watch<'a> {
+    /// Between two looks and between two words; absent where nothing may happen beside the work.
+    pub every: Option<Every>,
+    /// Looks at counters.
+    pub look: &'a mut dyn FnMut(),
+    /// Is told how much of how much is done.
+    pub tick: &'a mut dyn FnMut(u64, u64),
+    /// Is called when the last operation is done, where the one client says so.
+    pub over: &'a mut dyn FnMut(),
+}
+
+#[derive(Clone, Copy)]
+pub struct Every {
+    pub look: Duration,
+    pub tick: Duration,
 }
 
 /// What all of them did.
@@ -72,18 +90,16 @@ impl Clients {
         Ok(all)
     }
 
-    /// Lets them work to their end. `tick` is told how much of how much is done, about every `every`, and never when that is
-    /// absent; `over` is called when the last operation is done, where the one client says so.
-    pub fn go(
-        mut self,
-        limit: Duration,
-        every: Option<Duration>,
-        tick: &mut dyn FnMut(u64, u64),
-        over: &mut dyn FnMut(),
-    ) -> Result<Done, StepError> {
+    /// How far each of them is.
+    pub fn progress(&self) -> Progress {
+        Progress(self.workers.iter().map(|worker| worker.progress().clone()).collect())
+    }
+
+    /// Lets them work to their end.
+    pub fn go(mut self, limit: Duration, watch: &mut Watch<'_>) -> Result<Done, StepError> {
         self.gate.open().map_err(|e| StepError::io("start", "the workload", e))?;
         let begin = Instant::now();
-        let heard = self.hear_all(begin, limit, every, tick, over).and_then(|heard| {
+        let heard = self.hear_all(begin, limit, watch).and_then(|heard| {
             let limit = limit.max(begin.elapsed() + TO_END);
             self.workers.iter_mut().try_for_each(|worker| worker.ends(begin, limit).map(drop))?;
             Ok(heard)
@@ -98,24 +114,32 @@ impl Clients {
         &mut self,
         begin: Instant,
         limit: Duration,
-        every: Option<Duration>,
-        tick: &mut dyn FnMut(u64, u64),
-        over: &mut dyn FnMut(),
+        watch: &mut Watch<'_>,
     ) -> Result<Vec<Heard>, StepError> {
-        let mut ticked = begin;
+        let progress = self.progress();
+        let (mut looked, mut ticked) = (begin, begin);
         let mut heard: Vec<Option<Heard>> = self.workers.iter().map(|_| None).collect();
         while heard.iter().any(Option::is_none) {
-            let wait = every.unwrap_or(limit).min(limit.saturating_sub(begin.elapsed()));
+            let left = limit.saturating_sub(begin.elapsed());
+            let wait =
+                watch.every.map_or(left, |every| every.look.saturating_sub(looked.elapsed()).min(left));
             for at in self.who_speaks(&heard, wait)? {
-                heard[at] = Some(self.hear(at, over)?);
+                heard[at] = Some(self.hear(at, watch.over)?);
             }
-            if begin.elapsed() >= limit && heard.iter().any(Option::is_none) {
+            if heard.iter().all(Option::is_some) {
+                break;
+            }
+            if begin.elapsed() >= limit {
                 return Err(StepError { path: "the workload".into(), ..tools::too_long(limit) });
             }
-            if every.is_some_and(|every| ticked.elapsed() >= every) {
+            let Some(every) = watch.every else { continue };
+            if looked.elapsed() >= every.look {
+                looked = Instant::now();
+                (watch.look)();
+            }
+            if ticked.elapsed() >= every.tick {
                 ticked = Instant::now();
-                let all = |of: fn(&Worker) -> u64| self.workers.iter().map(of).sum();
-                tick(all(|w| w.progress().done.load(Relaxed)), all(|w| w.progress().total.load(Relaxed)));
+                (watch.tick)(progress.done(), progress.total());
             }
         }
         Ok(heard.into_iter().flatten().collect())

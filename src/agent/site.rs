@@ -9,7 +9,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
+use fsderby_sys::process::{Usage, thread_usage};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatVfs, Uid};
 
 use super::sandbox::{Sandbox, Tree};
 use super::stack::{self, Raise, Stack};
@@ -215,14 +216,14 @@ impl Site {
         if self.sandbox.is_some() { Sandbox::site() } else { &self.mountpoint }
     }
 
-    /// Mounts by the kernel's call and says how many nanoseconds that took. A mount by a command is run by the caller, who
-    /// then says so.
-    pub fn mount(&self, fstype: &str, options: &[String]) -> Result<u64, StepError> {
+    /// Mounts by the kernel's call and says how many nanoseconds that took, and what it cost the thread that called. A mount by a
+    /// command is run by the caller, who then says so.
+    pub fn mount(&self, fstype: &str, options: &[String]) -> Result<(u64, Usage), StepError> {
         let (device, target) = (self.device(), self.mountpoint_inside());
         let mount = || {
-            let begin = monotonic_ns();
+            let (begin, before) = (monotonic_ns(), thread_usage());
             mounting::mount(device, target, fstype, options)?;
-            Ok(monotonic_ns() - begin)
+            Ok((monotonic_ns() - begin, thread_usage().since(before)))
         };
         self.sandbox.as_ref().map_or_else(mount, |sandbox| sandbox.within(mount)?)
     }
@@ -276,11 +277,22 @@ impl Site {
 
     pub fn space(&self, at: At) -> Result<Space, StepError> {
         self.sync()?;
+        let (seen, free) = self.statvfs()?;
+        let bytes = |blocks: u64| Bytes(blocks * seen.f_frsize);
+        let (total, usable) = (bytes(seen.f_blocks), bytes(seen.f_bavail));
+        Ok(Space { at, total, free, usable, inodes: seen.f_files })
+    }
+
+    /// What nobody has written to, of a filesystem in which everything is written.
+    pub fn free(&self) -> Result<Bytes, StepError> {
+        Ok(self.statvfs()?.1)
+    }
+
+    fn statvfs(&self) -> Result<(StatVfs, Bytes), StepError> {
         let seen = rustix::fs::statvfs(&self.place)
             .map_err(|e| StepError::io("ask the space of", &self.place, e))?;
-        let bytes = |blocks: u64| Bytes(blocks * seen.f_frsize);
-        let (total, free, usable) = (bytes(seen.f_blocks), bytes(seen.f_bfree), bytes(seen.f_bavail));
-        Ok(Space { at, total, free, usable, inodes: seen.f_files })
+        let free = Bytes(seen.f_bfree.saturating_mul(seen.f_frsize));
+        Ok((seen, free))
     }
 
     /// Deletes all that the workload left.

@@ -28,6 +28,7 @@ pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<
         stored,
         hash: hash(found),
         expected: expected.map(|list| hash(list.to_vec())),
+        free: None,
     })
 }
 

@@ -5,23 +5,26 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fsderby_sys::process::{Reaped, Usage, reap};
+use fsderby_sys::process::{Reaped, Usage, reap, thread_usage};
 
 use super::alive::Watchdog;
 use super::channel::Teller;
-use super::clients::{self, Clients};
+use super::clients::{self, Clients, Every, Watch};
 use super::recovery::{first_file, survivors};
 use super::site::Site;
 use super::stack::{Raise, Stack};
 use super::{StepError, monotonic_ns, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup};
-use crate::probes::{self, Running};
-use crate::schema::event::{Event, Stepped};
-use crate::schema::job::{Job, Step, StepName, WorkJob};
+use crate::probes::{self, NotAvailable, Running};
+use crate::schema::event::{Event, Stepped, Tree};
+use crate::schema::job::{Job, Step, WorkJob};
 use crate::schema::setup::{Check, Mount};
 use crate::schema::work::LiveFile;
 use crate::stages;
 use crate::storage::{self, Storage};
+
+/// How often probes look at their counters while the work goes on: see [`probes::Running::sample`].
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Carries out one job.
 ///
@@ -126,8 +129,10 @@ impl Hands<'_> {
             Step::Sync { .. } => self.timed(|hands| hands.site()?.sync()),
             Step::ProbesOff { work } => self.timed(|hands| hands.probes_off(*work, told)),
             Step::Verify { at } => self.timed(|hands| {
-                let tree = tree::read_back(hands.site()?.place(), *at, hands.live.as_deref())?;
-                told.push(Event::Tree(tree));
+                let site = hands.site()?;
+                let free = site.stack().map(|_| site.free()).transpose()?;
+                let tree = tree::read_back(site.place(), *at, hands.live.as_deref())?;
+                told.push(Event::Tree(Tree { free, ..tree }));
                 Ok(())
             }),
             Step::Empty => self.timed(|hands| hands.site()?.empty()),
@@ -171,9 +176,10 @@ impl Hands<'_> {
 
     /// A step that is a system call or two.
     fn timed(&mut self, does: impl FnOnce(&mut Self) -> Result<(), StepError>) -> Outcome {
-        let begin = Instant::now();
+        let (begin, before) = (Instant::now(), thread_usage());
         does(self)?;
-        Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
+        let ns = elapsed_ns(begin);
+        Ok(stepped(ns, thread_usage().since(before), 0))
     }
 
     fn reset(&mut self, how: Raise, told: &mut Vec<Event>) -> Outcome {
@@ -209,7 +215,8 @@ impl Hands<'_> {
     fn mount(&mut self, mount: &Mount, limit: Duration, told: &mut Vec<Event>) -> Outcome {
         let stepped = match mount {
             Mount::Syscall { fstype, options } => {
-                stepped(self.site()?.mount(fstype, options)?, Usage::default(), 0)
+                let (ns, usage) = self.site()?.mount(fstype, options)?;
+                stepped(ns, usage, 0)
             }
             Mount::Command { argv, .. } => self.tool(argv, &[0], limit, true)?,
         };
@@ -260,25 +267,48 @@ impl Hands<'_> {
         let site = self.site()?;
         told.extend(site.worker().map(Event::Worker));
         let devices = site.devices();
-        self.clients = Some(Clients::start(&clients::Start { site, work, memory_group: group.clone() })?);
+        let clients = Clients::start(&clients::Start { site, work, memory_group: group.clone() })?;
+        let (place, progress) = (site.place_of(work), job.alive_every_ms.map(|_| clients.progress()));
+        self.clients = Some(clients);
         let site = probes::Site {
             devices: &devices,
             memory_group: group.as_deref(),
             whole_machine: is_guest && job.memory.is_some(),
+            place: Some(&place),
+            progress: progress.as_ref(),
         };
+        let not_available = |name: String, e: NotAvailable| Event::NotAvailable { name, reason: e.0 };
         for probe in probes::TABLE {
             match probe.open(&site) {
-                Ok(running) => self.probes.push((probe.name(), running)),
-                Err(e) => told.push(Event::NotAvailable { name: probe.name().into(), reason: e.to_string() }),
+                Ok(running) => {
+                    let lacks = running.lacks().into_iter();
+                    told.extend(
+                        lacks.map(|(counter, e)| not_available(format!("{}.{counter}", probe.name()), e)),
+                    );
+                    self.probes.push((probe.name(), running));
+                }
+                Err(e) => told.push(not_available(probe.name().into(), e)),
             }
         }
         self.probes.iter_mut().for_each(|(_, probe)| probe.start());
         Ok(())
     }
 
+    /// All have stopped before any of them looks at files.
     fn probes_off(&mut self, work: usize, told: &mut Vec<Event>) -> Result<(), StepError> {
-        for (name, mut probe) in self.probes.drain(..) {
-            told.push(Event::Probe { name: name.into(), raw: probe.stop() });
+        let stopped: Vec<_> =
+            self.probes.drain(..).map(|(name, mut probe)| (name, probe.stop(), probe)).collect();
+        for (name, mut raw, mut probe) in stopped {
+            let name = || name.to_owned();
+            let points = probe.series();
+            if !points.is_empty() {
+                told.push(Event::Series { name: name(), points });
+            }
+            match probe.look_at_files() {
+                Ok(seen) => raw.extend(seen),
+                Err(e) => told.push(Event::NotAvailable { name: name(), reason: e.0 }),
+            }
+            told.push(Event::Probe { name: name(), raw });
         }
         if work + 1 == self.job.works.len() {
             self.group = None;
@@ -296,7 +326,7 @@ impl Hands<'_> {
         let Some(clients) = self.clients.take() else {
             return Ok(Err(StepError::new("run", "the workload", "it was not started")));
         };
-        let every = self.job.alive_every_ms.map(Duration::from_millis);
+        let every = self.job.alive_every_ms.map(|ms| Every { look: LOOK, tick: Duration::from_millis(ms) });
         let mut written = Ok(());
         let mut tick = |done, total| {
             if written.is_ok() {
@@ -310,8 +340,14 @@ impl Hands<'_> {
                 cut = storage::find(&job.storage).and_then(cut_power);
             }
         };
-        let outcome = clients.go(limit, every, &mut tick, &mut over);
+        let probes = &mut self.probes;
+        let mut look = || probes.iter_mut().for_each(|(_, probe)| probe.sample());
+        let mut watch = Watch { every, look: &mut look, tick: &mut tick, over: &mut over };
+        let outcome = clients.go(limit, &mut watch);
         written?;
+        if !is_last {
+            self.probes.iter_mut().for_each(|(_, probe)| probe.work_ended());
+        }
         match cut {
             Ok(is_cut) => self.is_cut = is_cut,
             Err(e) => return Ok(Err(e)),
@@ -335,7 +371,11 @@ impl Hands<'_> {
         let begin = Instant::now();
         let daemons = until_ended(|| reap(false), || !host::children().is_empty(), limit)?;
         unmounted.ns += if daemons == Usage::default() { 0 } else { elapsed_ns(begin) };
-        Ok(Stepped { ns: unmounted.ns, ..stepped(unmounted.ns, daemons, 0) })
+        unmounted.user_ns += daemons.user_ns;
+        unmounted.sys_ns += daemons.sys_ns;
+        unmounted.minflt += daemons.minflt;
+        unmounted.majflt += daemons.majflt;
+        Ok(unmounted)
     }
 
     fn check(&mut self, check: &Check, limit: Duration) -> Outcome {
@@ -375,8 +415,8 @@ fn device(stack: &Stack) -> Event {
 }
 
 fn stepped(ns: u64, usage: Usage, status: i32) -> Stepped {
-    let Usage { user_ns, sys_ns, minflt, majflt } = usage;
-    Stepped { step: StepName::default(), ns, user_ns, sys_ns, minflt, majflt, status, work: None }
+    let Usage { user_ns, sys_ns, minflt, majflt, .. } = usage;
+    Stepped { ns, user_ns, sys_ns, minflt, majflt, status, ..Stepped::default() }
 }
 
 fn elapsed_ns(begin: Instant) -> u64 {

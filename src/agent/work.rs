@@ -6,12 +6,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fsderby_sys::gate::SharedGate;
 use fsderby_sys::inherit::Inherited;
 use fsderby_sys::process::tied_command;
-use fsderby_sys::shared::{Progress, SharedProgress};
+use fsderby_sys::shared::SharedProgress;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::worker::{OVER, Orders, READY, Told};
@@ -28,7 +29,7 @@ pub struct Worker {
     child: Child,
     output: BufReader<ChildStdout>,
     errors: File,
-    progress: SharedProgress,
+    progress: Arc<SharedProgress>,
     memory_group: Option<PathBuf>,
 }
 
@@ -54,7 +55,7 @@ fn fault(e: io::Error) -> StepError {
 impl Worker {
     /// Returns when it has prepared everything that is not to be timed.
     pub fn start(start: Start<'_>) -> Result<Self, StepError> {
-        let progress = SharedProgress::new().map_err(fault)?;
+        let progress = Arc::new(SharedProgress::new().map_err(fault)?);
         let errors =
             File::from(memfd_create("fsderby-errors", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
         let mut command = tied_command("/proc/self/exe");
@@ -91,7 +92,7 @@ impl Worker {
     }
 
     /// How far it is.
-    pub fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &Arc<SharedProgress> {
         &self.progress
     }
 

@@ -6,8 +6,9 @@
 //! the workload's own files; nobody says anything while another still works.
 
 use std::cell::Cell;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Write};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -18,7 +19,7 @@ use fsderby_sys::shared::SharedProgress;
 use serde::{Deserialize, Serialize};
 
 use super::monotonic_ns;
-use crate::schema::event::{Buckets, ClientPhase, Phase, Stepped};
+use crate::schema::event::{Buckets, ClientPhase, Phase, Stepped, Switches};
 use crate::schema::job::{StepName, WorkJob};
 use crate::schema::setup::Identity;
 use crate::schema::work::LiveFile;
@@ -77,6 +78,7 @@ pub fn main() -> anyhow::Result<u8> {
     let progress = shared(&orders.progress).and_then(SharedProgress::inherited);
     let progress = progress.context("could not share progress")?;
     let gate = shared(&orders.gate).and_then(SharedGate::inherited).context("could not share the gate")?;
+    let schedule = Schedule::open();
     give_up_rights(&orders).context("could not give up the rights of root")?;
     let WorkJob { work, portion, .. } = &orders.work;
     let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
@@ -88,11 +90,13 @@ pub fn main() -> anyhow::Result<u8> {
     let (phases, histograms) = (Vec::new(), Vec::new());
     let mut log = Notes { progress: &progress, clock: &clock, phases, histograms, says_over };
     gate.pass().context("could not wait for the others")?;
+    let waited_ns = schedule.waited_ns();
     let (before, began_ns) = (own_usage(), monotonic_ns());
     let outcome = ready.run(&clock, &mut log);
     // An engine that has not said so has reckoned nothing yet that would take long.
     log.finished();
     let (ended_ns, used) = (monotonic_ns(), own_usage().since(before));
+    let waited_ns = waited_ns.zip(schedule.waited_ns()).map(|(was, is)| is.saturating_sub(was));
     let Notes { phases, histograms, .. } = log;
     let told = match outcome {
         Err(e) => failed(&e),
@@ -111,6 +115,8 @@ pub fn main() -> anyhow::Result<u8> {
                     majflt: used.majflt,
                     status: 0,
                     work: None,
+                    switches: Some(Switches { voluntary: used.voluntary, involuntary: used.involuntary }),
+                    waited_ns,
                 },
                 phases,
                 histograms,
@@ -130,6 +136,23 @@ fn give_up_rights(orders: &Orders) -> io::Result<()> {
         rustix::process::chroot(root)?;
     }
     orders.identity.map_or(Ok(()), |Identity { uid, gid }| renounce(uid, gid))
+}
+
+/// What the kernel's scheduler says of this process, opened while its /proc is in reach (`Documentation/scheduler/sched-stats.rst`).
+struct Schedule(Option<File>);
+
+impl Schedule {
+    fn open() -> Self {
+        Schedule(File::open("/proc/self/schedstat").ok())
+    }
+
+    /// How long it could have run and waited for a CPU, so far: the second of three numbers.
+    fn waited_ns(&self) -> Option<u64> {
+        let mut text = [0; 96];
+        let n = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = str::from_utf8(&text[..n]).ok()?;
+        text.split_whitespace().nth(1)?.parse().ok()
+    }
 }
 
 fn failed(error: &OpError) -> Told {

@@ -22,8 +22,19 @@ static RESIDUAL: Declared = Declared {
     ..CAPACITY
 };
 
+static GIVEN: Declared = Declared {
+    name: "capacity.amplification",
+    title: "space given ÷ content",
+    better: Better::Lower,
+    section: Section::Capacity,
+    over: Over::Moment,
+    explained: "By how much the free space had shrunk since mkfs ÷ bytes of the files that were there, in the integrity check: what the \
+                filesystem gives away for names, inodes, unused ends of blocks and copies. Below 1 it compresses or packs.",
+    ..Declared::ratio("given for each byte")
+};
+
 pub fn declared() -> Vec<&'static Declared> {
-    vec![&INITIAL, &RESIDUAL]
+    vec![&INITIAL, &RESIDUAL, &GIVEN]
 }
 
 pub fn metrics(record: &Record) -> Vec<Metric> {
@@ -31,5 +42,13 @@ pub fn metrics(record: &Record) -> Vec<Metric> {
         let space = record.space.iter().find(|s| s.at == at)?;
         Some(declared.metric(100.0 * space.usable.0 as f64 / record.device_bytes().0.max(1) as f64))
     };
-    [share(&INITIAL, At::Fresh), share(&RESIDUAL, At::Emptied)].into_iter().flatten().collect()
+    [share(&INITIAL, At::Fresh), share(&RESIDUAL, At::Emptied), given(record)].into_iter().flatten().collect()
+}
+
+/// While all files are there and everything is written.
+fn given(record: &Record) -> Option<Metric> {
+    let tree = record.trees.iter().find(|tree| tree.at == At::Filled && tree.bytes > 0)?;
+    let before = record.space.iter().find(|space| space.at == At::Fresh)?.free;
+    let given = before.0.saturating_sub(tree.free?.0);
+    Some(GIVEN.metric(given as f64 / tree.bytes as f64))
 }

@@ -13,7 +13,7 @@ use crate::workloads::clients::phases_apart;
 use crate::workloads::{self, Work};
 
 /// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The works of a record, understood.
 pub type Works = Vec<Box<dyn Work>>;
@@ -136,6 +136,8 @@ fn work(record: &Record, of: usize) -> Option<Stepped> {
         sys_ns: sum.sys_ns.saturating_add(part.sys_ns),
         minflt: sum.minflt.saturating_add(part.minflt),
         majflt: sum.majflt.saturating_add(part.majflt),
+        switches: sum.switches.zip(part.switches).map(|(a, b)| a.plus(b)),
+        waited_ns: sum.waited_ns.zip(part.waited_ns).map(|(a, b)| a.saturating_add(b)),
         ..sum
     })
 }

@@ -5,8 +5,12 @@ pub mod capacity;
 pub mod clients;
 pub mod dataset;
 pub mod ensemble;
+#[cfg(test)]
+mod example;
+mod interference;
 pub mod metrics;
 pub mod rounds;
+mod stationary;
 pub mod steps;
 pub mod validity;
 pub mod verdict;

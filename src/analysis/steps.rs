@@ -67,6 +67,41 @@ static STEPS: [Declared; 8] = [
     },
 ];
 
+/// User and system time of what did the step: the commands, or the thread that called the kernel, and with the unmount the daemon that ended.
+const fn cpu(name: &'static str, over: &'static [StepName]) -> Declared {
+    Declared { drawn: false, ..step(name, over) }
+}
+
+/// Of each work, as its time is.
+static SYNC_CPU: Declared = Declared {
+    title: "CPU time of the sync after the work",
+    explained: "CPU time that the sync took in its caller. What the kernel's threads write meanwhile is in cpu.rest.",
+    ..cpu("sync.cpu", &[StepName::Sync])
+};
+
+static CPU: [Declared; 4] = [
+    Declared {
+        title: "CPU time of mkfs",
+        explained: "User and system time of all commands that make the filesystem.",
+        ..cpu("mkfs.cpu", &[StepName::Make])
+    },
+    Declared {
+        title: "CPU time of mount",
+        explained: "User and system time of the mount: of its call in the kernel, or of the command. The kernel's threads are not part of it.",
+        ..cpu("mount.cpu", &[StepName::Mount])
+    },
+    Declared {
+        title: "CPU time of unmount",
+        explained: "User and system time of the unmount; of a filesystem with a daemon also all that the daemon has taken in the whole trial.",
+        ..cpu("unmount.cpu", &[StepName::Unmount])
+    },
+    Declared {
+        title: "CPU time of fsck (emptied)",
+        explained: "User and system time of the filesystem's own full check after all files were deleted.",
+        ..cpu("check.cpu", &[StepName::Check(At::Emptied)])
+    },
+];
+
 static RECOVERY: Declared = Declared {
     title: "recovery time",
     did: "recovered",
@@ -131,6 +166,8 @@ pub fn declared() -> Vec<&'static Declared> {
         .iter()
         .chain([&SYNC])
         .chain(after)
+        .chain(&CPU)
+        .chain([&SYNC_CPU])
         .chain([&RECOVERY])
         .chain(&RECOVERIES)
         .chain([&SYNCED, &LOST])
@@ -139,13 +176,16 @@ pub fn declared() -> Vec<&'static Declared> {
 
 /// Of the steps that this trial had.
 pub fn metrics(record: &Record) -> Vec<Metric> {
-    STEPS.iter().filter_map(|declared| time(record, declared)).collect()
+    let times = STEPS.iter().filter_map(|declared| time(record, declared));
+    times.chain(CPU.iter().filter_map(|declared| taken(record, declared))).collect()
 }
 
 /// After all parts of a work, together.
 pub fn sync(record: &Record, of: usize) -> Vec<Metric> {
-    let ns = of_work(record, of, StepName::Sync).map(|step| step.ns).reduce(u64::saturating_add);
-    ns.map(|ns| SYNC.metric(ns as f64 / 1e9)).into_iter().collect()
+    let steps = || of_work(record, of, StepName::Sync);
+    let ns = steps().map(|step| step.ns).reduce(u64::saturating_add);
+    let time = ns.map(|ns| SYNC.metric(ns as f64 / 1e9));
+    time.into_iter().chain(cpu_time(&SYNC_CPU, steps())).collect()
 }
 
 /// The steps of that name that belong to this work.
@@ -166,6 +206,18 @@ pub fn recovery(record: &Record) -> Vec<Metric> {
     metrics.push(SYNCED.metric(seen.files as f64));
     metrics.push(LOST.metric(sum([seen.missing, seen.altered, seen.nameless]) as f64));
     metrics
+}
+
+/// The CPU time of all the declared steps together.
+fn taken(record: &Record, declared: &Declared) -> Option<Metric> {
+    let Over::Steps(steps) = declared.over else { return None };
+    cpu_time(declared, record.steps.iter().filter(|step| steps.contains(&step.step)))
+}
+
+/// Nothing takes no time at all: older agents did not count that of their own calls.
+fn cpu_time<'r>(declared: &Declared, steps: impl Iterator<Item = &'r Stepped>) -> Option<Metric> {
+    let ns = sum(steps.flat_map(|step| [step.user_ns, step.sys_ns]));
+    (ns > 0).then(|| declared.metric(ns as f64 / 1e9))
 }
 
 /// Of all the declared steps together; `None` where the trial had none of them.

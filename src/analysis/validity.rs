@@ -1,5 +1,6 @@
 //! Whether the conditions of a trial held, judged by what was seen of them. Pure.
 
+use super::{interference, stationary};
 use crate::filesystems;
 use crate::probes;
 use crate::schema::event::{Seen, Tree};
@@ -47,6 +48,8 @@ pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<Valid
         read_back(&record.trees),
         survivors(record),
         reached_device(&counted),
+        stationary::check(record),
+        interference::check(record),
     ];
     all.into_iter().flatten().collect()
 }

@@ -96,11 +96,15 @@ fn filesystem(name: &str) -> Explained {
     if let Some(check) = kind.check() {
         text.push_str(&format!("Check       {}\n", check.argv.join(" ")));
     }
+    let commits = kind.commits_after();
+    text.push_str(&format!("Commits     every {} s by itself ({})\n", commits.value, commits.source));
     text.push_str("\nWhat it can do, with the source of each fact:\n");
     for (what, value, source) in capabilities(kind) {
         text.push_str(&format!("  {what:<20} {value:<22} {source}\n"));
     }
-    Some((text, json!({ "name": name, "story": kind.story(), "can": kind.can(), "package": kind.package() })))
+    let json = json!({ "name": name, "story": kind.story(), "can": kind.can(), "package": kind.package(),
+                       "commits_after_seconds": commits });
+    Some((text, json))
 }
 
 /// Each capability as words: what, whether, and the source.

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Mounted, Recovery,
-    Resize, Variant, confirm_type_and_options,
+    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount, Mounted,
+    Recovery, Resize, Variant, confirm_type_and_options,
 };
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
@@ -83,6 +83,10 @@ impl Filesystem for Btrfs {
 
     fn check(&self) -> Option<Check> {
         full_check(["btrfs", "check", "--readonly", DEVICE])
+    }
+
+    fn commits_after(&self) -> Fact<u64> {
+        fact(30, "btrfs(5): commit")
     }
 
     fn recover(&self) -> Recovery {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, repair_first, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Fixed, Journal, KernelNeed, Mount, Mounted,
+    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Fixed, Journal, KernelNeed, Mount, Mounted,
     Recovery, Resize, Variant, confirm_type_and_options,
 };
 use crate::schema::story::Story;
@@ -167,6 +167,13 @@ impl Filesystem for Ext {
 
     fn check(&self) -> Option<Check> {
         full_check(["e2fsck", "-f", "-n", DEVICE])
+    }
+
+    fn commits_after(&self) -> Fact<u64> {
+        match self.can().journal.value {
+            Journal::None => fact(30, "Documentation/admin-guide/sysctl/vm.rst: dirty_expire_centisecs"),
+            _ => fact(5, "Documentation/admin-guide/ext4.rst: commit"),
+        }
     }
 
     fn recover(&self) -> Recovery {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
+    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
     Variant,
 };
 use crate::schema::story::Story;
@@ -84,6 +84,10 @@ impl Filesystem for F2fs {
 
     fn check(&self) -> Option<Check> {
         full_check(["fsck.f2fs", "--dry-run", DEVICE])
+    }
+
+    fn commits_after(&self) -> Fact<u64> {
+        fact(60, "Documentation/ABI/testing/sysfs-fs-f2fs: cp_interval")
     }
 
     fn recover(&self) -> Recovery {

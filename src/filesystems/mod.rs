@@ -26,6 +26,7 @@ use serde::Serialize;
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 
+use capabilities::fact;
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
 
@@ -79,6 +80,11 @@ pub trait Filesystem: Sync {
     fn flushes_on_fsync(&self) -> bool {
         true
     }
+    /// After how many seconds it makes durable by itself what nobody asked for: the commit interval of its journal or log, or where it has
+    /// none of its own the age at which the kernel writes dirty pages out.
+    fn commits_after(&self) -> Fact<u64> {
+        fact(30, "Documentation/admin-guide/sysctl/vm.rst: dirty_expire_centisecs")
+    }
     /// What an administrator runs after the power was cut.
     fn recover(&self) -> Recovery;
     /// Prints the tools' version, on whichever of its two outputs; some tools end it with an exit code that is not 0.
@@ -128,6 +134,14 @@ pub struct Recovery {
 /// The kind of that name.
 pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
     TABLE.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// The commit interval of this variant: kinds that let it be chosen call the mount option `commit`.
+pub fn commit_seconds(kind: &dyn Filesystem, variant: &Variant) -> u64 {
+    let options = variant.mount.iter().flat_map(|option| option.split(','));
+    let chosen = options.filter_map(|option| option.strip_prefix("commit=")?.parse().ok()).next_back();
+    // 0 is the default, whatever that is.
+    chosen.filter(|seconds| *seconds > 0).unwrap_or_else(|| kind.commits_after().value)
 }
 
 /// Whether the kind can be entered like that. The error says what to write instead.

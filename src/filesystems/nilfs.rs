@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, mkfs, replay_on_mount, syscall};
-use super::{Argv, Capabilities, Check, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize, Variant};
+use super::{
+    Argv, Capabilities, Check, Fact, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize, Variant,
+};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 
@@ -79,6 +81,10 @@ impl Filesystem for Nilfs2 {
 
     fn check(&self) -> Option<Check> {
         None
+    }
+
+    fn commits_after(&self) -> Fact<u64> {
+        fact(5, "fs/nilfs2/segment.h: NILFS_SC_DEFAULT_TIMEOUT")
     }
 
     fn recover(&self) -> Recovery {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Linux, Mount, Recovery,
+    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Linux, Mount, Recovery,
     Resize, Variant,
 };
 use crate::schema::story::Story;
@@ -82,6 +82,10 @@ impl Filesystem for ReiserFs {
     /// `-y` answers its one question, whether to begin.
     fn check(&self) -> Option<Check> {
         full_check(["reiserfsck", "--check", "-q", "-y", DEVICE])
+    }
+
+    fn commits_after(&self) -> Fact<u64> {
+        fact(30, "fs/reiserfs/reiserfs.h: JOURNAL_MAX_COMMIT_AGE")
     }
 
     fn recover(&self) -> Recovery {

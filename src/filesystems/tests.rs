@@ -214,3 +214,18 @@ fn tools_follow_from_the_command_lines() {
     assert_eq!(tools(find("ext3-journal").unwrap()), ["mke2fs", "tune2fs", "e2fsck"]);
     assert_eq!(tools(find("ntfs-3g").unwrap()), ["mkntfs", "ntfs-3g", "ntfsfix"]);
 }
+
+#[test]
+fn a_commit_interval_is_the_kinds_own_or_that_of_its_option() {
+    let of = |kind: &str, mount: &[&str]| {
+        let variant = Variant {
+            mount: mount.iter().map(|option| (*option).to_owned()).collect(),
+            ..Variant::default()
+        };
+        commit_seconds(find(kind).unwrap(), &variant)
+    };
+    assert_eq!((of("ext2", &[]), of("ext3-journal", &[]), of("ext4", &[]), of("f2fs", &[])), (30, 5, 5, 60));
+    assert_eq!(of("ext4", &["noatime,commit=60"]), 60);
+    assert_eq!((of("btrfs", &["commit=120", "commit=10"]), of("ext4", &["commit=0"])), (10, 5));
+    assert!(TABLE.iter().all(|kind| !kind.commits_after().source.is_empty()));
+}

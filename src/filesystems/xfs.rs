@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Capability, Check, DEVICE, Depth, Filesystem, Journal, KernelNeed, Mount, Privileges,
-    Recovery, Resize, Variant,
+    Argv, Capabilities, Capability, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount,
+    Privileges, Recovery, Resize, Variant,
 };
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
@@ -81,6 +81,10 @@ impl Filesystem for Xfs {
 
     fn check(&self) -> Option<Check> {
         full_check(["xfs_repair", "-n", DEVICE])
+    }
+
+    fn commits_after(&self) -> Fact<u64> {
+        fact(30, "Documentation/admin-guide/xfs.rst: fs.xfs.xfssyncd_centisecs")
     }
 
     fn recover(&self) -> Recovery {

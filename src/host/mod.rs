@@ -3,6 +3,7 @@
 mod control_group;
 pub mod device_group;
 mod fault;
+pub mod interference;
 pub mod memory_group;
 pub mod own_folder;
 pub mod programs;

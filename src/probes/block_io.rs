@@ -59,7 +59,7 @@ static RATIO: Declared = Declared {
 };
 
 /// What is counted for each.
-static DEVICE: [(&str, Declared); 5] = [
+static DEVICE: [(&str, Declared); 6] = [
     (
         "bytes_written",
         Declared {
@@ -108,7 +108,40 @@ static DEVICE: [(&str, Declared); 5] = [
             ..REQUESTS
         },
     ),
+    (
+        "bytes_discarded",
+        Declared {
+            name: "device.bytes_discarded",
+            title: "discarded",
+            better: Better::Neither,
+            explained: "Bytes that the device was told are no longer needed, as a mount with `discard` does.",
+            drawn: false,
+            ..BYTES
+        },
+    ),
 ];
+
+static READ_RATIO: Declared = Declared {
+    name: "device.read_ratio",
+    title: "device ÷ read",
+    better: Better::Lower,
+    section: Section::Device,
+    over: Over::WorkAndSync,
+    explained: "Bytes read from the device ÷ bytes that the work read: above 1 is metadata and read-ahead, below 1 was in memory.",
+    drawn: false,
+    ..Declared::ratio("of what was read")
+};
+
+static FLUSHES_PER_FSYNC: Declared = Declared {
+    name: "device.flushes_per_fsync",
+    title: "flushes ÷ fsync",
+    section: Section::Device,
+    over: Over::WorkAndSync,
+    explained: "Flushes of the device ÷ fsyncs of the work: what the filesystem has the device write through for each promise. Journal commits that \
+                no fsync asked for are among them.",
+    drawn: false,
+    ..Declared::ratio("flushes for each fsync")
+};
 
 static PART_READS: Declared = Declared {
     name: "device.reads.PHASE",
@@ -150,16 +183,22 @@ impl Probe for BlockIo {
 
     fn declared(&self) -> Vec<&'static Declared> {
         let device = DEVICE.iter().map(|(_, declared)| declared);
-        [&RATIO].into_iter().chain(device).chain([&PART_READS, &PART_RATIO]).collect()
+        let of_parts = [&PART_READS, &PART_RATIO];
+        [&RATIO, &READ_RATIO, &FLUSHES_PER_FSYNC].into_iter().chain(device).chain(of_parts).collect()
     }
 
     fn metrics(&self, raw: &Raw, work: &Work<'_>) -> Vec<Metric> {
         let metric =
             |(counter, declared): &(&str, Declared)| Some(declared.metric(*raw.get(*counter)? as f64));
         let mut metrics: Vec<Metric> = DEVICE.iter().filter_map(metric).collect();
-        let written = sum(work.phases.iter().map(|p| p.count("bytes_written")));
-        if let (Some(reached), 1..) = (raw.get("bytes_written"), written) {
-            metrics.push(RATIO.metric(*reached as f64 / written as f64));
+        for (declared, counter, count) in [
+            (&RATIO, "bytes_written", "bytes_written"),
+            (&READ_RATIO, "bytes_read", "bytes_read"),
+            (&FLUSHES_PER_FSYNC, "flushes", "fsyncs"),
+        ] {
+            let of = sum(work.phases.iter().map(|p| p.count(count)));
+            let seen = raw.get(counter).filter(|_| of > 0);
+            metrics.extend(seen.map(|seen| declared.metric(*seen as f64 / of as f64)));
         }
         metrics
     }
@@ -203,6 +242,15 @@ impl Reading {
 }
 
 impl Running for Open {
+    fn lacks(&self) -> Vec<(&'static str, NotAvailable)> {
+        let Reading { leaves, .. } = &self.before;
+        let lacks = |has: bool, name, why: &str| (!has).then(|| (name, NotAvailable(why.to_owned())));
+        let discards =
+            lacks(leaves.1 >= WITH_DISCARDS, "discards", "this kernel counts none; Linux does since 4.18");
+        let flushes = lacks(leaves.has_flushes(), "flushes", "this kernel counts none; Linux does since 5.5");
+        discards.into_iter().chain(flushes).collect()
+    }
+
     fn start(&mut self) {
         if let Some(now) = Reading::of(&self.devices) {
             self.before = now;
@@ -231,19 +279,27 @@ fn volatile_cache(device: &str) -> Option<bool> {
     Some(text.trim() == "write back")
 }
 
-/// One reading of the kernel's counters; fields that an old kernel lacks are 0.
+/// One reading of the kernel's counters, and how many of them it has: Linux counts discards since 4.18 and flushes since 5.5.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counters([u64; 17]);
+pub struct Counters([u64; FIELDS], usize);
+
+const FIELDS: usize = 17;
+/// The discards are the 12th to the 15th.
+const WITH_DISCARDS: usize = 15;
 
 impl Counters {
     /// `device` is `major:minor`.
     pub fn read(device: &str) -> Option<Self> {
         let text = fs::read_to_string(format!("/sys/dev/block/{device}/stat")).ok()?;
-        let mut counters = [0; 17];
+        Counters::parse(&text)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut counters = [0; FIELDS];
         for (slot, word) in counters.iter_mut().zip(text.split_whitespace()) {
             *slot = word.parse().ok()?;
         }
-        Some(Counters(counters))
+        Some(Counters(counters, text.split_whitespace().count().min(FIELDS)))
     }
 
     /// Over all of these; `None` where one of them shows none.
@@ -252,12 +308,13 @@ impl Counters {
         let first = all.next()??;
         all.try_fold(first, |sum, next| {
             let next = next?;
-            Some(Counters(std::array::from_fn(|i| sum.0[i].wrapping_add(next.0[i]))))
+            let added = std::array::from_fn(|i| sum.0[i].wrapping_add(next.0[i]));
+            Some(Counters(added, sum.1.min(next.1)))
         })
     }
 
     pub fn since(&self, earlier: &Counters) -> Counters {
-        Counters(std::array::from_fn(|i| self.0[i].wrapping_sub(earlier.0[i])))
+        Counters(std::array::from_fn(|i| self.0[i].wrapping_sub(earlier.0[i])), self.1.min(earlier.1))
     }
 
     fn raw(&self) -> Raw {
@@ -268,11 +325,17 @@ impl Counters {
             ("bytes_written", self.0[6] * SECTOR),
             ("busy_ms", self.0[9]),
             ("waited_ms", self.0[10]),
-            ("discards", self.0[11]),
-            ("bytes_discarded", self.0[13] * SECTOR),
-            ("flushes", self.0[15]),
         ];
-        named.map(|(name, value)| (name.to_owned(), value)).into()
+        let discards = [("discards", self.0[11]), ("bytes_discarded", self.0[13] * SECTOR)];
+        let has_discards = self.1 >= WITH_DISCARDS;
+        let discards = discards.into_iter().filter(|_| has_discards);
+        let flushes = self.has_flushes().then_some(("flushes", self.0[15]));
+        let named = named.into_iter().chain(discards).chain(flushes);
+        named.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn has_flushes(&self) -> bool {
+        self.1 == FIELDS
     }
 
     pub fn bytes_read(&self) -> u64 {
@@ -294,11 +357,52 @@ mod tests {
             assert!(COUNTERS.iter().any(|c| c.name == *of), "{of}");
             (*name).to_owned()
         });
-        let mut given: Vec<String> =
-            Counters([0; 17]).raw().into_keys().chain(["volatile_cache".into()]).chain(top).collect();
+        let all = Counters([0; FIELDS], FIELDS).raw();
+        let mut given: Vec<String> = all.into_keys().chain(["volatile_cache".into()]).chain(top).collect();
         let mut declared: Vec<&str> = COUNTERS.iter().map(|c| c.name).collect();
         given.sort();
         declared.sort_unstable();
         assert_eq!(given, declared);
+    }
+
+    /// As `Documentation/block/stat.rst` has them, of three ages.
+    #[test]
+    fn what_an_old_kernel_does_not_count_is_absent_and_not_nought() {
+        let line = "1 0 8 0 2 0 16 0 0 5 6 3 0 24 0 4 0";
+        let open = |fields: usize| {
+            let words: Vec<&str> = line.split(' ').take(fields).collect();
+            let leaves = Counters::parse(&words.join(" ")).unwrap();
+            let raw = leaves.raw();
+            let lacks = Open { devices: Devices::default(), before: Reading { leaves, top: None } }.lacks();
+            (raw, lacks.into_iter().map(|(name, _)| name).collect::<Vec<_>>())
+        };
+        let (raw, lacks) = open(17);
+        assert_eq!(
+            (raw["discards"], raw["bytes_discarded"], raw["flushes"], lacks.len()),
+            (3, 24 * 512, 4, 0)
+        );
+        assert_eq!((open(15).0.get("flushes"), open(15).1), (None, vec!["flushes"]));
+        let (raw, lacks) = open(11);
+        assert_eq!(
+            (raw.get("discards"), raw["bytes_written"], lacks),
+            (None, 16 * 512, vec!["discards", "flushes"])
+        );
+    }
+
+    #[test]
+    fn an_amplification_needs_something_to_be_divided_by() {
+        let counted =
+            |list: &[(&str, u64)]| list.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<Raw>();
+        let raw = counted(&[("bytes_written", 300), ("bytes_read", 50), ("flushes", 9)]);
+        let ratios = |counts: Raw| {
+            let phases = [Phase { counts, ..Phase::default() }];
+            let step = crate::schema::event::Stepped::default();
+            let all = BlockIo.metrics(&raw, &Work { step: &step, phases: &phases });
+            let of = |name: &str| all.iter().find(|m| m.name == name).map(|m| m.value);
+            ["device.written_ratio", "device.read_ratio", "device.flushes_per_fsync"].map(of)
+        };
+        assert_eq!(ratios(Raw::new()), [None; 3]);
+        let counts = counted(&[("bytes_written", 100), ("bytes_read", 200), ("fsyncs", 3)]);
+        assert_eq!(ratios(counts), [Some(3.0), Some(0.25), Some(3.0)]);
     }
 }

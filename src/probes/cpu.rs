@@ -12,6 +12,7 @@ use crate::host;
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::metric::{Metric, Of};
 use crate::schema::story::Story;
+use crate::schema::units::sum;
 
 pub struct Cpu;
 
@@ -58,6 +59,33 @@ static MACHINE: Declared = Declared {
     ..Declared::SECONDS
 };
 
+const PART: Declared =
+    Declared { section: Section::Processor, over: Over::Work, drawn: false, ..Declared::SECONDS };
+
+static USER: Declared = Declared {
+    name: "cpu.user",
+    title: "CPU time of the work, user",
+    explained: "Time of the workload's process in programs, by getrusage. The kernel may take its share of both times from samples at its ticks.",
+    ..PART
+};
+
+static SYSTEM: Declared = Declared {
+    name: "cpu.system",
+    title: "CPU time of the work, system",
+    explained: "Time of the workload's process in the kernel, by getrusage: the filesystem's own code, as far as it runs in the caller.",
+    ..PART
+};
+
+static REST: Declared = Declared {
+    name: "cpu.rest",
+    title: "CPU time (machine less workload)",
+    over: Over::WorkAndSync,
+    explained: "The whole machine's CPU time less that of the workload and of the filesystem's daemons: what the kernel's threads cost (journal, \
+                writeback, compression) and what the sync does, to within 20 ms. Everybody else's time is in it too; the validity check \
+                interference says how much that was.",
+    ..PART
+};
+
 impl Probe for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
@@ -79,14 +107,19 @@ impl Probe for Cpu {
     }
 
     fn declared(&self) -> Vec<&'static Declared> {
-        vec![&SHARE, &TIME, &MACHINE]
+        vec![&SHARE, &TIME, &USER, &SYSTEM, &MACHINE, &REST]
     }
 
     fn metrics(&self, raw: &Raw, work: &Work<'_>) -> Vec<Metric> {
-        let own = work.step.user_ns + work.step.sys_ns + raw.get("daemons_ns").unwrap_or(&0);
+        let own = sum([work.step.user_ns, work.step.sys_ns, *raw.get("daemons_ns").unwrap_or(&0)]);
         let share = 100.0 * own as f64 / work.step.ns.max(1) as f64;
         let mut metrics = vec![SHARE.metric(share), TIME.metric(own as f64 / 1e9)];
-        metrics.extend(machine_ns(raw).map(|ns| MACHINE.metric(ns as f64 / 1e9)));
+        metrics.push(USER.metric(work.step.user_ns as f64 / 1e9));
+        metrics.push(SYSTEM.metric(work.step.sys_ns as f64 / 1e9));
+        if let Some(machine) = machine_ns(raw) {
+            metrics.push(MACHINE.metric(machine as f64 / 1e9));
+            metrics.push(REST.metric(machine.saturating_sub(own) as f64 / 1e9));
+        }
         metrics
     }
 
@@ -183,8 +216,7 @@ mod tests {
     #[test]
     fn no_process_takes_more_than_the_machine() {
         let devices = Devices::default();
-        let site = Site { devices: &devices, memory_group: None, whole_machine: false };
-        let mut running = Cpu.open(&site).expect("Linux has /proc/stat");
+        let mut running = Cpu.open(&Site::new(&devices)).expect("Linux has /proc/stat");
         running.start();
         let (before, begin) = (own_usage(), Instant::now());
         while begin.elapsed() < Duration::from_millis(500) {

@@ -6,13 +6,22 @@
 pub mod block_io;
 pub mod cpu;
 mod faults;
+mod fragments;
 pub mod memory;
 mod modelled_disk;
+mod pace;
+mod pages;
+mod scheduling;
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use fsderby_sys::shared::SharedProgress;
 
 use crate::schema::declared::Declared;
-use crate::schema::event::{Phase, Stepped};
+use crate::schema::event::{Phase, Series, Stepped};
 use crate::schema::metric::Metric;
 use crate::schema::record::{Counters, Record, StageRecord};
 use crate::schema::story::Story;
@@ -21,9 +30,13 @@ use crate::schema::story::Story;
 pub static TABLE: &[&dyn Probe] = &[
     // One row a line.
     &cpu::Cpu,
+    &scheduling::Scheduling,
     &faults::Faults,
     &block_io::BlockIo,
     &memory::Memory,
+    &pages::Pages,
+    &pace::Pace,
+    &fragments::Fragments,
     &modelled_disk::ModelledDisk,
 ];
 
@@ -88,11 +101,28 @@ impl Counter {
     }
 }
 
-/// An open probe. Neither call may do more than read counters.
+/// An open probe. No call but the last may do more than read counters.
 pub trait Running {
+    /// Of its counters those that this kernel does not have, and why.
+    fn lacks(&self) -> Vec<(&'static str, NotAvailable)> {
+        Vec::new()
+    }
     fn start(&mut self);
+    /// A few times a second while the work goes on: never in virtual time.
+    fn sample(&mut self) {}
+    /// When the work is done and its sync has not begun.
+    fn work_ended(&mut self) {}
     /// What the probe declares, in the units that the names end with.
     fn stop(&mut self) -> Raw;
+    /// What changed while the work went on.
+    fn series(&mut self) -> Series {
+        Series::new()
+    }
+    /// Everything is written, all probes have stopped and nothing is timed: what can be seen of the files that are left. It belongs
+    /// to what [`Running::stop`] gave.
+    fn look_at_files(&mut self) -> Result<Raw, NotAvailable> {
+        Ok(Raw::new())
+    }
 }
 
 /// The block devices below a site, each as `major:minor`.
@@ -109,9 +139,36 @@ pub struct Devices {
 pub struct Site<'a> {
     pub devices: &'a Devices,
     /// The memory group around the workload, where there is one.
-    pub memory_group: Option<&'a std::path::Path>,
+    pub memory_group: Option<&'a Path>,
     /// Whether the machine itself is as small as the limit asks.
     pub whole_machine: bool,
+    /// The folder in which the work is done.
+    pub place: Option<&'a Path>,
+    /// How far the work is, where that may be looked at while it goes on.
+    pub progress: Option<&'a Progress>,
+}
+
+impl<'a> Site<'a> {
+    /// With nothing to look at but these.
+    pub fn new(devices: &'a Devices) -> Self {
+        Site { devices, memory_group: None, whole_machine: false, place: None, progress: None }
+    }
+}
+
+/// How far a work is, over all of its clients.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(pub Vec<Arc<SharedProgress>>);
+
+impl Progress {
+    /// Operations that are done, as the engine counts them.
+    pub fn done(&self) -> u64 {
+        self.0.iter().map(|client| client.done.load(Relaxed)).sum()
+    }
+
+    /// Operations that there are.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|client| client.total.load(Relaxed)).sum()
+    }
 }
 
 /// What the host counts of a guest's disk: no probe of the agent's, and stored beside theirs.
@@ -184,11 +241,24 @@ mod tests {
     #[test]
     fn a_probe_gives_the_counters_that_it_declares() {
         let devices = Devices::default();
-        let site = Site { devices: &devices, memory_group: None, whole_machine: true };
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("one"), [1; 10_000]).unwrap();
+        let progress = Progress(vec![Arc::new(SharedProgress::new().unwrap())]);
+        let watched = Site {
+            place: Some(place.path()),
+            progress: Some(&progress),
+            whole_machine: true,
+            ..Site::new(&devices)
+        };
         for probe in TABLE {
-            let Ok(mut running) = probe.open(&site) else { continue };
+            let Ok(mut running) = probe.open(&watched) else { continue };
             running.start();
-            let given = running.stop();
+            running.sample();
+            running.work_ended();
+            let mut given = running.stop();
+            // Not every filesystem says where its files lie.
+            let Ok(seen) = running.look_at_files() else { continue };
+            given.extend(seen);
             let declared = |name: &String| probe.counters().iter().any(|c| c.name == name);
             assert!(!given.is_empty() && given.keys().all(declared), "{}: {given:?}", probe.name());
         }

@@ -113,6 +113,7 @@ impl<'a> Fold<'a> {
                     self.in_stage(|stage| drop(stage.probes.insert(name, raw)));
                 }
             }
+            Event::Series { name, points } => self.in_stage(|stage| drop(stage.series.insert(name, points))),
             Event::NotAvailable { name, reason } => {
                 self.record.not_available.insert(name, reason);
             }

@@ -7,6 +7,7 @@ use procfs::{CurrentSI, KernelStats};
 
 use super::fold::{Fold, Folded};
 use super::jobs;
+use crate::host::interference::Reading;
 use crate::random;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
@@ -116,6 +117,7 @@ impl Launcher<'_> {
 struct Stopwatch {
     begin: Instant,
     steal_ns: u64,
+    machine: Reading,
     circumstances: Circumstances,
 }
 
@@ -123,7 +125,9 @@ impl Stopwatch {
     fn start() -> Self {
         let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let circumstances = Circumstances { started, load: load(), ..Circumstances::default() };
-        Stopwatch { begin: Instant::now(), steal_ns: steal_ns(), circumstances }
+        // It looks at every process, so it is not part of the launch.
+        let machine = Reading::now();
+        Stopwatch { begin: Instant::now(), steal_ns: steal_ns(), machine, circumstances }
     }
 
     /// The agent has said its first word; a second one is that of a machine started again after a power cut.
@@ -136,6 +140,7 @@ impl Stopwatch {
     fn stop(mut self) -> Circumstances {
         self.circumstances.host_ns = self.elapsed_ns();
         self.circumstances.steal_ns = steal_ns().saturating_sub(self.steal_ns);
+        self.circumstances.interference = Some(Reading::now().since(&self.machine));
         self.circumstances
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use rand_core::Rng;
 
 use super::{Amount, Client, ClientPhase, Phase, Work};
-use crate::schema::event::{Buckets, Stepped};
+use crate::schema::event::{Buckets, Stepped, Switches};
 use crate::schema::random::seeded;
 use crate::schema::units::sum;
 
@@ -113,7 +113,15 @@ pub fn cost(clients: &[Client]) -> Stepped {
         majflt: all(|cost| cost.majflt),
         status: 0,
         work: None,
+        switches: known_of_all(clients, |cost| cost.switches, Switches::plus),
+        waited_ns: known_of_all(clients, |cost| cost.waited_ns, u64::saturating_add),
     }
+}
+
+/// What is known of all of them, where it is known of each.
+fn known_of_all<T>(clients: &[Client], of: fn(&Stepped) -> Option<T>, plus: fn(T, T) -> T) -> Option<T> {
+    let each = clients.iter().map(|client| of(&client.cost));
+    each.reduce(|a, b| a.zip(b).map(|(a, b)| plus(a, b))).flatten()
 }
 
 /// One for each operation: what is counted of the same values is added up, and nothing of it is lost.

@@ -443,7 +443,15 @@ impl Script {
 
 fn tree(at: At) -> Tree {
     let expected = Some("aa".repeat(32));
-    Tree { at, files: 520, bytes: 50_000_000, stored: 51_000_000, hash: "aa".repeat(32), expected }
+    Tree {
+        at,
+        files: 520,
+        bytes: 50_000_000,
+        stored: 51_000_000,
+        hash: "aa".repeat(32),
+        expected,
+        free: None,
+    }
 }
 
 /// Whether a job is an integrity check.

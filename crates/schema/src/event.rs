@@ -56,6 +56,11 @@ pub enum Event {
         name: String,
         raw: BTreeMap<String, u64>,
     },
+    /// What a probe saw change while the work went on.
+    Series {
+        name: String,
+        points: Series,
+    },
     NotAvailable {
         name: String,
         reason: String,
@@ -98,7 +103,11 @@ pub enum Seen {
     Floor { floor_ns: u64, service_ns: u64 },
 }
 
-/// A finished step with what it cost. CPU and faults are those of the command it ran, by wait4; 0 for a system call.
+/// Each counted from the point before: milliseconds, and how many operations of the work were done in them.
+pub type Series = Vec<[u64; 2]>;
+
+/// A finished step with what it cost. CPU and faults are those of the command it ran, by wait4, or of the agent's own thread where
+/// that made the system calls itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stepped {
     pub step: StepName,
@@ -112,6 +121,30 @@ pub struct Stepped {
     /// The index of the work that it belongs to: put in when it is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<usize>,
+    /// Of the work alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<Switches>,
+    /// Of the work alone: how long it could have gone on and no CPU was free; absent where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<u64>,
+}
+
+/// Context switches of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switches {
+    /// It gave the CPU up by itself, to wait for something.
+    pub voluntary: u64,
+    /// Another was given the CPU while it could have gone on.
+    pub involuntary: u64,
+}
+
+impl Switches {
+    pub fn plus(self, other: Switches) -> Switches {
+        Switches {
+            voluntary: self.voluntary.saturating_add(other.voluntary),
+            involuntary: self.involuntary.saturating_add(other.involuntary),
+        }
+    }
 }
 
 /// statvfs at a moment, in bytes and inodes.
@@ -169,6 +202,9 @@ pub struct Tree {
     pub hash: String,
     /// The same over what the engine says must be there, where it says so.
     pub expected: Option<String>,
+    /// What is free beside them, where a filesystem of our own was asked; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free: Option<Bytes>,
 }
 
 /// One part of a workload, in raw whole numbers.

@@ -59,6 +59,10 @@ pub enum Condition {
     Survivors,
     /// At least half of what was written reached the device.
     Device,
+    /// The machine was there for the trial.
+    Interference,
+    /// The work wrote so much and lasted so long that its figures are those of a longer one.
+    Stationary,
 }
 
 impl Condition {
@@ -77,6 +81,8 @@ impl Condition {
             Condition::ReadBack => "read-back",
             Condition::Survivors => "survivors",
             Condition::Device => "device",
+            Condition::Interference => "interference",
+            Condition::Stationary => "stationary",
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Client, Phase, Seen, Space, Stepped, Survivors, Tree};
+use crate::event::{Client, Phase, Seen, Series, Space, Stepped, Survivors, Tree};
 use crate::job::{Purpose, StepName, WorkSpec, is_one, one};
 use crate::metric::Metric;
 use crate::reason::{Outcome, Reason, ValidityCheck};
@@ -169,6 +169,9 @@ pub struct StageRecord {
     pub by_client: Vec<Client>,
     /// Counter differences, from the start of the work to the end of the sync.
     pub probes: Counters,
+    /// What changed while the work went on, by probe; none in virtual time, where nobody looks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Series>,
 }
 
 /// A file of the run's folder.
@@ -196,6 +199,35 @@ pub struct Circumstances {
     pub steal_ns: u64,
     /// Guest minus host nanoseconds over the launch.
     pub clock_drift_ns: i64,
+    /// What else the machine did, and what it was kept from; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interference: Option<Interference>,
+}
+
+/// What of the machine that runs us was not there for the trial, over the launch. What its kernel does not say is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interference {
+    /// As many as the machine has.
+    pub cpus: u64,
+    /// CPU time of processes that are not ours, kernel threads left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_ns: Option<u64>,
+    /// How long some process of the machine, ours included, waited for a CPU, for a disk, for memory (`/proc/pressure`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_cpu_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_io_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure_memory_ns: Option<u64>,
+    /// How long a quota of CPU time, such as a container's, kept our processes from running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_ns: Option<u64>,
+    /// How often a core was slowed because of its heat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<u64>,
+    /// The lowest and the highest clock of any CPU, in kHz, at the launch's begin and end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub khz: Option<[u64; 2]>,
 }
 
 impl StageRecord {

@@ -6,13 +6,17 @@ use std::mem::MaybeUninit;
 use rustix::process::Signal;
 
 /// What a process has used, its waited-for descendants included where the kernel says so. Times in nanoseconds
-/// (of microsecond resolution), faults as counts.
+/// (of microsecond resolution), faults and context switches as counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub user_ns: u64,
     pub sys_ns: u64,
     pub minflt: u64,
     pub majflt: u64,
+    /// It gave the CPU up by itself, to wait for something.
+    pub voluntary: u64,
+    /// Another was given the CPU while it could have gone on.
+    pub involuntary: u64,
 }
 
 impl Usage {
@@ -22,6 +26,8 @@ impl Usage {
             sys_ns: self.sys_ns - earlier.sys_ns,
             minflt: self.minflt - earlier.minflt,
             majflt: self.majflt - earlier.majflt,
+            voluntary: self.voluntary - earlier.voluntary,
+            involuntary: self.involuntary - earlier.involuntary,
         }
     }
 
@@ -31,6 +37,8 @@ impl Usage {
             sys_ns: self.sys_ns + other.sys_ns,
             minflt: self.minflt + other.minflt,
             majflt: self.majflt + other.majflt,
+            voluntary: self.voluntary + other.voluntary,
+            involuntary: self.involuntary + other.involuntary,
         }
     }
 }
@@ -43,16 +51,27 @@ impl From<libc::rusage> for Usage {
             sys_ns: ns(usage.ru_stime),
             minflt: usage.ru_minflt.unsigned_abs(),
             majflt: usage.ru_majflt.unsigned_abs(),
+            voluntary: usage.ru_nvcsw.unsigned_abs(),
+            involuntary: usage.ru_nivcsw.unsigned_abs(),
         }
     }
 }
 
 /// What this process has used so far.
 pub fn own_usage() -> Usage {
+    usage_of(libc::RUSAGE_SELF)
+}
+
+/// What the calling thread alone has used so far.
+pub fn thread_usage() -> Usage {
+    usage_of(libc::RUSAGE_THREAD)
+}
+
+fn usage_of(who: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel fills one `struct rusage`; all zeros is a value of it, should it fail, which it does not for SELF.
+    // SAFETY: the kernel fills one `struct rusage`; all zeros is a value of it, should it fail, which it does not for these two.
     let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
     };
     usage.into()

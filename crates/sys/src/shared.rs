@@ -35,16 +35,20 @@ pub struct Entry {
     pub sys_ns: AtomicU64,
     pub minflt: AtomicU64,
     pub majflt: AtomicU64,
+    pub voluntary: AtomicU64,
+    pub involuntary: AtomicU64,
 }
 
 impl Entry {
     /// Now, by this process.
     pub(crate) fn stamp(&self) {
-        let Usage { user_ns, sys_ns, minflt, majflt } = own_usage();
+        let Usage { user_ns, sys_ns, minflt, majflt, voluntary, involuntary } = own_usage();
         self.user_ns.store(user_ns, Ordering::Relaxed);
         self.sys_ns.store(sys_ns, Ordering::Relaxed);
         self.minflt.store(minflt, Ordering::Relaxed);
         self.majflt.store(majflt, Ordering::Relaxed);
+        self.voluntary.store(voluntary, Ordering::Relaxed);
+        self.involuntary.store(involuntary, Ordering::Relaxed);
         self.at_ns.store(monotonic_ns(), Ordering::Relaxed);
     }
 
@@ -55,6 +59,8 @@ impl Entry {
             sys_ns: self.sys_ns.load(Ordering::Relaxed),
             minflt: self.minflt.load(Ordering::Relaxed),
             majflt: self.majflt.load(Ordering::Relaxed),
+            voluntary: self.voluntary.load(Ordering::Relaxed),
+            involuntary: self.involuntary.load(Ordering::Relaxed),
         }
     }
 }
@@ -66,7 +72,7 @@ impl Entry {
 pub unsafe trait Counters {}
 // SAFETY: two atomics.
 unsafe impl Counters for Progress {}
-// SAFETY: five atomics.
+// SAFETY: seven atomics.
 unsafe impl Counters for Entry {}
 
 /// Counters in memory that another process may map too.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::report::view::absent::{Absent, Skips};
+use crate::report::view::absent::{Absent, Skips, Unavailable};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
@@ -36,6 +36,27 @@ fn skips_of_each(run: &Run) -> Vec<Skips> {
         }
     }
     each
+}
+
+/// What nobody could count, once for each reason, with those in whose trials it was so.
+pub fn unavailable(run: &Run, filesystems: &[String]) -> Vec<Unavailable> {
+    let mut out: Vec<Unavailable> = Vec::new();
+    let current = run.current();
+    for label in filesystems {
+        for (what, reason) in current.iter().filter(|r| r.filesystem == *label).flat_map(|r| &r.not_available)
+        {
+            match out.iter_mut().find(|one| (&one.what, &one.reason) == (what, reason)) {
+                Some(one) if one.filesystems.contains(label) => {}
+                Some(one) => one.filesystems.push(label.clone()),
+                None => {
+                    let (what, reason, filesystems) = (what.clone(), reason.clone(), vec![label.clone()]);
+                    out.push(Unavailable { what, reason, filesystems });
+                }
+            }
+        }
+    }
+    out.sort_by(|a, b| a.what.cmp(&b.what));
+    out
 }
 
 /// On one line: `this kernel has no alderfs — try: a kernel with the module alderfs`.
@@ -137,5 +158,20 @@ mod tests {
                 "alderfs, birchfs: this kernel has no vfat — try: a kernel with the module vfat",
             ]
         );
+    }
+
+    #[test]
+    fn what_could_not_be_counted_is_told_once_with_its_filesystems() {
+        let mut run = examples::example().run;
+        let why = ("fragments".to_owned(), "this filesystem has no FIEMAP".to_owned());
+        for record in
+            run.records.iter_mut().filter(|r| ["alderfs", "maplefs"].contains(&r.filesystem.as_str()))
+        {
+            record.not_available = [why.clone()].into();
+        }
+        let labels = ["maplefs", "cedarfs", "alderfs"].map(str::to_owned);
+        let (what, reason) = why;
+        let filesystems = vec!["maplefs".into(), "alderfs".into()];
+        assert_eq!(unavailable(&run, &labels), [Unavailable { what, reason, filesystems }]);
     }
 }

@@ -36,6 +36,7 @@ fn facts(kind: &dyn Filesystem) -> Vec<Row> {
         row("own check (fsck)", &can.check, check),
         row("largest file", &can.largest_file, largest),
         row("entries in the root folder", &can.root_entries, entries),
+        row("commits by itself every", &kind.commits_after(), |seconds| format!("{seconds} s")),
         row("can be converted from another kind", &can.conversion, yes_or_no),
         row("in Linux", &can.linux, linux),
         row("driver", &can.linux, |linux: &Linux| linux.driver.to_owned()),

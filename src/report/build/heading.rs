@@ -76,7 +76,8 @@ pub fn of(
         vec![if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.clone() }],
     ];
     let timeless = timeless::of(run).map(|why| why.said).into_iter();
-    let warnings = timeless.chain(setups.apart.iter().cloned()).chain(page_cache(workloads)).chain(unequal);
+    let warnings = timeless.chain(setups.apart.iter().cloned()).chain(page_cache(workloads));
+    let warnings = warnings.chain(short(workloads)).chain(unequal);
     Heading {
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
@@ -327,6 +328,18 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Vec<String> {
     marked
         .map(|w| format!("{} measures page cache and CPU rather than the disk: {}.", w.label, w.page_cache))
         .collect()
+}
+
+fn short(workloads: &[WorkloadSummary]) -> Option<String> {
+    let labels: Vec<String> =
+        workloads.iter().filter(|w| !w.short.is_empty()).map(|w| w.label.clone()).collect();
+    let verb = if labels.len() == 1 { "is" } else { "are" };
+    (!labels.is_empty()).then(|| {
+        format!(
+            "{} {verb} short: figures of the work's beginning, which say little of hours of the same.",
+            list(&labels)
+        )
+    })
 }
 
 fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> String {

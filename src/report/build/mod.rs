@@ -72,6 +72,7 @@ pub fn with_verdict(
         setups,
         skips: absent::skips(run, workloads.len()),
         absent: absent::of(run, &dataset.planned, &workloads),
+        not_available: absent::unavailable(run, &dataset.filesystems),
         workloads,
         damage,
         verdict,

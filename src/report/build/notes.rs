@@ -3,6 +3,7 @@
 use super::validity;
 use crate::analysis::dataset::{Cell, Work};
 use crate::report::view::entry::Entry;
+use crate::report::view::number;
 use crate::report::view::validity::ValidityLine;
 use crate::report::view::workload::Label;
 use crate::schema::reason::{Condition, Held, Outcome};
@@ -14,6 +15,10 @@ use crate::store::Run;
 pub struct Notes {
     /// Why all of it is about the page cache and the CPU; empty where it is about the disk.
     pub page_cache: String,
+    /// Why its figures are those of its beginning; empty where the work went on for long enough.
+    pub short: String,
+    /// How often others took from it what it needed; empty where they did not.
+    pub disturbed: String,
     pub labels: Vec<Label>,
 }
 
@@ -21,7 +26,20 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     let device = device_cells(work);
     let mut labels = check_labels(run, &work.label, filesystems);
     labels.extend(device.iter().filter_map(device_label));
-    Notes { page_cache: everything_in_memory(amount, memory, &work.counted, device), labels }
+    let noted = |condition| noted(&work.counted, condition);
+    let short = noted(Condition::Stationary).map(|(trials, seen)| {
+        let what = "wrote less than twice the memory or ended before the third commit of the filesystem";
+        format!("in {trials} the work {what}, {}", seen.replacen("short: ", "", 1))
+    });
+    let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
+        format!("in {trials} others took more than a tenth of its time from the work: {seen}")
+    });
+    Notes {
+        page_cache: everything_in_memory(amount, memory, &work.counted, device),
+        short: short.unwrap_or_default(),
+        disturbed: disturbed.unwrap_or_default(),
+        labels,
+    }
 }
 
 /// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
@@ -64,6 +82,20 @@ fn device_label(cell: &Cell) -> Option<Label> {
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
 }
 
+/// In how many of the trials such a check did not hold without a note, and what was seen in the first of them.
+fn noted(counted: &[&Record], condition: Condition) -> Option<(String, String)> {
+    let checks =
+        || counted.iter().flat_map(|record| &record.validity).filter(|check| check.name == condition);
+    let notes: Vec<&str> =
+        checks().filter(|c| c.held == Held::Label).map(|check| check.seen.as_str()).collect();
+    let trials = format!("{} of {}", notes.len(), number::count(checks().count(), "trial"));
+    let example = if notes.len() > 1 { "e.g. " } else { "" };
+    notes.first().map(|seen| (trials, format!("{example}{seen}")))
+}
+
+/// Those that are told of all filesystems together, or better by a figure.
+const TOLD_ELSEWHERE: [Condition; 3] = [Condition::Device, Condition::Stationary, Condition::Interference];
+
 /// Validity checks that do not void a trial but must be said with its figures, integrity checks included. What the check `device`
 /// has to say, the ratio says better.
 fn check_labels(run: &Run, workload: &str, filesystems: &[Entry]) -> Vec<Label> {
@@ -71,7 +103,7 @@ fn check_labels(run: &Run, workload: &str, filesystems: &[Entry]) -> Vec<Label> 
     let records: Vec<&Record> = run.current().into_iter().filter(mine).collect();
     let lines = validity::lines(&records);
     let of = |Entry { label: filesystem, .. }: &Entry| {
-        let notable = lines.iter().filter(|l| l.is_label() && l.name != Condition::Device);
+        let notable = lines.iter().filter(|l| l.is_label() && !TOLD_ELSEWHERE.contains(&l.name));
         let mine = notable.filter(|l| l.filesystems.contains(filesystem));
         let label = |line| Label {
             filesystem: filesystem.clone(),

@@ -59,6 +59,8 @@ pub fn of(
         memory,
         rounds: work.complete_rounds(),
         page_cache: notes.page_cache,
+        short: notes.short,
+        disturbed: notes.disturbed,
         labels: notes.labels,
         sections,
         latencies: latencies(run, work, filesystems, damage),

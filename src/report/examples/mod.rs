@@ -348,6 +348,7 @@ fn record(plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Recor
             load: 0.25,
             steal_ns: 0,
             clock_drift_ns: 0,
+            interference: None,
         },
         previous: String::new(),
     }

@@ -23,6 +23,15 @@ pub struct Skips {
     pub reason: String,
 }
 
+/// A probe, or a counter of one, that could not be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unavailable {
+    /// `pace`, `block_io.flushes`.
+    pub what: String,
+    pub reason: String,
+    pub filesystems: Vec<String>,
+}
+
 impl Skips {
     /// `alderfs, birchfs`, `rowanfs on mail`.
     pub fn who(&self) -> String {

@@ -19,7 +19,7 @@ pub mod workload;
 
 use serde::Serialize;
 
-use self::absent::{Absent, Skips};
+use self::absent::{Absent, Skips, Unavailable};
 use self::capabilities::Kind;
 use self::comparison::Comparison;
 use self::entry::Entry;
@@ -52,6 +52,8 @@ pub struct Summary {
     pub skips: Vec<Skips>,
     /// Trials that do not count, and why.
     pub absent: Vec<Absent>,
+    /// What could not be counted, and why.
+    pub not_available: Vec<Unavailable>,
     /// The kinds behind the filesystems that took part, each once.
     pub kinds: Vec<Kind>,
     /// What is damaged or could not be read, one sentence each.

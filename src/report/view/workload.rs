@@ -36,6 +36,12 @@ pub struct WorkloadSummary {
     pub rounds: usize,
     /// Why all of this is about the page cache and the processor; empty where it is about the disk.
     pub page_cache: String,
+    /// Why the figures are those of the work's beginning; empty where it went on for long enough.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub short: String,
+    /// How often others took from the work what it needed; empty where they did not.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub disturbed: String,
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
     pub latencies: Vec<Latency>,
@@ -104,7 +110,7 @@ impl WorkloadSummary {
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }
     }
 
-    /// What must be said with the figures, one sentence each, the page cache first.
+    /// What must be said with the figures, one sentence each: page cache, what is short, what was disturbed, and the rest.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let marked: Vec<String> =
@@ -114,6 +120,8 @@ impl WorkloadSummary {
                         sync";
             notes.push(format!("{text}: {}", number::list(&marked)));
         }
+        notes.extend((!self.short.is_empty()).then(|| format!("short: {}", self.short)));
+        notes.extend((!self.disturbed.is_empty()).then(|| format!("interference: {}", self.disturbed)));
         notes.extend(
             self.labels.iter().filter(|l| !l.page_cache).map(|l| format!("{}: {}", l.filesystem, l.text)),
         );

@@ -145,6 +145,11 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
         ),
         ("what its memory group counted", record.memory.is_none() || told("memory")),
         ("what its device counted", told("block_io")),
+        ("what its CPUs did", told("cpu")),
+        (
+            "what else its machine did",
+            record.circumstances.interference.is_some() || record.clock == ClockKind::Virtual,
+        ),
         (
             "the free space",
             record

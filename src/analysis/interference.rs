@@ -1,0 +1,251 @@
+//! Whether the machine was there for the trial, judged by what the work lost. Pure.
+//!
+//! A loaded machine slows whatever runs on it, and by another amount in each trial. Random order within rounds keeps that from favouring
+//! anybody, and the intervals grow with it; so an ordinary load is said and voids nothing. What no interval repairs is a trial whose figures are
+//! those of the scheduler.
+//!
+//! The effect is counted, not the load: for how much of the time in which the work could have gone on somebody else had its CPU.
+
+use super::steps;
+use crate::probes::{self, cpu::machine_ns};
+use crate::schema::job::{Purpose, StepName};
+use crate::schema::reason::{Condition, Held, ValidityCheck};
+use crate::schema::record::{Interference, Record};
+use crate::schema::setup::ClockKind;
+use crate::schema::units::sum;
+
+/// Above this share the trial is void. A fair scheduler leaves work that never sleeps a half of its CPU beside one busy process for each CPU, a
+/// quarter beside three, a sixth beside five. So a build on all CPUs, or a test suite, may go on beside a run and is said; beyond five the figures are
+/// the scheduler's, and no number of rounds repairs them.
+const TOO_MUCH: f64 = 0.85;
+/// Above this share it is said. A run that is alone loses less than a hundredth.
+const NOTABLE: f64 = 0.10;
+/// Less than this is no interference, whatever its share: it is one period of a quota, or ten ticks of the clock that CPU time is counted by.
+const TRIFLE_NS: u64 = 100_000_000;
+
+/// `None` in virtual time, where no host matters, on an emulated CPU, whose times do not count, and for what was not measured to its end.
+pub fn check(record: &Record) -> Option<ValidityCheck> {
+    let has_times = record.clock != ClockKind::Virtual && record.fidelity.times_count();
+    let is_whole = record.measured().all(|stage| stage.window_ns.is_some());
+    let is_measured = record.purpose == Purpose::Measure && record.measured().next().is_some();
+    let seen = record.circumstances.interference.as_ref()?;
+    if !has_times || !is_whole || !is_measured {
+        return None;
+    }
+    let losses = [others(record, seen), steal(record), quota(record, seen)];
+    let most = losses.iter().flatten().map(Loss::share).fold(0.0, f64::max);
+    let is_hot = seen.heat.is_some_and(|times| times > 0);
+    let held = match most {
+        share if share > TOO_MUCH => Held::No,
+        share if share > NOTABLE || is_hot => Held::Label,
+        _ => Held::Yes,
+    };
+    let said: Vec<String> = losses.iter().flatten().map(Loss::said).chain(heat(seen)).collect();
+    let lost =
+        if said.is_empty() { "this kernel says nothing of what it lost".to_owned() } else { said.join(", ") };
+    Some(ValidityCheck {
+        name: Condition::Interference,
+        asked: format!(
+            "at most {:.0}% of its time lost to others, noted from {:.0}% on",
+            100.0 * TOO_MUCH,
+            100.0 * NOTABLE
+        ),
+        seen: format!("{lost}; {}", machine(record, seen)),
+        held,
+    })
+}
+
+/// Time that was lost, of which time.
+struct Loss {
+    to: &'static str,
+    ns: u64,
+    of_ns: u64,
+}
+
+impl Loss {
+    fn share(&self) -> f64 {
+        if self.ns < TRIFLE_NS { 0.0 } else { (self.ns as f64 / self.of_ns.max(1) as f64).min(1.0) }
+    }
+
+    fn said(&self) -> String {
+        format!("{:.1}% lost to {}", 100.0 * self.ns as f64 / self.of_ns.max(1) as f64, self.to)
+    }
+}
+
+/// The work waited for a CPU, for others at most as long as they had one: what it waits for beyond that, it waits for itself, its other clients
+/// and the filesystem's own threads. In a guest nobody else is.
+fn others(record: &Record, seen: &Interference) -> Option<Loss> {
+    if record.clock != ClockKind::Host {
+        return None;
+    }
+    let (mut waited, mut all) = (0_u64, 0_u64);
+    for (of, work) in record.works.iter().enumerate().filter(|(_, work)| work.measured) {
+        for step in steps::of_work(record, of, StepName::Work) {
+            waited = waited.saturating_add(step.waited_ns?);
+            all = all.saturating_add(step.ns.saturating_mul(work.clients.into()));
+        }
+    }
+    Some(Loss { to: "other processes", ns: waited.min(seen.others_ns?), of_ns: all })
+}
+
+/// Of the time in which a CPU had work, from the start of the work to the end of the sync.
+fn steal(record: &Record) -> Option<Loss> {
+    let counted = probes::sum(record.measured());
+    let cpu = counted.get("cpu")?;
+    let ns = cpu.get("machine_steal_ns").copied()?;
+    Some(Loss { to: "the hypervisor", ns, of_ns: machine_ns(cpu)? })
+}
+
+/// Over the whole launch.
+fn quota(record: &Record, seen: &Interference) -> Option<Loss> {
+    Some(Loss { to: "a quota", ns: seen.quota_ns?, of_ns: record.circumstances.host_ns })
+}
+
+fn heat(seen: &Interference) -> Option<String> {
+    seen.heat.filter(|times| *times > 0).map(|times| format!("slowed by heat {times} times"))
+}
+
+/// What is told and not judged: the trial's own waits are in it.
+fn machine(record: &Record, seen: &Interference) -> String {
+    let share = |ns: u64, of: u64| format!("{:.0}%", 100.0 * ns as f64 / of.max(1) as f64);
+    let host_ns = record.circumstances.host_ns;
+    let others =
+        seen.others_ns.map(|ns| format!("others had {} of the CPUs", share(ns, sum_of_cpus(seen, host_ns))));
+    let pressure = [
+        ("a CPU", seen.pressure_cpu_ns),
+        ("a disk", seen.pressure_io_ns),
+        ("memory", seen.pressure_memory_ns),
+    ];
+    let pressure: Vec<String> = pressure
+        .iter()
+        .filter_map(|(what, ns)| Some(format!("for {what} {}", share((*ns)?, host_ns))))
+        .collect();
+    let pressure =
+        (!pressure.is_empty()).then(|| format!("somebody waited {} of the trial", pressure.join(", ")));
+    let clock = seen.khz.map(|[low, high]| format!("clocks of {} to {} MHz", low / 1000, high / 1000));
+    let load = format!("load {:.2} before it", record.circumstances.load);
+    [others, pressure, clock, Some(load)].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn sum_of_cpus(seen: &Interference, ns: u64) -> u64 {
+    sum([ns.saturating_mul(seen.cpus.max(1))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example;
+    use super::*;
+    use crate::schema::event::Stepped;
+    use crate::schema::record::StageRecord;
+    use crate::schema::setup::Fidelity;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A work of ten seconds that waited so long, beside others that had a CPU so long.
+    fn record(waited_ns: Option<u64>, others_ns: u64) -> Record {
+        let mut record = example::record();
+        record.stages = vec![StageRecord { window_ns: Some([0, 10 * SECOND]), ..StageRecord::default() }];
+        record.steps = vec![Stepped {
+            step: StepName::Work,
+            ns: 10 * SECOND,
+            waited_ns,
+            work: Some(0),
+            ..Stepped::default()
+        }];
+        let seen = Interference { cpus: 2, others_ns: Some(others_ns), ..Interference::default() };
+        record.circumstances.interference = Some(seen);
+        record
+    }
+
+    fn held(record: &Record) -> Option<Held> {
+        check(record).map(|check| check.held)
+    }
+
+    #[test]
+    fn what_others_took_from_the_work_is_said_and_too_much_of_it_voids() {
+        for (waited, others, expected) in [
+            (0, 0, Held::Yes),
+            (SECOND - 1, 100 * SECOND, Held::Yes),
+            (2 * SECOND, 100 * SECOND, Held::Label),
+            (8 * SECOND, 100 * SECOND, Held::Label),
+            (9 * SECOND, 100 * SECOND, Held::No),
+        ] {
+            assert_eq!(held(&record(Some(waited), others)), Some(expected), "{waited} {others}");
+        }
+    }
+
+    #[test]
+    fn a_work_that_waits_for_itself_is_not_disturbed() {
+        assert_eq!(held(&record(Some(9 * SECOND), 0)), Some(Held::Yes));
+        let mut clients = record(Some(18 * SECOND), 100 * SECOND);
+        clients.works[0].clients = 2;
+        assert_eq!(held(&clients), Some(Held::No), "18 of 20 s");
+        clients.works[0].clients = 4;
+        assert_eq!(held(&clients), Some(Held::Label), "18 of 40 s");
+    }
+
+    #[test]
+    fn a_hypervisor_and_a_quota_take_time_too() {
+        let mut stolen = record(None, 0);
+        let cpu = |steal: u64| {
+            [
+                ("machine_cpus_ns", 20 * SECOND),
+                ("machine_idle_ns", 10 * SECOND),
+                ("machine_iowait_ns", 0),
+                ("machine_steal_ns", steal),
+            ]
+        };
+        let mut steal = |ns: u64| {
+            let raw = cpu(ns).map(|(name, value)| (name.to_owned(), value)).into();
+            stolen.stages[0].probes.insert("cpu".into(), raw);
+            held(&stolen)
+        };
+        assert_eq!(
+            [steal(0), steal(2 * SECOND), steal(9 * SECOND)],
+            [Held::Yes, Held::Label, Held::No].map(Some)
+        );
+        let quota = |ns: u64| {
+            let mut record = record(None, 0);
+            record.circumstances.host_ns = 20 * SECOND;
+            record.circumstances.interference.as_mut().unwrap().quota_ns = Some(ns);
+            held(&record)
+        };
+        assert_eq!(
+            [quota(SECOND), quota(4 * SECOND), quota(18 * SECOND)],
+            [Held::Yes, Held::Label, Held::No].map(Some)
+        );
+    }
+
+    #[test]
+    fn heat_is_said_and_a_trifle_is_not_judged() {
+        let mut hot = record(Some(0), 0);
+        hot.circumstances.interference.as_mut().unwrap().heat = Some(3);
+        let found = check(&hot).unwrap();
+        assert!(found.held == Held::Label && found.seen.contains("slowed by heat 3 times"), "{found:?}");
+        let mut brief = record(Some(TRIFLE_NS - 1), SECOND);
+        brief.steps[0].ns = TRIFLE_NS;
+        assert_eq!(held(&brief), Some(Held::Yes));
+    }
+
+    #[test]
+    fn where_the_hosts_time_is_not_the_trials_nothing_is_judged() {
+        let virtually = Record {
+            clock: ClockKind::Virtual,
+            fidelity: Fidelity::Model,
+            ..record(Some(9 * SECOND), 100 * SECOND)
+        };
+        assert_eq!(held(&virtually), None);
+        let emulated = Record {
+            clock: ClockKind::Guest,
+            fidelity: Fidelity::VmEmulated,
+            ..record(Some(9 * SECOND), 100 * SECOND)
+        };
+        assert_eq!(held(&emulated), None);
+        let guest = Record {
+            clock: ClockKind::Guest,
+            fidelity: Fidelity::VmKvm,
+            ..record(Some(9 * SECOND), 100 * SECOND)
+        };
+        assert_eq!(held(&guest), Some(Held::Yes), "whom it waits for in its own machine is its own");
+    }
+}

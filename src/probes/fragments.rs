@@ -1,0 +1,216 @@
+//! In how many pieces the files lie that the work has left.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use fsderby_sys::extents::pieces;
+use rustix::fs::{Dir, DirEntry, FileType, Mode, OFlags, lstat};
+use rustix::io::Errno;
+
+use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::metric::Metric;
+use crate::schema::story::Story;
+
+pub struct Fragments;
+
+/// Of more files these many are looked into, at equal distances in the order of their paths: the same on every filesystem.
+const FILES: usize = 256;
+/// Beyond so many names nothing more is looked for.
+const NAMES: usize = 20_000;
+
+static COUNTERS: [Counter; 4] = [
+    Counter::level("files_found"),
+    Counter::level("files_seen"),
+    Counter::level("fragments"),
+    Counter::level("fragments_max"),
+];
+
+const EACH: Declared =
+    Declared { section: Section::Capacity, over: Over::Moment, drawn: false, ..Declared::count("fragments") };
+
+static MEAN: Declared = Declared {
+    name: "fragments.mean",
+    title: "fragments of a file, mean",
+    explained: "In how many pieces a file lies on the device, over the files that the work left, of which 256 are looked into. 1 is a file in \
+                one piece.",
+    ..EACH
+};
+
+static MOST: Declared = Declared {
+    name: "fragments.max",
+    title: "fragments of a file, most",
+    explained: "In how many pieces the most fragmented of the files lies that were looked into.",
+    ..EACH
+};
+
+impl Probe for Fragments {
+    fn name(&self) -> &'static str {
+        "fragments"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "In how many pieces the files lie that the work has left, of which 256 are looked into.",
+            origin: "FIEMAP (Documentation/filesystems/fiemap.rst), after the sync, when nothing is timed or counted any more.",
+            limits: "Work that deletes its files leaves none: those of PostMark are seen in the integrity check. Where data is compressed each \
+                     extent is a piece of its own. What was looked into is in memory when it is deleted afterwards. For 256 files it takes 1.5 ms.",
+        }
+    }
+
+    fn counters(&self) -> &'static [Counter] {
+        &COUNTERS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        vec![&MEAN, &MOST]
+    }
+
+    fn metrics(&self, raw: &Raw, _work: &Work<'_>) -> Vec<Metric> {
+        let counter = |name: &str| raw.get(name).copied();
+        let files = counter("files_seen").filter(|files| *files > 0);
+        let mean = files.zip(counter("fragments")).map(|(files, all)| MEAN.metric(all as f64 / files as f64));
+        let most = files.and(counter("fragments_max")).map(|most| MOST.metric(most as f64));
+        mean.into_iter().chain(most).collect()
+    }
+
+    fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
+        let place = site.place.ok_or_else(|| NotAvailable("there is no folder to look into".into()))?;
+        Ok(Box::new(Open(place.to_owned())))
+    }
+}
+
+struct Open(PathBuf);
+
+impl Running for Open {
+    fn start(&mut self) {}
+
+    fn stop(&mut self) -> Raw {
+        Raw::new()
+    }
+
+    fn look_at_files(&mut self) -> Result<Raw, NotAvailable> {
+        let fault = |e: io::Error| NotAvailable(format!("could not look at the files: {e}"));
+        let found = files(&self.0).map_err(fault)?;
+        let (mut files, mut all, mut most) = (0, 0, 0);
+        for path in chosen(&found) {
+            match opened(path, OFlags::empty()).map_err(io::Error::from).and_then(|file| pieces(&file.into()))
+            {
+                // It has no content.
+                Ok(0) => {}
+                Ok(n) => (files, all, most) = (files + 1, all + n, most.max(n)),
+                Err(e) if says_no(&e) => return Err(NotAvailable("this filesystem has no FIEMAP".into())),
+                Err(e) => return Err(fault(e)),
+            }
+        }
+        let raw = [
+            ("files_found", found.len() as u64),
+            ("files_seen", files),
+            ("fragments", all),
+            ("fragments_max", most),
+        ];
+        Ok(raw.map(|(name, value)| (name.to_owned(), value)).into())
+    }
+}
+
+fn says_no(error: &io::Error) -> bool {
+    let no = [Errno::OPNOTSUPP, Errno::NOTTY].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| no.contains(&code))
+}
+
+/// Every regular file below, by its path.
+fn files(place: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![place.to_owned()];
+    let mut names = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in Dir::new(opened(&folder, OFlags::DIRECTORY)?)? {
+            let entry = entry?;
+            if matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let path = folder.join(OsStr::from_bytes(entry.file_name().to_bytes()));
+            match kind(&entry, &path)? {
+                FileType::Directory => folders.push(path),
+                FileType::RegularFile => found.push(path),
+                _ => {}
+            }
+            names += 1;
+            if names >= NAMES {
+                folders.clear();
+                break;
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Some filesystems do not say it beside the name.
+fn kind(entry: &DirEntry, path: &Path) -> io::Result<FileType> {
+    match entry.file_type() {
+        FileType::Unknown => Ok(FileType::from_raw_mode(lstat(path)?.st_mode)),
+        known => Ok(known),
+    }
+}
+
+fn chosen(found: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    let n = found.len().min(FILES);
+    (0..n).map(move |at| &found[at * found.len() / n])
+}
+
+/// No link that has taken its place is followed, and no FIFO waited for. Where that may be had, nobody's time of last access changes:
+/// it would be written with the unmount.
+fn opened(path: &Path, more: OFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | more;
+    match rustix::fs::open(path, flags | OFlags::NOATIME, Mode::empty()) {
+        Err(Errno::PERM) => rustix::fs::open(path, flags, Mode::empty()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::super::Devices;
+    use super::*;
+
+    #[test]
+    fn at_most_so_many_are_chosen_from_first_to_last() {
+        let found = |n: usize| (0..n).map(|n| PathBuf::from(format!("{n:05}"))).collect::<Vec<_>>();
+        for n in [0, 1, 255, 256, 257, 10_000] {
+            let all = found(n);
+            let chosen: Vec<&PathBuf> = chosen(&all).collect();
+            assert_eq!(chosen.len(), n.min(FILES));
+            assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]), "{n}");
+        }
+    }
+
+    #[test]
+    fn files_of_all_folders_are_seen_and_links_are_not() {
+        let place = tempfile::tempdir_in("/var/tmp").unwrap();
+        fs::create_dir(place.path().join("s0")).unwrap();
+        for (name, bytes) in [("s0/1", 5000), ("2", 9000), ("empty", 0)] {
+            let path = place.path().join(name);
+            fs::write(&path, vec![7; bytes]).unwrap();
+            File::open(&path).unwrap().sync_all().unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", place.path().join("link")).unwrap();
+        let devices = Devices::default();
+        let site = Site { place: Some(place.path()), ..Site::new(&devices) };
+        let mut running = Fragments.open(&site).unwrap();
+        running.start();
+        assert!(running.stop().is_empty());
+        match running.look_at_files() {
+            Ok(raw) => {
+                assert_eq!((raw["files_found"], raw["files_seen"]), (3, 2));
+                assert!(raw["fragments"] >= 2 && raw["fragments_max"] <= raw["fragments"]);
+            }
+            Err(e) => assert!(e.0.contains("no FIEMAP"), "{e}"),
+        }
+    }
+}
