@@ -106,6 +106,23 @@ impl<'r> Work<'r> {
     }
 }
 
+impl Series {
+    /// Of that metric, without a value.
+    pub fn named_as(metric: &Metric) -> Self {
+        Series {
+            name: metric.name.clone(),
+            work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
+            dimensions: dimensions(metric),
+            unit: metric.unit.clone(),
+            of: metric.of,
+            better: metric.better,
+            headline: metric.headline,
+            once: false,
+            cells: Vec::new(),
+        }
+    }
+}
+
 /// The trials that are counted: measured, done, and the last attempt.
 pub fn counted(run: &Run) -> Vec<&Record> {
     run.current()
@@ -138,17 +155,8 @@ fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series
         if all.iter().any(|s| s.name == metric.name && s.dimensions == dimensions) {
             continue;
         }
-        all.push(Series {
-            name: metric.name.clone(),
-            work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
-            dimensions,
-            unit: metric.unit.clone(),
-            of: metric.of,
-            better: metric.better,
-            headline: metric.headline,
-            once,
-            cells: filesystems.iter().map(|label| cell(metric, records, label)).collect(),
-        });
+        let cells = filesystems.iter().map(|label| cell(metric, records, label)).collect();
+        all.push(Series { once, cells, ..Series::named_as(metric) });
     }
     all
 }

@@ -3,10 +3,15 @@
 
 pub mod capacity;
 pub mod clients;
+pub mod criteria;
 pub mod dataset;
+#[cfg(test)]
+mod decisions;
 pub mod ensemble;
 pub mod metrics;
+pub mod recommendation;
 pub mod rounds;
 pub mod steps;
 pub mod validity;
 pub mod verdict;
+pub mod weighing;
