@@ -26,6 +26,15 @@ pub enum Need {
     Aspect(Aspect),
 }
 
+impl Need {
+    fn workload(&self) -> Option<&String> {
+        match self {
+            Need::Workload(workload) | Need::Metric { workload, .. } => Some(workload),
+            Need::Aspect(_) => None,
+        }
+    }
+}
+
 /// A need with all that it is judged by.
 #[derive(Clone, Debug)]
 pub struct Stated {
@@ -80,8 +89,15 @@ pub fn stated(
     candidates: &[String],
 ) -> Vec<Stated> {
     let look = Look { dataset, aspect_of, candidates };
+    let weighed = weighed(&look, needs);
+    // What every trial measures counts where a weight lies; who cannot do other work is no worse for it.
+    let has_weight = |work: &&Work<'_>| {
+        let of_work = |(need, weight): &(Need, f64)| *weight > 0.0 && need.workload() == Some(&work.label);
+        look.is_for_an_aspect(work) || weighed.iter().any(of_work)
+    };
+    let is_any = dataset.workloads.iter().any(|work| has_weight(&work) && !look.is_for_an_aspect(work));
     let mut all = Vec::new();
-    for (need, weight) in weighed(&look, needs) {
+    for (need, weight) in weighed.iter().cloned() {
         let of_workload = |label: &str, is_it: &dyn Fn(&Series) -> bool| {
             let mut works = dataset.workloads.iter().filter(|work| work.label == label);
             works.next().map_or(Err(Missing::NotMeasured), |work| look.criteria([work].into_iter(), is_it))
@@ -90,7 +106,8 @@ pub fn stated(
             Need::Workload(label) => of_workload(label, &|series| look.is_headline(series)),
             Need::Metric { workload, metric } => of_workload(workload, &|series| series.name == *metric),
             Need::Aspect(aspect) => {
-                look.criteria(dataset.workloads.iter(), &|series| aspect_of(&series.name) == Some(*aspect))
+                let works = dataset.workloads.iter().filter(|work| !is_any || has_weight(work));
+                look.criteria(works, &|series| aspect_of(&series.name) == Some(*aspect))
             }
         };
         let (criteria, missing) = match found {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::criteria::{self, Criterion, Missing, Need, Stated};
 use super::dataset::Dataset;
 use super::weighing::{self, Weighing};
+use crate::schema::metric::Better;
 use crate::schema::needs::{Aspect, Needs, Required};
 use crate::schema::units::Percent;
 
@@ -53,6 +54,7 @@ pub struct JudgedBy {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
     pub unit: String,
+    pub better: Better,
     pub rounds: usize,
     pub figures: Vec<Figure>,
 }
@@ -264,6 +266,7 @@ fn weighed(stated: &Stated, candidates: &[String]) -> Weighed {
             metric: criterion.metric.clone(),
             dimensions: criterion.dimensions.clone(),
             unit: criterion.unit.clone(),
+            better: criterion.better,
             rounds: criterion.rounds,
             figures: candidates.iter().enumerate().filter_map(figure).collect(),
         }

@@ -3,6 +3,7 @@
 
 pub mod letters;
 pub mod model;
+pub mod needs;
 pub mod published;
 
 use std::collections::BTreeMap;
