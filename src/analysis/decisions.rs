@@ -142,10 +142,10 @@ fn fast_and_demanding_and_slower_with_less_cpu_are_two_answers_to_two_needs() {
     assert_eq!(order(&fast)[..2], ["reiserfs", "xfs"]);
     let frugal = listing(20.0);
     assert_eq!(order(&frugal)[..2], ["ext3", "jfs"]);
-    // None of the four is worse in everything than another, so each is the answer to some need.
+    // Both groups have members in front, so each is the answer to some need; of the two slow ones ext3 is the faster.
     let in_front: Vec<&str> =
         fast.ranking.iter().filter(|p| p.behind.is_empty()).map(|p| p.filesystem.as_str()).collect();
-    assert_eq!(in_front, ["reiserfs", "xfs", "ext3", "jfs"]);
+    assert_eq!(in_front, ["reiserfs", "xfs", "ext3"]);
 }
 
 /// "The second place was a hard fight; in the end CPU use decided, which gave it to the economical XFS."

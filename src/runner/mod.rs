@@ -11,7 +11,7 @@ pub mod jobs;
 mod labels;
 mod launch;
 pub mod machine;
-mod needs;
+pub mod needs;
 pub mod planned;
 pub mod profiles;
 pub mod rerun;

@@ -149,7 +149,7 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     (!said.is_empty()).then(|| format!("What it costs: {}.", said.join("; ")))
 }
 
-/// `CPU time 1.9 times that of jfs`, `deliver 0.81 of the rate of xfs`
+/// `CPU time 1.9 times that of B`, `deliver is 0.81 times as fast as on B`
 fn given_up(found: &Recommendation, need: &Weighed, ratio_to_best: f64) -> String {
     let at = found.needs.iter().position(|other| other.need == need.need).unwrap_or(0);
     let best = found.ranking.iter().find(|place| place.ratios[at].is_some_and(|ratio| ratio >= 0.9999));

@@ -67,7 +67,7 @@ impl ToChoose {
     }
 }
 
-/// `at 0.42 times: ext4`
+/// `at 0.42 times: B`
 fn changed(change: Option<&Change>) -> String {
     change.map_or_else(
         || "never".to_owned(),
