@@ -36,6 +36,9 @@ pub(super) const ALL: &str = "all";
 /// The ready experiments, by name.
 pub static SHIPPED: &[(&str, &str)] = &[
     ("quick", include_str!("../../experiments/quick.toml")),
+    ("mailserver", include_str!("../../experiments/mailserver.toml")),
+    ("fileserver", include_str!("../../experiments/fileserver.toml")),
+    ("desktop", include_str!("../../experiments/desktop.toml")),
     ("mail-2008", include_str!("../../experiments/mail-2008.toml")),
     ("fileserver-2002", include_str!("../../experiments/fileserver-2002.toml")),
     ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),
