@@ -531,6 +531,7 @@ mod tests {
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
             &["--clients", "4", "--filesystems", "ext4"],
+            &["--needs", "mail server", "--filesystems", "ext4,xfs"],
             &["--state", "fresh", "--state", "filled 90%", "--filesystems", "xfs,ext4"],
             &[
                 "--filesystem",
@@ -669,16 +670,22 @@ mod tests {
 
     #[test]
     fn what_no_command_line_can_say_is_named() {
-        let mut planned = plan(&["--scale", "1/4"]);
+        let mut planned = plan(&["--scale", "1/4", "--needs", "backup"]);
         planned.name = "my own".into();
+        planned.needs.as_mut().unwrap().cpu = Some(2.0);
         planned.workload_seed = 1;
         let variant = Variant { mkfs: vec!["-L one word".into()], ..Variant::default() };
         let label = String::from("a blank in an argument");
         planned.candidates.push(Candidate { label, variant, ..planned.candidates[0].clone() });
         let said = repeat::of(&planned, true).warning().unwrap();
-        for what in
-            ["name and question", "a blank in an argument", "postmark-quick", "maildir-quick", "seed 1"]
-        {
+        for what in [
+            "name and question",
+            "a blank in an argument",
+            "postmark-quick",
+            "maildir-quick",
+            "the needs",
+            "seed 1",
+        ] {
             assert!(said.contains(what), "{said}");
         }
     }
