@@ -163,6 +163,7 @@ fn cpu_time_decides_a_draw() {
     );
     let with_draw = recommended(&three_in_a_draw, "workloads = 1\ndraw = 'cpu'");
     assert_eq!(order(&with_draw), ["jfs", "xfs", "ext2", "reiserfs", "ext3-journal"]);
+    assert_eq!(with_draw.ranking[0].ratios[1], Some(1.0), "what decides is shown, though it has no weight");
     let speed_alone = recommended(&three_in_a_draw, "workloads = 1");
     assert_eq!(order(&speed_alone)[..2], ["jfs", "reiserfs"]);
     // The same without the winner: now the draw is about the choice, and the recommendation says so.

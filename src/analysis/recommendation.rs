@@ -198,8 +198,11 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
         let need = &mut recommendation.needs[*at];
         (need.share, need.less, need.more) = (need.weight / all, less.map(change), more.map(change));
     }
+    // That of what decides a draw too, which may have no weight.
+    let figures = |stated: &Stated| stated.missing.is_none().then(|| stated.goodness(judged.len()));
+    let figures: Vec<Option<Vec<f64>>> = stated.iter().map(figures).collect();
     let ratio = |candidate: usize, need: usize| {
-        at.iter().position(|at| *at == need).map(|of| goodness[of][candidate].exp())
+        figures[need].as_ref().map(|of| of[candidate].exp()).filter(|ratio| *ratio > 0.0)
     };
     let place = |candidate: usize| Place {
         filesystem: judged[candidate].clone(),
