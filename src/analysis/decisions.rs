@@ -56,7 +56,8 @@ fn recommended(dataset: &Dataset<'_>, needs: &str) -> Recommendation {
 fn with_lacks(dataset: &Dataset<'_>, needs: &str, lacks: &dyn Fn(&str) -> Vec<Lack>) -> Recommendation {
     let needs: Needs = toml::from_str(needs).unwrap();
     let margin = Percent(3.0);
-    let asked = Asked { dataset, needs: &needs, margin, lacks, aspect_of: &aspect_of };
+    let candidates = &dataset.filesystems;
+    let asked = Asked { dataset, candidates, needs: &needs, margin, lacks, aspect_of: &aspect_of };
     recommend(&asked, &by_margin(margin))
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::criteria::{self, Criterion, Missing, Need, Stated};
 use super::dataset::Dataset;
 use super::weighing::{self, Weighing};
+use crate::schema::finding::{Found, Verdict};
 use crate::schema::metric::Better;
 use crate::schema::needs::{Aspect, Needs, Required};
 use crate::schema::units::Percent;
@@ -126,17 +127,43 @@ pub enum Comparison {
     Unknown,
 }
 
-/// Of candidates by their place in the list that was judged.
-pub type Compare<'c> = &'c dyn Fn(&Criterion, usize, usize) -> Comparison;
+/// Two candidates at one criterion.
+pub struct Pair<'p> {
+    pub criterion: &'p Criterion,
+    pub a: &'p str,
+    pub b: &'p str,
+    /// The logarithm of how many times better `a` is; `None` where one has no figure.
+    pub by: Option<f64>,
+}
+
+pub type Compare<'c> = &'c dyn Fn(&Pair<'_>) -> Comparison;
 
 /// By the means alone: what differs by less than the margin is equal.
-pub fn by_margin(margin: Percent) -> impl Fn(&Criterion, usize, usize) -> Comparison {
+pub fn by_margin(margin: Percent) -> impl Fn(&Pair<'_>) -> Comparison {
     let margin = ln(margin);
-    move |criterion, a, b| match criterion.goodness(a).zip(criterion.goodness(b)) {
+    move |pair| match pair.by {
         None => Comparison::Unknown,
-        Some((a, b)) if a - b > margin => Comparison::Better,
-        Some((a, b)) if b - a > margin => Comparison::Worse,
+        Some(by) if by > margin => Comparison::Better,
+        Some(by) if -by > margin => Comparison::Worse,
         Some(_) => Comparison::Equal,
+    }
+}
+
+/// By the findings where there are some, which is for headline metrics, and else by the margin.
+pub fn by_findings<'v>(verdict: &'v Verdict) -> impl Fn(&Pair<'_>) -> Comparison + 'v {
+    let else_by = by_margin(verdict.margin);
+    move |pair| {
+        let Criterion { workload, metric, dimensions, .. } = pair.criterion;
+        let mut of_both = verdict
+            .of(workload, metric, dimensions)
+            .filter(|finding| finding.a == pair.b || finding.b == pair.b);
+        match of_both.find_map(|finding| finding.from_the_side_of(pair.a)).map(|finding| finding.finding) {
+            None => else_by(pair),
+            Some(Found::Better) => Comparison::Better,
+            Some(Found::Worse) => Comparison::Worse,
+            Some(Found::Equivalent) => Comparison::Equal,
+            Some(Found::CannotTell) => Comparison::Unknown,
+        }
     }
 }
 
@@ -147,6 +174,8 @@ fn ln(margin: Percent) -> f64 {
 /// What of a run is looked at, and what is known of its candidates.
 pub struct Asked<'a> {
     pub dataset: &'a Dataset<'a>,
+    /// Who may be chosen.
+    pub candidates: &'a [String],
     pub needs: &'a Needs,
     pub margin: Percent,
     /// What of that which is required this candidate cannot do.
@@ -156,9 +185,9 @@ pub struct Asked<'a> {
 }
 
 pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
-    let Asked { dataset, needs, margin, lacks, aspect_of } = *asked;
+    let Asked { dataset, candidates, needs, margin, lacks, aspect_of } = *asked;
     let (mut ruled_out, mut able) = (Vec::new(), Vec::new());
-    for filesystem in dataset.filesystems.iter().take(MOST).cloned() {
+    for filesystem in candidates.iter().take(MOST).cloned() {
         let lacks = lacks(&filesystem);
         match lacks.is_empty() {
             true => able.push(filesystem),
@@ -178,7 +207,7 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
         choice: None,
     };
     let at: Vec<usize> = (0..stated.len()).filter(|at| stated[*at].is_weighed()).collect();
-    if at.is_empty() || judged.is_empty() || dataset.filesystems.len() > MOST {
+    if at.is_empty() || judged.is_empty() || candidates.len() > MOST {
         return recommendation;
     }
     let goodness: Vec<Vec<f64>> = at.iter().map(|at| stated[*at].goodness(judged.len())).collect();
@@ -208,7 +237,9 @@ pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
         filesystem: judged[candidate].clone(),
         score: weighing.score(candidate).exp(),
         ratios: (0..stated.len()).map(|need| ratio(candidate, need)).collect(),
-        behind: behind(&stated, &weighing, compare, candidate).map(|other| judged[other].clone()).collect(),
+        behind: behind(&stated, &weighing, compare, &judged, candidate)
+            .map(|other| judged[other].clone())
+            .collect(),
     };
     recommendation.ranking = ranking.iter().map(|candidate| place(*candidate)).collect();
     recommendation.choice = Some(choice(&weighing, &judged, &ranking, needs.draw));
@@ -297,6 +328,7 @@ fn behind<'a>(
     stated: &'a [Stated],
     weighing: &'a Weighing<'a>,
     compare: Compare<'a>,
+    judged: &'a [String],
     candidate: usize,
 ) -> impl Iterator<Item = usize> + 'a {
     let dominates = move |other: usize| {
@@ -304,7 +336,8 @@ fn behind<'a>(
         let criteria = stated.iter().flat_map(|stated| &stated.criteria);
         let mut is_better = false;
         for criterion in criteria {
-            match compare(criterion, other, candidate) {
+            let by = criterion.goodness(other).zip(criterion.goodness(candidate)).map(|(a, b)| a - b);
+            match compare(&Pair { criterion, a: &judged[other], b: &judged[candidate], by }) {
                 Comparison::Better => is_better = true,
                 Comparison::Equal => {}
                 Comparison::Worse | Comparison::Unknown => return false,
@@ -312,8 +345,7 @@ fn behind<'a>(
         }
         is_better && weighing.score(other) > weighing.score(candidate)
     };
-    (0..weighing.goodness.first().map_or(0, Vec::len))
-        .filter(move |other| *other != candidate && dominates(*other))
+    (0..judged.len()).filter(move |other| *other != candidate && dominates(*other))
 }
 
 fn choice(weighing: &Weighing<'_>, judged: &[String], ranking: &[usize], draw: Option<Aspect>) -> Choice {

@@ -4,25 +4,31 @@ use super::heading::ROUNDS_NEEDED;
 use super::known::Known;
 use crate::analysis::criteria::Need;
 use crate::analysis::dataset::Dataset;
-use crate::analysis::recommendation::{self, Asked, Lack, Place, Recommendation, Weighed, by_margin};
+use crate::analysis::recommendation::{self, Asked, Lack, Place, Recommendation, Weighed, by_findings};
 use crate::filesystems::{Variant, answer};
 use crate::report::view::needs::{ToChoose, ratio, times, title, why};
 use crate::report::view::number::{count, list};
+use crate::schema::finding::{Finding, Found, Verdict};
 use crate::schema::metric::Better;
 use crate::schema::needs::{Aspect, Needs};
 use crate::schema::plan::Plan;
 use crate::store::Run;
 
 /// Where the plan states needs.
-pub fn of(run: &Run, dataset: &Dataset<'_>, known: Known) -> Option<ToChoose> {
+pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<ToChoose> {
     let needs = run.plan.needs.as_ref()?;
     let margin = run.plan.margin;
     let lacks = |label: &str| lacks(&run.plan, needs, known, label);
     let aspect_of = aspects(run, known);
-    let asked = Asked { dataset, needs, margin, lacks: &lacks, aspect_of: &aspect_of };
-    let found = recommendation::recommend(&asked, &by_margin(margin));
+    // One that took part twice is one choice.
+    let is_copy = |label: &str| run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
+    let candidates: Vec<String> =
+        dataset.filesystems.iter().filter(|label| !is_copy(label)).cloned().collect();
+    let candidates = &candidates;
+    let asked = Asked { dataset, candidates, needs, margin, lacks: &lacks, aspect_of: &aspect_of };
+    let found = recommendation::recommend(&asked, &by_findings(verdict));
     let titles: Vec<String> = found.needs.iter().map(|weighed| title(&weighed.need)).collect();
-    Some(ToChoose { sentences: sentences(&found), titles, found })
+    Some(ToChoose { sentences: sentences(&found, verdict), titles, found })
 }
 
 /// By what each declares of the metrics that records of this run may have.
@@ -60,7 +66,7 @@ fn lacks(plan: &Plan, needs: &Needs, known: Known, label: &str) -> Vec<Lack> {
     needs.require.iter().filter_map(lack).collect()
 }
 
-fn sentences(found: &Recommendation) -> Vec<String> {
+fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<String> {
     let mut all = Vec::new();
     match (&found.choice, found.ranking.first()) {
         (Some(choice), Some(first)) => {
@@ -69,6 +75,7 @@ fn sentences(found: &Recommendation) -> Vec<String> {
             all.extend(merits(found, first));
             all.extend(cost(found, first));
             all.push(changes(found, first));
+            all.extend(established(found, first, verdict));
             all.extend(behind(found));
         }
         _ => all.push(none(found)),
@@ -77,7 +84,7 @@ fn sentences(found: &Recommendation) -> Vec<String> {
     all.extend(unjudged(found));
     all.extend(missing(found));
     if found.choice.is_some() {
-        all.push(rests_on(found));
+        all.push(rests_on(found, verdict));
     }
     all
 }
@@ -252,12 +259,49 @@ fn missing(found: &Recommendation) -> Option<String> {
     (!all.is_empty()).then(|| format!("Could not be judged: {}.{rest}", list(&all)))
 }
 
-/// Whether the differences behind it are more than chance is the findings' to say.
-fn rests_on(found: &Recommendation) -> String {
+/// What the findings say of the choice beside the one that comes next.
+fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Option<String> {
+    let next = &found.ranking.get(1)?.filesystem;
+    let with_next = |finding: &&Finding| finding.a == *next || finding.b == *next;
+    let all: Vec<Finding> = verdict
+        .findings
+        .iter()
+        .filter(with_next)
+        .filter_map(|finding| finding.from_the_side_of(&first.filesystem))
+        .collect();
+    let told = |wanted: Found, words: &str| {
+        let mut scenarios: Vec<String> = Vec::new();
+        for finding in all.iter().filter(|finding| finding.finding == wanted) {
+            if !scenarios.contains(&finding.scenario) {
+                scenarios.push(finding.scenario.clone());
+            }
+        }
+        (!scenarios.is_empty()).then(|| format!("{words} {}", list(&scenarios)))
+    };
+    let told: Vec<String> = [
+        told(Found::Better, "it is better at"),
+        told(Found::Worse, "it is worse at"),
+        told(Found::Equivalent, "they are equivalent at"),
+        told(Found::CannotTell, "it cannot be told which is better at"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (verdict.is_final() && !told.is_empty())
+        .then(|| format!("Of the difference to {next} the findings say: {}.", told.join("; ")))
+}
+
+/// What a reader must not take it for.
+fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
     let few = if found.rounds < ROUNDS_NEEDED { ", too few to rely on" } else { "" };
+    let tested = if verdict.is_final() {
+        "the findings say which differences are established"
+    } else {
+        "no difference is established yet"
+    };
     format!(
-        "It rests on geometric means over {rounds}{few}, and on weights that are yours; it does not test whether a difference is chance."
+        "It rests on geometric means over {rounds}{few}, and on weights, which are a matter of judgement; {tested}."
     )
 }
 

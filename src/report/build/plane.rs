@@ -8,10 +8,10 @@ use crate::schema::metric::Better;
 use crate::schema::needs::Aspect;
 use crate::schema::units::Percent;
 
-/// The planes of all workloads in which two or more have both figures.
-pub fn of(workloads: &[WorkloadSummary], margin: Percent) -> Vec<Plane> {
+/// The planes of all workloads in which two or more have both figures; without the copy of one that takes part twice.
+pub fn of(workloads: &[WorkloadSummary], margin: Percent, copy: Option<&str>) -> Vec<Plane> {
     let planes =
-        |work| rows(work).into_iter().filter_map(move |(speed, cpu)| plane(work, speed, cpu, margin));
+        |work| rows(work).into_iter().filter_map(move |(speed, cpu)| plane(work, (speed, cpu), margin, copy));
     workloads.iter().flat_map(planes).collect()
 }
 
@@ -25,7 +25,12 @@ fn rows(work: &WorkloadSummary) -> Vec<(&Row, &Row)> {
     speeds.filter_map(|speed| Some((speed, cpu(speed)?))).collect()
 }
 
-fn plane(work: &WorkloadSummary, speed: &Row, cpu: &Row, margin: Percent) -> Option<Plane> {
+fn plane(
+    work: &WorkloadSummary,
+    (speed, cpu): (&Row, &Row),
+    margin: Percent,
+    copy: Option<&str>,
+) -> Option<Plane> {
     let median = |row: &Row, filesystem: &str| {
         let of = |cell: &&Cell| cell.filesystem == filesystem;
         row.cells.iter().find(of).and_then(|cell| cell.median).filter(|median| *median > 0.0)
@@ -34,7 +39,8 @@ fn plane(work: &WorkloadSummary, speed: &Row, cpu: &Row, margin: Percent) -> Opt
         let (speed, cpu) = (median(speed, &cell.filesystem)?, median(cpu, &cell.filesystem)?);
         Some(Point { filesystem: cell.filesystem.clone(), speed, cpu, in_front: false })
     };
-    let all: Vec<Point> = speed.cells.iter().filter_map(point).collect();
+    let all: Vec<Point> =
+        speed.cells.iter().filter(|cell| copy != Some(&cell.filesystem)).filter_map(point).collect();
     if all.len() < 2 {
         return None;
     }
