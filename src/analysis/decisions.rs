@@ -3,6 +3,7 @@
 use super::criteria::{Missing, Need};
 use super::dataset::{Cell, Dataset, Series, Value, Work};
 use super::recommendation::*;
+use crate::schema::finding::{self, Basis, Evidence, Finding, Found, Verdict};
 use crate::schema::metric::{Better, Of};
 use crate::schema::needs::{Aspect, Needs, Required};
 use crate::schema::units::Percent;
@@ -243,4 +244,50 @@ fn a_circle_of_small_differences_leaves_a_choice() {
     let choice = recommendation.choice.as_ref().unwrap();
     assert!(recommendation.ranking[0].behind.is_empty());
     assert_eq!(choice.ties.len(), 2);
+}
+
+/// A difference that may be chance puts nobody behind another; of what no finding is about, the margin decides.
+#[test]
+fn the_findings_say_who_is_behind_where_there_are_any() {
+    let two =
+        dataset(&["a", "b"], &[("work", &[("rate", MORE, &[100.0, 90.0]), ("cpu", LESS, &[1.0, 1.2])])]);
+    let behind = |found: Option<Found>| {
+        let finding = |found| Finding {
+            finding: found,
+            scenario: "work".into(),
+            metric: "rate".into(),
+            dimensions: String::new(),
+            a: "b".into(),
+            b: "a".into(),
+            ratio: 0.9,
+            low: None,
+            high: None,
+            n: 3,
+            evidence: Evidence::Rounds { p: None, smallest: None, rounds_to_equivalent: None },
+        };
+        let verdict = Verdict {
+            schema: finding::SCHEMA,
+            basis: Basis::Rounds { complete: 3, needed: 10, alpha: 0.0, earlier: Vec::new() },
+            margin: Percent(3.0),
+            findings: found.map(finding).into_iter().collect(),
+            ranks: Vec::new(),
+            overall: Vec::new(),
+            guard: None,
+        };
+        let needs: Needs = toml::from_str("workloads = 1\ncpu = 1").unwrap();
+        let (lacks, candidates) = (|_: &str| Vec::new(), &two.filesystems);
+        let asked = Asked {
+            dataset: &two,
+            candidates,
+            needs: &needs,
+            margin: Percent(3.0),
+            lacks: &lacks,
+            aspect_of: &aspect_of,
+        };
+        recommend(&asked, &by_findings(&verdict)).ranking[1].behind.clone()
+    };
+    assert_eq!(behind(Some(Found::Worse)), ["a"]);
+    assert_eq!(behind(Some(Found::Equivalent)), ["a"], "it needs more CPU time");
+    assert!(behind(Some(Found::CannotTell)).is_empty() && behind(Some(Found::Better)).is_empty());
+    assert_eq!(behind(None), ["a"]);
 }
