@@ -267,6 +267,7 @@ fn the_findings_say_who_is_behind_where_there_are_any() {
         };
         let verdict = Verdict {
             schema: finding::SCHEMA,
+            records: 6,
             basis: Basis::Rounds { complete: 3, needed: 10, alpha: 0.0, earlier: Vec::new() },
             margin: Percent(3.0),
             findings: found.map(finding).into_iter().collect(),
