@@ -7,7 +7,9 @@ mod heading;
 pub mod known;
 mod latency;
 pub mod model;
+mod needs;
 mod notes;
+mod plane;
 mod published;
 pub mod repeat;
 mod sections;
@@ -41,6 +43,12 @@ pub fn summary(run: &Run, known: Known) -> Summary {
         filesystems,
         setups,
         skips: absent::skips(run, workloads.len()),
+        recommendation: needs::of(run, &dataset, &verdict, known),
+        planes: plane::of(
+            &workloads,
+            run.plan.margin,
+            run.plan.guard.as_ref().map(|twice| twice.copy.as_str()),
+        ),
         absent: absent::of(run, &dataset.planned, &workloads),
         not_available: absent::unavailable(run, &dataset.filesystems),
         workloads,

@@ -5,7 +5,9 @@ pub mod capabilities;
 pub mod entry;
 pub mod heading;
 pub mod latency;
+pub mod needs;
 pub mod number;
+pub mod plane;
 pub mod published;
 pub mod repeat;
 pub mod row;
@@ -20,6 +22,8 @@ use self::absent::{Absent, Skips, Unavailable};
 use self::capabilities::Kind;
 use self::entry::Entry;
 use self::heading::Heading;
+use self::needs::ToChoose;
+use self::plane::Plane;
 use self::setups::Setups;
 use self::workload::WorkloadSummary;
 use crate::schema::units::Percent;
@@ -37,6 +41,11 @@ pub struct Summary {
     /// In what their setups differ.
     pub setups: Setups,
     pub workloads: Vec<WorkloadSummary>,
+    /// What to choose, where the plan states needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<ToChoose>,
+    /// Speed against CPU time.
+    pub planes: Vec<Plane>,
     /// What could not take part, and why.
     pub skips: Vec<Skips>,
     /// Trials that do not count, and why.

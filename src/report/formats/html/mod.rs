@@ -8,6 +8,7 @@ pub use bias::BIAS;
 mod chart;
 mod disk;
 mod listing;
+mod needs;
 mod part;
 mod spread;
 
@@ -19,6 +20,7 @@ use askama::Template;
 use self::chart::Bars;
 use self::disk::DiskUse;
 use self::listing::{Round, Trials};
+use self::needs::Choosing;
 use self::part::Part;
 use self::spread::POINTS_MOST;
 use super::{Format, Goes};
@@ -51,6 +53,7 @@ struct Page<'r> {
     /// Of the kinds that took part.
     tools: Vec<&'r Tool>,
     works: Vec<Work<'r>>,
+    choosing: Choosing<'r>,
     abilities: Abilities,
     validity: ValidityChecks,
     trials: Vec<Trials>,
@@ -151,6 +154,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
             .filter(|t| summary.filesystems.iter().any(|f| f.kind == t.kind))
             .collect(),
         works: summary.workloads.iter().enumerate().map(|(at, w)| work(run, summary, w, at)).collect(),
+        choosing: Choosing::of(summary, |filesystem| look(summary, filesystem)),
         abilities: abilities(summary),
         validity: validity::of(run, summary),
         trials: summary.workloads.iter().map(|w| listing::trials(run, w)).collect(),
@@ -373,6 +377,21 @@ mod tests {
         }
         assert!(!page.contains("significant") && !page.contains("Example Disk"));
         assert!(!page_of(&examples::example()).contains("Where the time went"));
+    }
+
+    #[test]
+    fn the_choice_and_the_plane_of_speed_and_cpu_stand_on_the_page() {
+        let example = examples::needs::stated();
+        let page = page_of(&example);
+        leave("report-needs.html", &page);
+        assert!(page.contains("<h2>What to choose</h2>") && page.contains("href=\"#choose\""));
+        let planes = example.report().summary.planes;
+        let points: usize = planes.iter().map(|plane| plane.points.len()).sum();
+        assert_eq!(page.matches("<text class=\"mark\"").count(), points);
+        let in_front = planes.iter().flat_map(|plane| &plane.points).filter(|point| point.in_front).count();
+        assert_eq!(page.matches("<circle class=\"ring\"").count(), in_front);
+        assert!(in_front > planes.len() && in_front < points, "{in_front} of {points}");
+        assert!(!page_of(&examples::example()).contains("What to choose"));
     }
 
     #[test]
