@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
+#[path = "bad_input/needs.rs"]
+mod needs;
 #[path = "bad_input/setups.rs"]
 mod setups;
 mod support;

@@ -197,8 +197,8 @@ fn headings(file: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_path_in_the_text_exists() {
-    const FOLDERS: [&str; 7] =
-        ["src/", "crates/", "tests/", "scripts/", "experiments/", "benches/", "templates/"];
+    const FOLDERS: [&str; 8] =
+        ["src/", "crates/", "tests/", "scripts/", "experiments/", "profiles/", "benches/", "templates/"];
     for document in documents::all() {
         let quoted = document.prose.split('`').skip(1).step_by(2);
         for path in

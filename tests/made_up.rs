@@ -28,7 +28,7 @@ type Tree = BTreeMap<PathBuf, Vec<u8>>;
 const PAGES: [&str; 2] = ["CONTRIBUTING.md", "docs/adding.md"];
 
 /// What is added, and the table that has its row.
-const ADDED: [(&str, &str); 12] = [
+const ADDED: [(&str, &str); 13] = [
     ("src/filesystems/tinyfs.rs", "src/filesystems/mod.rs"),
     ("src/workloads/touch.rs", "src/workloads/mod.rs"),
     ("src/probes/interrupts.rs", "src/probes/mod.rs"),
@@ -41,6 +41,7 @@ const ADDED: [(&str, &str); 12] = [
     ("experiments/touch-shm.toml", "src/runner/experiment.rs"),
     ("disks/made-up-volume.toml", "crates/diskmodel/src/shipped.rs"),
     ("papers/made-up.toml", "src/papers/mod.rs"),
+    ("profiles/archive.toml", "src/runner/profiles.rs"),
 ];
 
 #[test]

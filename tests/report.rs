@@ -28,6 +28,10 @@ workloads = ["postmark-quick", "maildir-quick"]
 filesystems = ["fat16", "fat32", "ext4", "xfs"]
 rounds = 5
 seed = 7
+
+[needs]
+profile = "file-server"
+workload.postmark-quick = 2
 "#;
 
 struct Silent;
@@ -136,6 +140,15 @@ fn every_format_is_written_and_holds_the_run() {
     let json: serde_json::Value = serde_json::from_str(&printed(&run, &["--json"])).unwrap();
     assert_eq!(json["trials"].as_array().map(Vec::len), Some(4 + 4 + 20), "skips, integrity checks, trials");
     assert_eq!(json["summary"]["filesystems"].as_array().map(Vec::len), Some(2));
+
+    let found = &json["summary"]["recommendation"];
+    assert_eq!((&found["profile"], &found["rounds"]), (&"file-server".into(), &5.into()));
+    let choice = found["choice"]["filesystem"].as_str().unwrap();
+    assert!(["ext4", "xfs"].contains(&choice), "{found}");
+    let said = format!("By the needs of the profile file-server, {choice} is the choice");
+    assert!(html.contains(&said) && read("r.md").contains(&said), "{said}");
+    let weight = |need: usize| found["needs"][need]["weight"].as_f64();
+    assert_eq!((weight(0), weight(1)), (Some(5.0), Some(2.0)), "what is shared, and what is stated");
 }
 
 #[test]

@@ -370,6 +370,20 @@ fn every_experiment_is_shipped_and_parses() {
 }
 
 #[test]
+fn every_profile_of_needs_is_shipped_and_parses() {
+    let shipped = runner::profiles::TABLE;
+    for file in files("profiles", "toml") {
+        let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
+        let row = shipped.iter().find(|(n, _)| *n == name);
+        let (_, text_of_row) =
+            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/profiles.rs"));
+        assert_eq!(*text_of_row, text(&file));
+        runner::profiles::find(&name).unwrap();
+    }
+    assert_eq!(files("profiles", "toml").len(), shipped.len());
+}
+
+#[test]
 fn every_paper_is_shipped_and_parses() {
     for file in files("papers", "toml") {
         let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();

@@ -3,6 +3,7 @@
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::job::At;
 use crate::schema::metric::{Better, Metric};
+use crate::schema::needs::Aspect;
 use crate::schema::record::Record;
 
 const CAPACITY: Declared =
@@ -11,6 +12,7 @@ const CAPACITY: Declared =
 static INITIAL: Declared = Declared {
     name: "capacity.initial",
     title: "usable after mkfs",
+    aspect: Some(Aspect::Capacity),
     explained: "What an ordinary user may fill of the new filesystem, as a share of the volume given to mkfs.",
     ..CAPACITY
 };

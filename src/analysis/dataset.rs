@@ -109,6 +109,23 @@ impl<'r> Work<'r> {
     }
 }
 
+impl Series {
+    /// Of that metric, without a value.
+    pub fn named_as(metric: &Metric) -> Self {
+        Series {
+            name: metric.name.clone(),
+            work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
+            dimensions: dimensions(metric),
+            unit: metric.unit.clone(),
+            of: metric.of,
+            better: metric.better,
+            headline: metric.headline,
+            once: false,
+            cells: Vec::new(),
+        }
+    }
+}
+
 /// The trials that are counted: measured, done, and the last attempt.
 pub fn counted(run: &Run) -> Vec<&Record> {
     run.current()
@@ -146,7 +163,7 @@ fn series(records: &[&Record], filesystems: &[String], once: bool) -> Vec<Series
     all.found
         .into_iter()
         .filter(|found| found.is_said)
-        .map(|found| one(found.like, once, cells(found.values)))
+        .map(|found| Series { once, cells: cells(found.values), ..Series::named_as(found.like) })
         .collect()
 }
 
@@ -195,20 +212,6 @@ impl<'r> Collected<'r> {
             self.found.push(Found { like: metric, is_said: false, last: 0, values: BTreeMap::new() });
         }
         &mut self.found[at]
-    }
-}
-
-fn one(like: &Metric, once: bool, cells: Vec<Cell>) -> Series {
-    Series {
-        name: like.name.clone(),
-        dimensions: dimensions(like),
-        work: like.dimensions.get(WORK).cloned().unwrap_or_default(),
-        unit: like.unit.clone(),
-        of: like.of,
-        better: like.better,
-        headline: like.headline,
-        once,
-        cells,
     }
 }
 

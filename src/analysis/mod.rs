@@ -3,14 +3,19 @@
 
 pub mod capacity;
 pub mod clients;
+pub mod criteria;
 pub mod dataset;
+#[cfg(test)]
+mod decisions;
 pub mod ensemble;
 #[cfg(test)]
 mod example;
 mod interference;
 pub mod metrics;
+pub mod recommendation;
 pub mod rounds;
 mod stationary;
 pub mod steps;
 pub mod validity;
 pub mod verdict;
+pub mod weighing;

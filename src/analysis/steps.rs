@@ -4,6 +4,7 @@ use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Stepped;
 use crate::schema::job::{At, StepName};
 use crate::schema::metric::{Better, Metric};
+use crate::schema::needs::Aspect;
 use crate::schema::record::Record;
 use crate::schema::units::sum;
 
@@ -23,12 +24,14 @@ static SYNC: Declared = Declared {
 static STEPS: [Declared; 8] = [
     Declared {
         title: "mkfs",
+        aspect: Some(Aspect::Mkfs),
         explained: "Making the filesystem on the volume; where a kind comes about by conversion, all commands of it.",
         key: true,
         ..step("mkfs.time", &[StepName::Make])
     },
     Declared {
         title: "mount",
+        aspect: Some(Aspect::Mount),
         explained: "Mounting the new filesystem.",
         ..step("mount.time", &[StepName::Mount])
     },
@@ -39,11 +42,13 @@ static STEPS: [Declared; 8] = [
     },
     Declared {
         title: "unmount",
+        aspect: Some(Aspect::Unmount),
         explained: "Unmounting, with everything that is written then.",
         ..step("unmount.time", &[StepName::Unmount])
     },
     Declared {
         title: "fsck (emptied)",
+        aspect: Some(Aspect::Fsck),
         short: "fsck",
         explained: "The filesystem's own full check, read-only, after all files were deleted.",
         key: true,
@@ -105,6 +110,7 @@ static CPU: [Declared; 4] = [
 static RECOVERY: Declared = Declared {
     title: "recovery time",
     did: "recovered",
+    aspect: Some(Aspect::Recovery),
     section: Section::Headline,
     explained: "From the disk as a power cut in the middle of the work left it until the first new file is safe: repair, mount and file \
                 together. The machine's own boot is not counted.",

@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::papers::Paper;
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::runner::profiles::{self, Profile};
 use crate::schema::declared;
 use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
@@ -23,7 +24,8 @@ const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, testbed, layer, probe, experiment, modelled disk, paper or metric
+    /// A filesystem, workload, testbed, layer, probe, experiment, modelled disk, paper, profile of needs or
+    /// metric
     name: String,
     /// The same as JSON
     #[arg(long)]
@@ -38,6 +40,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .or_else(|| experiment(name))
         .or_else(|| disk(name))
         .or_else(|| paper(name))
+        .or_else(|| profile(name))
         .or_else(|| metric(name));
     let Some((text, shown)) = explained else {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
@@ -64,6 +67,7 @@ fn known() -> Vec<String> {
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
     let disks = disks::TABLE.iter().map(|(name, _)| *name);
     let papers = papers::TABLE.iter().map(|(name, _)| *name);
+    let profiles = profiles::TABLE.iter().map(|(name, _)| *name);
     let metrics = metrics::declared().into_iter().flat_map(|(_, all)| all).map(|declared| declared.name);
     filesystems
         .chain(engines)
@@ -76,6 +80,7 @@ fn known() -> Vec<String> {
         .chain(experiments)
         .chain(disks)
         .chain(papers)
+        .chain(profiles)
         .chain(metrics)
         .map(str::to_owned)
         .collect()
@@ -173,6 +178,24 @@ fn paper(name: &str) -> Explained {
     }
     tables.iter().for_each(|table| text.push_str(&figures(table)));
     Some((text, json!({ "name": name, "paper": paper })))
+}
+
+/// Ready needs: what counts how much, what is required, and why.
+fn profile(name: &str) -> Explained {
+    let Profile { story, source, needs } = profiles::find(name).ok()?;
+    let all: f64 = needs.weights().iter().map(|(_, weight)| weight).sum();
+    let mut text =
+        format!("{name}, a profile of needs\n\n{}{}\n", line("What", &story), line("Origin", &source));
+    for (key, weight) in needs.weights() {
+        text.push_str(&format!("  {key:<12} {weight:>5}  {:>3.0}% of all\n", 100.0 * weight / all));
+    }
+    let required: Vec<String> = needs.require.iter().map(|required| format!("\"{required}\"")).collect();
+    text.push_str(&format!("\n{}", line("Requires", &required.join(", "))));
+    text.push_str(
+        &needs.draw.map_or_else(String::new, |draw| line("Draw", &format!("{} decides", draw.title()))),
+    );
+    text.push_str(&format!("\nIn an experiment:\n\n[needs]\nprofile = \"{name}\"\n"));
+    Some((text, json!({ "name": name, "story": story, "source": source, "needs": needs })))
 }
 
 /// A line for each kind.

@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
 use crate::analysis::metrics;
+use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::runner::profiles;
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
@@ -37,6 +39,7 @@ enum What {
     Experiments,
     Disks,
     Papers,
+    Profiles,
     Metrics,
 }
 
@@ -75,6 +78,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Experiments => experiments()?,
         What::Disks => modelled_disks()?,
         What::Papers => papers(),
+        What::Profiles => profiles()?,
         What::Metrics => metrics(),
     })
 }
@@ -262,6 +266,21 @@ fn metrics() -> Listed {
             .collect(),
         json: each().map(|(by, d)| json!({ "declared_by": by, "metric": d })).collect(),
     }
+}
+
+fn profiles() -> anyhow::Result<Listed> {
+    let all =
+        profiles::TABLE.iter().map(|(name, _)| Ok((*name, profiles::find(name).map_err(Failure::usage)?)));
+    let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Listed {
+        title: "profiles",
+        head: vec!["name", "whose needs they are"],
+        rows: all.iter().map(|(name, p)| vec![(*name).to_owned(), first_sentence(&p.story)]).collect(),
+        json: all
+            .iter()
+            .map(|(name, p)| json!({ "name": name, "story": p.story.trim(), "needs": p.needs }))
+            .collect(),
+    })
 }
 
 fn papers() -> Listed {

@@ -23,11 +23,13 @@ use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, RoundsAsked};
 use crate::runner::jobs;
 use crate::runner::machine;
+use crate::runner::needs;
 use crate::runner::planned;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::scenarios;
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
+use crate::schema::needs::Needs;
 use crate::schema::plan::{Factors, Plan, Rounds};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::reason::{Held, Outcome};
@@ -95,6 +97,9 @@ pub struct Arguments {
     /// Have the first filesystem take part twice, as a check of the run: from ten rounds on unless it is `--guard=false`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     guard: Option<bool>,
+    /// Ready needs by name, from which the report recommends: mail-server; replaces the experiment's
+    #[arg(long, value_name = "PROFILE")]
+    needs: Option<String>,
     /// Decides the order and the random choices of the workloads
     #[arg(long)]
     seed: Option<u64>,
@@ -124,7 +129,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -231,6 +236,12 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         experiment.workload.clear();
         experiment.scenario.clear();
         experiment.planned.clear();
+        // Those of workloads that are not there any more.
+        experiment.needs.iter_mut().for_each(|needs| needs.workload.clear());
+    }
+    if let Some(profile) = &arguments.needs {
+        let named = Needs { profile: Some(profile.clone()), ..Needs::default() };
+        experiment.needs = Some(needs::whole(named)?);
     }
     let Cross { on, memory, cpus, state, .. } = &mut experiment.cross;
     given(&arguments.state, &mut experiment.state, state);
@@ -526,6 +537,7 @@ mod tests {
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
             &["--clients", "4", "--filesystems", "ext4"],
+            &["--needs", "mail server", "--filesystems", "ext4,xfs"],
             &["--state", "fresh", "--state", "filled 90%", "--filesystems", "xfs,ext4"],
             &[
                 "--filesystem",
@@ -664,16 +676,22 @@ mod tests {
 
     #[test]
     fn what_no_command_line_can_say_is_named() {
-        let mut planned = plan(&["--scale", "1/4"]);
+        let mut planned = plan(&["--scale", "1/4", "--needs", "backup"]);
         planned.name = "my own".into();
+        planned.needs.as_mut().unwrap().cpu = Some(2.0);
         planned.workload_seed = 1;
         let variant = Variant { mkfs: vec!["-L one word".into()], ..Variant::default() };
         let label = String::from("a blank in an argument");
         planned.candidates.push(Candidate { label, variant, ..planned.candidates[0].clone() });
         let said = repeat::of(&planned, true).warning().unwrap();
-        for what in
-            ["name and question", "a blank in an argument", "postmark-quick", "maildir-quick", "seed 1"]
-        {
+        for what in [
+            "name and question",
+            "a blank in an argument",
+            "postmark-quick",
+            "maildir-quick",
+            "the needs",
+            "seed 1",
+        ] {
             assert!(said.contains(what), "{said}");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::asked;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
@@ -57,6 +58,8 @@ impl Filesystem for Btrfs {
             metadata_checksums: yes("btrfs(5): checksum algorithms"),
             snapshots: yes("btrfs-subvolume(8)"),
             compression: yes("btrfs(5): compress"),
+            reflinks: yes("ioctl_ficlonerange(2)"),
+            quotas: no("btrfs-quota(8): of subvolumes, not of users"),
             hard_links: yes("btrfs(5): filesystem limits"),
             symlinks: yes("btrfs(5): filesystem limits"),
             modes: yes(MAN),
@@ -75,6 +78,19 @@ impl Filesystem for Btrfs {
             conversion: no("btrfs-convert(8) could convert ext4, but fsderby does not"),
             linux: linux("2.6.29", "btrfs", "fs/btrfs"),
         }
+    }
+
+    fn can_with(&self, variant: &Variant) -> Capabilities {
+        const MOUNT: &str = "btrfs(5): nodatasum, nodatacow, as it was mounted";
+        let mut can = self.can();
+        let is_on = |option: &str| asked::is_on(&variant.mount, option).unwrap_or(true);
+        if !is_on("datasum") || !is_on("datacow") {
+            can.data_checksums = no(MOUNT);
+        }
+        if !is_on("datacow") {
+            can.compression = no(MOUNT);
+        }
+        can
     }
 
     fn make(&self, variant: &Variant) -> Vec<Argv> {

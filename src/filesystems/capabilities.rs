@@ -14,6 +14,10 @@ pub struct Capabilities {
     pub metadata_checksums: Fact<bool>,
     pub snapshots: Fact<bool>,
     pub compression: Fact<bool>,
+    /// Copies of files that share their blocks until one is changed.
+    pub reflinks: Fact<bool>,
+    /// For each user and group.
+    pub quotas: Fact<bool>,
     pub hard_links: Fact<bool>,
     pub symlinks: Fact<bool>,
     /// Owners and permission bits.

@@ -55,6 +55,8 @@ impl Filesystem for ExFat {
             ),
             snapshots: no(FORMAT),
             compression: no(FORMAT),
+            reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
+            quotas: no(FORMAT),
             hard_links: no("fs/exfat/namei.c has no link operation"),
             symlinks: no("fs/exfat/namei.c has no symlink operation"),
             modes: no("fs/exfat/super.c: uid=, gid=, umask= of the mount hold for all files"),

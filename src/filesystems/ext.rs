@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::asked;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, repair_first, replay_on_mount, syscall};
 use super::{
@@ -151,6 +152,22 @@ impl Filesystem for Ext {
     }
 
     /// Of the user's `-O` and other options given twice mke2fs takes the last; only `-E` needs care.
+    fn can_with(&self, variant: &Variant) -> Capabilities {
+        const FEATURES: &str = "mke2fs(8): -O, as it was asked for";
+        let mut can = self.can();
+        let feature = |name: &str| asked::feature(&variant.mkfs, name);
+        let has_journal = feature("has_journal").unwrap_or(can.journal.value != Journal::None);
+        if !has_journal {
+            can.journal = fact(Journal::None, FEATURES);
+        } else if asked::option(&variant.mount, "data") == Some("journal") {
+            can.journal = fact(Journal::MetadataAndData, "ext4(5): data=journal");
+        }
+        if let Some(has) = feature("metadata_csum") {
+            can.metadata_checksums = fact(has, FEATURES);
+        }
+        can
+    }
+
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         if variant.conversion {
             return vec![mke2fs("ext2", variant), argv(["tune2fs", "-j", DEVICE])];
@@ -241,6 +258,8 @@ fn ext2(kind: &Ext) -> Capabilities {
         metadata_checksums: no(MKE2FS),
         snapshots: no(MAN),
         compression: no("Documentation/filesystems/ext2.rst: compression was never merged"),
+        reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
+        quotas: yes("ext4(5): quota, usrquota, grpquota"),
         hard_links: yes("Documentation/filesystems/ext2.rst"),
         symlinks: yes("Documentation/filesystems/ext2.rst"),
         modes: yes("Documentation/filesystems/ext2.rst"),

@@ -60,6 +60,8 @@ impl Filesystem for F2fs {
             compression: no(
                 "mkfs.f2fs(8): compression is a feature to ask for, with -O extra_attr,compression",
             ),
+            reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
+            quotas: yes("Documentation/filesystems/f2fs.rst: usrquota, grpquota"),
             hard_links: yes(DRIVER),
             symlinks: yes(DRIVER),
             modes: yes(DRIVER),

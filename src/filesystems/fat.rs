@@ -90,6 +90,8 @@ impl Filesystem for Fat {
             metadata_checksums: no(FORMAT),
             snapshots: no("fatgen103"),
             compression: no(FORMAT),
+            reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
+            quotas: no(FORMAT),
             hard_links: no("link(2): EPERM"),
             symlinks: no("symlink(2): EPERM"),
             modes: no(

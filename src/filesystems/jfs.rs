@@ -54,6 +54,8 @@ impl Filesystem for Jfs {
             metadata_checksums: no(FORMAT),
             snapshots: no(FORMAT),
             compression: no(FORMAT),
+            reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
+            quotas: yes("Documentation/admin-guide/jfs.rst: usrquota, grpquota"),
             hard_links: yes(DRIVER),
             symlinks: yes(DRIVER),
             modes: yes(DRIVER),

@@ -3,6 +3,7 @@
 //! A kind *returns* command lines, options and facts and runs nothing, so it is tested without root. No other part
 //! of fsderby knows a kind by its name.
 
+mod asked;
 mod btrfs;
 mod capabilities;
 mod confirm;
@@ -12,6 +13,7 @@ mod f2fs;
 mod fat;
 mod jfs;
 mod lines;
+mod needs;
 mod nilfs;
 mod ntfs;
 mod reiserfs;
@@ -29,6 +31,7 @@ use crate::schema::units::Bytes;
 use capabilities::fact;
 pub use capabilities::{Capabilities, Fact, Journal, Linux, Resize};
 pub use confirm::{absences_not_shown, confirm_type_and_options, give_up_flushes};
+pub use needs::{Answer, answer};
 
 pub use crate::schema::setup::{
     Argv, Capability, Check, DEVICE, Depth, MOUNTPOINT, Mount, Mounted, Privileges, Variant,
@@ -64,6 +67,10 @@ pub trait Filesystem: Sync {
     /// The volumes that mkfs accepts and the check then calls clean, smallest and largest.
     fn size(&self) -> RangeInclusive<Bytes>;
     fn can(&self) -> Capabilities;
+    /// The same, made and mounted with a user's own options, which can take an ability away or add one.
+    fn can_with(&self, _variant: &Variant) -> Capabilities {
+        self.can()
+    }
     /// What makes it this kind and no other, so that a user's variant may not replace it: see [`accept`].
     fn fixed(&self) -> Fixed {
         Fixed::default()

@@ -58,6 +58,8 @@ impl Filesystem for Nilfs2 {
             metadata_checksums: no(LOG),
             snapshots: yes(DOC),
             compression: no("include/uapi/linux/nilfs2_ondisk.h"),
+            reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
+            quotas: no("fs/nilfs2/super.c: no quota operations"),
             hard_links: yes(DRIVER),
             symlinks: yes(DRIVER),
             modes: yes(DRIVER),

@@ -126,6 +126,8 @@ fn ntfs3() -> Capabilities {
         metadata_checksums: no("fs/ntfs3/ntfs.h: update sequences find torn records, not changed ones"),
         snapshots: no(DOC),
         compression: yes(DOC),
+        reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
+        quotas: no("fs/ntfs3/super.c: no quota operations"),
         hard_links: yes("fs/ntfs3/namei.c: ntfs_link"),
         symlinks: yes("fs/ntfs3/namei.c: ntfs_symlink"),
         modes: yes("fs/ntfs3/xattr.c: ntfs_save_wsl_perm"),

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::asked;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
@@ -53,6 +54,8 @@ impl Filesystem for Xfs {
             metadata_checksums: yes("mkfs.xfs(8): crc=1 is the default"),
             snapshots: no("mkfs.xfs(8): reflink shares extents of files, not of a tree"),
             compression: no("xfs(5)"),
+            reflinks: yes("mkfs.xfs(8): reflink=1 is the default"),
+            quotas: yes("xfs(5): uquota, gquota"),
             hard_links: yes(DRIVER),
             symlinks: yes(DRIVER),
             modes: yes(DRIVER),
@@ -68,6 +71,20 @@ impl Filesystem for Xfs {
             conversion: no("mkfs.xfs(8)"),
             linux: linux("2.5.36", "xfs", "fs/xfs; 2.4.25 in the older series"),
         }
+    }
+
+    fn can_with(&self, variant: &Variant) -> Capabilities {
+        const METADATA: &str = "mkfs.xfs(8): -m, as it was asked for";
+        let mut can = self.can();
+        let metadata = |name: &str| asked::setting(&variant.mkfs, "-m", name);
+        let has_crc = metadata("crc") != Some("0");
+        if !has_crc {
+            can.metadata_checksums = no(METADATA);
+        }
+        if !has_crc || metadata("reflink") == Some("0") {
+            can.reflinks = no(METADATA);
+        }
+        can
     }
 
     /// mkfs.xfs sets the block size of its device (BLKBSZSET), which the kernel leaves to this.

@@ -11,6 +11,7 @@ use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
 use crate::host;
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::metric::{Metric, Of};
+use crate::schema::needs::Aspect;
 use crate::schema::story::Story;
 use crate::schema::units::sum;
 
@@ -52,6 +53,7 @@ static TIME: Declared = Declared {
 static MACHINE: Declared = Declared {
     name: "cpu.machine",
     title: "CPU time (whole machine)",
+    aspect: Some(Aspect::Cpu),
     section: Section::Processor,
     over: Over::WorkAndSync,
     explained: "The time that all CPUs of the machine were not idle, to within 20 ms: kernel threads, interrupts and everything else \

@@ -9,11 +9,12 @@ use toml::{Table, Value};
 
 use super::crossing::{self, CROSS_KEYS, Cross};
 use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
-use super::{bounds, labels, scenarios};
+use super::{bounds, labels, needs, scenarios};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
 use crate::schema::job::WorkSpec;
+use crate::schema::needs::Needs;
 use crate::schema::plan::{self, Candidate, FIRST_LOOK, Factors, Plan, PlannedWork, Rounds, SCHEMA, Twice};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
@@ -35,6 +36,9 @@ pub(super) const ALL: &str = "all";
 /// The ready experiments, by name.
 pub static SHIPPED: &[(&str, &str)] = &[
     ("quick", include_str!("../../experiments/quick.toml")),
+    ("mailserver", include_str!("../../experiments/mailserver.toml")),
+    ("fileserver", include_str!("../../experiments/fileserver.toml")),
+    ("desktop", include_str!("../../experiments/desktop.toml")),
     ("mail-2008", include_str!("../../experiments/mail-2008.toml")),
     ("fileserver-2002", include_str!("../../experiments/fileserver-2002.toml")),
     ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),
@@ -76,6 +80,7 @@ pub struct Experiment {
     /// Stages; a workload that stands in none is a scenario of its own.
     pub scenario: Vec<Scenario>,
     pub cross: Cross,
+    pub needs: Option<Needs>,
     /// Workloads of a stored plan, with all their parameters.
     #[serde(skip)]
     pub planned: Vec<PlannedWork>,
@@ -85,7 +90,7 @@ pub struct Experiment {
 }
 
 /// The keys of an experiment, for the nearest one.
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "name",
     "analysis",
     "on",
@@ -111,6 +116,7 @@ const KEYS: [&str; 25] = [
     "workload",
     "scenario",
     "cross",
+    "needs",
 ];
 
 /// `rounds = 10` or `rounds = "auto"`.
@@ -205,6 +211,9 @@ impl Experiment {
         if let Some(Value::Table(cross)) = table.get("cross") {
             known_keys(cross, "factor", &CROSS_KEYS, from)?;
         }
+        if let Some(Value::Table(needs)) = table.get("needs") {
+            needs::misspelt(needs).map_err(|e| Failure::usage(format!("{from}: {e}")))?;
+        }
         toml::from_str(text).map_err(fault)
     }
 
@@ -248,6 +257,7 @@ impl Experiment {
             guard: guard.map(|(twice, _)| twice),
             plan_seed: seed,
             workload_seed: self.workload_seed.unwrap_or(seed),
+            needs: self.whole_needs()?,
             candidates,
             workloads,
             scenarios,
@@ -255,6 +265,7 @@ impl Experiment {
         plan.settle();
         bounds::check(&plan)?;
         scenarios::check(&plan)?;
+        needs::check(&plan)?;
         labels::distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         labels::distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
         labels::distinct("scenario", plan.scenarios.iter().map(|s| s.label.as_str()))?;
@@ -281,6 +292,14 @@ impl Experiment {
             let copy = Candidate { label: format!("{}, again", first.label), ..first.clone() };
             (Twice { of: first.label.clone(), copy: copy.label.clone() }, copy)
         }))
+    }
+
+    /// Those of a stored plan were made whole, with a profile that may be another now.
+    fn whole_needs(&self) -> Result<Option<Needs>, Failure> {
+        match self.is_stored() {
+            true => Ok(self.needs.clone()),
+            false => self.needs.clone().map(needs::whole).transpose(),
+        }
     }
 
     /// Its layers with all their settings.

@@ -27,7 +27,9 @@ const EVERYTHING: &str = "name = \"all keys\"\nanalysis = \"What?\"\non = \"loop
     cold = true\nrounds = \"auto\"\nat_least = 4\nbudget = \"30m\"\nmargin = \"3%\"\nseed = 7\nscale = \"1/16\"\n\
     workloads = [\"postmark-quick\"]\nfilesystems = [\"ext4\", \"xfs\"]\npower_cut = \"50%\"\nclients = 1\n\
     [[filesystem]]\nkind = \"ext4\"\nlabel = \"no atime\"\nmkfs = [\"-O\", \"^has_journal\"]\nmount = [\"noatime\"]\n\
-    [[workload]]\nset = \"maildir-quick\"\nlabel = \"w\"\nclients = 1\nnumber = 100\nsize = [500, \"10k\"]\nlocations = [{ path = \"a\", weight = 3 }]\n";
+    [[workload]]\nset = \"maildir-quick\"\nlabel = \"w\"\nclients = 1\nnumber = 100\nsize = [500, \"10k\"]\nlocations = [{ path = \"a\", weight = 3 }]\n\
+    [needs]\nprofile = \"mail-server\"\ncpu = 0.5\nrequire = [\"files over 4g\", \"shrink\"]\ndraw = \"cpu\"\n\
+    [needs.workload]\nw = { \"read.rate\" = 2 }\n";
 
 fn seeds() -> Vec<Vec<u8>> {
     let plan = |(name, text): &(&str, &str)| {
@@ -78,6 +80,13 @@ fn words() -> Vec<String> {
         "loop",
         "model:zero",
         "directory:/tmp",
+        "[needs]",
+        "[needs.workload]",
+        "profile = 'backup'",
+        "require = ['volumes over 16 TiB']",
+        "recovery",
+        "nan",
+        "-0.0",
     ];
     kinds.chain(sets).chain(engines).chain(others).map(str::to_owned).collect()
 }

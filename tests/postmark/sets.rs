@@ -65,3 +65,18 @@ fn the_quick_sets_outgrow_the_memory_of_their_experiment() {
         }
     }
 }
+
+/// With the clients of their experiments, each of which does all of the work.
+#[test]
+fn the_sets_of_today_outgrow_the_memory_of_their_experiments() {
+    const MEMORY: u64 = 512 << 20;
+    for (name, clients) in [("mail-spool", 4), ("office-files", 4), ("desktop-unpack", 2)] {
+        let set = PostMark.sets().iter().find(|set| set.name == name).expect("it is shipped");
+        let parameters = parameters(set);
+        let run = dry_run(&parameters.rules_for(7));
+        assert_eq!(run.ended, Ended::Complete, "{name}");
+        let written = clients * PostMark.parse(&set.file().parameters).expect(name).amount(7).bytes_written;
+        assert!(clients * run.bytes_peak > 3 * MEMORY / 2, "{name}: {} bytes live", clients * run.bytes_peak);
+        assert!(written > 2 * MEMORY, "{name}: {written} bytes written");
+    }
+}

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::job::StepName;
 use crate::metric::{Better, Metric, Of};
+use crate::needs::Aspect;
 
 /// One metric, or where its name ends with [`PART`] one for each part of a work that has several.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -31,6 +32,9 @@ pub struct Declared {
     pub footnote: bool,
     /// Whether it is drawn as well as listed.
     pub drawn: bool,
+    /// The quality that it is the measure of where a choice is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aspect: Option<Aspect>,
 }
 
 /// Stands at the end of a name for the phases of one part of the work, as in `device.reads.walk`.
@@ -94,6 +98,7 @@ impl Declared {
             key: false,
             footnote: false,
             drawn: true,
+            aspect: None,
         }
     }
 

@@ -11,6 +11,7 @@ pub mod finding;
 pub mod job;
 pub mod machine;
 pub mod metric;
+pub mod needs;
 pub mod plan;
 pub mod power_cut;
 pub mod random;

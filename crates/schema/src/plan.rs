@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::candidate::{Candidate, Factors, Setup};
 use crate::job::{Purpose, WorkSpec, is_one, one};
+use crate::needs::Needs;
 use crate::random::{seeded, shuffle};
 use crate::scenario::{Scenario, WorkStage};
 use crate::setup::ImageState;
@@ -58,6 +59,9 @@ pub struct Plan {
     pub plan_seed: u64,
     /// Decides what the workloads draw; with the round it is the same for all filesystems.
     pub workload_seed: u64,
+    /// What a choice is made by; decides nothing that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Needs>,
     #[serde(rename = "filesystem")]
     pub candidates: Vec<Candidate>,
     #[serde(rename = "workload")]

@@ -24,6 +24,8 @@ fn facts(kind: &dyn Filesystem) -> Vec<Row> {
         row("metadata checksums", &can.metadata_checksums, yes_or_no),
         row("snapshots", &can.snapshots, yes_or_no),
         row("compression", &can.compression, yes_or_no),
+        row("reflinks", &can.reflinks, yes_or_no),
+        row("quotas", &can.quotas, yes_or_no),
         row("hard links", &can.hard_links, yes_or_no),
         row("symbolic links", &can.symlinks, yes_or_no),
         row("owners and modes", &can.modes, yes_or_no),

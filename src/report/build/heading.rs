@@ -23,7 +23,7 @@ const MEDIANS: &str =
 const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
 
 /// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU or with one candidate.
-const ROUNDS_NEEDED: usize = 5;
+pub const ROUNDS_NEEDED: usize = 5;
 
 pub fn of(
     run: &Run,

@@ -10,8 +10,10 @@ pub mod known;
 mod latency;
 mod looks;
 pub mod model;
+mod needs;
 mod notes;
 mod pairs;
+mod plane;
 mod published;
 pub mod repeat;
 mod sections;
@@ -71,6 +73,12 @@ pub fn with_verdict(
         filesystems,
         setups,
         skips: absent::skips(run, workloads.len()),
+        recommendation: needs::of(run, &dataset, &verdict, known),
+        planes: plane::of(
+            &workloads,
+            run.plan.margin,
+            run.plan.guard.as_ref().map(|twice| twice.copy.as_str()),
+        ),
         absent: absent::of(run, &dataset.planned, &workloads),
         not_available: absent::unavailable(run, &dataset.filesystems),
         workloads,

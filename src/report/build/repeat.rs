@@ -6,6 +6,7 @@ use crate::filesystems;
 use crate::report::view::repeat::Repeat;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, SHIPPED};
+use crate::runner::profiles;
 use crate::runner::scenarios;
 use crate::schema::plan::{Candidate, FIRST_LOOK, Factors, Plan, Rounds};
 use crate::schema::setup::{ImageState, Variant};
@@ -63,6 +64,7 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
         (None, true) if candidates.len() > 1 => Some("--guard=false".to_owned()),
         _ => None,
     });
+    words.extend(profile(plan).map(|profile| format!("--needs {profile}")));
     words.push(format!("--seed {}", plan.plan_seed));
     words.join(" ")
 }
@@ -71,6 +73,13 @@ fn command(plan: &Plan, candidates: &[Candidate]) -> String {
 fn shipped(plan: &Plan) -> Option<&'static str> {
     let same = |text: &str, name: &str| Experiment::parse(text, name).is_ok_and(|e| e.describes(plan));
     SHIPPED.iter().find(|(name, text)| same(text, name)).map(|(name, _)| *name)
+}
+
+/// The ready needs that are the plan's, as they are.
+fn profile(plan: &Plan) -> Option<&str> {
+    let needs = plan.needs.as_ref()?;
+    let name = needs.profile.as_deref()?;
+    profiles::find(name).is_ok_and(|profile| profile.needs == *needs).then_some(name)
 }
 
 /// `--filesystems` with the leading kinds that have no options, `--filesystem` with each of the rest: the order is part of
@@ -150,6 +159,9 @@ fn beyond(plan: &Plan, candidates: &[Candidate]) -> Vec<String> {
     beyond.extend(scenarios.iter().map(|scenario| format!("the stages of {}", scenario.label)));
     let own = plan.workloads.iter().filter(|w| w.clients.is_some());
     beyond.extend(own.map(|w| format!("the number of clients of {}", w.label)));
+    if plan.needs.is_some() && profile(plan).is_none() {
+        beyond.push("the needs".to_owned());
+    }
     if plan.workload_seed != plan.plan_seed {
         beyond.push(format!("the workload's seed {}", plan.workload_seed));
     }

@@ -3,6 +3,7 @@
 
 pub mod letters;
 pub mod model;
+pub mod needs;
 pub mod published;
 pub mod verdict;
 
@@ -188,6 +189,7 @@ fn plan(rounds: u32) -> Plan {
         margin: Percent(3.0),
         plan_seed: 42,
         workload_seed: 7,
+        needs: None,
         candidates: CANDIDATES.iter().map(candidate).collect(),
         workloads: vec![planned(0), planned(1)],
         scenarios: WORKS.map(Scenario::of_work).to_vec(),
@@ -554,6 +556,8 @@ impl Filesystem for MadeUp {
             metadata_checksums: fact(!old, kernel),
             snapshots: fact(modern, kernel),
             compression: fact(modern, manual),
+            reflinks: fact(modern, kernel),
+            quotas: fact(!old && !modern, kernel),
             hard_links: fact(!old, kernel),
             symlinks: fact(!old, kernel),
             modes: fact(!old, kernel),

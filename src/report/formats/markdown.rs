@@ -9,7 +9,9 @@ use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::entry::Entry;
 use crate::report::view::heading::Standing;
+use crate::report::view::needs::{Table, ToChoose};
 use crate::report::view::number::ratio;
+use crate::report::view::plane::Plane;
 use crate::report::view::published::Beside;
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
@@ -65,6 +67,11 @@ pub fn text(report: &Report<'_>) -> String {
             out.extend(findings(work, &summary.verdict));
         }
         out.extend(work.published.as_ref().map(published));
+    }
+    out.extend(summary.recommendation.as_ref().map(choosing));
+    if !summary.planes.is_empty() {
+        let said = summary.planes.iter().map(|plane| format!("- {}", escaped(&plane.sentence)));
+        out.push(format!("## {}\n\n{}", Plane::TITLE, said.collect::<Vec<_>>().join("\n")));
     }
     if !summary.skips.is_empty() || !summary.absent.is_empty() || !summary.torn.is_empty() {
         out.push("## Not counted".to_owned());
@@ -127,6 +134,21 @@ fn findings(work: &WorkloadSummary, verdict: &Verdict) -> Vec<String> {
         format!("{}:\n\n{}", escaped(&standings::caption(row, verdict)), table(&titles, lines, 4))
     };
     standings::judged(work).into_iter().map(one).collect()
+}
+
+fn choosing(choose: &ToChoose) -> String {
+    let said = choose.sentences.iter().map(|sentence| escaped(sentence));
+    let mut out = vec![format!("## {}", ToChoose::TITLE), said.collect::<Vec<_>>().join(" ")];
+    if !choose.found.ranking.is_empty() {
+        out.extend([shown(&choose.ratios(&choose.judged()), 1), escaped(ToChoose::RATIOS)]);
+        out.extend([shown(&choose.weights(), 4), escaped(ToChoose::WEIGHTS)]);
+    }
+    out.join("\n\n")
+}
+
+fn shown(Table { columns, lines }: &Table, left: usize) -> String {
+    let cells = |cells: &[String]| cells.iter().map(|cell| escaped(cell)).collect::<Vec<String>>();
+    table(&cells(columns), lines.iter().map(|line| cells(line)), left)
 }
 
 fn published(beside: &Beside) -> String {

@@ -101,6 +101,34 @@ mod tests {
         assert!(all["summary"]["workloads"][1].get("published").is_none());
     }
 
+    #[test]
+    fn what_to_choose_stands_in_every_format() {
+        let example = examples::needs::stated();
+        let report = example.report();
+        let text = strip_str(&terminal::text(&report, 80, Detail::Glance)).to_string();
+        let (_, section) = text.split_once("\nWhat to choose\n").expect("there is a section");
+        let section = section.split("\nNot counted").next().unwrap_or_default();
+        assert!(section.lines().all(|line| line.chars().count() <= 80), "{section}");
+        insta::assert_snapshot!("choosing_terminal", section);
+        let markdown = written(&markdown::Markdown, &report);
+        let (_, section) = markdown.split_once("## What to choose\n").expect("there is a section");
+        insta::assert_snapshot!(
+            "choosing_markdown",
+            section.split("## Not counted").next().unwrap_or_default()
+        );
+        let all: serde_json::Value =
+            serde_json::from_str(&written(&json::Json, &report)).expect("what is written is JSON");
+        let mut found = all["summary"]["recommendation"].clone();
+        assert_eq!(found["choice"]["filesystem"], found["ranking"][0]["filesystem"]);
+        let needs = found["needs"].as_array_mut().expect("there are needs");
+        // One of each shows the shape.
+        needs.truncate(1);
+        needs[0]["judged_by"][0]["figures"].as_array_mut().expect("there are figures").truncate(1);
+        found["ranking"].as_array_mut().expect("there is a ranking").truncate(1);
+        found["ruled_out"].as_array_mut().expect("some are ruled out").truncate(1);
+        insta::assert_json_snapshot!("choosing_json", found);
+    }
+
     /// Puts text that steers a terminal wherever a stranger's run can hold text.
     fn hostile() -> Example {
         const STEERS: &str = "x\u{1b}]0;y\u{7}\u{9b}2J\u{7f}\u{202e}z\u{2066}\r\0\n```\n";

@@ -1,5 +1,7 @@
 //! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
 
+mod needs;
+
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
@@ -52,6 +54,7 @@ impl Page {
         for work in &summary.workloads {
             self.workload(summary, work, detail);
         }
+        self.choosing(summary);
         self.absent(summary);
         self.out
     }

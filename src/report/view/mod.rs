@@ -8,7 +8,9 @@ pub mod heading;
 pub mod latency;
 pub mod log_axis;
 pub mod look;
+pub mod needs;
 pub mod number;
+pub mod plane;
 pub mod published;
 pub mod repeat;
 pub mod row;
@@ -24,6 +26,8 @@ use self::capabilities::Kind;
 use self::comparison::Comparison;
 use self::entry::Entry;
 use self::heading::Heading;
+use self::needs::ToChoose;
+use self::plane::Plane;
 use self::setups::Setups;
 use self::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Verdict};
@@ -48,6 +52,11 @@ pub struct Summary {
     /// What all that is said of differences is made from.
     #[serde(skip)]
     pub verdict: Verdict,
+    /// What to choose, where the plan states needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<ToChoose>,
+    /// Speed against CPU time.
+    pub planes: Vec<Plane>,
     /// What could not take part, and why.
     pub skips: Vec<Skips>,
     /// Trials that do not count, and why.

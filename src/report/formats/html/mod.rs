@@ -9,6 +9,7 @@ mod chart;
 mod disk;
 mod in_order;
 mod listing;
+mod needs;
 mod part;
 mod ratios;
 mod spread;
@@ -23,6 +24,7 @@ use self::chart::Bars;
 use self::disk::DiskUse;
 use self::in_order::InOrder;
 use self::listing::{Round, Trials};
+use self::needs::Choosing;
 use self::part::Part;
 use self::ratios::Ratios;
 use self::spread::POINTS_MOST;
@@ -64,6 +66,7 @@ struct Page<'r> {
     overall: Option<Ratios<'r>>,
     opening: Vec<Ratios<'r>>,
     works: Vec<Work<'r>>,
+    choosing: Choosing<'r>,
     abilities: Abilities,
     validity: ValidityChecks,
     trials: Vec<Trials>,
@@ -180,6 +183,7 @@ pub fn page(report: &Report<'_>) -> anyhow::Result<String> {
             .enumerate()
             .map(|(at, w)| work(run, summary, w, at, !opens))
             .collect(),
+        choosing: Choosing::of(summary, |filesystem| look(&summary.filesystems, filesystem)),
         abilities: abilities(summary),
         validity: validity::of(run, summary),
         trials: summary.workloads.iter().map(|w| listing::trials(run, w)).collect(),
@@ -452,6 +456,21 @@ mod tests {
             void.contains("This run is void: rowanfs is maplefs, entered a second time")
                 && void.contains("p = 0.0002")
         );
+    }
+
+    #[test]
+    fn the_choice_and_the_plane_of_speed_and_cpu_stand_on_the_page() {
+        let example = examples::needs::stated();
+        let page = page_of(&example);
+        leave("report-needs.html", &page);
+        assert!(page.contains("<h2>What to choose</h2>") && page.contains("href=\"#choose\""));
+        let planes = example.report().summary.planes;
+        let points: usize = planes.iter().map(|plane| plane.points.len()).sum();
+        assert_eq!(page.matches("<text class=\"mark\"").count(), points);
+        let in_front = planes.iter().flat_map(|plane| &plane.points).filter(|point| point.in_front).count();
+        assert_eq!(page.matches("<circle class=\"ring\"").count(), in_front);
+        assert!(in_front > planes.len() && in_front < points, "{in_front} of {points}");
+        assert!(!page_of(&examples::example()).contains("What to choose"));
     }
 
     #[test]

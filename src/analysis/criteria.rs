@@ -1,0 +1,227 @@
+//! The figures that needs are judged by: of each need its metrics, and of each metric one value for each candidate. Pure.
+//!
+//! The value is the geometric mean over the rounds that all of them have: ratios of such means are the geometric means of the
+//! ratios within rounds, so that what a round has in common (a warm machine, a full disk) falls out of them.
+//!
+//! Misleads: a mean of few rounds says nothing about how far the next one would lie from it; the findings do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::dataset::{Cell, Dataset, Series, Work};
+use crate::schema::metric::Better;
+use crate::schema::needs::{Aspect, Needs, Weighed};
+
+/// What a weight is given to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// By its headline.
+    Workload(String),
+    Metric {
+        workload: String,
+        metric: String,
+    },
+    Aspect(Aspect),
+}
+
+impl Need {
+    fn workload(&self) -> Option<&String> {
+        match self {
+            Need::Workload(workload) | Need::Metric { workload, .. } => Some(workload),
+            Need::Aspect(_) => None,
+        }
+    }
+}
+
+/// A need with all that it is judged by.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    pub need: Need,
+    pub weight: f64,
+    /// Each counts as much as the others.
+    pub criteria: Vec<Criterion>,
+    /// Why there is nothing to judge it by.
+    pub missing: Option<Missing>,
+}
+
+/// One metric of one workload.
+#[derive(Clone, Debug)]
+pub struct Criterion {
+    pub workload: String,
+    pub metric: String,
+    pub dimensions: String,
+    pub unit: String,
+    pub better: Better,
+    /// How many each mean is over.
+    pub rounds: usize,
+    /// By candidate.
+    pub means: Vec<Option<f64>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// No trial that counts has it.
+    NotMeasured,
+    /// It is a time, and times say nothing where it was measured.
+    TimesSayNothing,
+    /// Not all of its values are above 0, so there is no ratio of them.
+    NoRatio,
+    /// There is no round in which all have it.
+    NoRoundInCommon,
+}
+
+impl Criterion {
+    /// The logarithm of how good it is: more is better.
+    pub fn goodness(&self, candidate: usize) -> Option<f64> {
+        let ln = self.means.get(candidate).copied().flatten()?.ln();
+        Some(if self.better == Better::Lower { -ln } else { ln })
+    }
+}
+
+/// Every need that has a weight, and the one that decides a draw, over these candidates.
+pub fn stated(
+    dataset: &Dataset<'_>,
+    needs: &Needs,
+    aspect_of: &dyn Fn(&str) -> Option<Aspect>,
+    candidates: &[String],
+) -> Vec<Stated> {
+    let look = Look { dataset, aspect_of, candidates };
+    let weighed = weighed(&look, needs);
+    // What every trial measures counts where a weight lies; who cannot do other work is no worse for it.
+    let has_weight = |work: &&Work<'_>| {
+        let of_work = |(need, weight): &(Need, f64)| *weight > 0.0 && need.workload() == Some(&work.label);
+        look.is_for_an_aspect(work) || weighed.iter().any(of_work)
+    };
+    let is_any = dataset.workloads.iter().any(|work| has_weight(&work) && !look.is_for_an_aspect(work));
+    let mut all = Vec::new();
+    for (need, weight) in weighed.iter().cloned() {
+        let of_workload = |label: &str, is_it: &dyn Fn(&Series) -> bool| {
+            let mut works = dataset.workloads.iter().filter(|work| work.label == label);
+            works.next().map_or(Err(Missing::NotMeasured), |work| look.criteria([work].into_iter(), is_it))
+        };
+        let found = match &need {
+            Need::Workload(label) => of_workload(label, &|series| look.is_headline(series)),
+            Need::Metric { workload, metric } => of_workload(workload, &|series| series.name == *metric),
+            Need::Aspect(aspect) => {
+                let works = dataset.workloads.iter().filter(|work| !is_any || has_weight(work));
+                look.criteria(works, &|series| aspect_of(&series.name) == Some(*aspect))
+            }
+        };
+        let (criteria, missing) = match found {
+            Ok(criteria) => (criteria, None),
+            Err(missing) => (Vec::new(), Some(missing)),
+        };
+        all.push(Stated { need, weight, criteria, missing });
+    }
+    all
+}
+
+struct Look<'d> {
+    dataset: &'d Dataset<'d>,
+    aspect_of: &'d dyn Fn(&str) -> Option<Aspect>,
+    candidates: &'d [String],
+}
+
+/// The needs with their weights; where nothing is weighed, speed is.
+fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
+    let is_own = |label: &str| needs.workload.contains_key(label);
+    let shared: Vec<&Work<'_>> =
+        look.dataset.workloads.iter().filter(|w| !is_own(&w.label) && !look.is_for_an_aspect(w)).collect();
+    let whole = needs.workloads.unwrap_or(if needs.weights().is_empty() { 1.0 } else { 0.0 });
+    let each = whole / shared.len().max(1) as f64;
+    let mut all: Vec<(Need, f64)> =
+        shared.iter().map(|work| (Need::Workload(work.label.clone()), each)).collect();
+    for (label, weighed) in &needs.workload {
+        match weighed {
+            Weighed::Headline(weight) => all.push((Need::Workload(label.clone()), *weight)),
+            Weighed::Metrics(metrics) => all.extend(metrics.iter().map(|(metric, weight)| {
+                (Need::Metric { workload: label.clone(), metric: metric.clone() }, *weight)
+            })),
+        }
+    }
+    all.extend(Aspect::ALL.map(|aspect| (Need::Aspect(aspect), needs.weight(aspect))));
+    all.retain(|(need, weight)| {
+        *weight > 0.0 || needs.draw.is_some_and(|aspect| *need == Need::Aspect(aspect))
+    });
+    all
+}
+
+impl Look<'_> {
+    /// What stands for a quality of every trial is no figure of the workload.
+    fn is_headline(&self, series: &Series) -> bool {
+        series.headline && (self.aspect_of)(&series.name).is_none()
+    }
+
+    /// Whether it was done for such a quality alone, as a power cut is for the recovery time.
+    fn is_for_an_aspect(&self, work: &Work<'_>) -> bool {
+        let mut headlines =
+            work.counted.iter().flat_map(|r| &r.metrics).filter(|metric| metric.headline).peekable();
+        headlines.peek().is_some() && headlines.all(|metric| (self.aspect_of)(&metric.name).is_some())
+    }
+
+    fn criteria<'w>(
+        &self,
+        works: impl Iterator<Item = &'w Work<'w>>,
+        is_it: &dyn Fn(&Series) -> bool,
+    ) -> Result<Vec<Criterion>, Missing> {
+        let mut found = Vec::new();
+        let mut why = Missing::NotMeasured;
+        for work in works {
+            for series in work.series.iter().filter(|s| !s.once && s.better != Better::Neither && is_it(s)) {
+                match self.criterion(&work.label, series) {
+                    Ok(criterion) => found.push(criterion),
+                    Err(missing) => why = missing,
+                }
+            }
+            if has_only_times_that_say_nothing(work, is_it) {
+                why = Missing::TimesSayNothing;
+            }
+        }
+        if found.is_empty() { Err(why) } else { Ok(found) }
+    }
+
+    fn criterion(&self, workload: &str, series: &Series) -> Result<Criterion, Missing> {
+        let cell = |label: &String| series.cells.iter().find(|cell| cell.filesystem == *label);
+        let by_round: Vec<BTreeMap<u32, f64>> =
+            self.candidates.iter().map(|label| cell(label).map(values).unwrap_or_default()).collect();
+        let mut each = by_round.iter().filter(|values| !values.is_empty());
+        let first = each.next().ok_or(Missing::NotMeasured)?;
+        let rounds: BTreeSet<u32> = each.fold(first.keys().copied().collect(), |rounds, values| {
+            rounds.into_iter().filter(|round| values.contains_key(round)).collect()
+        });
+        if rounds.is_empty() {
+            return Err(Missing::NoRoundInCommon);
+        }
+        if by_round.iter().any(|values| rounds.iter().any(|r| values.get(r).is_some_and(|v| *v <= 0.0))) {
+            return Err(Missing::NoRatio);
+        }
+        let mean = |values: &BTreeMap<u32, f64>| {
+            let sum: f64 = rounds.iter().filter_map(|round| values.get(round)).map(|value| value.ln()).sum();
+            (!values.is_empty()).then(|| (sum / rounds.len() as f64).exp())
+        };
+        Ok(Criterion {
+            workload: workload.to_owned(),
+            metric: series.name.clone(),
+            dimensions: series.dimensions.clone(),
+            unit: series.unit.clone(),
+            better: series.better,
+            rounds: rounds.len(),
+            means: by_round.iter().map(mean).collect(),
+        })
+    }
+}
+
+fn values(cell: &Cell) -> BTreeMap<u32, f64> {
+    cell.values.iter().map(|value| (value.round, value.value)).collect()
+}
+
+/// Whether records have what is asked for, and none of them on a machine whose times count.
+fn has_only_times_that_say_nothing(work: &Work<'_>, is_it: &dyn Fn(&Series) -> bool) -> bool {
+    let unsaid = |record: &&&crate::schema::record::Record| {
+        record.metrics.iter().any(|metric| !record.says(metric) && is_it(&Series::named_as(metric)))
+    };
+    work.counted.iter().any(|record| unsaid(&record)) && !work.series.iter().any(is_it)
+}

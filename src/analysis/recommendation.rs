@@ -1,0 +1,368 @@
+//! What to choose by stated needs: who can do what is required, who is behind another in every need, who is best by the weights,
+//! and how much these must change before another is. Pure; what kinds can do is handed in.
+
+use serde::Serialize;
+
+use super::criteria::{self, Criterion, Missing, Need, Stated};
+use super::dataset::Dataset;
+use super::weighing::{self, Weighing};
+use crate::schema::finding::{Found, Verdict};
+use crate::schema::metric::Better;
+use crate::schema::needs::{Aspect, Needs, Required};
+use crate::schema::units::Percent;
+
+/// With more candidates there is none: pairs would be too many, and so would be the lines of its table.
+const MOST: usize = 256;
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Recommendation {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Within it a difference does not matter.
+    pub margin: Percent,
+    /// The fewest rounds that any figure is a mean of; 0 where nothing could be judged.
+    pub rounds: usize,
+    pub needs: Vec<Weighed>,
+    pub ruled_out: Vec<RuledOut>,
+    /// Those without figures for a need that others have.
+    pub unjudged: Vec<Unjudged>,
+    /// The best first.
+    pub ranking: Vec<Place>,
+    /// None where nothing could be judged.
+    pub choice: Option<Choice>,
+}
+
+/// A need, what it was judged by, and when its weight would make another the choice.
+#[derive(Clone, Debug, Serialize)]
+pub struct Weighed {
+    pub need: Need,
+    pub weight: f64,
+    /// Of all weights that could be judged, 0 to 1.
+    pub share: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Missing>,
+    pub judged_by: Vec<JudgedBy>,
+    /// The nearest smaller weight, as a factor of this one, and who is the choice below it.
+    pub less: Option<Change>,
+    /// The nearest larger one.
+    pub more: Option<Change>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct JudgedBy {
+    pub workload: String,
+    pub metric: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub dimensions: String,
+    pub unit: String,
+    pub better: Better,
+    pub rounds: usize,
+    pub figures: Vec<Figure>,
+}
+
+/// The geometric mean over the rounds, and its ratio to the best one's: 1 is the best, less is worse.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    pub filesystem: String,
+    pub mean: f64,
+    pub ratio: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    pub factor: f64,
+    pub filesystem: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuledOut {
+    pub filesystem: String,
+    pub lacks: Vec<Lack>,
+}
+
+/// What it cannot do, and where that is written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lack {
+    pub required: Required,
+    /// What it has instead; empty where there is no more to say than no.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub said: String,
+    pub source: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unjudged {
+    pub filesystem: String,
+    pub needs: Vec<Need>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Place {
+    pub filesystem: String,
+    /// The weighted geometric mean of its ratios: 1 would be the best at everything.
+    pub score: f64,
+    /// In the order of the needs; absent where the need could not be judged.
+    pub ratios: Vec<Option<f64>>,
+    /// Those that are nowhere worse and somewhere better; none for a member of the Pareto set.
+    pub behind: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Choice {
+    pub filesystem: String,
+    /// Within the margin of it, and nothing told them apart.
+    pub ties: Vec<String>,
+    /// Within the margin of it, and worse at what decides a draw.
+    pub drawn_with: Vec<String>,
+    /// What decided.
+    pub draw: Option<Aspect>,
+}
+
+/// How one candidate stands to another at one criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    Better,
+    Worse,
+    Equal,
+    Unknown,
+}
+
+/// Two candidates at one criterion.
+pub struct Pair<'p> {
+    pub criterion: &'p Criterion,
+    pub a: &'p str,
+    pub b: &'p str,
+    /// The logarithm of how many times better `a` is; `None` where one has no figure.
+    pub by: Option<f64>,
+}
+
+pub type Compare<'c> = &'c dyn Fn(&Pair<'_>) -> Comparison;
+
+/// By the means alone: what differs by less than the margin is equal.
+pub fn by_margin(margin: Percent) -> impl Fn(&Pair<'_>) -> Comparison {
+    let margin = ln(margin);
+    move |pair| match pair.by {
+        None => Comparison::Unknown,
+        Some(by) if by > margin => Comparison::Better,
+        Some(by) if -by > margin => Comparison::Worse,
+        Some(_) => Comparison::Equal,
+    }
+}
+
+/// By the findings where there are some, which is for headline metrics, and else by the margin.
+pub fn by_findings<'v>(verdict: &'v Verdict) -> impl Fn(&Pair<'_>) -> Comparison + 'v {
+    let else_by = by_margin(verdict.margin);
+    move |pair| {
+        let Criterion { workload, metric, dimensions, .. } = pair.criterion;
+        let mut of_both = verdict
+            .of(workload, metric, dimensions)
+            .filter(|finding| finding.a == pair.b || finding.b == pair.b);
+        match of_both.find_map(|finding| finding.from_the_side_of(pair.a)).map(|finding| finding.finding) {
+            None => else_by(pair),
+            Some(Found::Better) => Comparison::Better,
+            Some(Found::Worse) => Comparison::Worse,
+            Some(Found::Equivalent) => Comparison::Equal,
+            Some(Found::CannotTell) => Comparison::Unknown,
+        }
+    }
+}
+
+fn ln(margin: Percent) -> f64 {
+    (margin.0 / 100.0).ln_1p()
+}
+
+/// What of a run is looked at, and what is known of its candidates.
+pub struct Asked<'a> {
+    pub dataset: &'a Dataset<'a>,
+    /// Who may be chosen.
+    pub candidates: &'a [String],
+    pub needs: &'a Needs,
+    pub margin: Percent,
+    /// What of that which is required this candidate cannot do.
+    pub lacks: &'a dyn Fn(&str) -> Vec<Lack>,
+    /// Which quality a metric of that name is the measure of.
+    pub aspect_of: &'a dyn Fn(&str) -> Option<Aspect>,
+}
+
+pub fn recommend(asked: &Asked<'_>, compare: Compare<'_>) -> Recommendation {
+    let Asked { dataset, candidates, needs, margin, lacks, aspect_of } = *asked;
+    let (mut ruled_out, mut able) = (Vec::new(), Vec::new());
+    for filesystem in candidates.iter().take(MOST).cloned() {
+        let lacks = lacks(&filesystem);
+        match lacks.is_empty() {
+            true => able.push(filesystem),
+            false => ruled_out.push(RuledOut { filesystem, lacks }),
+        }
+    }
+    let (judged, unjudged) = with_figures(&criteria::stated(dataset, needs, aspect_of, &able), able);
+    let stated = criteria::stated(dataset, needs, aspect_of, &judged);
+    let mut recommendation = Recommendation {
+        profile: needs.profile.clone(),
+        margin,
+        rounds: rounds(&stated),
+        needs: stated.iter().map(|stated| weighed(stated, &judged)).collect(),
+        ruled_out,
+        unjudged,
+        ranking: Vec::new(),
+        choice: None,
+    };
+    let at: Vec<usize> = (0..stated.len()).filter(|at| stated[*at].is_weighed()).collect();
+    if at.is_empty() || judged.is_empty() || candidates.len() > MOST {
+        return recommendation;
+    }
+    let goodness: Vec<Vec<f64>> = at.iter().map(|at| stated[*at].goodness(judged.len())).collect();
+    let weights: Vec<f64> = at.iter().map(|at| stated[*at].weight).collect();
+    let draw = draw(needs, &stated, judged.len());
+    let weighing =
+        Weighing { goodness: &goodness, weights: &weights, margin: ln(margin), draw: draw.as_deref() };
+    let ranking = weighing.ranking();
+    let Some(chosen) = ranking.first().copied() else { return recommendation };
+    let all: f64 = weights.iter().sum();
+    for (of, at) in at.iter().enumerate() {
+        let change = |tipping: weighing::Tipping| Change {
+            factor: tipping.factor,
+            filesystem: judged[tipping.candidate].clone(),
+        };
+        let (less, more) = weighing.tipping(of, chosen);
+        let need = &mut recommendation.needs[*at];
+        (need.share, need.less, need.more) = (need.weight / all, less.map(change), more.map(change));
+    }
+    // That of what decides a draw too, which may have no weight.
+    let figures = |stated: &Stated| stated.missing.is_none().then(|| stated.goodness(judged.len()));
+    let figures: Vec<Option<Vec<f64>>> = stated.iter().map(figures).collect();
+    let ratio = |candidate: usize, need: usize| {
+        figures[need].as_ref().map(|of| of[candidate].exp()).filter(|ratio| *ratio > 0.0)
+    };
+    let place = |candidate: usize| Place {
+        filesystem: judged[candidate].clone(),
+        score: weighing.score(candidate).exp(),
+        ratios: (0..stated.len()).map(|need| ratio(candidate, need)).collect(),
+        behind: behind(&stated, &weighing, compare, &judged, candidate)
+            .map(|other| judged[other].clone())
+            .collect(),
+    };
+    recommendation.ranking = ranking.iter().map(|candidate| place(*candidate)).collect();
+    recommendation.choice = Some(choice(&weighing, &judged, &ranking, needs.draw));
+    recommendation
+}
+
+/// Those that have figures wherever any has, and those that do not.
+fn with_figures(stated: &[Stated], able: Vec<String>) -> (Vec<String>, Vec<Unjudged>) {
+    let lacking = |candidate: usize| -> Vec<Need> {
+        let has_all = |stated: &&Stated| stated.criteria.iter().all(|c| c.means[candidate].is_some());
+        stated.iter().filter(|s| s.is_weighed() && !has_all(s)).map(|s| s.need.clone()).collect()
+    };
+    let (mut judged, mut unjudged) = (Vec::new(), Vec::new());
+    for (candidate, filesystem) in able.into_iter().enumerate() {
+        let needs = lacking(candidate);
+        match needs.is_empty() {
+            true => judged.push(filesystem),
+            false => unjudged.push(Unjudged { filesystem, needs }),
+        }
+    }
+    (judged, unjudged)
+}
+
+impl Stated {
+    /// Whether it has a weight, and something to judge it by.
+    fn is_weighed(&self) -> bool {
+        self.weight > 0.0 && self.missing.is_none()
+    }
+
+    /// By candidate, the logarithm of the ratio to the best one: over its criteria the mean.
+    fn goodness(&self, candidates: usize) -> Vec<f64> {
+        let mean = |candidate: usize| {
+            let sum: Option<f64> = self.criteria.iter().map(|c| c.goodness(candidate)).sum();
+            sum.map_or(f64::NEG_INFINITY, |sum| sum / self.criteria.len() as f64)
+        };
+        let all: Vec<f64> = (0..candidates).map(mean).collect();
+        let best = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        all.into_iter().map(|one| if best.is_finite() { one - best } else { one }).collect()
+    }
+}
+
+fn rounds(stated: &[Stated]) -> usize {
+    let weighed = stated.iter().filter(|stated| stated.is_weighed());
+    weighed.flat_map(|stated| &stated.criteria).map(|criterion| criterion.rounds).min().unwrap_or(0)
+}
+
+fn weighed(stated: &Stated, candidates: &[String]) -> Weighed {
+    let judged_by = |criterion: &Criterion| {
+        let all = || (0..candidates.len()).filter_map(|candidate| criterion.goodness(candidate));
+        let best = all().fold(f64::NEG_INFINITY, f64::max);
+        let figure = |(candidate, filesystem): (usize, &String)| {
+            let (mean, goodness) =
+                criterion.means.get(candidate).copied().flatten().zip(criterion.goodness(candidate))?;
+            Some(Figure { filesystem: filesystem.clone(), mean, ratio: (goodness - best).exp() })
+        };
+        JudgedBy {
+            workload: criterion.workload.clone(),
+            metric: criterion.metric.clone(),
+            dimensions: criterion.dimensions.clone(),
+            unit: criterion.unit.clone(),
+            better: criterion.better,
+            rounds: criterion.rounds,
+            figures: candidates.iter().enumerate().filter_map(figure).collect(),
+        }
+    };
+    Weighed {
+        need: stated.need.clone(),
+        weight: stated.weight,
+        share: 0.0,
+        missing: stated.missing,
+        judged_by: stated.criteria.iter().map(judged_by).collect(),
+        less: None,
+        more: None,
+    }
+}
+
+/// Of the need that decides a draw, by candidate, how good it is.
+fn draw(needs: &Needs, stated: &[Stated], candidates: usize) -> Option<Vec<f64>> {
+    let need = Need::Aspect(needs.draw?);
+    stated.iter().find(|s| s.need == need && s.missing.is_none()).map(|s| s.goodness(candidates))
+}
+
+/// Those that dominate it: nowhere worse, somewhere better. Where differences within the margin are equal, three can be ahead of one
+/// another in a circle, so the one that is ahead must have the larger score as well.
+fn behind<'a>(
+    stated: &'a [Stated],
+    weighing: &'a Weighing<'a>,
+    compare: Compare<'a>,
+    judged: &'a [String],
+    candidate: usize,
+) -> impl Iterator<Item = usize> + 'a {
+    let dominates = move |other: usize| {
+        // What decides a draw counts too, without a weight of its own.
+        let criteria = stated.iter().flat_map(|stated| &stated.criteria);
+        let mut is_better = false;
+        for criterion in criteria {
+            let by = criterion.goodness(other).zip(criterion.goodness(candidate)).map(|(a, b)| a - b);
+            match compare(&Pair { criterion, a: &judged[other], b: &judged[candidate], by }) {
+                Comparison::Better => is_better = true,
+                Comparison::Equal => {}
+                Comparison::Worse | Comparison::Unknown => return false,
+            }
+        }
+        is_better && weighing.score(other) > weighing.score(candidate)
+    };
+    (0..judged.len()).filter(move |other| *other != candidate && dominates(*other))
+}
+
+fn choice(weighing: &Weighing<'_>, judged: &[String], ranking: &[usize], draw: Option<Aspect>) -> Choice {
+    let chosen = ranking[0];
+    let is_close = |other: &usize| (weighing.score(chosen) - weighing.score(*other)).abs() <= weighing.margin;
+    let is_decided = |other: &usize| {
+        weighing.draw.is_some_and(|draw| {
+            draw[chosen] != draw[*other] && (draw[chosen] - draw[*other]).abs() > weighing.margin
+        })
+    };
+    let close = ranking[1..].iter().copied().filter(is_close);
+    let (drawn_with, ties): (Vec<usize>, Vec<usize>) = close.partition(is_decided);
+    let labels = |all: Vec<usize>| all.into_iter().map(|candidate| judged[candidate].clone()).collect();
+    Choice {
+        filesystem: judged[chosen].clone(),
+        draw: draw.filter(|_| !drawn_with.is_empty()),
+        ties: labels(ties),
+        drawn_with: labels(drawn_with),
+    }
+}

@@ -1,0 +1,70 @@
+//! What a user's own options ask for, where it changes what a kind can do.
+
+/// The values of a flag of mkfs, wherever it stands: of `-m crc=0,reflink=1` and `-mcrc=0` alike, cut at commas.
+fn values<'m>(mkfs: &'m [String], flag: &str) -> Vec<&'m str> {
+    let mut values = Vec::new();
+    let mut words = mkfs.iter();
+    while let Some(word) = words.next() {
+        let value = match word.strip_prefix(flag) {
+            Some("") => words.next().map_or("", String::as_str),
+            Some(value) => value,
+            None => continue,
+        };
+        values.extend(value.split(','));
+    }
+    values
+}
+
+/// Whether `-O` turns a feature on, or with `^` off; `None` where it says nothing of it. The last one counts.
+pub(super) fn feature(mkfs: &[String], name: &str) -> Option<bool> {
+    let said = |word: &&str| match word.strip_prefix('^') {
+        Some(off) => (off == name).then_some(false),
+        None => (*word == name).then_some(true),
+    };
+    values(mkfs, "-O").iter().rev().find_map(said)
+}
+
+/// What `flag NAME=VALUE` says, the last one.
+pub(super) fn setting<'m>(mkfs: &'m [String], flag: &str, name: &str) -> Option<&'m str> {
+    values(mkfs, flag).into_iter().rev().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+fn mounted(mount: &[String]) -> impl DoubleEndedIterator<Item = &str> {
+    mount.iter().flat_map(|option| option.split(','))
+}
+
+/// The value of a mount option, the last one.
+pub(super) fn option<'m>(mount: &'m [String], name: &str) -> Option<&'m str> {
+    mounted(mount).rev().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Whether a mount option is given, or with `no` before it its opposite; `None` where neither is.
+pub(super) fn is_on(mount: &[String], name: &str) -> Option<bool> {
+    let said = |option: &str| match option.strip_prefix("no") {
+        Some(off) if off == name => Some(false),
+        _ => (option == name).then_some(true),
+    };
+    mounted(mount).rev().find_map(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn options_are_found_however_they_are_written_and_the_last_one_counts() {
+        assert_eq!(feature(&words(&["-b", "4096", "-O", "^has_journal,quota"]), "has_journal"), Some(false));
+        assert_eq!(feature(&words(&["-O^has_journal", "-O", "has_journal"]), "has_journal"), Some(true));
+        assert_eq!(feature(&words(&["-b", "has_journal"]), "has_journal"), None);
+        assert_eq!(setting(&words(&["-m", "crc=0,reflink=1"]), "-m", "reflink"), Some("1"));
+        assert_eq!(setting(&words(&["-mcrc=0", "-d", "crc=1"]), "-m", "crc"), Some("0"));
+        assert_eq!(option(&words(&["noatime,data=ordered", "data=journal"]), "data"), Some("journal"));
+        assert_eq!(is_on(&words(&["nodatacow"]), "datacow"), Some(false));
+        assert_eq!(is_on(&words(&["nodatacow,datacow"]), "datacow"), Some(true));
+        assert_eq!(is_on(&words(&["noatime"]), "datacow"), None);
+    }
+}

@@ -1,0 +1,352 @@
+//! What to choose, in plain words: the choice, why, what it costs, when another would be it, and what could not be judged.
+
+use super::heading::ROUNDS_NEEDED;
+use super::known::Known;
+use crate::analysis::criteria::Need;
+use crate::analysis::dataset::Dataset;
+use crate::analysis::recommendation::{self, Asked, Lack, Place, Recommendation, Weighed, by_findings};
+use crate::filesystems::{Variant, answer};
+use crate::report::view::needs::{ToChoose, ratio, times, title, why};
+use crate::report::view::number::{count, list};
+use crate::schema::finding::{Finding, Found, Verdict};
+use crate::schema::metric::Better;
+use crate::schema::needs::{Aspect, Needs};
+use crate::schema::plan::Plan;
+use crate::store::Run;
+
+/// Where the plan states needs.
+pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<ToChoose> {
+    let needs = run.plan.needs.as_ref()?;
+    let margin = run.plan.margin;
+    let lacks = |label: &str| lacks(&run.plan, needs, known, label);
+    let aspect_of = aspects(run, known);
+    // One that took part twice is one choice.
+    let is_copy = |label: &str| run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
+    let candidates: Vec<String> =
+        dataset.filesystems.iter().filter(|label| !is_copy(label)).cloned().collect();
+    let candidates = &candidates;
+    let asked = Asked { dataset, candidates, needs, margin, lacks: &lacks, aspect_of: &aspect_of };
+    let found = recommendation::recommend(&asked, &by_findings(verdict));
+    let titles: Vec<String> = found.needs.iter().map(|weighed| title(&weighed.need)).collect();
+    Some(ToChoose { sentences: sentences(&found, verdict), titles, found })
+}
+
+/// By what each declares of the metrics that records of this run may have.
+fn aspects(run: &Run, known: Known) -> impl Fn(&str) -> Option<Aspect> {
+    let engines = run.plan.workloads.iter().map(|work| &work.work.engine);
+    let engines = engines.chain(run.records.iter().flat_map(|r| &r.works).map(|work| &work.work.engine));
+    let mut names: Vec<&String> = Vec::new();
+    engines.for_each(|engine| {
+        if !names.contains(&engine) {
+            names.push(engine);
+        }
+    });
+    let declared: Vec<(&'static str, Aspect)> = names
+        .into_iter()
+        .flat_map(|engine| (known.metrics)(engine))
+        .filter_map(|declared| Some((declared.name, declared.aspect?)))
+        .collect();
+    move |metric| declared.iter().find(|(name, _)| *name == metric).map(|(_, aspect)| *aspect)
+}
+
+/// A kind that nobody knows, as on a directory, answers for nothing.
+fn lacks(plan: &Plan, needs: &Needs, known: Known, label: &str) -> Vec<Lack> {
+    let candidate = plan.candidates.iter().find(|candidate| candidate.label == label);
+    let kind = candidate.and_then(|candidate| (known.kind)(&candidate.kind));
+    let variant = candidate.map_or_else(Variant::default, |candidate| candidate.variant.clone());
+    let lack = |required: &_| match kind.map(|kind| answer(kind, &variant, *required)) {
+        Some(answer) if answer.is_met => None,
+        Some(answer) => {
+            Some(Lack { required: *required, said: answer.said, source: answer.source.to_owned() })
+        }
+        None => {
+            Some(Lack { required: *required, said: "nobody says".to_owned(), source: "no kind".to_owned() })
+        }
+    };
+    needs.require.iter().filter_map(lack).collect()
+}
+
+fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<String> {
+    let mut all = Vec::new();
+    match (&found.choice, found.ranking.first()) {
+        (Some(choice), Some(first)) => {
+            all.push(chosen(found, choice, first));
+            all.extend(ties(choice, found));
+            all.extend(merits(found, first));
+            all.extend(cost(found, first));
+            all.push(changes(found, first));
+            all.extend(established(found, first, verdict));
+            all.extend(behind(found));
+        }
+        _ => all.push(none(found)),
+    }
+    all.extend(ruled_out(found));
+    all.extend(unjudged(found));
+    all.extend(missing(found));
+    if found.choice.is_some() {
+        all.push(rests_on(found, verdict));
+    }
+    all
+}
+
+fn by_whose(found: &Recommendation) -> String {
+    match &found.profile {
+        Some(profile) => format!("By the needs of the profile {profile}"),
+        None => "By the stated needs".to_owned(),
+    }
+}
+
+fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place) -> String {
+    let by = by_whose(found);
+    let label = &first.filesystem;
+    let overall = "of what the best at each need would reach";
+    match (found.ranking.get(1), choice.draw) {
+        (None, _) => format!("{by}, {label} is the choice: no other is left to choose from."),
+        (Some(_), Some(decided)) => format!(
+            "{by}, {label} is the choice: over all of them it reaches {} {overall}, which is a draw with {} (within {}), and {} decides \
+             for it.",
+            ratio(first.score),
+            list(&choice.drawn_with),
+            found.margin,
+            decided.title()
+        ),
+        (Some(next), None) => format!(
+            "{by}, {label} is the choice: over all of them it reaches {} {overall}, the next, {}, {}.",
+            ratio(first.score),
+            next.filesystem,
+            ratio(next.score)
+        ),
+    }
+}
+
+fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<String> {
+    let (ties, verb) = (&choice.ties, if choice.ties.len() == 1 { "is" } else { "are" });
+    (!ties.is_empty()).then(|| {
+        format!(
+            "It is a tie: {} {verb} within {} of it, so any of them will do as well by these needs.",
+            list(ties),
+            found.margin
+        )
+    })
+}
+
+/// The needs that have a weight and could be judged, with the first one's ratio.
+fn weighed<'f>(found: &'f Recommendation, place: &'f Place) -> impl Iterator<Item = (&'f Weighed, f64)> {
+    let all = found.needs.iter().zip(&place.ratios).filter(|(need, _)| need.weight > 0.0);
+    all.filter_map(|(need, ratio)| Some((need, (*ratio)?)))
+}
+
+fn merits(found: &Recommendation, first: &Place) -> Option<String> {
+    let close = 1.0 / (1.0 + found.margin.0 / 100.0);
+    let best: Vec<String> = weighed(found, first)
+        .filter(|(_, ratio)| *ratio >= close)
+        .map(|(need, _)| title(&need.need))
+        .collect();
+    let others = found.ranking.len() > 1;
+    (others && !best.is_empty())
+        .then(|| format!("It is the best, or within {} of the best, at {}.", found.margin, list(&best)))
+}
+
+/// Where another is better by more than the margin, what is given up first.
+fn cost(found: &Recommendation, first: &Place) -> Option<String> {
+    let close = 1.0 / (1.0 + found.margin.0 / 100.0);
+    let mut worse: Vec<(&Weighed, f64)> = weighed(found, first).filter(|(_, ratio)| *ratio < close).collect();
+    worse.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let said: Vec<String> = worse.iter().map(|(need, ratio)| given_up(found, need, *ratio)).collect();
+    (!said.is_empty()).then(|| format!("What it costs: {}.", said.join("; ")))
+}
+
+/// `CPU time 1.9 times that of B`, `deliver is 0.81 times as fast as on B`
+fn given_up(found: &Recommendation, need: &Weighed, ratio_to_best: f64) -> String {
+    let at = found.needs.iter().position(|other| other.need == need.need).unwrap_or(0);
+    let best = found.ranking.iter().find(|place| place.ratios[at].is_some_and(|ratio| ratio >= 0.9999));
+    let best = best.map_or("the best", |place| place.filesystem.as_str());
+    let is_time = need.judged_by.iter().all(|by| by.better == Better::Lower);
+    let title = title(&need.need);
+    match need.need {
+        Need::Aspect(Aspect::Capacity) => format!("{title} {} of that of {best}", ratio(ratio_to_best)),
+        Need::Aspect(_) => format!("{title} {} times that of {best}", times(1.0 / ratio_to_best)),
+        _ if is_time => {
+            format!("{title} takes {} times as long as on {best}", times(1.0 / ratio_to_best))
+        }
+        _ => format!("{title} is {} times as fast as on {best}", ratio(ratio_to_best)),
+    }
+}
+
+fn changes(found: &Recommendation, first: &Place) -> String {
+    let all = found.needs.iter().flat_map(|need| {
+        let less = need.less.as_ref().map(|change| (need, change));
+        let more = need.more.as_ref().map(|change| (need, change));
+        less.into_iter().chain(more)
+    });
+    let distance = |factor: f64| factor.max(f64::MIN_POSITIVE).ln().abs();
+    let nearest = all.min_by(|a, b| distance(a.1.factor).total_cmp(&distance(b.1.factor)));
+    let label = &first.filesystem;
+    match nearest {
+        None if found.ranking.len() < 2 => "No weight can make another the choice.".to_owned(),
+        None => format!("However much or little any one of the needs counts, {label} stays the choice."),
+        Some((need, change)) => {
+            let (weight, factor) = (need.share, change.factor);
+            let share = weight * factor / (1.0 - weight + weight * factor);
+            let than = if factor < 1.0 { "less than" } else { "more than" };
+            format!(
+                "The choice holds until {} counts {than} {} times as much ({:.0}% of all in place of {:.0}%), and then is {}; no other need \
+                 is nearer to changing it.",
+                title(&need.need),
+                times(factor),
+                100.0 * share,
+                100.0 * weight,
+                change.filesystem
+            )
+        }
+    }
+}
+
+/// Those that no weights could make the choice.
+fn behind(found: &Recommendation) -> Option<String> {
+    let one =
+        |place: &Place| place.behind.first().map(|other| format!("{} (behind {other})", place.filesystem));
+    let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
+    (!all.is_empty()).then(|| {
+        format!("Nowhere better and somewhere worse than another, whatever the weights: {}.", list(&all))
+    })
+}
+
+fn none(found: &Recommendation) -> String {
+    let by = by_whose(found);
+    let is_all_ruled_out =
+        !found.ruled_out.is_empty() && found.needs.iter().all(|need| need.judged_by.is_empty());
+    match is_all_ruled_out {
+        true => format!("{by}, none can be recommended: none of them can do all that is required."),
+        false => format!("{by}, none can be recommended: no need could be judged for any of them."),
+    }
+}
+
+/// By what is lacking.
+fn ruled_out(found: &Recommendation) -> Option<String> {
+    let mut lacking: Vec<(String, Vec<String>)> = Vec::new();
+    for out in &found.ruled_out {
+        for lack in &out.lacks {
+            let required = lack.required.to_string();
+            let said = if lack.said.is_empty() { String::new() } else { format!(" ({})", lack.said) };
+            let who = format!("{}{said}", out.filesystem);
+            match lacking.iter_mut().find(|(known, _)| *known == required) {
+                Some((_, all)) => all.push(who),
+                None => lacking.push((required, vec![who])),
+            }
+        }
+    }
+    let one = |(required, who): &(String, Vec<String>)| format!("\"{required}\" by {}", list(who));
+    let all: Vec<String> = lacking.iter().map(one).collect();
+    (!all.is_empty())
+        .then(|| format!("Ruled out, because it is required and they cannot: {}.", all.join("; ")))
+}
+
+fn unjudged(found: &Recommendation) -> Option<String> {
+    let one = |out: &recommendation::Unjudged| {
+        let needs: Vec<String> = out.needs.iter().map(title).collect();
+        format!("{} (no figure for {})", out.filesystem, list(&needs))
+    };
+    let all: Vec<String> = found.unjudged.iter().map(one).collect();
+    (!all.is_empty()).then(|| format!("Not ranked: {}.", list(&all)))
+}
+
+fn missing(found: &Recommendation) -> Option<String> {
+    let one = |need: &Weighed| Some(format!("{} ({})", title(&need.need), why(need.missing?)));
+    let all: Vec<String> = found.needs.iter().filter_map(one).collect();
+    let weighed = found.needs.iter().filter(|need| need.missing.is_some() && need.weight > 0.0).count();
+    let rest = if found.choice.is_some() && weighed > 0 { " The others count for all." } else { "" };
+    (!all.is_empty()).then(|| format!("Could not be judged: {}.{rest}", list(&all)))
+}
+
+/// What the findings say of the choice beside the one that comes next.
+fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Option<String> {
+    let next = &found.ranking.get(1)?.filesystem;
+    let with_next = |finding: &&Finding| finding.a == *next || finding.b == *next;
+    let all: Vec<Finding> = verdict
+        .findings
+        .iter()
+        .filter(with_next)
+        .filter_map(|finding| finding.from_the_side_of(&first.filesystem))
+        .collect();
+    let told = |wanted: Found, words: &str| {
+        let mut scenarios: Vec<String> = Vec::new();
+        for finding in all.iter().filter(|finding| finding.finding == wanted) {
+            if !scenarios.contains(&finding.scenario) {
+                scenarios.push(finding.scenario.clone());
+            }
+        }
+        (!scenarios.is_empty()).then(|| format!("{words} {}", list(&scenarios)))
+    };
+    let told: Vec<String> = [
+        told(Found::Better, "it is better at"),
+        told(Found::Worse, "it is worse at"),
+        told(Found::Equivalent, "they are equivalent at"),
+        told(Found::CannotTell, "it cannot be told which is better at"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (verdict.is_final() && !told.is_empty())
+        .then(|| format!("Of the difference to {next} the findings say: {}.", told.join("; ")))
+}
+
+/// What a reader must not take it for.
+fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
+    let rounds = count(found.rounds, "round");
+    let few = if found.rounds < ROUNDS_NEEDED { ", too few to rely on" } else { "" };
+    let tested = if verdict.is_final() {
+        "the findings say which differences are established"
+    } else {
+        "no difference is established yet"
+    };
+    format!(
+        "It rests on geometric means over {rounds}{few}, and on weights, which are a matter of judgement; {tested}."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::examples::{self, Example, needs};
+    use crate::schema::setup::Fidelity;
+
+    fn said(example: &Example) -> String {
+        let summary = example.report().summary;
+        summary.recommendation.expect("needs are stated").sentences.join("\n")
+    }
+
+    #[test]
+    fn the_choice_its_cost_and_what_would_change_it_stand_in_sentences() {
+        insta::assert_snapshot!(said(&needs::stated()));
+    }
+
+    #[test]
+    fn without_needs_there_is_no_recommendation() {
+        assert!(examples::example().report().summary.recommendation.is_none());
+    }
+
+    #[test]
+    fn who_lacks_what_is_required_is_named_with_it() {
+        let text = said(&needs::with("workloads = 1\nrequire = ['data checksums', 'files over 4 GiB']"));
+        assert!(text.starts_with("By the stated needs, cedarfs is the choice: no other is left"), "{text}");
+        assert!(text.contains("\"files over 4 GiB\" by birchfs (at most 4.0 GiB)"), "{text}");
+        let none = said(&needs::with("workloads = 1\nrequire = ['snapshots', 'quotas']"));
+        assert!(none.contains("none of them can do all that is required"), "{none}");
+    }
+
+    /// Where times say nothing, what is left is judged, and the rest is named.
+    #[test]
+    fn on_an_emulated_cpu_times_are_not_judged() {
+        let emulated = |needs: &str| {
+            let mut example = needs::with(needs);
+            example.run.records.iter_mut().for_each(|record| record.fidelity = Fidelity::VmEmulated);
+            said(&example)
+        };
+        let text = emulated("capacity = 1\ncpu = 1\n[workload]\nletters-quick = 1");
+        assert!(text.contains("letters-quick (times say nothing where it was measured)"), "{text}");
+        assert!(text.contains("CPU time (times say nothing where it was measured)"), "{text}");
+        assert!(text.contains("is the choice"), "capacity is left: {text}");
+        let none = emulated("cpu = 1\nworkloads = 1");
+        assert!(none.starts_with("By the stated needs, none can be recommended: no need could be"), "{none}");
+    }
+}

@@ -1,0 +1,129 @@
+//! What to choose, and speed against CPU time as a picture: its points and ticks. The template draws them.
+//!
+//! As in the other charts lengths are shares of the picture, text keeps its size, and colours are classes. Nothing is told by
+//! colour alone: each point has the number of its line below the picture, and those in front are rings that a line joins.
+
+use askama::Template;
+
+use super::chart::{self, Tick};
+use crate::report::view::Summary;
+use crate::report::view::look::Look;
+use crate::report::view::needs::{Table, ToChoose};
+use crate::report::view::number::{Scale, percent};
+use crate::report::view::plane::{Plane, Point};
+
+/// A little above the largest value, so that no point lies on the edge.
+const ROOM: f64 = 1.12;
+
+#[derive(Template)]
+#[template(path = "needs.html")]
+pub struct Choosing<'r> {
+    chosen: Option<Chosen<'r>>,
+    planes: Vec<Drawn<'r>>,
+}
+
+struct Chosen<'r> {
+    choose: &'r ToChoose,
+    columns: Vec<String>,
+    /// Each with the look of its filesystem.
+    lines: Vec<(Look, Vec<String>)>,
+    weights: Table,
+}
+
+struct Drawn<'r> {
+    plane: &'r Plane,
+    title: String,
+    speed_unit: String,
+    cpu_unit: String,
+    speeds: Vec<Tick>,
+    cpus: Vec<Tick>,
+    dots: Vec<Dot>,
+    lines: Vec<Line>,
+}
+
+struct Dot {
+    number: usize,
+    filesystem: String,
+    look: Look,
+    x: String,
+    y: String,
+    speed: String,
+    cpu: String,
+    in_front: bool,
+    words: String,
+}
+
+/// Between two neighbours in front.
+struct Line {
+    from: (String, String),
+    to: (String, String),
+}
+
+impl<'r> Choosing<'r> {
+    pub fn of(summary: &'r Summary, look: impl Fn(&str) -> Look) -> Self {
+        let chosen = summary.recommendation.as_ref().map(|choose| {
+            let Table { columns, lines } = choose.ratios(&choose.judged());
+            let looks = choose.found.ranking.iter().map(|place| look(&place.filesystem));
+            Chosen { choose, columns, lines: looks.zip(lines).collect(), weights: choose.weights() }
+        });
+        Choosing { chosen, planes: summary.planes.iter().map(|plane| drawn(plane, &look)).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.chosen.is_none() && self.planes.is_empty()
+    }
+
+    /// Where the contents lead.
+    pub fn anchor(&self) -> &'static str {
+        if self.chosen.is_some() { "choose" } else { "speed-and-cpu" }
+    }
+
+    /// As what.
+    pub fn title(&self) -> &'static str {
+        if self.chosen.is_some() { ToChoose::TITLE } else { Plane::TITLE }
+    }
+}
+
+fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
+    let (speeds, cpus) = (plane.speeds(), plane.cpus());
+    let end = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max) * ROOM;
+    let top = end(&mut plane.points.iter().map(|point| point.speed));
+    let right = end(&mut plane.points.iter().map(|point| point.cpu));
+    let at = |value: f64, end: f64| 100.0 * value / end;
+    let dot = |(place, point): (usize, &Point)| Dot {
+        number: place + 1,
+        filesystem: point.filesystem.clone(),
+        look: look(&point.filesystem),
+        x: percent(at(point.cpu, right)),
+        y: percent(100.0 - at(point.speed, top)),
+        speed: speeds.with_unit(point.speed),
+        cpu: cpus.with_unit(point.cpu),
+        in_front: point.in_front,
+        words: format!(
+            "{}: {} of {}, {} of CPU time{}",
+            point.filesystem,
+            speeds.with_unit(point.speed),
+            plane.speed.title,
+            cpus.with_unit(point.cpu),
+            if point.in_front { ", in front" } else { "" }
+        ),
+    };
+    let mut front: Vec<&Point> = plane.points.iter().filter(|point| point.in_front).collect();
+    front.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
+    let place = |point: &Point| (percent(at(point.cpu, right)), percent(100.0 - at(point.speed, top)));
+    let line = |pair: &[&Point]| Line { from: place(pair[0]), to: place(pair[1]) };
+    Drawn {
+        title: format!("{}: {} against {}", plane.workload, plane.speed.title, plane.cpu.title),
+        speed_unit: unit(&speeds),
+        cpu_unit: unit(&cpus),
+        speeds: chart::ticks(top, &speeds, 5),
+        cpus: chart::ticks(right, &cpus, 4),
+        dots: plane.points.iter().enumerate().map(dot).collect(),
+        lines: front.windows(2).map(line).collect(),
+        plane,
+    }
+}
+
+fn unit(scale: &Scale) -> String {
+    if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) }
+}

@@ -1,0 +1,114 @@
+//! What to choose by the needs that the experiment states.
+
+use serde::Serialize;
+
+use super::number;
+use crate::analysis::criteria::{Missing, Need};
+use crate::analysis::recommendation::{Change, Recommendation, Weighed};
+
+/// The recommendation with its sentences.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToChoose {
+    #[serde(flatten)]
+    pub found: Recommendation,
+    /// The choice, why, what it costs, when it would be another, and what could not be judged.
+    pub sentences: Vec<String>,
+    /// Each need in a few words, in the order of the needs.
+    #[serde(skip)]
+    pub titles: Vec<String>,
+}
+
+/// Heads and lines; the first column is text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    pub columns: Vec<String>,
+    pub lines: Vec<Vec<String>>,
+}
+
+impl ToChoose {
+    pub const TITLE: &'static str = "What to choose";
+    pub const RATIOS: &'static str = "Each figure is a ratio to the best at that need: 1 is the best, 0.5 is half as good (half as fast, or twice \
+                                      the time). Overall is their geometric mean by the weights.";
+    pub const WEIGHTS: &'static str = "A need counts as much as its share of all weights says. The last two columns say how much less or \
+                                       more it must count, all else as it is, before another is the choice.";
+
+    /// A line for each candidate, the best first. `of` are the needs that have a column.
+    pub fn ratios(&self, of: &[usize]) -> Table {
+        let mut columns = vec![String::new(), "overall".to_owned()];
+        columns.extend(of.iter().map(|at| self.titles[*at].clone()));
+        let line = |place: &crate::analysis::recommendation::Place| {
+            let mut line = vec![place.filesystem.clone(), ratio(place.score)];
+            line.extend(of.iter().map(|at| place.ratios[*at].map_or_else(|| "–".to_owned(), ratio)));
+            line
+        };
+        Table { columns, lines: self.found.ranking.iter().map(line).collect() }
+    }
+
+    /// The needs that could be judged.
+    pub fn judged(&self) -> Vec<usize> {
+        let needs = self.found.needs.iter().enumerate();
+        needs.filter(|(_, need)| need.missing.is_none()).map(|(at, _)| at).collect()
+    }
+
+    /// A line for each need: how much it counts, and when another would be the choice.
+    pub fn weights(&self) -> Table {
+        let columns = ["", "counts", "another if less", "another if more"].map(str::to_owned).to_vec();
+        let line = |(need, title): (&Weighed, &String)| match need.missing {
+            Some(missing) => vec![title.clone(), why(missing).to_owned(), String::new(), String::new()],
+            None if need.weight == 0.0 => {
+                vec![title.clone(), "decides a draw".to_owned(), String::new(), String::new()]
+            }
+            None => {
+                let counts = format!("{:.0}%", 100.0 * need.share);
+                vec![title.clone(), counts, changed(need.less.as_ref()), changed(need.more.as_ref())]
+            }
+        };
+        Table { columns, lines: self.found.needs.iter().zip(&self.titles).map(line).collect() }
+    }
+}
+
+/// `at 0.42 times: B`
+fn changed(change: Option<&Change>) -> String {
+    change.map_or_else(
+        || "never".to_owned(),
+        |change| format!("at {} times: {}", times(change.factor), change.filesystem),
+    )
+}
+
+/// Three digits: `0.95`, `0.042`.
+pub fn ratio(value: f64) -> String {
+    match value {
+        v if v >= 0.9995 => "1".to_owned(),
+        v if v >= 0.1 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+/// How many times as much: `2.3`, `0.42`, `1,200`.
+pub fn times(factor: f64) -> String {
+    match factor {
+        f if f >= 100.0 => number::grouped(&format!("{f:.0}")),
+        f if f >= 10.0 => format!("{f:.0}"),
+        f if (0.95..1.05).contains(&f) => format!("{f:.3}"),
+        f if f >= 0.01 => format!("{f:.2}"),
+        f => format!("{f:.1e}"),
+    }
+}
+
+pub fn why(missing: Missing) -> &'static str {
+    match missing {
+        Missing::NotMeasured => "no trial that counts measured it",
+        Missing::TimesSayNothing => "times say nothing where it was measured",
+        Missing::NoRatio => "some of its values are 0, which has no ratio",
+        Missing::NoRoundInCommon => "in no round all were measured",
+    }
+}
+
+/// What a need is called.
+pub fn title(need: &Need) -> String {
+    match need {
+        Need::Workload(label) => label.clone(),
+        Need::Metric { workload, metric } => format!("{workload}: {metric}"),
+        Need::Aspect(aspect) => aspect.title().to_owned(),
+    }
+}

@@ -1,0 +1,48 @@
+//! Speed beside what it costs: one workload's rate and CPU time in one plane.
+
+use serde::Serialize;
+
+use super::number::Scale;
+
+/// One headline metric of a workload against the CPU time of the same work.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plane {
+    pub workload: String,
+    pub speed: Axis,
+    pub cpu: Axis,
+    /// In the order of the plan.
+    pub points: Vec<Point>,
+    /// What may be read off it.
+    pub sentence: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Axis {
+    pub metric: String,
+    pub title: String,
+    pub unit: String,
+    /// `higher is better`
+    pub direction: &'static str,
+}
+
+/// One filesystem, by its medians.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    pub filesystem: String,
+    pub speed: f64,
+    pub cpu: f64,
+    /// None is as good at both and better at one.
+    pub in_front: bool,
+}
+
+impl Plane {
+    pub const TITLE: &'static str = "Speed and CPU time";
+
+    pub fn speeds(&self) -> Scale {
+        Scale::of(&self.speed.unit, self.points.iter().map(|point| point.speed))
+    }
+
+    pub fn cpus(&self) -> Scale {
+        Scale::of(&self.cpu.unit, self.points.iter().map(|point| point.cpu))
+    }
+}
