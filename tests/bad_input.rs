@@ -438,7 +438,7 @@ fn results_that_cannot_be_stored_are_said_with_a_remedy() {
     desk.refused(&said, MISSING, &["No space left"]);
     let said = desk.say_after(&format!("mount -t tmpfs -o size=24k none {results}"), &arguments);
     desk.refused(&said, MISSING, &["could not store a trial", "No space left", "try: make room, then"]);
-    let said = desk.say_after(&format!("mount -t tmpfs -o size=40k none {results}"), &arguments);
+    let said = desk.say_after(&format!("mount -t tmpfs -o size=80k none {results}"), &arguments);
     desk.refused(&said, MISSING, &["report.html: No space left", "try: make room, then fsderby report"]);
 }
 

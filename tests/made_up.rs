@@ -228,6 +228,7 @@ impl Copy {
         shell.env("CARGO_TARGET_DIR", &self.target).env("CARGO_NET_OFFLINE", "true");
         // Built once and never debugged.
         shell.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
+        shell.env("FSDERBY_CONFORMANCE", "here");
         let output = shell.output().unwrap();
         assert!(output.status.success(), "'{line}' ended with {}:\n{}", output.status, said(&output));
         Said(said(&output))

@@ -241,6 +241,11 @@ fn a_file_of_another_run_is_damage() {
             Some("machine.json") => serde_json::to_vec_pretty(&Machine::default()).unwrap(),
             _ => fs::read(other.path("run").join(file)).unwrap(),
         };
+        if fs::read(scene.within(file)).unwrap() == bytes {
+            // Of one candidate alone both found the same: nothing.
+            assert_eq!(file, Path::new("verdict.json"));
+            continue;
+        }
         fs::write(scene.within(file), bytes).unwrap();
         scene.touched();
         let words = match file.to_str().unwrap() {

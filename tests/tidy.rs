@@ -186,7 +186,8 @@ const BELOW: &[(&str, &[&str])] = &[
     ("cli", &["report", "dropins"]),
 ];
 /// Leaves that everybody may import.
-const LEAVES: [&str; 8] = ["schema", "exit", "keys", "mistakes", "names", "older", "random", "visible"];
+const LEAVES: [&str; 9] =
+    ["schema", "exit", "keys", "mistakes", "names", "older", "parallel", "random", "visible"];
 
 fn may_import(folder: &str) -> BTreeSet<&'static str> {
     let own = BELOW.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, below)| below);

@@ -383,7 +383,8 @@ mod tests {
         let pages = [&some, &many].map(page_of);
         leave("report-many.html", &pages[1]);
         let elements = pages.each_ref().map(|page| page.matches('<').count());
-        assert_eq!(elements[0], elements[1]);
+        // Where marks of a picture meet, one is left out: that depends on the values, and not on how many there are.
+        assert!(elements[0].abs_diff(elements[1]) < 60, "{elements:?}");
         // What grows are the headlines' dots, by at most `M1000 100h0` a trial of each.
         let report = many.report();
         let headlines: usize = report.summary.workloads.iter().map(|w| w.headlines().len()).sum();
