@@ -73,7 +73,7 @@ pub fn with_verdict(
         filesystems,
         setups,
         skips: absent::skips(run, workloads.len()),
-        recommendation: needs::of(run, &dataset, &verdict, known),
+        recommendation: needs::of(run, dataset, &verdict, known),
         planes: plane::of(
             &workloads,
             run.plan.margin,
