@@ -299,7 +299,7 @@ fn work_that_is_short_counts_and_is_headed_so() {
             "{}",
             work.short
         );
-        assert!(report.summary.heading.sentences.iter().any(|s| s.contains("are short")));
+        assert!(report.summary.heading.warnings.iter().any(|s| s.contains(" short: figures of")));
         assert!(terminal::text(&report, 80, Detail::Everything).contains("short: in "));
     }
 }
