@@ -135,11 +135,8 @@ impl Ready for Trial {
 
     fn live(&self) -> Vec<LiveFile> {
         let mut path = String::new();
-        let file = |file| LiveFile {
-            path: self.hands.tree.path(file, &mut path).into(),
-            bytes: self.hands.tree.size(file),
-            crc32: self.hands.tree.crc32(file),
-        };
+        let tree = &self.hands.tree;
+        let file = |file| LiveFile::file(tree.path(file, &mut path), tree.size(file), tree.crc32(file));
         (0..self.hands.tree.files()).map(file).collect()
     }
 }

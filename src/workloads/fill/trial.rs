@@ -169,7 +169,7 @@ impl Ready for Filling {
         let live = |(file, size): (u32, &u32)| {
             files.name(file, &mut path);
             let bytes = u64::from(*size);
-            LiveFile { path: path.as_str().into(), bytes, crc32: files.noise.crc32(file, bytes) }
+            LiveFile::file(&path, bytes, files.noise.crc32(file, bytes))
         };
         (0..).zip(&files.sizes).map(live).collect()
     }
