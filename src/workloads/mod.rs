@@ -18,10 +18,8 @@ use crate::schema::units::{Bytes, Scale};
 pub mod clients;
 pub mod coldread;
 pub mod fill;
-mod noise;
+pub mod kit;
 pub mod postmark;
-mod rate;
-mod sizes;
 
 pub use fsderby_sys::shared::Progress;
 
