@@ -2,7 +2,9 @@
 //! written for people.
 
 pub mod capacity;
+pub mod changes;
 pub mod clients;
+pub mod condition;
 pub mod criteria;
 pub mod dataset;
 #[cfg(test)]

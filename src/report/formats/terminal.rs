@@ -1,5 +1,6 @@
 //! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
 
+pub mod changes;
 mod needs;
 
 use anstyle::{AnsiColor, Style};
