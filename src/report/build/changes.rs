@@ -250,3 +250,71 @@ fn missing(missing: &crate::schema::change::Missing) -> String {
         missing.candidate, missing.scenario
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::changes::{self, Asked};
+    use crate::report::Beside;
+    use crate::report::examples::{Example, model};
+    use crate::runner::comparable;
+    use crate::schema::metric::Metric;
+
+    fn beside(before: &Example, after: &Example) -> Beside {
+        let pair = Pair { before: &before.run, after: &after.run };
+        let compared = comparable::compared(pair.before, pair.after).expect("they can be compared");
+        let candidates = compared.candidates;
+        let asked = Asked { candidates: &candidates, controls: &[], differences: compared.differences };
+        Beside::of(&pair, changes::of(&pair, asked))
+    }
+
+    /// A dozen samples, in which a candidate's headline is so many times what it was.
+    fn times(label: &str, times: f64) -> Example {
+        let mut example = model::samples(12);
+        let headlines = |metrics: &'_ mut Vec<Metric>| {
+            metrics.iter_mut().filter(|m| m.headline).for_each(|metric| metric.value *= times);
+        };
+        let own = example.run.records.iter_mut().filter(|record| record.filesystem == label);
+        own.for_each(|record| headlines(&mut record.metrics));
+        example
+    }
+
+    #[test]
+    fn in_virtual_time_the_same_samples_pair_and_differences_are_exact() {
+        let Beside { changes, view } = beside(&model::samples(12), &times("birchfs", 1.25));
+        let of = |label: &str| {
+            changes.findings.iter().find(|change| change.candidate == label).expect("it is there")
+        };
+        let birchfs = of("birchfs");
+        assert_eq!((birchfs.finding, birchfs.n), (Found::Better, [12, 12]));
+        for end in [Some(birchfs.ratio), birchfs.low, birchfs.high] {
+            assert!(end.is_some_and(|end| (end - 1.25).abs() < 1e-12), "{birchfs:?}");
+        }
+        assert_eq!((of("cedarfs").finding, of("cedarfs").low), (Found::Equivalent, Some(1.0)));
+        assert!(view.basis[0].contains("every difference is exact") && view.command.is_none());
+    }
+
+    #[test]
+    fn in_virtual_time_what_did_not_change_is_the_same_to_the_last_digit() {
+        let Beside { view, .. } = beside(&model::samples(12), &model::samples(12));
+        assert_eq!(view.answer, "Every compared figure is the same in both runs, to the last digit.");
+    }
+
+    #[test]
+    fn in_virtual_time_other_samples_and_other_seeds_of_the_work_do_not_pair() {
+        let mut moved = model::samples(12);
+        let mut reseeded = model::samples(12);
+        for (one, other) in moved.run.records.iter_mut().zip(&mut reseeded.run.records) {
+            if one.round > 4 {
+                model::change(one, |modelled| modelled.mips += 1);
+            }
+            other.workload_seed += u64::from(other.round > 2);
+        }
+        let n = |after: &Example| beside(&model::samples(12), after).changes.findings[0].n;
+        assert_eq!((n(&moved), n(&reseeded)), ([4, 4], [2, 2]));
+        let Beside { view, changes } = beside(&times("birchfs", 1.25), &moved);
+        assert!(
+            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 12 common")
+        );
+    }
+}
