@@ -209,12 +209,12 @@ fn what_must_be_the_same_is_named_where_it_is_not() {
             "parameters",
             EXPERIMENT.replace("workloads = [\"postmark-quick\"]\n", "")
                 + "[[workload]]\nset = \"postmark-quick\"\nnumber = 77\n",
-            &["number of postmark-quick is 500 in the first and 77 in the second"],
+            &["number of postmark-quick is 800 in the first and 77 in the second"],
         ),
         ("works", EXPERIMENT.replace("postmark", "maildir"), &["no workload in common", "maildir-quick"]),
         (
             "candidates",
-            EXPERIMENT.replace("\"ext2\", \"ext4\", \"xfs\"", "\"ext3\", \"jfs\""),
+            EXPERIMENT.replace("\"ext2\", \"ext4\", \"xfs\"", "\"ext3-journal\", \"jfs\""),
             &["no candidate in common", "try: the same label"],
         ),
     ];
@@ -222,9 +222,9 @@ fn what_must_be_the_same_is_named_where_it_is_not() {
         carry_out(&desk.path(name), &plan(&text, 2), &Scripted::well(), &[], None);
         desk.refuses(&["compare", "first", name], USAGE, words);
     }
-    let text = EXPERIMENT.replace("\"ext2\", ", "") + "[[filesystem]]\nkind = \"ext3\"\nlabel = \"ext2\"\n";
+    let text = EXPERIMENT.replace("\"ext2\", ", "") + "[[filesystem]]\nkind = \"ext3-journal\"\nlabel = \"ext2\"\n";
     made(&desk, "kind", &plan(&text, 2), |_| 1.0);
-    desk.refuses(&["compare", "first", "kind"], USAGE, &["the kind of ext2 is ext2 in the first and ext3"]);
+    desk.refuses(&["compare", "first", "kind"], USAGE, &["the kind of ext2 is ext2 in the first and ext3-journal"]);
 }
 
 #[test]

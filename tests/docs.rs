@@ -26,6 +26,8 @@ use std::process::Command;
 use support::documents::{self, Block, Document};
 use support::{has_loop, project, skipped};
 
+/// Documents below the root whose commands are run as well.
+const FURTHER: [&str; 1] = ["docs/compare.md"];
 /// An eighth of the work, once, in a volume that every kind takes.
 const SMALLER: [(&str, &str); 3] = [("--scale", "1/8"), ("--rounds", "1"), ("--size", "320m")];
 /// Findings between two runs need them.
@@ -38,7 +40,7 @@ const MISSING: i32 = fsderby::exit::MISSING as i32;
 #[test]
 fn every_command_of_every_document_runs() {
     let loops = has_loop("commands on the testbed loop");
-    for document in documents::all() {
+    for document in with_commands() {
         let folder = tempfile::tempdir().unwrap();
         write_files(&document, folder.path());
         let mut shell =
@@ -47,6 +49,10 @@ fn every_command_of_every_document_runs() {
             block.text.lines().filter(|l| !l.trim().is_empty()).for_each(|line| shell.line(block, line));
         }
     }
+}
+
+fn with_commands() -> Vec<Document> {
+    documents::all().into_iter().chain(FURTHER.map(documents::document)).collect()
 }
 
 fn write_files(document: &Document, folder: &Path) {
@@ -191,7 +197,7 @@ fn every_block_says_what_it_is() {
 /// What a build server is told to do has been done above it.
 #[test]
 fn commands_in_yaml_are_run_elsewhere_in_the_same_document() {
-    for document in documents::all() {
+    for document in with_commands() {
         let run: Vec<&str> = document
             .blocks
             .iter()
@@ -200,6 +206,8 @@ fn commands_in_yaml_are_run_elsewhere_in_the_same_document() {
             .collect();
         for block in document.blocks.iter().filter(|b| b.info == "yaml") {
             let commands = block.text.lines().filter_map(|line| Some(&line[line.find("fsderby ")?..]));
+            let commands: Vec<&str> = commands.collect();
+            assert!(!commands.is_empty(), "{}: it has no command", block.place);
             for command in commands {
                 assert!(run.contains(&command), "{}: '{command}' is not run", block.place);
             }

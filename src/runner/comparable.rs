@@ -227,8 +227,11 @@ fn difference(what: &str, before: String, after: String, reach: Reach) -> Option
     (before != after).then(|| Difference { what: what.to_owned(), before, after, reach })
 }
 
+/// How a value of a setup is said.
+type Said = fn(&Setup<'_>) -> String;
+
 /// What of a setup must be the same, and how it is said.
-const FACTORS: [(&str, fn(&Setup<'_>) -> String); 6] = [
+const FACTORS: [(&str, Said); 6] = [
     ("the volume's size", |setup| setup.size.to_string()),
     ("the memory", |setup| {
         setup.memory.map_or_else(|| "not limited".into(), |memory: Bytes| memory.to_string())

@@ -73,7 +73,7 @@ pub struct Change {
     pub evidence: Evidence,
 }
 
-/// In what two runs differ: `the kernel of ext4`, `6.1`, `6.12`.
+/// In what two runs differ: `the kernel of alderfs`, `6.1`, `6.12`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {

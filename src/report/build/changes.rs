@@ -8,7 +8,7 @@ use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
 use crate::report::view::number::{Scale, chance, count, list, ratio};
 use crate::schema::change::{Change, ChangeBasis, Changes, Difference, Reach};
 use crate::schema::declared;
-use crate::schema::finding::{Found, Guard};
+use crate::schema::finding::{Evidence, Found, Guard};
 use crate::schema::metric::Better;
 use crate::store::Run;
 
@@ -144,7 +144,7 @@ fn answer(changes: &Changes, parts: &[Part]) -> String {
         changes.margin
     );
     if differ.is_empty() {
-        return format!("No difference between the two runs is established. {rest}");
+        return format!("No difference between the two runs is established. {rest}{}", smallest(all));
     }
     let mut clauses: Vec<String> = differ.iter().take(NAMED).map(|change| clause(change, parts)).collect();
     if differ.len() > NAMED {
@@ -153,7 +153,19 @@ fn answer(changes: &Changes, parts: &[Part]) -> String {
     format!("{}. {rest}", clauses.join("; "))
 }
 
-/// `ext4 is worse in mail: transactions, 0.52 times as good (0.50 to 0.54)`
+/// What would have been found, had it been there.
+fn smallest(all: &[Change]) -> String {
+    let smallest = all.iter().filter_map(|change| match change.evidence {
+        Evidence::Rounds { smallest, .. } => smallest,
+        Evidence::Samples { .. } => None,
+    });
+    let most = smallest.reduce(f64::max).map(ratio);
+    most.map_or_else(String::new, |most| {
+        format!(" A ratio of {most} would have been found with a probability of 80 %.")
+    })
+}
+
+/// `alderfs is worse in mail, transactions: 0.52 times as good (0.50 to 0.54)`
 fn clause(change: &Change, parts: &[Part]) -> String {
     let word = if change.finding == Found::Better { "better" } else { "worse" };
     let part = parts.iter().find(|part| part.scenario == change.scenario && part.metric == change.metric);
@@ -236,7 +248,7 @@ fn guarded(which: &str, guard: &Guard) -> Option<String> {
     ))
 }
 
-/// `the mount options of ext4: none, then sync`
+/// `the mount options of alderfs: none, then sync`
 fn differs(difference: &Difference) -> String {
     let or_none = |text: &String| if text.is_empty() { "none".to_owned() } else { text.clone() };
     let note = if difference.reach == Reach::Chance { " (no cause of a difference by itself)" } else { "" };
