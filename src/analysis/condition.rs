@@ -1,4 +1,4 @@
-//! `--fail-if "worse > 5% in transactions.rate for ext4"`: when a difference between two runs is to end a script.
+//! `--fail-if "worse > 5% in transactions.rate for alderfs"`: when a difference between two runs is to end a script.
 
 use std::str::FromStr;
 
