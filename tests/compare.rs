@@ -222,9 +222,14 @@ fn what_must_be_the_same_is_named_where_it_is_not() {
         carry_out(&desk.path(name), &plan(&text, 2), &Scripted::well(), &[], None);
         desk.refuses(&["compare", "first", name], USAGE, words);
     }
-    let text = EXPERIMENT.replace("\"ext2\", ", "") + "[[filesystem]]\nkind = \"ext3-journal\"\nlabel = \"ext2\"\n";
+    let text =
+        EXPERIMENT.replace("\"ext2\", ", "") + "[[filesystem]]\nkind = \"ext3-journal\"\nlabel = \"ext2\"\n";
     made(&desk, "kind", &plan(&text, 2), |_| 1.0);
-    desk.refuses(&["compare", "first", "kind"], USAGE, &["the kind of ext2 is ext2 in the first and ext3-journal"]);
+    desk.refuses(
+        &["compare", "first", "kind"],
+        USAGE,
+        &["the kind of ext2 is ext2 in the first and ext3-journal"],
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub mod ensemble;
 mod example;
 mod interference;
 pub mod metrics;
+pub mod over_time;
 pub mod recommendation;
 pub mod rounds;
 mod stationary;
