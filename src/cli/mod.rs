@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::Failure;
 use crate::older::{self, Stood};
 
+mod compare;
 mod doctor;
 mod dry_run;
 mod explain;
@@ -48,6 +49,8 @@ enum Command {
         /// The script; without it `.pmrc`
         script: Vec<OsString>,
     },
+    /// Compare two runs of the same work: before and after a change, on two days
+    Compare(compare::Arguments),
     /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
     /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
@@ -100,6 +103,7 @@ impl Cli {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
             Command::Run(arguments) => run::run(*arguments),
+            Command::Compare(arguments) => compare::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
             Command::List(arguments) => list::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),
