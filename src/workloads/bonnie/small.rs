@@ -140,6 +140,12 @@ fn shuffle(list: &mut [u32], random: &mut Random) {
     }
 }
 
+/// Whether a small file could have this name.
+pub fn is_name(name: &[u8]) -> bool {
+    let index = 7..=10 + MOST_CHARACTERS as usize;
+    index.contains(&name.len()) && name.iter().all(u8::is_ascii_alphanumeric)
+}
+
 /// Below its number: `00007`.
 pub fn folder(number: u32) -> String {
     format!("{number:05}")

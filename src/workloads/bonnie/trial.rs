@@ -235,6 +235,11 @@ impl Run {
     }
 }
 
+/// The files in which the data of a run of this name lies.
+pub fn data_paths(rules: &Rules, name: &str) -> Vec<String> {
+    DataFile::new(rules, name).paths().to_vec()
+}
+
 /// One phase of the data file: what is timed begins with the file open.
 fn data(
     rules: &Rules,
