@@ -36,7 +36,7 @@ use crate::schema::units::{Bytes, MIB};
 use crate::workloads::bonnie::parameters::Parameters;
 use crate::workloads::bonnie::rules::{Rules, Semantics};
 use crate::workloads::bonnie::small::Order;
-use crate::workloads::bonnie::trial::{Act, Run, STEPS, Step};
+use crate::workloads::bonnie::trial::{Act, Names, Run, STEPS, Step};
 use crate::workloads::{Clock, Histogram, Log, OpError, Phase, Progress, Work};
 
 /// Where it prints: passed in, so that a test can hold it.
@@ -126,7 +126,7 @@ fn tests(
 /// One of them, from its first file to its last.
 fn test(heading: &Heading<'_>, name: &str, quiet: bool, console: &mut Console<'_>) -> Result<Results, Ended> {
     let rules = heading.rules;
-    let mut run = Run::new(rules, name);
+    let mut run = Run::new(rules, Names { data: name, folder: name });
     let mut notes = Notes::default();
     for step in STEPS.into_iter().filter(|step| step.is_done(rules)) {
         let (begin, end) = said(step, heading.form, rules);

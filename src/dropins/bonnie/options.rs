@@ -188,6 +188,9 @@ impl Options {
         if self.direct && self.data.size != Some(0) && self.characters != Some(0) {
             return Err("-D: single characters cannot be written past the page cache\n  try: -f".into());
         }
+        if self.files.small == Small::Symlinks && self.files.directories > 1 {
+            return Err("-n: symbolic links in directories point nowhere\n  try: one directory".into());
+        }
         if self.files.number > 0 && self.files.directories > self.files.number.saturating_mul(1024) {
             return Err(format!("-n: there are fewer files than {} directories", self.files.directories));
         }
@@ -252,7 +255,7 @@ fn suffixed(option: &str, text: &str, suffixes: &[(char, u64)]) -> Result<u64, W
 fn data(text: &str) -> Result<Data, Wrong> {
     let mut parts = text.split(':');
     let size = suffixed("-s", parts.next().unwrap_or_default(), &[('m', 1), ('g', 1 << 10), ('t', 1 << 20)])?;
-    if size >= rules::MOST_CHUNKS * u64::from(rules::CHUNKS[0]) / MIB {
+    if size >= rules::MOST_CHUNKS * u64::from(rules::CHUNKS[1]) / MIB {
         return Err(format!("-s: {size} MiB are too many"));
     }
     let mut data = Data { size: Some(size), ..Options::default().data };
@@ -354,7 +357,7 @@ mod tests {
         assert_eq!((old.semantics, old.characters, old.seekers), (Semantics::Classic, GIB, 3));
         assert_eq!([rules("-s 1 -f1", 0), rules("-s 2 -f1", 0)].map(|r| r.characters), [MIB, MIB]);
         assert_eq!(rules("-s 0 -n 1:-1", 0).small, Small::HardLinks);
-        assert_eq!(rules("-s 0 -n 1:-2:0:3", 0).small, Small::Symlinks);
+        assert_eq!(rules("-s 0 -n 1:-2", 0).small, Small::Symlinks);
     }
 
     #[test]
@@ -370,12 +373,14 @@ mod tests {
             ("-s 1:8k:5:2:1", "one part too many"),
             ("-s 99999999999999999999", "no number"),
             ("-s 17592186044415g", "too large"),
-            ("-s 9999999t", "too many"),
+            ("-s 9999999t", "MiB are too many"),
+            ("-s 100t", "too many chunks"),
             ("-n -1", "-n: '-1'"),
             ("-n 1:5:2:0", "directories of -n: 0"),
             ("-n 1:100:300", "300 is larger than 100"),
             ("-n 99m", "-n: 101376"),
             ("-n 1:0:0:2000", "fewer files"),
+            ("-n 1:-2:0:3", "try: one directory"),
             ("-s 0 -n 0", "nothing to do"),
             ("-f 1 -s 1", "'1' is no option"),
             ("-s 1 -D", "try: -f"),

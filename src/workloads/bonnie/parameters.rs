@@ -95,6 +95,11 @@ fn check(rules: &Rules) -> Result<(), String> {
     if rules.files > 0 && rules.directories > rules.files {
         return Err(format!("directories = {}: there are only {} files", rules.directories, rules.files));
     }
+    if rules.small == Small::Symlinks && rules.directories > 1 {
+        return Err(
+            "directories: a symbolic link names the first file as from the folder above; write 1".into()
+        );
+    }
     if rules.direct && rules.characters > 0 && rules.chunks > 0 {
         return Err(
             "direct = true: single bytes cannot be written past the page cache; set characters = 0".into()
@@ -217,6 +222,7 @@ mod tests {
             (&format!("{good}files = 10\nfile_size = [0, '1g']"), "less than 1 GiB"),
             (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "no file_size"),
             (&format!("{good}files = 10\nlinks = 'soft'"), "links"),
+            (&format!("{good}files = 10\nlinks = 'symbolic'\ndirectories = 2"), "write 1"),
             (&format!("{good}direct = true"), "characters = 0"),
         ] {
             let error = parse(text).expect_err(text);

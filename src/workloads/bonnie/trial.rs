@@ -65,7 +65,7 @@ const LASTING: [Step; 3] = [Step::Write, Step::Rewrite, Step::Small(Order::Seque
 /// Up to so many files and seeks are drawn for an expectation, in some milliseconds.
 const COUNTED: u64 = 200_000;
 /// In a trial, which has a folder for itself.
-const NAME: &str = "Bonnie";
+const NAMES_OF_TRIAL: Names<'_> = Names { data: "Bonnie", folder: "Bonnie.files" };
 
 impl Step {
     /// The phase's name in records.
@@ -120,10 +120,17 @@ pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// What a run makes in the current folder. The original gives both one name, as it has deleted the one when it makes the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    pub data: &'a str,
+    pub folder: &'a str,
+}
+
 /// A run with everything at hand: what is random is drawn, and all memory is there.
 pub struct Run {
     rules: Rules,
-    name: String,
+    folder: String,
     file: DataFile,
     tickets: Tickets,
     sequential: SmallFiles,
@@ -134,15 +141,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// Of this name in the current folder.
-    pub fn new(rules: &Rules, name: &str) -> Self {
+    pub fn new(rules: &Rules, names: Names<'_>) -> Self {
         let mut random = Random::new(rules.seed);
         let tickets = if rules.chunks > 0 { Tickets::draw(rules, &mut random) } else { Tickets::none() };
         let sequential = SmallFiles::draw(rules, Order::Sequential, &mut random);
         let longest = if rules.files > 0 { rules.chunk.max(rules.piece) } else { rules.chunk };
         let seekers = if rules.chunks > 0 { rules.seekers as usize } else { 1 };
         Run {
-            file: DataFile::new(rules, name),
+            file: DataFile::new(rules, names.data),
             tickets,
             sequential,
             random: SmallFiles::draw(rules, Order::Random, &mut random),
@@ -150,7 +156,7 @@ impl Run {
             synced: Vec::new(),
             latencies: Latencies::new(&NAMES),
             rules: rules.clone(),
-            name: name.to_owned(),
+            folder: names.folder.to_owned(),
         }
     }
 
@@ -223,7 +229,7 @@ impl Run {
     }
 
     fn small(&mut self, order: Order, act: Act, most: u64, under: &mut Under<'_>) -> Result<Counts, OpError> {
-        let Run { rules, name, sequential, random, buffers, synced, .. } = self;
+        let Run { rules, folder: name, sequential, random, buffers, synced, .. } = self;
         let files = if order == Order::Sequential { sequential } else { random };
         let buffer = &mut buffers[0].get()[..];
         let mut folders = Folders { rules, name, order, files, buffer, synced };
@@ -270,7 +276,7 @@ impl Work for Parameters {
     }
 
     fn amount(&self, seed: u64) -> Amount {
-        let run = Run::new(&self.rules_for(seed), NAME);
+        let run = Run::new(&self.rules_for(seed), NAMES_OF_TRIAL);
         let Run { rules, tickets, sequential, random, .. } = &run;
         let (size, chunk) = (rules.bytes(), u64::from(rules.chunk));
         let (seeks, updates) =
@@ -334,7 +340,7 @@ impl Work for Parameters {
         let steps: Vec<Step> = steps.into_iter().filter(|step| step.is_done(&rules)).collect();
         let all: u64 = steps.iter().map(|step| step.operations(&rules)).sum();
         let operations = stop_after.map_or(all, |last| all.min(last));
-        Ok(Box::new(Trial { run: Run::new(&rules, NAME), steps, operations, stays: *keep_files }))
+        Ok(Box::new(Trial { run: Run::new(&rules, NAMES_OF_TRIAL), steps, operations, stays: *keep_files }))
     }
 
     /// The chunks that are written, those that are written again, and the files of the first order.
@@ -347,7 +353,7 @@ impl Work for Parameters {
     fn durable(&self, seed: u64, operations: u64) -> Durable {
         let rules = self.rules_for(seed);
         let chunks = rules.chunks;
-        let run = Run::new(&rules, NAME);
+        let run = Run::new(&rules, NAMES_OF_TRIAL);
         let mut files = Vec::new();
         if rules.syncs_data() && (operations == chunks || operations >= 2 * chunks) {
             files = run.data_files(operations >= 2 * chunks);
@@ -386,7 +392,7 @@ impl Run {
         let files = &self.sequential;
         let first = || files.path(0).to_bytes();
         let file = |file: u32| {
-            let path = format!("{}/{}", self.name, files.path(file).to_string_lossy());
+            let path = format!("{}/{}", self.folder, files.path(file).to_string_lossy());
             match self.rules.small {
                 Small::HardLinks => LiveFile::file(path, 0, 0).with_links(count.into()),
                 Small::Symlinks if file > 0 => {
@@ -417,7 +423,7 @@ impl Ready for Trial {
         run.some_of(steps, *operations, clock, log)?;
         if self.stays && steps.iter().any(|step| matches!(step, Step::Small(..))) {
             return rustix::process::chdir("..")
-                .map_err(|e| crate::workloads::kit::files::failed("leave", NAME, e));
+                .map_err(|e| crate::workloads::kit::files::failed("leave", NAMES_OF_TRIAL.folder, e));
         }
         Ok(())
     }
