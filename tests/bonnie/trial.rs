@@ -63,13 +63,15 @@ impl Clock for Real {
     }
 }
 
+type Act = Box<dyn Fn()>;
+
 /// What was told, and what is done behind a phase's end.
 #[derive(Default)]
 struct Told {
     progress: Progress,
     phases: Vec<Phase>,
     latencies: BTreeMap<String, u64>,
-    after: Option<(&'static str, Box<dyn Fn()>)>,
+    after: Option<(&'static str, Act)>,
 }
 
 impl Log for Told {
@@ -144,6 +146,17 @@ fn every_phase_tells_what_it_did_and_nothing_is_left() {
         assert_eq!(folder.files(), BTreeMap::new());
         assert_eq!(fs::read_dir(".").unwrap().count(), 0);
         assert!(work.metrics(&told.phases).len() == 24, "a rate and a CPU share of each phase");
+    }
+}
+
+#[test]
+fn a_part_that_the_parameters_leave_out_is_refused() {
+    let work = work("semantics = '2.00'\nsize = '1m'\ncharacters = 0");
+    for (part, words) in
+        [("char-read", "nothing of the part"), ("files", "nothing of"), ("walk", "no part walk")]
+    {
+        let error = work.prepare(7, &Portion::part(part)).err().unwrap();
+        assert!(error.contains(words), "{error}");
     }
 }
 
@@ -227,7 +240,7 @@ fn a_changed_byte_is_found_with_its_file_and_place() {
         let words = error.to_string();
         assert!(words.contains("other content than was written came at "), "{words}");
         let place: u64 = words.rsplit(' ').next().unwrap().parse().unwrap();
-        assert!(if all { place % 4096 == 0 } else { place == at }, "{words}, not at {at}");
+        assert!(if all { place.is_multiple_of(4096) } else { place == at }, "{words}, not at {at}");
     }
 }
 

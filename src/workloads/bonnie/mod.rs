@@ -12,7 +12,7 @@
 //!                                           └─ folders   the small files
 //!                 `fsderby bonnie` carries the same phases out and prints the original's tables
 //! ```
-//! Everything that is read is looked at: [`content`] says how far. The four parts `write`, `read`, `seek` and `files` can be stages of
+//! Everything that is read is looked at: [`content`] says how far. The parts `write`, `char-read`, `block-read`, `seek` and `files` can be stages of
 //! their own, so that an experiment may put a cold start between writing and reading, which the original does not.
 //!
 //! # Where a trial differs from the original

@@ -57,9 +57,8 @@ pub const STEPS: [Step; 12] = [
 ];
 
 /// The parts that other processes may go on with, and their steps.
-const PARTS: [(&str, std::ops::Range<usize>); 4] =
-    [("write", 0..3), ("read", 3..5), ("seek", 5..6), ("files", 6..12)];
-pub const PART_NAMES: [&str; 4] = ["write", "read", "seek", "files"];
+const PARTS: [std::ops::Range<usize>; 5] = [0..3, 3..4, 4..5, 5..6, 6..12];
+pub const PART_NAMES: [&str; 5] = ["write", "char-read", "block-read", "seek", "files"];
 /// What makes all that can stay: the data file, rewritten, and the files of the first order.
 const LASTING: [Step; 3] = [Step::Write, Step::Rewrite, Step::Small(Order::Sequential, Act::Create)];
 /// Up to so many files and seeks are drawn for an expectation, in some milliseconds.
@@ -329,15 +328,16 @@ impl Work for Parameters {
                 return Err("only the whole of it can be stopped at an operation".into());
             }
             Some(name) => {
-                let (_, steps) = PARTS
-                    .iter()
-                    .find(|(own, _)| own == name)
-                    .ok_or_else(|| format!("it has no part {name}"))?;
-                let stays = |step: &Step| !keep_files || LASTING.contains(step);
-                STEPS[steps.clone()].iter().copied().filter(stays).collect()
+                let at = PART_NAMES.iter().position(|own| own == name);
+                let steps = &STEPS[at.map(|at| PARTS[at].clone()).ok_or(format!("it has no part {name}"))?];
+                let stays = |step: &&Step| !keep_files || LASTING.contains(step);
+                steps.iter().filter(stays).copied().collect()
             }
         };
         let steps: Vec<Step> = steps.into_iter().filter(|step| step.is_done(&rules)).collect();
+        if let (Some(name), true) = (part, steps.is_empty() && !keep_files) {
+            return Err(format!("its parameters leave nothing of the part {name}"));
+        }
         let all: u64 = steps.iter().map(|step| step.operations(&rules)).sum();
         let operations = stop_after.map_or(all, |last| all.min(last));
         Ok(Box::new(Trial { run: Run::new(&rules, NAMES_OF_TRIAL), steps, operations, stays: *keep_files }))
