@@ -372,7 +372,7 @@ mod tests {
             ("-s 1:8k:5:0", "seekers of -s: 0"),
             ("-s 1:8k:5:2:1", "one part too many"),
             ("-s 99999999999999999999", "no number"),
-            ("-s 17592186044415g", "too large"),
+            ("-s 99999999999999999t", "too large"),
             ("-s 9999999t", "MiB are too many"),
             ("-s 100t", "too many chunks"),
             ("-n -1", "-n: '-1'"),
