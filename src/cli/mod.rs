@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::Failure;
 use crate::older::{self, Stood};
 
+mod bonnie;
 mod compare;
 mod doctor;
 mod dry_run;
@@ -48,6 +49,13 @@ enum Command {
     Postmark {
         /// The script; without it `.pmrc`
         script: Vec<OsString>,
+    },
+    /// Run Bonnie++ with its own options, phases and output
+    #[command(disable_help_flag = true, override_usage = bonnie::USAGE, after_help = bonnie::HELP)]
+    Bonnie {
+        /// The original's options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
     },
     /// Compare two runs of the same work: before and after a change, on two days
     Compare(compare::Arguments),
@@ -102,6 +110,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
+            Command::Bonnie { options } => bonnie::run(&options),
             Command::Run(arguments) => run::run(*arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
