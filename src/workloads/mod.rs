@@ -18,6 +18,7 @@ use crate::schema::units::{Bytes, Scale};
 pub mod clients;
 pub mod coldread;
 pub mod fill;
+pub mod iozone;
 mod noise;
 pub mod postmark;
 mod rate;
@@ -35,6 +36,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &postmark::PostMark,
     &coldread::ColdRead,
     &fill::Fill,
+    &iozone::IoZone,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
