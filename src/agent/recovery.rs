@@ -9,7 +9,7 @@ use super::StepError;
 use super::tree::{live_file, read_all};
 use crate::schema::event::Survivors;
 use crate::schema::job::WorkJob;
-use crate::schema::work::LiveFile;
+use crate::schema::work::{Kind, LiveFile};
 use crate::workloads::{self, Durable};
 
 /// Of each kind of loss so many files are named.
@@ -44,13 +44,16 @@ fn look_for(top: &Path, place: &Path, durable: &Durable) -> Result<Survivors, St
     let mut seen = Survivors { files, bytes, names_promised: durable.named, ..Survivors::default() };
     let mut gone = Vec::new();
     for file in &durable.files {
-        match live_file(place, &place.join(&file.path)) {
+        let found = live_file(place, &place.join(&file.path)).map(|mut found| {
+            found.leave_what_is_said(Some(file));
+            found
+        });
+        match found {
             Ok(found) if found == *file => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => gone.push(file),
             Ok(found) => {
                 seen.altered += 1;
-                let of = if found.bytes == file.bytes { "other content".into() } else { sizes(&found, file) };
-                name(&mut seen, file, &of);
+                name(&mut seen, file, &difference(&found, file));
             }
             Err(e) => {
                 seen.altered += 1;
@@ -61,7 +64,7 @@ fn look_for(top: &Path, place: &Path, durable: &Durable) -> Result<Survivors, St
     if !gone.is_empty() {
         let mut strays = strays(top, place, durable)?;
         for file in gone {
-            let is_same = |stray: &LiveFile| (stray.bytes, stray.crc32) == (file.bytes, file.crc32);
+            let is_same = |stray: &LiveFile| content(stray) == content(file);
             match strays.iter().position(is_same) {
                 Some(at) => {
                     strays.swap_remove(at);
@@ -86,8 +89,16 @@ fn strays(top: &Path, place: &Path, durable: &Durable) -> Result<Vec<LiveFile>, 
     Ok(found)
 }
 
-fn sizes(found: &LiveFile, written: &LiveFile) -> String {
-    format!("{} bytes of {}", found.bytes, written.bytes)
+fn content(of: &LiveFile) -> (Kind, u64, u32) {
+    (of.kind, of.bytes, of.crc32)
+}
+
+fn difference(found: &LiveFile, written: &LiveFile) -> String {
+    match (found.bytes, written.bytes) {
+        (found, written) if found != written => format!("{found} bytes of {written}"),
+        _ if content(found) == content(written) => "another mode or another number of links".into(),
+        _ => "other content".into(),
+    }
 }
 
 fn name(seen: &mut Survivors, file: &LiveFile, what: &str) {
@@ -106,11 +117,8 @@ mod tests {
         let place = top.path().join("work/1");
         std::fs::create_dir_all(&place).unwrap();
         std::fs::create_dir(top.path().join("lost+found")).unwrap();
-        let file = |path: &str, content: &[u8]| LiveFile {
-            path: path.into(),
-            bytes: content.len() as u64,
-            crc32: crc32fast::hash(content),
-        };
+        let file =
+            |path: &str, content: &[u8]| LiveFile::file(path, content.len() as u64, crc32fast::hash(content));
         for (path, content) in [
             ("work/1/kept", "abc"),
             ("work/1/short", "ab"),

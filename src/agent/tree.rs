@@ -1,9 +1,11 @@
 //! What is really there: paths, sizes and checksums of a live tree, read back.
 
-use std::fs::{self, File, OpenOptions};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::OFlags;
 
@@ -11,16 +13,19 @@ use super::StepError;
 use crate::schema::event::Tree;
 use crate::schema::job::At;
 use crate::schema::units::MIB;
-use crate::schema::work::LiveFile;
+use crate::schema::work::{Kind, LiveFile};
 
 /// `st_blocks` counts these, whatever the filesystem's own blocks are.
 const STAT_BLOCK: u64 = 512;
+/// Of a mode what chmod sets.
+const MODE: u32 = 0o7777;
 
-/// Reads every file below `place`. `expected` is the engine's own list, where it gave one.
+/// Reads all that is below `place`. `expected` is the engine's own list, where it gave one.
 pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<Tree, StepError> {
-    let (found, stored) = read_all(place)?;
-    let bytes = found.iter().map(|f| f.bytes).sum();
-    let files = found.len() as u64;
+    let (mut found, stored) = read_all(place)?;
+    let plain = || found.iter().filter(|entry| entry.kind == Kind::File);
+    let (files, bytes) = (plain().count() as u64, plain().map(|file| file.bytes).sum());
+    as_said(&mut found, expected.unwrap_or_default());
     Ok(Tree {
         at,
         files,
@@ -32,10 +37,22 @@ pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<
     })
 }
 
-/// Every file below `place`, and the bytes of all blocks that they occupy.
+/// Leaves of what was found what the engine says something about: modes and links where it names them, and folders where it
+/// names any. Files and symbolic links always count.
+fn as_said(found: &mut Vec<LiveFile>, said: &[LiveFile]) {
+    let names_folders = said.iter().any(|entry| entry.kind == Kind::Folder);
+    let known: HashMap<&Path, &LiveFile> = said.iter().map(|entry| (entry.path.as_path(), entry)).collect();
+    found.retain(|entry| entry.kind != Kind::Folder || names_folders);
+    for entry in found {
+        entry.leave_what_is_said(known.get(entry.path.as_path()).copied());
+    }
+}
+
+/// Everything below `place`, and the bytes of all blocks that its files occupy. A file of several names is stored once.
 pub fn read_all(place: &Path) -> Result<(Vec<LiveFile>, u64), StepError> {
     let mut found = Vec::new();
     let mut stored = 0;
+    let mut counted = HashSet::new();
     let mut folders = vec![place.to_owned()];
     while let Some(folder) = folders.pop() {
         let fault = |e: io::Error| StepError::io("read back", &folder, e);
@@ -43,34 +60,56 @@ pub fn read_all(place: &Path) -> Result<(Vec<LiveFile>, u64), StepError> {
             let path = entry.map_err(fault)?.path();
             let fault = |e: io::Error| StepError::io("read back", &path, e);
             let about = fs::symlink_metadata(&path).map_err(fault)?;
+            if about.is_file() && (about.nlink() == 1 || counted.insert((about.dev(), about.ino()))) {
+                stored += about.blocks() * STAT_BLOCK;
+            }
+            found.extend(live_file_of(place, &path, &about).map_err(fault)?);
             if about.is_dir() {
                 folders.push(path);
-            } else if about.is_file() {
-                stored += about.blocks() * STAT_BLOCK;
-                found.push(live_file(place, &path).map_err(fault)?);
             }
         }
     }
     Ok((found, stored))
 }
 
-/// A file as it is read back, under its path below `place`.
+/// What stands under this path, as it is read back, with its path below `place`.
 pub fn live_file(place: &Path, path: &Path) -> io::Result<LiveFile> {
+    let found = live_file_of(place, path, &fs::symlink_metadata(path)?)?;
+    found.ok_or_else(|| io::Error::other("it is neither a file nor a folder nor a link"))
+}
+
+fn live_file_of(place: &Path, path: &Path, about: &Metadata) -> io::Result<Option<LiveFile>> {
+    let inside = path.strip_prefix(place).unwrap_or(path);
+    let found = if about.is_dir() {
+        LiveFile::folder(inside).with_mode(about.mode() & MODE)
+    } else if about.is_symlink() {
+        let target = fs::read_link(path)?;
+        let target = target.as_os_str().as_bytes();
+        LiveFile::symlink(inside, target.len() as u64, crc32fast::hash(target))
+    } else if about.is_file() {
+        let (bytes, crc32) = content(path)?;
+        LiveFile::file(inside, bytes, crc32).with_mode(about.mode() & MODE).with_links(about.nlink())
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(found))
+}
+
+/// How long it is, and the checksum of it; holes are read as what they stand for.
+fn content(path: &Path) -> io::Result<(u64, u32)> {
     let mut file = open_regular(path)?;
     let mut buffer = vec![0; MIB as usize];
     let mut sum = crc32fast::Hasher::new();
     let mut bytes = 0;
     loop {
         match file.read(&mut buffer)? {
-            0 => break,
+            0 => return Ok((bytes, sum.finalize())),
             n => {
                 sum.update(&buffer[..n]);
                 bytes += n as u64;
             }
         }
     }
-    let inside = path.strip_prefix(place).map(PathBuf::from).unwrap_or_else(|_| path.to_owned());
-    Ok(LiveFile { path: inside, bytes, crc32: sum.finalize() })
 }
 
 /// Opens what was a regular file a moment ago: no link that has taken its place is followed, and no FIFO waited for.
@@ -84,13 +123,15 @@ fn hash(mut files: Vec<LiveFile>) -> String {
     files.sort();
     let mut hash = blake3::Hasher::new();
     for file in files {
-        hash.update(format!("{} {} {:08x}\n", file.path.display(), file.bytes, file.crc32).as_bytes());
+        hash.update(format!("{file}\n").as_bytes());
     }
     hash.finalize().to_hex().to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{FileExt, PermissionsExt};
+
     use super::*;
 
     #[test]
@@ -98,11 +139,66 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("s0")).unwrap();
         fs::write(place.path().join("s0/1"), b"abc").unwrap();
-        let known = [LiveFile { path: "s0/1".into(), bytes: 3, crc32: crc32fast::hash(b"abc") }];
+        let known = [LiveFile::file("s0/1", 3, crc32fast::hash(b"abc"))];
         let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
         assert_eq!((tree.files, tree.bytes, Some(&tree.hash)), (1, 3, tree.expected.as_ref()));
         fs::write(place.path().join("s0/1"), b"abd").unwrap();
         let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
         assert_ne!(Some(&tree.hash), tree.expected.as_ref());
+    }
+
+    /// All that an engine may say of a tree, and how it is made.
+    fn furnished(place: &Path) -> Vec<LiveFile> {
+        fs::create_dir(place.join("d")).unwrap();
+        fs::write(place.join("d/a"), b"abc").unwrap();
+        fs::hard_link(place.join("d/a"), place.join("b")).unwrap();
+        std::os::unix::fs::symlink("d/a", place.join("l")).unwrap();
+        let sparse = File::create(place.join("s")).unwrap();
+        sparse.set_len(1 << 20).unwrap();
+        sparse.write_all_at(b"end", (1 << 20) - 3).unwrap();
+        fs::set_permissions(place.join("s"), fs::Permissions::from_mode(0o640)).unwrap();
+        let abc = crc32fast::hash(b"abc");
+        let mut content = vec![0; (1 << 20) - 3];
+        content.extend_from_slice(b"end");
+        vec![
+            LiveFile::folder("d"),
+            LiveFile::file("d/a", 3, abc).with_links(2),
+            LiveFile::file("b", 3, abc).with_links(2),
+            LiveFile::symlink("l", 3, crc32fast::hash(b"d/a")),
+            LiveFile::file("s", 1 << 20, crc32fast::hash(&content)).with_mode(0o640),
+        ]
+    }
+
+    #[test]
+    fn links_folders_modes_and_holes_are_what_the_engine_says_or_it_is_seen() {
+        let alters: [fn(&Path); 7] = [
+            |place| fs::create_dir(place.join("d/new")).unwrap(),
+            |place| fs::set_permissions(place.join("s"), fs::Permissions::from_mode(0o600)).unwrap(),
+            |place| {
+                fs::remove_file(place.join("b")).unwrap();
+                fs::write(place.join("b"), b"abc").unwrap();
+            },
+            |place| {
+                fs::remove_file(place.join("l")).unwrap();
+                std::os::unix::fs::symlink("d/b", place.join("l")).unwrap();
+            },
+            |place| std::os::unix::fs::symlink("d", place.join("m")).unwrap(),
+            |place| {
+                let sparse = OpenOptions::new().write(true).open(place.join("s")).unwrap();
+                sparse.write_all_at(b"x", 70_000).unwrap();
+            },
+            |place| fs::set_permissions(place.join("d"), fs::Permissions::from_mode(0o500)).unwrap(),
+        ];
+        for (at, alter) in alters.into_iter().enumerate() {
+            let place = tempfile::tempdir().unwrap();
+            let said = furnished(place.path());
+            let tree = read_back(place.path(), At::Filled, Some(&said)).unwrap();
+            assert_eq!((tree.files, Some(&tree.hash)), (3, tree.expected.as_ref()));
+            assert!(tree.stored < 1 << 20, "{} bytes of a file with a hole", tree.stored);
+            alter(place.path());
+            let altered = read_back(place.path(), At::Filled, Some(&said)).unwrap();
+            // Nothing was said of the folder's mode.
+            assert_eq!(altered.hash == tree.hash, at == 6, "alteration {at}");
+        }
     }
 }

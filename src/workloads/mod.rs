@@ -19,10 +19,8 @@ pub mod clients;
 pub mod coldread;
 pub mod fill;
 pub mod iozone;
-mod noise;
+pub mod kit;
 pub mod postmark;
-mod rate;
-mod sizes;
 
 pub use fsderby_sys::shared::Progress;
 

@@ -1,5 +1,6 @@
 //! What a workload says of itself before and after it runs.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -13,11 +14,81 @@ pub struct Amount {
     pub bytes_peak: u64,
 }
 
-/// A file as the engine knows it to be.
+/// What stands under a name, as the engine knows it to be, or as it was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LiveFile {
     pub path: PathBuf,
+    /// Of a link the length of its target, of a folder 0.
     pub bytes: u64,
-    /// CRC-32 (IEEE) of the content.
+    /// CRC-32 (IEEE) of the content: of a link that of its target. A hole is read as zeros.
     pub crc32: u32,
+    #[serde(default, skip_serializing_if = "Kind::is_file")]
+    pub kind: Kind,
+    /// Who may do what, where the engine has set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+    /// How many names the same file has, where the engine gives it more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    #[default]
+    File,
+    /// Looked for only where the engine names folders.
+    Folder,
+    Symlink,
+}
+
+impl Kind {
+    fn is_file(&self) -> bool {
+        *self == Kind::File
+    }
+}
+
+impl LiveFile {
+    pub fn file(path: impl Into<PathBuf>, bytes: u64, crc32: u32) -> Self {
+        LiveFile { path: path.into(), bytes, crc32, kind: Kind::File, mode: None, links: None }
+    }
+
+    pub fn folder(path: impl Into<PathBuf>) -> Self {
+        LiveFile { kind: Kind::Folder, ..LiveFile::file(path, 0, 0) }
+    }
+
+    /// `crc32` is that of the target, which is so many bytes long.
+    pub fn symlink(path: impl Into<PathBuf>, bytes: u64, crc32: u32) -> Self {
+        LiveFile { kind: Kind::Symlink, ..LiveFile::file(path, bytes, crc32) }
+    }
+
+    pub fn with_mode(self, mode: u32) -> Self {
+        LiveFile { mode: Some(mode), ..self }
+    }
+
+    pub fn with_links(self, links: u64) -> Self {
+        LiveFile { links: Some(links), ..self }
+    }
+
+    /// Leaves of what was found only what the engine says something about.
+    pub fn leave_what_is_said(&mut self, said: Option<&LiveFile>) {
+        self.mode = said.and_then(|said| said.mode).and(self.mode);
+        self.links = said.and_then(|said| said.links).and(self.links);
+    }
+}
+
+/// The line that is hashed: of a plain file its path, size and checksum.
+impl fmt::Display for LiveFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {:08x}", self.path.display(), self.bytes, self.crc32)?;
+        match self.kind {
+            Kind::File => {}
+            Kind::Folder => f.write_str(" folder")?,
+            Kind::Symlink => f.write_str(" symlink")?,
+        }
+        if let Some(mode) = self.mode {
+            write!(f, " mode {mode:o}")?;
+        }
+        self.links.map_or(Ok(()), |links| write!(f, " links {links}"))
+    }
 }

@@ -27,7 +27,6 @@ mod metrics;
 pub mod parameters;
 mod tree;
 mod trial;
-mod visit;
 
 pub struct ColdRead;
 

@@ -1,11 +1,10 @@
 //! The `parameters` table of a trial.
 
-use serde::Deserialize;
-use toml::{Table, Value};
+use toml::Table;
 
 use crate::schema::units::{Bytes, GIB, KIB, Scale};
-use crate::workloads::sizes::{self, Row};
-use crate::{mistakes, names};
+use crate::workloads::kit::parameters::{self, Keys};
+use crate::workloads::kit::sizes::{self, Row};
 
 /// What a random read reads.
 pub const BLOCK: usize = 4 * KIB as usize;
@@ -27,28 +26,26 @@ pub struct Parameters {
 
 const KEYS: &[&str] = &["files", "per_folder", "sizes", "large_files", "large_size", "reads"];
 /// What is kept of each file must stay small beside the least memory that a trial has.
-const MOST_FILES: u64 = 1_000_000;
+const MOST_FILES: u32 = 1_000_000;
 /// They are all open at a time.
-const MOST_LARGE: u64 = 256;
+const MOST_LARGE: u32 = 256;
 /// Its chunks and all blocks together are counted in 40 bits.
 const LARGEST_LARGE: u64 = 256 * GIB;
 
 impl Parameters {
     pub fn parse(table: &Table) -> Result<Self, String> {
-        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(names::unknown("parameter", key, KEYS.iter().copied()));
-        }
-        let large_size = get::<Bytes>(table, "large_size")?.0;
+        let keys = Keys::of(table, KEYS)?;
+        let large_size = keys.needed::<Bytes>("large_size")?.0;
         if !(BLOCK as u64..=LARGEST_LARGE).contains(&large_size) || !large_size.is_multiple_of(BLOCK as u64) {
             return Err(format!("large_size: write a multiple of 4k, up to {}", Bytes(LARGEST_LARGE)));
         }
         let parameters = Parameters {
-            files: number(table, "files", MOST_FILES)?,
-            per_folder: number(table, "per_folder", MOST_FILES)?,
-            sizes: sizes::rows(get(table, "sizes")?)?,
-            large_files: number(table, "large_files", MOST_LARGE)?,
+            files: keys.number("files", 1..=MOST_FILES)?,
+            per_folder: keys.number("per_folder", 1..=MOST_FILES)?,
+            sizes: sizes::rows(keys.needed("sizes")?)?,
+            large_files: keys.number("large_files", 1..=MOST_LARGE)?,
             large_size,
-            reads: number(table, "reads", MOST_FILES)?,
+            reads: keys.number("reads", 1..=MOST_FILES)?,
         };
         let blocks = parameters.large_size / BLOCK as u64 * u64::from(parameters.large_files);
         if u64::from(parameters.reads) > blocks {
@@ -64,29 +61,16 @@ impl Parameters {
 /// Files and reads scale; sizes and the width of folders stay, because they are what the work is about.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let parameters = Parameters::parse(table)?;
-    let mut scaled = table.clone();
-    for (key, value) in
-        [("files", parameters.files), ("large_files", parameters.large_files), ("reads", parameters.reads)]
-    {
-        let value = i64::try_from(by.apply(u64::from(value)));
-        scaled.insert(key.into(), Value::Integer(value.map_err(|_| format!("{key}: {by} is too large"))?));
-    }
+    let Parameters { files, large_files, reads, .. } = parameters;
+    let numbers = [("files", files), ("large_files", large_files), ("reads", reads)];
+    let scaled = parameters::scaled(table, by, numbers.map(|(key, n)| (key, n.into())))?;
     Parameters::parse(&scaled).map(|_| scaled)
-}
-
-fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<T, String> {
-    let value = table.get(key).ok_or_else(|| format!("{key} is missing"))?;
-    value.clone().try_into().map_err(|error| format!("{key}: {}", mistakes::in_words(&error)))
-}
-
-fn number(table: &Table, key: &str, most: u64) -> Result<u32, String> {
-    let value: i64 = get(table, key)?;
-    let fits = u32::try_from(value).ok().filter(|n| (1..=most).contains(&u64::from(*n)));
-    fits.ok_or_else(|| format!("{key} = {value}: write a number from 1 to {most}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use toml::Value;
+
     use super::*;
     use crate::schema::units::MIB;
 

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::parameters::{BLOCK, Parameters};
-use crate::schema::random::{below, seeded, shuffle};
-use crate::workloads::noise::Noise;
-use crate::workloads::sizes;
+use crate::schema::random::{below, shuffle};
+use crate::workloads::kit;
+use crate::workloads::kit::{Noise, Tree as _, sizes};
 
 /// Folders of files in the folder above them.
 const FAN: u32 = 16;
@@ -35,62 +35,18 @@ impl Tree {
         self.sizes.len() as u32
     }
 
-    pub fn files(&self) -> u32 {
-        self.small() + self.large_files
-    }
-
     pub fn large(&self) -> std::ops::Range<u32> {
         self.small()..self.files()
-    }
-
-    pub fn size(&self, file: u32) -> u64 {
-        self.sizes.get(file as usize).map_or(self.large_size, |size| u64::from(*size))
     }
 
     pub fn small_bytes(&self) -> u64 {
         self.sizes.iter().map(|size| u64::from(*size)).sum()
     }
 
-    pub fn bytes(&self) -> u64 {
-        self.small_bytes() + u64::from(self.large_files) * self.large_size
-    }
-
-    /// Every folder, those above first.
-    pub fn folders(&self) -> Vec<String> {
-        let leaves = self.small().div_ceil(self.per_folder);
-        let mut folders = vec!["large".to_owned(), "tree".to_owned()];
-        folders.extend((0..leaves.div_ceil(FAN)).map(|upper| format!("tree/{upper}")));
-        folders.extend((0..leaves).map(|leaf| format!("tree/{}/{leaf}", leaf / FAN)));
-        folders
-    }
-
-    pub fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str {
-        path.clear();
-        let leaf = file / self.per_folder;
-        let written = if file < self.small() {
-            write!(path, "tree/{}/{leaf}/{file}", leaf / FAN)
-        } else {
-            write!(path, "large/{file}")
-        };
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
-        path
-    }
-
     /// The file of this name.
     pub fn named(&self, name: &[u8]) -> Option<u32> {
         let file = std::str::from_utf8(name).ok()?.parse().ok()?;
         (file < self.files()).then_some(file)
-    }
-
-    /// Gives each chunk of a file, in order.
-    pub fn content<E>(&mut self, file: u32, each: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let size = self.size(file);
-        self.noise.content(file, size, each)
-    }
-
-    /// The CRC-32 of a file's content.
-    pub fn crc32(&self, file: u32) -> u32 {
-        self.noise.crc32(file, self.size(file))
     }
 
     /// Whether these bytes, read at this place of the file, begin as they were written. `at` is a multiple of [`BLOCK`].
@@ -123,15 +79,52 @@ impl Tree {
     }
 }
 
+impl kit::Tree for Tree {
+    fn folders(&self) -> Vec<String> {
+        let leaves = self.small().div_ceil(self.per_folder);
+        let mut folders = vec!["large".to_owned(), "tree".to_owned()];
+        folders.extend((0..leaves.div_ceil(FAN)).map(|upper| format!("tree/{upper}")));
+        folders.extend((0..leaves).map(|leaf| format!("tree/{}/{leaf}", leaf / FAN)));
+        folders
+    }
+
+    fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str {
+        path.clear();
+        let leaf = file / self.per_folder;
+        let written = if file < self.small() {
+            write!(path, "tree/{}/{leaf}/{file}", leaf / FAN)
+        } else {
+            write!(path, "large/{file}")
+        };
+        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        path
+    }
+
+    fn files(&self) -> u32 {
+        self.small() + self.large_files
+    }
+
+    fn size(&self, file: u32) -> u64 {
+        self.sizes.get(file as usize).map_or(self.large_size, |size| u64::from(*size))
+    }
+
+    fn noise(&self) -> &Noise {
+        &self.noise
+    }
+
+    fn noise_mut(&mut self) -> &mut Noise {
+        &mut self.noise
+    }
+}
+
 fn sizes(parameters: &Parameters, seed: u64) -> Vec<u32> {
     let mut source = random(seed, "sizes");
     let whole = sizes::whole(&parameters.sizes);
     (0..parameters.files).map(|_| sizes::draw(&parameters.sizes, whole, &mut source)).collect()
 }
 
-/// A generator of its own for each use, so that a change of one leaves the others as they are.
 fn random(seed: u64, what: &str) -> Xoshiro256PlusPlus {
-    seeded(&[what.as_bytes(), &seed.to_le_bytes()])
+    kit::random(&[what], seed)
 }
 
 #[cfg(test)]
@@ -199,7 +192,8 @@ mod tests {
         let mut tree = Tree::new(&parameters(SMALL), 5);
         let file = (0..tree.small()).find(|f| tree.size(*f) > 260 * 1024).expect("one of three chunks");
         let mut content = Vec::new();
-        let Ok(()) = tree.content(file, |chunk| {
+        let size = tree.size(file);
+        let Ok(()) = tree.noise_mut().content(file, size, |chunk| {
             content.extend_from_slice(chunk);
             Ok::<(), std::convert::Infallible>(())
         });

@@ -2,22 +2,22 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::Ordering::Relaxed;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, statat, unlinkat};
-use rustix::io::{pread, read, write};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat, unlinkat};
+use rustix::io::pread;
 
 use super::metrics;
 use super::parameters::{BLOCK, Parameters};
 use super::tree::Tree;
-use super::visit::{Entry, Visitor, visit};
-use crate::schema::event::Phase;
 use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
-use crate::workloads::noise::CHUNK;
-use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work};
+use crate::workloads::kit::files::{self, CHUNK, failed, wrong};
+use crate::workloads::kit::phases::{Counts, Phases, Under};
+use crate::workloads::kit::visit::{Entry, Visitor, visit};
+use crate::workloads::kit::{Latencies, Tree as _};
+use crate::workloads::{Clock, Log, Needs, OpError, Phase, Ready, Work};
 
 /// In the order of [`NAMES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,12 @@ const PARTS: [Part; 6] =
 /// What the parts and their phases are called.
 pub const NAMES: [&str; 6] = ["create", "walk", "read-ordered", "read-random", "pread-random", "delete"];
 
+impl Part {
+    fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
+}
+
 /// The operation of each phase whose latencies are told, and the phase's count of it.
 pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     match phase {
@@ -48,9 +54,17 @@ pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// One operation that takes an hour counts as one of an hour.
-const LONGEST_NS: u64 = 3600 * 1_000_000_000;
-const DIGITS: u8 = 3;
+/// What is timed by itself, in the order of [`OPERATIONS`].
+#[derive(Clone, Copy)]
+enum Operation {
+    Create,
+    Stat,
+    Read,
+    Pread,
+    Unlink,
+}
+
+const OPERATIONS: &[&str] = &["create", "stat", "read", "pread", "unlink"];
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
@@ -86,13 +100,13 @@ impl Work for Parameters {
         };
         let tree = Tree::new(self, seed);
         let has = |part| parts.contains(&part);
-        let latencies = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(|e| e.to_string())?;
         Ok(Box::new(Trial {
             parts,
             folders: if has(Part::Create) { tree.folders() } else { Vec::new() },
             order: if has(Part::ReadRandom) { tree.shuffled() } else { Vec::new() },
             blocks: if has(Part::PreadRandom) { tree.blocks(self.reads) } else { Vec::new() },
-            hands: Hands { tree, path: String::with_capacity(64), buffer: vec![0; CHUNK], latencies },
+            hands: Hands { tree, path: String::with_capacity(64), buffer: vec![0; CHUNK] },
+            latencies: Latencies::new(OPERATIONS),
         }))
     }
 
@@ -111,6 +125,7 @@ struct Trial {
     order: Vec<u32>,
     blocks: Vec<(u32, u64)>,
     hands: Hands,
+    latencies: Latencies,
 }
 
 /// What the operations of every part need.
@@ -118,7 +133,6 @@ struct Hands {
     tree: Tree,
     path: String,
     buffer: Vec<u8>,
-    latencies: Histogram,
 }
 
 impl Ready for Trial {
@@ -129,42 +143,26 @@ impl Ready for Trial {
             Part::PreadRandom => self.blocks.len() as u64,
             _ => files,
         };
-        log.progress().total.store(self.parts.iter().map(steps).sum(), Relaxed);
-        self.parts.iter().try_for_each(|part| self.part(*part, clock, log))
+        let operations = self.parts.iter().map(steps).sum();
+        let Trial { parts, folders, order, blocks, hands, latencies } = self;
+        let mut phases = Phases::new(clock, log, latencies, operations);
+        parts.iter().try_for_each(|part| {
+            phases.run(part.name(), |under| {
+                let mut at = At { hands: &mut *hands, under, totals: Totals::default() };
+                match part {
+                    Part::Create => at.create(folders),
+                    Part::Walk => at.walk(),
+                    Part::ReadOrdered => at.read_ordered(),
+                    Part::ReadRandom => at.read_random(order),
+                    Part::PreadRandom => at.pread_random(blocks),
+                    Part::Delete => at.delete(),
+                }
+            })
+        })
     }
 
     fn live(&self) -> Vec<LiveFile> {
-        let mut path = String::new();
-        let file = |file| LiveFile {
-            path: self.hands.tree.path(file, &mut path).into(),
-            bytes: self.hands.tree.size(file),
-            crc32: self.hands.tree.crc32(file),
-        };
-        (0..self.hands.tree.files()).map(file).collect()
-    }
-}
-
-type Counts = Vec<(&'static str, u64)>;
-
-impl Trial {
-    fn part(&mut self, part: Part, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let Trial { folders, order, blocks, hands, .. } = self;
-        let mut at = At { hands, clock, progress: log.progress(), totals: Totals::default() };
-        let start = clock.now_ns();
-        let (phase, operation, counts) = match part {
-            Part::Create => ("create", "create", at.create(folders)?),
-            Part::Walk => ("walk", "stat", at.walk()?),
-            Part::ReadOrdered => ("read-ordered", "read", at.read_ordered()?),
-            Part::ReadRandom => ("read-random", "read", at.read_random(order)?),
-            Part::PreadRandom => ("pread-random", "pread", at.pread_random(blocks)?),
-            Part::Delete => ("delete", "unlink", at.delete()?),
-        };
-        let ns = clock.now_ns() - start;
-        let counts = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
-        log.phase(Phase { name: phase.to_owned(), ns, counts });
-        log.histogram(phase, operation, &self.hands.latencies);
-        self.hands.latencies.reset();
-        Ok(())
+        self.hands.tree.live()
     }
 }
 
@@ -176,57 +174,29 @@ struct Totals {
 }
 
 /// A part that is under way.
-struct At<'a> {
+struct At<'a, 'b> {
     hands: &'a mut Hands,
-    clock: &'a dyn Clock,
-    progress: &'a Progress,
+    under: &'a mut Under<'b>,
     totals: Totals,
-}
-
-fn failed(operation: &'static str, path: &str, error: impl Into<io::Error>) -> OpError {
-    OpError { operation, path: path.into(), error: error.into() }
-}
-
-/// What came is not what was written.
-fn wrong(path: &std::path::Path, text: String) -> OpError {
-    OpError { operation: "read", path: path.to_owned(), error: io::Error::other(text) }
 }
 
 fn other_content(at: u64) -> String {
     format!("other content than was written came at {at}")
 }
 
-impl At<'_> {
+impl At<'_, '_> {
     fn create(&mut self, folders: &[String]) -> Result<Counts, OpError> {
         for folder in folders {
-            mkdirat(CWD, folder.as_str(), Mode::RWXU).map_err(|e| failed("mkdir", folder, e))?;
+            files::mkdir(folder)?;
         }
         for file in 0..self.hands.tree.files() {
-            let begin = self.clock.now_ns();
-            self.create_file(file)?;
-            self.done(begin);
+            let begin = self.under.clock.now_ns();
+            let Hands { tree, path, .. } = &mut *self.hands;
+            self.totals.bytes += tree.make(file, path)?;
+            self.done(Operation::Create, begin);
         }
         let Totals { files, bytes, .. } = self.totals;
         Ok(vec![("files", files), ("folders", folders.len() as u64), ("bytes_written", bytes)])
-    }
-
-    fn create_file(&mut self, file: u32) -> Result<(), OpError> {
-        let Hands { tree, path, .. } = &mut *self.hands;
-        let path = tree.path(file, path);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let opened = openat(CWD, path, flags, Mode::from_raw_mode(0o644));
-        let opened = opened.map_err(|e| failed("create", path, e))?;
-        tree.content(file, |chunk| {
-            let mut rest = chunk;
-            while !rest.is_empty() {
-                let written = write(&opened, rest).map_err(|e| failed("write", path, e))?;
-                rest = &rest[written..];
-            }
-            Ok(())
-        })?;
-        self.totals.bytes += tree.size(file);
-        // Some filesystems say only here that the data did not fit.
-        fsderby_sys::file::close(opened).map_err(|e| failed("close", path, e))
     }
 
     fn walk(&mut self) -> Result<Counts, OpError> {
@@ -244,38 +214,33 @@ impl At<'_> {
 
     fn read_random(&mut self, order: &[u32]) -> Result<Counts, OpError> {
         for file in order {
-            let begin = self.clock.now_ns();
+            let begin = self.under.clock.now_ns();
             let mut path = std::mem::take(&mut self.hands.path);
             let name = self.hands.tree.path(*file, &mut path);
-            let opened = openat(CWD, name, READ, Mode::empty()).map_err(|e| failed("open", name, e))?;
-            self.read_file(*file, opened, name.as_ref())?;
+            self.read_file(*file, files::open(name)?, name.as_ref())?;
             self.hands.path = path;
-            self.done(begin);
+            self.done(Operation::Read, begin);
         }
         Ok(vec![("files", self.totals.files), ("bytes_read", self.totals.bytes)])
     }
 
     fn pread_random(&mut self, blocks: &[(u32, u64)]) -> Result<Counts, OpError> {
-        let Hands { tree, path, buffer, latencies } = &mut *self.hands;
-        let open = |file| {
-            let path = tree.path(file, path);
-            openat(CWD, path, READ, Mode::empty()).map_err(|e| failed("open", path, e))
-        };
+        let Hands { tree, path, buffer } = &mut *self.hands;
+        let open = |file| files::open(tree.path(file, path));
         let opened: Vec<OwnedFd> = tree.large().map(open).collect::<Result<_, _>>()?;
         let buffer = &mut buffer[..BLOCK];
         for (file, at) in blocks {
-            let begin = self.clock.now_ns();
+            let begin = self.under.clock.now_ns();
             let came = pread(&opened[(file - tree.small()) as usize], &mut *buffer, *at);
             let came = came.map_err(|e| failed("pread", tree.path(*file, path), e))?;
             if came != BLOCK {
                 let text = format!("{came} bytes came at {at} where {BLOCK} were written");
-                return Err(wrong(tree.path(*file, path).as_ref(), text));
+                return Err(wrong(tree.path(*file, path), text));
             }
             if !tree.is_right(*file, *at, buffer) {
-                return Err(wrong(tree.path(*file, path).as_ref(), other_content(*at)));
+                return Err(wrong(tree.path(*file, path), other_content(*at)));
             }
-            latencies.saturating_record(self.clock.now_ns() - begin);
-            self.progress.step();
+            self.under.done(Operation::Pread as usize, begin);
         }
         let reads = blocks.len() as u64;
         Ok(vec![("reads", reads), ("bytes_read", reads * BLOCK as u64)])
@@ -288,10 +253,9 @@ impl At<'_> {
     }
 
     /// A file has been done with; `begin` is when that began.
-    fn done(&mut self, begin: u64) {
-        self.hands.latencies.saturating_record(self.clock.now_ns() - begin);
+    fn done(&mut self, operation: Operation, begin: u64) {
+        self.under.done(operation as usize, begin);
         self.totals.files += 1;
-        self.progress.step();
     }
 
     /// A whole file, from the open descriptor to its close.
@@ -299,9 +263,7 @@ impl At<'_> {
         let Hands { tree, buffer, .. } = &mut *self.hands;
         let mut at = 0;
         loop {
-            let came = read(&opened, &mut buffer[..]);
-            let came =
-                came.map_err(|e| OpError { operation: "read", path: path.to_owned(), error: e.into() })?;
+            let came = files::read(&opened, path, buffer)?;
             if came == 0 {
                 break;
             }
@@ -332,19 +294,20 @@ impl At<'_> {
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
-struct Walk<'a, 'b>(&'a mut At<'b>);
+struct Walk<'a, 'b, 'c>(&'a mut At<'b, 'c>);
 
-impl Walk<'_, '_> {
+impl Walk<'_, '_, '_> {
     fn status(&mut self, entry: &Entry<'_>) -> Result<u64, OpError> {
-        let begin = self.0.clock.now_ns();
+        let begin = self.0.under.clock.now_ns();
         let about = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW);
         let about = about.map_err(|e| entry.failed("stat", e))?;
-        self.0.hands.latencies.saturating_record(self.0.clock.now_ns() - begin);
+        let ns = self.0.under.clock.now_ns() - begin;
+        self.0.under.latencies.record(Operation::Stat as usize, ns);
         Ok(about.st_size as u64)
     }
 }
 
-impl Visitor for Walk<'_, '_> {
+impl Visitor for Walk<'_, '_, '_> {
     fn enter(&mut self, folder: &Entry<'_>) -> Result<(), OpError> {
         self.0.totals.folders += 1;
         self.status(folder).map(drop)
@@ -358,12 +321,12 @@ impl Visitor for Walk<'_, '_> {
             return Err(entry.failed("stat", io::Error::other(text)));
         }
         self.0.totals.files += 1;
-        self.0.progress.step();
+        self.0.under.step();
         Ok(())
     }
 }
 
-impl At<'_> {
+impl At<'_, '_> {
     fn known(&self, entry: &Entry<'_>) -> Result<u32, OpError> {
         let known = self.hands.tree.named(entry.name.to_bytes());
         known.ok_or_else(|| {
@@ -372,26 +335,26 @@ impl At<'_> {
     }
 }
 
-struct Reading<'a, 'b>(&'a mut At<'b>);
+struct Reading<'a, 'b, 'c>(&'a mut At<'b, 'c>);
 
-impl Visitor for Reading<'_, '_> {
+impl Visitor for Reading<'_, '_, '_> {
     fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
         let file = self.0.known(entry)?;
-        let begin = self.0.clock.now_ns();
+        let begin = self.0.under.clock.now_ns();
         let opened = openat(entry.folder, entry.name, READ, Mode::empty());
         self.0.read_file(file, opened.map_err(|e| entry.failed("open", e))?, entry.path)?;
-        self.0.done(begin);
+        self.0.done(Operation::Read, begin);
         Ok(())
     }
 }
 
-struct Deleting<'a, 'b>(&'a mut At<'b>);
+struct Deleting<'a, 'b, 'c>(&'a mut At<'b, 'c>);
 
-impl Visitor for Deleting<'_, '_> {
+impl Visitor for Deleting<'_, '_, '_> {
     fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
-        let begin = self.0.clock.now_ns();
+        let begin = self.0.under.clock.now_ns();
         unlinkat(entry.folder, entry.name, AtFlags::empty()).map_err(|e| entry.failed("unlink", e))?;
-        self.0.done(begin);
+        self.0.done(Operation::Unlink, begin);
         Ok(())
     }
 

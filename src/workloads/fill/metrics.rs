@@ -3,7 +3,7 @@
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::{Better, Metric};
-use crate::workloads::rate::Rate;
+use crate::workloads::kit::Rate;
 
 pub const VERSION: u32 = 1;
 

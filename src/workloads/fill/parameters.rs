@@ -1,11 +1,10 @@
 //! The `parameters` table of a trial.
 
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::schema::units::{Percent, Scale};
-use crate::workloads::sizes::{self, Row};
-use crate::{mistakes, names};
+use crate::workloads::kit::Keys;
+use crate::workloads::kit::sizes::{self, Row};
 
 /// How far, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,21 +29,15 @@ pub const WHOLE: u64 = 1_000_000;
 const FULL: &str = "full";
 const KEYS: &[&str] = &["to", "per_folder", "sizes"];
 /// What is kept of each file must stay small beside the least memory that a trial has.
-const MOST_PER_FOLDER: i64 = 1_000_000;
+const MOST_PER_FOLDER: u32 = 1_000_000;
 
 impl Parameters {
     pub fn parse(table: &Table) -> Result<Self, String> {
-        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(names::unknown("parameter", key, KEYS.iter().copied()));
-        }
-        let per_folder: i64 = get(table, "per_folder")?;
-        let fits = (1..=MOST_PER_FOLDER).contains(&per_folder);
-        let per_folder = u32::try_from(per_folder).ok().filter(|_| fits);
+        let keys = Keys::of(table, KEYS)?;
         Ok(Parameters {
-            to: to(&get::<String>(table, "to")?)?,
-            per_folder: per_folder
-                .ok_or_else(|| format!("per_folder: write a number from 1 to {MOST_PER_FOLDER}"))?,
-            sizes: sizes::rows(get(table, "sizes")?)?,
+            to: to(&keys.needed::<String>("to")?)?,
+            per_folder: keys.number("per_folder", 1..=MOST_PER_FOLDER)?,
+            sizes: sizes::rows(keys.needed("sizes")?)?,
         })
     }
 }
@@ -76,11 +69,6 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let mut table = table.clone();
     table.insert("to".into(), Value::String(format!("{}%", scaled as f64 / 10_000.0)));
     Parameters::parse(&table).map(|_| table)
-}
-
-fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<T, String> {
-    let value = table.get(key).ok_or_else(|| format!("{key} is missing"))?;
-    value.clone().try_into().map_err(|error| format!("{key}: {}", mistakes::in_words(&error)))
 }
 
 #[cfg(test)]

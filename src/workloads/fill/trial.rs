@@ -1,34 +1,32 @@
 //! The one phase of a trial: file after file, until it is full enough.
 
 use std::fmt::Write as _;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, unlinkat};
-use rustix::io::{Errno, write};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
 
 use super::metrics::{self, PHASE};
 use super::parameters::{Parameters, To, WHOLE};
 use crate::schema::event::Phase;
 use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
-use crate::schema::random::seeded;
 use crate::schema::units::{Bytes, KIB};
 use crate::schema::work::{Amount, LiveFile};
-use crate::workloads::noise::Noise;
-use crate::workloads::{Clock, Histogram, Log, Needs, OpError, Progress, Ready, Work, sizes};
+use crate::workloads::kit::files::failed;
+use crate::workloads::kit::{Latencies, Noise, files, random, sizes, tree};
+use crate::workloads::{Clock, Log, Needs, OpError, Progress, Ready, Work};
 
+const OPERATIONS: &[&str] = &["create"];
+const CREATE: usize = 0;
 /// Folders of a folder.
 const FAN: u32 = 16;
 /// So much of the usable space less than the share is the share: a thousandth.
 const CLOSE: u64 = 1000;
 /// When not even that finds a place, there is none.
 const LEAST: u32 = 4 * KIB as u32;
-/// One operation that takes an hour counts as one of an hour.
-const LONGEST_NS: u64 = 3600 * 1_000_000_000;
-const DIGITS: u8 = 3;
 /// For so many files there is a place to keep their sizes before the work begins.
 const MOST_KEPT: u64 = 1 << 24;
 
@@ -54,11 +52,9 @@ impl Work for Parameters {
             Portion { part: Some(_), .. } => return Err("it is done in one part".into()),
             Portion { .. } => return Err("it cannot be stopped at an operation".into()),
         }
-        let random = |what: &str| seeded(&[b"fill", what.as_bytes(), &seed.to_le_bytes()]);
         let place = here().map_err(|e| e.to_string())?;
         let usable = free(&place).map_err(|e| e.to_string())?;
         let files = (usable / sizes::mean(&self.sizes)).min(MOST_KEPT) as usize;
-        let latencies = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(|e| e.to_string())?;
         Ok(Box::new(Filling {
             to: self.to,
             place,
@@ -66,16 +62,16 @@ impl Work for Parameters {
             draws: Draws {
                 rows: self.sizes.clone(),
                 whole: sizes::whole(&self.sizes),
-                source: random("sizes"),
+                source: random(&["fill", "sizes"], seed),
             },
             files: Files {
                 per_folder: self.per_folder,
                 folders: 0,
                 sizes: Vec::with_capacity(files),
                 bytes: 0,
-                noise: Noise::new(seed, random("content")),
+                noise: Noise::new(seed, random(&["fill", "content"], seed)),
                 path: String::with_capacity(64),
-                latencies,
+                latencies: Latencies::new(OPERATIONS),
             },
         }))
     }
@@ -108,10 +104,6 @@ fn free(place: &OwnedFd) -> Result<u64, OpError> {
     rustix::fs::syncfs(place).map_err(|e| failed("sync", ".", e))?;
     let seen = rustix::fs::fstatvfs(place).map_err(|e| failed("ask the space of", ".", e))?;
     Ok(seen.f_bavail.saturating_mul(seen.f_frsize))
-}
-
-fn failed(operation: &'static str, path: &str, error: impl Into<io::Error>) -> OpError {
-    OpError { operation, path: path.into(), error: error.into() }
 }
 
 fn is_no_space(error: &OpError) -> bool {
@@ -158,8 +150,7 @@ impl Ready for Filling {
         ];
         let counts = counts.map(|(name, n)| (name.to_owned(), n)).into();
         log.phase(Phase { name: PHASE.to_owned(), ns, counts });
-        log.histogram(PHASE, "create", latencies);
-        latencies.reset();
+        latencies.report(PHASE, log);
         Ok(())
     }
 
@@ -169,7 +160,7 @@ impl Ready for Filling {
         let live = |(file, size): (u32, &u32)| {
             files.name(file, &mut path);
             let bytes = u64::from(*size);
-            LiveFile { path: path.as_str().into(), bytes, crc32: files.noise.crc32(file, bytes) }
+            LiveFile::file(&path, bytes, files.noise.crc32(file, bytes))
         };
         (0..).zip(&files.sizes).map(live).collect()
     }
@@ -226,7 +217,7 @@ struct Files {
     bytes: u64,
     noise: Noise,
     path: String,
-    latencies: Histogram,
+    latencies: Latencies,
 }
 
 impl Files {
@@ -236,12 +227,12 @@ impl Files {
         let folder = file / self.per_folder;
         if folder == self.folders {
             folder_name(folder, &mut self.path);
-            mkdirat(CWD, self.path.as_str(), Mode::RWXU).map_err(|e| failed("mkdir", &self.path, e))?;
+            files::mkdir(&self.path)?;
             self.folders += 1;
         }
         let begin = clock.now_ns();
         self.write(file, size)?;
-        self.latencies.saturating_record(clock.now_ns() - begin);
+        self.latencies.record(CREATE, clock.now_ns() - begin);
         self.sizes.push(size);
         self.bytes += u64::from(size);
         Ok(())
@@ -251,20 +242,7 @@ impl Files {
         let mut path = std::mem::take(&mut self.path);
         self.name(file, &mut path);
         self.path = path;
-        let Files { path, noise, .. } = self;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let opened = openat(CWD, path.as_str(), flags, Mode::from_raw_mode(0o644));
-        let opened = opened.map_err(|e| failed("create", path, e))?;
-        noise.content(file, u64::from(size), |chunk| {
-            let mut rest = chunk;
-            while !rest.is_empty() {
-                let written = write(&opened, rest).map_err(|e| failed("write", path, e))?;
-                rest = &rest[written..];
-            }
-            Ok(())
-        })?;
-        // Some filesystems say only here that the data did not fit.
-        fsderby_sys::file::close(opened).map_err(|e| failed("close", path, e))
+        tree::make(&mut self.noise, &self.path, file, u64::from(size))
     }
 
     /// Nothing stays of a file that could not be written in full.

@@ -7,8 +7,8 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-use crate::schema::random::seeded;
 use crate::schema::units::KIB;
+use crate::workloads::kit::random;
 
 /// After so many bytes the noise begins again: a prime number of pages, so that no power of two falls on the same noise soon.
 const PERIOD: usize = 257 * PAGE;
@@ -80,7 +80,7 @@ impl Content {
     pub fn new(seed: u64, record: usize) -> Self {
         let mut noise = Pages::new(PERIOD + record);
         let (once, again) = noise.bytes_mut().split_at_mut(PERIOD);
-        seeded(&[b"iozone", b"content", &seed.to_le_bytes()]).fill_bytes(once);
+        random(&["iozone", "content"], seed).fill_bytes(once);
         for part in again.chunks_mut(PERIOD) {
             part.copy_from_slice(&once[..part.len()]);
         }

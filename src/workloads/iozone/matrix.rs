@@ -38,7 +38,8 @@ pub fn pairs(files: &[u64], records: &[u64], crossover: bool) -> Vec<Pair> {
     let left_out = |pair: &Pair| {
         pair.record > pair.file || crossover && pair.file > LARGE_FILE && pair.record < LARGE_RECORD
     };
-    let all = files.iter().flat_map(|file| records.iter().map(|record| Pair { file: *file, record: *record }));
+    let all =
+        files.iter().flat_map(|file| records.iter().map(|record| Pair { file: *file, record: *record }));
     all.filter(|pair| !left_out(pair)).collect()
 }
 

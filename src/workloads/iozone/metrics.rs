@@ -4,7 +4,7 @@ use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::Metric;
 use crate::schema::units::MIB;
-use crate::workloads::rate::Rate;
+use crate::workloads::kit::Rate;
 
 use super::matrix::Pair;
 use super::passes::Took;
@@ -49,7 +49,12 @@ static ALL: [Rate; 2] = [
     },
 ];
 
-const fn of_pass(name: &'static str, title: &'static str, phase: &'static str, explained: &'static str) -> Declared {
+const fn of_pass(
+    name: &'static str,
+    title: &'static str,
+    phase: &'static str,
+    explained: &'static str,
+) -> Declared {
     Declared { name, title, section: SIZES, over: Over::Phase(phase), explained, ..Declared::MIB_PER_SECOND }
 }
 
@@ -150,7 +155,12 @@ static PASSES: [(Pass, Declared); 14] = [
     ),
     (
         Pass::Fread,
-        of_pass("pass.fread.throughput", "fread (phase fread)", "fread", "The file is read through a stream."),
+        of_pass(
+            "pass.fread.throughput",
+            "fread (phase fread)",
+            "fread",
+            "The file is read through a stream.",
+        ),
     ),
     (
         Pass::Freread,

@@ -1,13 +1,13 @@
 //! The `parameters` table of a trial.
 
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::matrix::{self, Pair};
 use super::passes::Ways;
 use super::table::{NAMES, Pass, Test};
+use crate::names;
 use crate::schema::units::{Bytes, GIB, MIB, Scale};
-use crate::{mistakes, names};
+use crate::workloads::kit::Keys;
 
 /// Which tests on which files, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,23 +46,22 @@ const MOST_SIZES: usize = 64;
 
 impl Parameters {
     pub fn parse(table: &Table) -> Result<Self, String> {
-        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(names::unknown("parameter", key, KEYS.iter().copied()));
-        }
+        let keys = Keys::of(table, KEYS)?;
         let defaults = Ways::default();
-        let is = |key| get::<bool>(table, key).map(|value| value.unwrap_or(false));
+        let is = |key| keys.or(key, false);
         let ways = Ways {
             fsync: is("fsync")?,
             close: is("close")?,
             direct: is("direct")?,
             o_sync: is("o_sync")?,
-            stride: get(table, "stride")?.unwrap_or(defaults.stride),
+            stride: keys.or("stride", defaults.stride)?,
         };
         if ways.stride == 0 {
             return Err("stride = 0: write how many records it is, 1 at least".into());
         }
-        let files = sizes(table, "file_sizes", SMALLEST_RECORD..=LARGEST_FILE)?;
-        let records = sizes(table, "record_sizes", SMALLEST_RECORD..=LARGEST_RECORD)?;
+        let files = sizes(keys, "file_sizes", SMALLEST_RECORD..=LARGEST_FILE)?;
+        let keys = Keys::of(table, KEYS)?;
+        let records = sizes(keys, "record_sizes", SMALLEST_RECORD..=LARGEST_RECORD)?;
         let granule = if ways.direct { SECTOR } else { SMALLEST_RECORD };
         if let Some(record) = records.iter().find(|record| !record.is_multiple_of(granule)) {
             let why = if ways.direct { ", as direct I/O needs it" } else { "" };
@@ -70,8 +69,7 @@ impl Parameters {
         }
         let pairs = matrix::pairs(&files, &records, is("crossover")?);
         check(&pairs)?;
-        let retest = get(table, "retest")?.unwrap_or(true);
-        Ok(Parameters { tests: tests(table)?, pairs, ways, retest })
+        Ok(Parameters { tests: tests(keys)?, pairs, ways, retest: keys.or("retest", true)? })
     }
 
     /// The passes of a test that are done in a trial.
@@ -102,8 +100,8 @@ fn check(pairs: &[Pair]) -> Result<(), String> {
 }
 
 /// All but the mixed one where none is named.
-fn tests(table: &Table) -> Result<Vec<Test>, String> {
-    let Some(written) = get::<Vec<String>>(table, "tests")? else {
+fn tests(keys: Keys<'_>) -> Result<Vec<Test>, String> {
+    let Some(written) = keys.get::<Vec<String>>("tests")? else {
         return Ok(super::table::TESTS[..Test::Mixed as usize].to_vec());
     };
     let find = |name: &String| Test::find(name).ok_or_else(|| names::unknown("test", name, NAMES));
@@ -116,8 +114,8 @@ fn tests(table: &Table) -> Result<Vec<Test>, String> {
     }
 }
 
-fn sizes(table: &Table, key: &str, within: std::ops::RangeInclusive<u64>) -> Result<Vec<u64>, String> {
-    let written: Vec<Bytes> = get(table, key)?.ok_or_else(|| format!("{key} is missing"))?;
+fn sizes(keys: Keys<'_>, key: &str, within: std::ops::RangeInclusive<u64>) -> Result<Vec<u64>, String> {
+    let written: Vec<Bytes> = keys.needed(key)?;
     if written.is_empty() || written.len() > MOST_SIZES {
         return Err(format!("{key}: write one size or more, up to {MOST_SIZES}"));
     }
@@ -134,9 +132,10 @@ fn sizes(table: &Table, key: &str, within: std::ops::RangeInclusive<u64>) -> Res
 /// Files scale; records stay, because they are what the work is about. A record that no longer fits into its file is left out, and a
 /// file is never smaller than the smallest record.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
-    let records = sizes(table, "record_sizes", SMALLEST_RECORD..=LARGEST_RECORD)?;
+    let keys = Keys::of(table, KEYS)?;
+    let records = sizes(keys, "record_sizes", SMALLEST_RECORD..=LARGEST_RECORD)?;
     let smallest = records.first().copied().unwrap_or(SMALLEST_RECORD);
-    let files = sizes(table, "file_sizes", SMALLEST_RECORD..=LARGEST_FILE)?;
+    let files = sizes(keys, "file_sizes", SMALLEST_RECORD..=LARGEST_FILE)?;
     let mut scaled: Vec<u64> = files.into_iter().map(|file| by.apply(file).max(smallest)).collect();
     scaled.dedup();
     let value = |size| i64::try_from(size).map_err(|_| format!("file_sizes: {by} is too large"));
@@ -144,11 +143,6 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let mut table = table.clone();
     table.insert("file_sizes".into(), Value::Array(scaled));
     Parameters::parse(&table).map(|_| table)
-}
-
-fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<Option<T>, String> {
-    let value = table.get(key).map(|value| value.clone().try_into());
-    value.transpose().map_err(|error| format!("{key}: {}", mistakes::in_words(&error)))
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@
 //! ```
 //! With `fsync` a pass that writes is synced once more before its time ends, with `close` each is closed before.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +25,7 @@ use super::matrix::Pair;
 use super::orders::{self, Strided};
 use super::stream::{Stream, write_all};
 use super::table::Pass;
+use crate::workloads::kit::files::{failed, wrong};
 use crate::workloads::{Clock, OpError, Progress};
 
 /// How all passes of a run are done.
@@ -145,7 +145,12 @@ impl Passes {
         Ok(took)
     }
 
-    fn write(&mut self, after: Option<Written>, clock: &dyn Clock, turns: &mut Turns<'_>) -> Result<Took, OpError> {
+    fn write(
+        &mut self,
+        after: Option<Written>,
+        clock: &dyn Clock,
+        turns: &mut Turns<'_>,
+    ) -> Result<Took, OpError> {
         let file = self.open(OFlags::RDWR)?;
         self.synced(&file)?;
         let records = self.pair.records();
@@ -344,7 +349,7 @@ impl Passes {
     fn get(&mut self, file: &OwnedFd, number: u64) -> Result<(), OpError> {
         let Passes { path, pair, content, written, buffer, .. } = self;
         let at = number * pair.record;
-        let came = read_whole(file, buffer.bytes_mut()).map_err(|e| failed("read", path, e))?;
+        let came = read_whole(file, buffer.bytes_mut()).map_err(|e| failed("read", &*path, e))?;
         if came as u64 != pair.record {
             return Err(wrong(path, format!("{came} bytes came at {at} where {} were written", pair.record)));
         }
@@ -446,20 +451,9 @@ fn read_whole(file: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     Ok(came)
 }
 
-fn failed(operation: &'static str, path: &Path, error: impl Into<io::Error>) -> OpError {
-    OpError { operation, path: path.to_owned(), error: error.into() }
-}
-
-/// What came is not what was written.
-fn wrong(path: &Path, text: String) -> OpError {
-    OpError { operation: "read", path: path.to_owned(), error: io::Error::other(text) }
-}
-
 /// The file as test 0 makes it, after a look whether a file can be made and emptied there at all. What is there already is left alone.
 pub fn create(path: &Path) -> Result<(), OpError> {
-    let close = |file| {
-        fsderby_sys::file::close(file).map_err(|e| failed("close", path, e))
-    };
+    let close = |file| fsderby_sys::file::close(file).map_err(|e| failed("close", path, e));
     let made = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
     let tried = openat(CWD, path, made | OFlags::EXCL, Mode::empty());
     let tried = tried.map_err(|e| failed("create", path, e))?;

@@ -1,6 +1,5 @@
 //! IOzone as a trial: pair after pair of sizes, test after test, and what was read is what was written.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::content::{Content, Written};
@@ -105,7 +104,9 @@ impl Parameters {
         let test = test.ok_or_else(|| format!("it has no part {name}: its tests do not name it"))?;
         match self.pairs.len() {
             1 => Ok(test),
-            n => Err(format!("a part is done on one file with one size of records, and here are {n} pairs of sizes")),
+            n => Err(format!(
+                "a part is done on one file with one size of records, and here are {n} pairs of sizes"
+            )),
         }
     }
 
@@ -119,7 +120,7 @@ impl Parameters {
 
 fn live(pair: Pair, seed: u64, written: Written) -> LiveFile {
     let crc32 = Content::new(seed, pair.record as usize).crc32(pair.records(), written);
-    LiveFile { path: PathBuf::from(FILE), bytes: pair.bytes(), crc32 }
+    LiveFile::file(FILE, pair.bytes(), crc32)
 }
 
 struct Trial {

@@ -24,7 +24,8 @@ impl Twister64 {
         // Twice through the words: the seed is shorter than they are.
         for round in 0..WORDS {
             let mixed = mix(words[at - 1], 3_935_559_000_370_003_845) ^ words[at];
-            words[at] = mixed.wrapping_add(SEED[round % SEED.len()]).wrapping_add((round % SEED.len()) as u64);
+            words[at] =
+                mixed.wrapping_add(SEED[round % SEED.len()]).wrapping_add((round % SEED.len()) as u64);
             at = next(&mut words, at);
         }
         for _ in 1..WORDS {

@@ -32,10 +32,9 @@ impl Checksums {
     /// The files that are there now.
     pub fn live(&self, generator: &Generator) -> Vec<LiveFile> {
         let mut namer = Namer::new(generator.rules());
-        let file = |file: File| LiveFile {
-            path: path(namer.file(file.name)),
-            bytes: u64::from(file.bytes),
-            crc32: self.0.get(file.slot as usize).copied().unwrap_or(0),
+        let file = |file: File| {
+            let crc32 = self.0.get(file.slot as usize).copied().unwrap_or(0);
+            LiveFile::file(path(namer.file(file.name)), file.bytes.into(), crc32)
         };
         generator.files().map(file).collect()
     }

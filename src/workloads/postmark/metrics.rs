@@ -8,7 +8,7 @@ use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::Metric;
 use crate::schema::units::sum;
-use crate::workloads::rate::Rate;
+use crate::workloads::kit::Rate;
 
 pub const VERSION: u32 = 1;
 

@@ -1,11 +1,11 @@
 //! The `parameters` table of a trial.
 
 use serde::Deserialize;
-use toml::{Table, Value};
+use toml::Table;
 
 use super::rules::{Location, Rules};
 use crate::schema::units::{Bytes, Scale};
-use crate::{mistakes, names};
+use crate::workloads::kit::parameters::{self, Keys};
 
 /// A trial's work: PostMark's rules, and what PostMark has not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,36 +54,34 @@ fn one() -> u32 {
 
 impl Parameters {
     pub fn parse(table: &Table) -> Result<Self, String> {
-        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(names::unknown("parameter", key, KEYS.iter().copied()));
-        }
+        let keys = Keys::of(table, KEYS)?;
         let defaults = Rules::default();
-        let size = get::<[Bytes; 2]>(table, "size")?.unwrap_or([Bytes(500), Bytes(10_000)]);
-        let seed = get::<u32>(table, "seed")?;
+        let size = keys.get::<[Bytes; 2]>("size")?.unwrap_or([Bytes(500), Bytes(10_000)]);
+        let seed = keys.get::<u32>("seed")?;
         let rules = Rules {
-            number: positive(table, "number", defaults.number)?,
-            transactions: positive(table, "transactions", defaults.transactions)?,
+            number: positive(keys, "number", defaults.number)?,
+            transactions: positive(keys, "transactions", defaults.transactions)?,
             low: bytes("size", size[0])?,
             high: bytes("size", size[1])?,
-            read_block: block(table, "read_block", defaults.read_block)?,
-            write_block: block(table, "write_block", defaults.write_block)?,
-            buffering: get(table, "buffering")?.unwrap_or(defaults.buffering),
-            bias_read: bias(table, "bias_read")?,
-            bias_create: bias(table, "bias_create")?,
-            subdirectories: get(table, "subdirectories")?.unwrap_or(0),
-            locations: locations(table)?,
+            read_block: block(keys, "read_block", defaults.read_block)?,
+            write_block: block(keys, "write_block", defaults.write_block)?,
+            buffering: keys.or("buffering", defaults.buffering)?,
+            bias_read: bias(keys, "bias_read")?,
+            bias_create: bias(keys, "bias_create")?,
+            subdirectories: keys.or("subdirectories", 0)?,
+            locations: locations(keys)?,
             seed: seed.unwrap_or(defaults.seed),
         };
         if rules.low > rules.high {
             return Err(format!("size = [{}, {}]: the smallest comes first", rules.low, rules.high));
         }
         rules.check()?;
-        let stdio_buffer = block(table, "stdio_buffer", 4096)?;
+        let stdio_buffer = block(keys, "stdio_buffer", 4096)?;
         if stdio_buffer > 8192 {
             return Err(format!("stdio_buffer = {stdio_buffer}: the C library's is 8192 at most"));
         }
-        let fsync = get(table, "fsync")?.unwrap_or(false);
-        let fsync_folder = get(table, "fsync_folder")?.unwrap_or(false);
+        let fsync = keys.or("fsync", false)?;
+        let fsync_folder = keys.or("fsync_folder", false)?;
         if fsync_folder && !fsync {
             return Err(
                 "fsync_folder = true: a name without its content is of no use; set fsync = true too".into()
@@ -101,28 +99,20 @@ impl Parameters {
 /// Files and transactions scale; sizes stay, because they are what the work is about.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Rules { number, transactions, .. } = Parameters::parse(table)?.rules;
-    let mut scaled = table.clone();
-    for (key, value) in [("number", number), ("transactions", transactions)] {
-        let value = i64::try_from(by.apply(u64::from(value)));
-        scaled.insert(key.into(), Value::Integer(value.map_err(|_| format!("{key}: {by} is too large"))?));
-    }
+    let numbers = [("number", number.into()), ("transactions", transactions.into())];
+    let scaled = parameters::scaled(table, by, numbers)?;
     Parameters::parse(&scaled).map(|_| scaled)
 }
 
-fn get<'de, T: Deserialize<'de>>(table: &Table, key: &str) -> Result<Option<T>, String> {
-    let value = table.get(key).map(|value| value.clone().try_into());
-    value.transpose().map_err(|error| format!("{key}: {}", mistakes::in_words(&error)))
-}
-
-fn positive(table: &Table, key: &str, default: u32) -> Result<u32, String> {
-    match get(table, key)?.unwrap_or(default) {
+fn positive(keys: Keys<'_>, key: &str, default: u32) -> Result<u32, String> {
+    match keys.or(key, default)? {
         0 => Err(format!("{key} = 0: there must be at least one")),
         n => Ok(n),
     }
 }
 
-fn block(table: &Table, key: &str, default: u32) -> Result<u32, String> {
-    bytes(key, get(table, key)?.unwrap_or(Bytes(u64::from(default))))
+fn block(keys: Keys<'_>, key: &str, default: u32) -> Result<u32, String> {
+    bytes(key, keys.or(key, Bytes(u64::from(default)))?)
 }
 
 fn bytes(key: &str, value: Bytes) -> Result<u32, String> {
@@ -132,16 +122,16 @@ fn bytes(key: &str, value: Bytes) -> Result<u32, String> {
     }
 }
 
-fn bias(table: &Table, key: &str) -> Result<Option<u32>, String> {
-    match get::<i64>(table, key)?.unwrap_or(5) {
+fn bias(keys: Keys<'_>, key: &str) -> Result<Option<u32>, String> {
+    match keys.or::<i64>(key, 5)? {
         -1 => Ok(None),
         tenths @ 0..=10 => Ok(Some(tenths as u32)),
         other => Err(format!("{key} = {other}: give tenths from 0 to 10, or -1 for neither")),
     }
 }
 
-fn locations(table: &Table) -> Result<Vec<Location>, String> {
-    let places: Vec<Place> = get(table, "locations")?.unwrap_or_default();
+fn locations(keys: Keys<'_>) -> Result<Vec<Location>, String> {
+    let places: Vec<Place> = keys.or("locations", Vec::new())?;
     places.into_iter().map(location).collect()
 }
 

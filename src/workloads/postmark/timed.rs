@@ -12,9 +12,10 @@ use super::drive::Files;
 use super::dry::Totals;
 use super::generator::File;
 use super::kernel::{self, Kernel};
-use super::latencies::{Kind, Latencies};
+use super::latencies::Kind;
 use super::names::{Namer, path};
 use super::stream::Handle;
+use crate::workloads::kit::Latencies;
 use crate::workloads::{Clock, OpError};
 
 /// What the operations need, made before anything is timed.
@@ -54,7 +55,7 @@ impl Timed<'_> {
     ) -> Result<T, OpError> {
         let start = self.clock.now_ns();
         let done = act(self);
-        self.latencies.record(kind, self.clock.now_ns() - start);
+        self.latencies.record(kind as usize, self.clock.now_ns() - start);
         done.map_err(|Failed(operation, error)| OpError {
             operation,
             path: path(self.tools.namer.last()),
@@ -75,7 +76,7 @@ impl Timed<'_> {
     fn sync(&mut self, file: &OwnedFd) -> Result<(), Failed> {
         let start = self.clock.now_ns();
         rustix::fs::fsync(file).map_err(failed("fsync"))?;
-        self.latencies.record(Kind::Fsync, self.clock.now_ns() - start);
+        self.latencies.record(Kind::Fsync as usize, self.clock.now_ns() - start);
         self.fsyncs += 1;
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::dry::{Totals, dry_run};
 use super::expect;
 use super::generator::{Generator, afford};
 use super::kernel::Kernel;
-use super::latencies::Latencies;
+use super::latencies::NAMES;
 use super::metrics;
 use super::names::Namer;
 use super::parameters::Parameters;
@@ -21,6 +21,7 @@ use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
+use crate::workloads::kit::Latencies;
 use crate::workloads::{Clock, Durable, Log, Needs, OpError, Progress, Ready, Work};
 
 /// Up to so many operations are counted one by one for an expectation, in some milliseconds.
@@ -81,7 +82,7 @@ impl Work for Parameters {
                 checksums,
             },
             generator,
-            latencies: Latencies::new(),
+            latencies: Latencies::new(NAMES),
             extent: stop_after.map_or(Extent::WHOLE, |last| Extent::first(last, &rules)),
             steps,
             deletes: stop_after.is_none() && !keep_files,

@@ -1,9 +1,9 @@
 //! Rates: what a work counted, by the time of the phases in which it did.
 
-use super::Phase;
 use crate::schema::declared::{Declared, Over};
 use crate::schema::metric::Metric;
 use crate::schema::units::MIB;
+use crate::workloads::Phase;
 
 const NS_PER_SECOND: f64 = 1e9;
 

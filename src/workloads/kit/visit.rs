@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
+use super::files::failed;
 use crate::workloads::OpError;
 
 /// An entry, as it is reached from its open folder.
@@ -20,7 +21,7 @@ pub struct Entry<'a> {
 
 impl Entry<'_> {
     pub fn failed(&self, operation: &'static str, error: impl Into<io::Error>) -> OpError {
-        OpError { operation, path: self.path.to_owned(), error: error.into() }
+        failed(operation, self.path, error)
     }
 }
 
@@ -39,22 +40,18 @@ pub trait Visitor {
 
 /// Everything below the current folder. Only the names of the folders on the way are in memory.
 pub fn visit(visitor: &mut impl Visitor) -> Result<(), OpError> {
-    let place = openat(CWD, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let failed = |errno: rustix::io::Errno| OpError {
-        operation: "open the folder",
-        path: ".".into(),
-        error: errno.into(),
-    };
-    inside(place.map_err(failed)?, &mut PathBuf::new(), visitor)
+    visit_below(Path::new("."), visitor)
+}
+
+/// Everything below this folder. Paths are told from there on.
+pub fn visit_below(top: &Path, visitor: &mut impl Visitor) -> Result<(), OpError> {
+    let place = openat(CWD, top, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let place = place.map_err(|e| failed("open the folder", top, e))?;
+    inside(place, &mut PathBuf::new(), visitor)
 }
 
 fn inside(folder: OwnedFd, path: &mut PathBuf, visitor: &mut impl Visitor) -> Result<(), OpError> {
-    let failed = |errno: rustix::io::Errno| errno;
-    let names = names(&folder).map_err(failed).map_err(|errno| OpError {
-        operation: "read the folder",
-        path: path.clone(),
-        error: errno.into(),
-    })?;
+    let names = names(&folder).map_err(|e| failed("read the folder", &path, e))?;
     for (name, kind) in names {
         path.push(OsStr::from_bytes(name.to_bytes()));
         let is_folder = is_folder(&folder, &name, kind);

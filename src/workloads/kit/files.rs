@@ -1,0 +1,100 @@
+//! Operations on files below the current folder. One that fails says which it was, on what, and why.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+
+use crate::workloads::OpError;
+
+/// What a program that copies or reads whole files asks for at a time.
+pub const CHUNK: usize = super::noise::CHUNK;
+
+const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
+const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = READ.union(OFlags::DIRECTORY);
+
+pub fn failed(operation: &'static str, path: impl AsRef<Path>, error: impl Into<io::Error>) -> OpError {
+    OpError { operation, path: path.as_ref().to_owned(), error: error.into() }
+}
+
+/// What came is not what was written.
+pub fn wrong(path: impl AsRef<Path>, text: impl Into<String>) -> OpError {
+    failed("read", path, io::Error::other(text.into()))
+}
+
+/// A file that was not there.
+pub fn create(path: &str) -> Result<OwnedFd, OpError> {
+    let opened = rustix::fs::openat(CWD, path, NEW, Mode::from_raw_mode(0o644));
+    opened.map_err(|e| failed("create", path, e))
+}
+
+pub fn open(path: &str) -> Result<OwnedFd, OpError> {
+    open_with(path, READ)
+}
+
+/// A file that is there, with these flags.
+pub fn open_with(path: &str, flags: OFlags) -> Result<OwnedFd, OpError> {
+    rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|e| failed("open", path, e))
+}
+
+/// All of it, in as many calls as the kernel wants.
+pub fn write_all(file: impl AsFd, path: &str, bytes: &[u8]) -> Result<(), OpError> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let written = rustix::io::write(&file, rest).map_err(|e| failed("write", path, e))?;
+        rest = &rest[written..];
+    }
+    Ok(())
+}
+
+/// What one call brings; 0 at the end.
+pub fn read(file: impl AsFd, path: impl AsRef<Path>, buffer: &mut [u8]) -> Result<usize, OpError> {
+    rustix::io::read(&file, buffer).map_err(|e| failed("read", path, e))
+}
+
+/// Some filesystems say only here that the data did not fit.
+pub fn close(file: OwnedFd, path: &str) -> Result<(), OpError> {
+    fsderby_sys::file::close(file).map_err(|e| failed("close", path, e))
+}
+
+/// The content of a file is on the disk from here on, but not its name: see [`sync_folder`].
+pub fn fsync(file: impl AsFd, path: &str) -> Result<(), OpError> {
+    rustix::fs::fsync(&file).map_err(|e| failed("fsync", path, e))
+}
+
+/// The names in a folder are on the disk from here on.
+pub fn sync_folder(path: &str) -> Result<(), OpError> {
+    let folder = rustix::fs::openat(CWD, path, FOLDER, Mode::empty());
+    let synced = folder.and_then(rustix::fs::fsync);
+    synced.map_err(|e| failed("fsync of the folder", path, e))
+}
+
+/// Everything of the filesystem in which the current folder lies is on the disk from here on.
+pub fn sync_all() -> Result<(), OpError> {
+    let synced = rustix::fs::openat(CWD, c".", FOLDER, Mode::empty()).and_then(rustix::fs::syncfs);
+    synced.map_err(|e| failed("sync", ".", e))
+}
+
+pub fn stat(path: &str) -> Result<Stat, OpError> {
+    let about = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW);
+    about.map_err(|e| failed("stat", path, e))
+}
+
+pub fn mkdir(path: &str) -> Result<(), OpError> {
+    rustix::fs::mkdirat(CWD, path, Mode::RWXU).map_err(|e| failed("mkdir", path, e))
+}
+
+pub fn rmdir(path: &str) -> Result<(), OpError> {
+    rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR).map_err(|e| failed("rmdir", path, e))
+}
+
+pub fn unlink(path: &str) -> Result<(), OpError> {
+    rustix::fs::unlinkat(CWD, path, AtFlags::empty()).map_err(|e| failed("unlink", path, e))
+}
+
+/// What stood under the new name is replaced.
+pub fn rename(from: &str, to: &str) -> Result<(), OpError> {
+    rustix::fs::renameat(CWD, from, CWD, to).map_err(|e| failed("rename", from, e))
+}

@@ -1,0 +1,50 @@
+//! A histogram for each kind of operation, made before the run, so that recording never allocates.
+
+use crate::workloads::{Clock, Histogram, Log};
+
+/// One operation that takes an hour counts as one of an hour.
+const LONGEST_NS: u64 = 3600 * 1_000_000_000;
+const DIGITS: u8 = 3;
+
+/// Of operations that an engine numbers from 0, as an enum does.
+pub struct Latencies {
+    names: &'static [&'static str],
+    histograms: Vec<Histogram>,
+}
+
+impl Latencies {
+    pub fn new(names: &'static [&'static str]) -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS);
+        let histogram = histogram.expect("an hour in nanoseconds and three digits are valid bounds");
+        Latencies { names, histograms: vec![histogram; names.len()] }
+    }
+
+    #[inline]
+    pub fn record(&mut self, operation: usize, ns: u64) {
+        self.histograms[operation].saturating_record(ns);
+    }
+
+    /// Does one operation between two looks at the clock.
+    #[inline]
+    pub fn time<T, E>(
+        &mut self,
+        operation: usize,
+        clock: &dyn Clock,
+        act: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let begin = clock.now_ns();
+        let done = act()?;
+        self.record(operation, clock.now_ns() - begin);
+        Ok(done)
+    }
+
+    /// Hands out what a phase has brought, and starts anew.
+    pub fn report(&mut self, phase: &'static str, log: &mut dyn Log) {
+        for (operation, histogram) in self.names.iter().zip(&mut self.histograms) {
+            if !histogram.is_empty() {
+                log.histogram(phase, operation, histogram);
+                histogram.reset();
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What engines share. An engine takes what it needs; nothing here knows any of them.
+//!
+//! ```text
+//! parse      parameters   keys of a TOML table: unknown ones, missing ones, limits, scaling
+//! prepare    random       a generator of its own for each use of the seed
+//!            sizes        how large files are, by a table of weights
+//!            tree         numbered files in folders: paths, sizes, content, and the list of what must be there
+//!            noise        what files hold, and whether what is read is what was written
+//! run        phases       begins and ends a phase: its time, its counts, its latencies
+//!            latencies    a histogram for each kind of operation
+//!            files        operations on files; what fails says which operation failed on what
+//!            visit        goes through a tree as find, tar and rm do
+//! metrics    rate         what was counted, by the time of its phase
+//! ```
+//! Paths are relative to the current folder, which is the one that the work has for itself. Between two readings of the clock
+//! nothing here does anything but the operation: what allocates is made in `prepare`.
+
+pub mod files;
+mod latencies;
+pub mod noise;
+pub mod parameters;
+pub mod phases;
+mod random;
+mod rate;
+pub mod sizes;
+pub mod tree;
+pub mod visit;
+
+pub use latencies::Latencies;
+pub use noise::Noise;
+pub use parameters::Keys;
+pub use phases::{Counts, Phases, Under};
+pub use random::random;
+pub use rate::Rate;
+pub use tree::Tree;

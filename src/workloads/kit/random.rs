@@ -1,0 +1,12 @@
+//! Random numbers of a work, from its seed.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::schema::random::seeded;
+
+/// A generator of its own for each use, so that a change of one leaves the others as they are.
+pub fn random(uses: &[&str], seed: u64) -> Xoshiro256PlusPlus {
+    let seed = seed.to_le_bytes();
+    let parts: Vec<&[u8]> = uses.iter().map(|of| of.as_bytes()).chain([&seed[..]]).collect();
+    seeded(&parts)
+}

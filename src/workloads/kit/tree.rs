@@ -1,0 +1,193 @@
+//! Files that are numbered from 0, in folders: what they are called, how large they are and what they hold, without any I/O; and
+//! how one of them is made.
+
+use std::fmt::Write as _;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::noise::Noise;
+use super::sizes::{self, Row};
+use super::{files, random};
+use crate::schema::random::below;
+use crate::schema::work::LiveFile;
+use crate::workloads::OpError;
+
+/// A tree as a seed has it. An engine with an order of its own says what is above; what is below follows.
+pub trait Tree {
+    /// Every folder, those above first.
+    fn folders(&self) -> Vec<String>;
+    fn files(&self) -> u32;
+    fn size(&self, file: u32) -> u64;
+    /// Written into `path`, which is there so that nothing allocates.
+    fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str;
+    fn noise(&self) -> &Noise;
+    fn noise_mut(&mut self) -> &mut Noise;
+
+    fn bytes(&self) -> u64 {
+        (0..self.files()).map(|file| self.size(file)).sum()
+    }
+
+    /// Makes a file of it; says how large it is.
+    fn make(&mut self, file: u32, path: &mut String) -> Result<u64, OpError> {
+        let size = self.size(file);
+        let path = self.path(file, path);
+        make(self.noise_mut(), path, file, size).map(|()| size)
+    }
+
+    /// The CRC-32 of a file's content.
+    fn crc32(&self, file: u32) -> u32 {
+        self.noise().crc32(file, self.size(file))
+    }
+
+    /// Every file, as it must be there.
+    fn live(&self) -> Vec<LiveFile> {
+        let mut path = String::new();
+        let file = |file| LiveFile::file(self.path(file, &mut path), self.size(file), self.crc32(file));
+        (0..self.files()).map(file).collect()
+    }
+}
+
+/// A new file of this size, from its creation to its close.
+pub fn make(noise: &mut Noise, path: &str, file: u32, size: u64) -> Result<(), OpError> {
+    let opened = files::create(path)?;
+    noise.content(file, size, |chunk| files::write_all(&opened, path, chunk))?;
+    files::close(opened, path)
+}
+
+/// How a tree is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub files: u32,
+    pub folders: u32,
+    /// Folders in each other at most.
+    pub deepest: u32,
+    pub sizes: Vec<Row>,
+}
+
+/// A tree that grew by chance: each folder lies in one that was there before it, and each file in any of them.
+///
+/// ```text
+/// d0/ d1/ …        folders at the top: at least one
+/// d0/d2/d5/f17     file 17, in a folder that lies in d2
+/// ```
+pub struct Grown {
+    folders: Vec<String>,
+    /// Its folder and its size.
+    files: Vec<(u32, u32)>,
+    noise: Noise,
+}
+
+impl Grown {
+    /// `of` is the engine's name, so that no two engines have the same tree of a seed.
+    pub fn new(shape: &Shape, of: &str, seed: u64) -> Self {
+        let mut places = random(&[of, "places"], seed);
+        let mut drawn = random(&[of, "sizes"], seed);
+        let whole = sizes::whole(&shape.sizes);
+        let mut size = || sizes::draw(&shape.sizes, whole, &mut drawn);
+        let folders = grow(shape, &mut random(&[of, "folders"], seed));
+        let any = folders.len() as u64;
+        let files = (0..shape.files).map(|_| (below(&mut places, any) as u32, size())).collect();
+        Grown { folders, files, noise: Noise::new(seed, random(&[of, "content"], seed)) }
+    }
+
+    /// The file of this name, without its folder.
+    pub fn named(&self, name: &[u8]) -> Option<u32> {
+        let file = std::str::from_utf8(name).ok()?.strip_prefix('f')?.parse().ok()?;
+        (file < self.files()).then_some(file)
+    }
+}
+
+fn grow(shape: &Shape, source: &mut Xoshiro256PlusPlus) -> Vec<String> {
+    let mut folders: Vec<String> = Vec::new();
+    let mut depths: Vec<u32> = Vec::new();
+    for folder in 0..shape.folders {
+        // One more than there are is the top, which is never too deep.
+        let above = loop {
+            let above = below(source, u64::from(folder) + 1) as usize;
+            if depths.get(above).is_none_or(|depth| *depth < shape.deepest) {
+                break above;
+            }
+        };
+        folders.push(match folders.get(above) {
+            Some(above) => format!("{above}/d{folder}"),
+            None => format!("d{folder}"),
+        });
+        depths.push(depths.get(above).map_or(1, |depth| depth + 1));
+    }
+    folders
+}
+
+impl Tree for Grown {
+    fn folders(&self) -> Vec<String> {
+        self.folders.clone()
+    }
+
+    fn files(&self) -> u32 {
+        self.files.len() as u32
+    }
+
+    fn size(&self, file: u32) -> u64 {
+        u64::from(self.files[file as usize].1)
+    }
+
+    fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str {
+        path.clear();
+        let folder = &self.folders[self.files[file as usize].0 as usize];
+        let written = write!(path, "{folder}/f{file}");
+        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        path
+    }
+
+    fn noise(&self) -> &Noise {
+        &self.noise
+    }
+
+    fn noise_mut(&mut self) -> &mut Noise {
+        &mut self.noise
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn shape() -> Shape {
+        let sizes = vec![Row { up_to: 1000, weight: 0 }, Row { up_to: 9000, weight: 1 }];
+        Shape { files: 2000, folders: 90, deepest: 3, sizes }
+    }
+
+    #[test]
+    fn a_seed_is_a_tree_and_another_seed_or_engine_another() {
+        let paths = |of, seed| -> Vec<_> {
+            Grown::new(&shape(), of, seed).live().into_iter().map(|f| (f.path, f.bytes, f.crc32)).collect()
+        };
+        assert_eq!(paths("tasks", 7), paths("tasks", 7));
+        assert_ne!(paths("tasks", 7), paths("tasks", 8));
+        assert_ne!(paths("tasks", 7), paths("news", 7));
+    }
+
+    #[test]
+    fn each_folder_lies_in_one_before_it_and_none_too_deep() {
+        let tree = Grown::new(&shape(), "tasks", 3);
+        let mut seen = BTreeSet::new();
+        for folder in tree.folders() {
+            if let Some((above, _)) = folder.rsplit_once('/') {
+                assert!(seen.contains(above), "{folder}");
+            }
+            assert!(folder.split('/').count() <= 3, "{folder}");
+            assert!(seen.insert(folder.clone()), "{folder}");
+        }
+        assert_eq!(seen.len(), 90);
+        assert_eq!(seen.iter().map(|folder| folder.split('/').count()).max(), Some(3));
+        let mut path = String::new();
+        for file in 0..tree.files() {
+            let (folder, name) = tree.path(file, &mut path).rsplit_once('/').expect("a folder");
+            assert!(seen.contains(folder));
+            assert_eq!(tree.named(name.as_bytes()), Some(file));
+            assert!((1001..=9000).contains(&tree.size(file)));
+        }
+        assert_eq!(tree.named(b"f2000"), None);
+    }
+}
