@@ -13,6 +13,7 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod foresight;
+mod iozone;
 mod kernel;
 mod key;
 mod list;
@@ -47,6 +48,13 @@ enum Command {
     Postmark {
         /// The script; without it `.pmrc`
         script: Vec<OsString>,
+    },
+    /// Run IOzone's tests, with the options and tables of the original
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Iozone {
+        /// The original's options; `-h` lists them
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        options: Vec<OsString>,
     },
     /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
@@ -99,6 +107,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
+            Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
             Command::Verify(arguments) => verify::run(&arguments),
             Command::List(arguments) => list::run(&arguments),

@@ -1,3 +1,4 @@
 //! The old tools' own command lines and output, on our engines.
 
+pub mod iozone;
 pub mod postmark;

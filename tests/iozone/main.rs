@@ -5,5 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod dropin;
 mod sets;
+mod traces;
 mod trial;

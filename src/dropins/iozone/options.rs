@@ -149,19 +149,25 @@ pub fn parse(words: &[OsString]) -> Result<Asked, Refusal> {
     while let Some(word) = words.next() {
         let Some(letters) = word.as_bytes().strip_prefix(b"-").filter(|letters| !letters.is_empty()) else {
             let word = word.to_string_lossy();
-            return Err(refused(format!("'{word}' belongs to no option\n  try: -f {word}, if it is the file")));
+            return Err(refused(format!(
+                "'{word}' belongs to no option\n  try: -f {word}, if it is the file"
+            )));
         };
-        let mut letters = letters.iter().copied();
-        while let Some(letter) = letters.next() {
+        let mut letters = letters.iter();
+        while let Some(&letter) = letters.next() {
             let rest = letters.as_slice();
             let value = if takes_value(letter) {
-                let value = if rest.is_empty() { words.next().map(|w| w.as_bytes().to_vec()) } else { Some(rest.to_vec()) };
-                letters = [].iter().copied();
-                let missing = || refused(format!("-{} needs a value\n  try: fsderby iozone -h", char::from(letter)));
+                let value = if rest.is_empty() {
+                    words.next().map(|w| w.as_bytes().to_vec())
+                } else {
+                    Some(rest.to_vec())
+                };
+                letters = [].iter();
+                let missing =
+                    || refused(format!("-{} needs a value\n  try: fsderby iozone -h", char::from(letter)));
                 value.ok_or_else(missing)?
             } else if letter == b'+' {
-                let of_plus = letters.next();
-                of_plus.into_iter().collect()
+                letters.next().into_iter().copied().collect()
             } else {
                 Vec::new()
             };
@@ -188,7 +194,9 @@ impl Read {
             b'h' | b'?' => self.options = Some(Asked::Help),
             b'i' => self.tests.push(test(value)?),
             b'I' => self.ways.direct = true,
-            b'j' => self.ways.stride = number(letter, value)?.try_into().map_err(|_| too_large(letter, value))?,
+            b'j' => {
+                self.ways.stride = number(letter, value)?.try_into().map_err(|_| too_large(letter, value))?
+            }
             b'L' => self.line_bytes = Some(number(letter, value)?),
             b'n' => self.least_file = Some(size(letter, value)?),
             b'N' => self.shown = Some(Shown::Microseconds),
@@ -209,7 +217,9 @@ impl Read {
             b'+' if value == b"n" => self.once = true,
             b'+' => {
                 let value = String::from_utf8_lossy(value);
-                return Err(refused(format!("-+{value} is not served\n  try: without it; of these, -+n alone is there")));
+                return Err(refused(format!(
+                    "-+{value} is not served\n  try: without it; of these, -+n alone is there"
+                )));
             }
             letter => match NOT_SERVED.iter().find(|(own, ..)| *own == letter) {
                 Some(row) => self.not_served = self.not_served.or(Some(row)),
@@ -238,7 +248,9 @@ impl Read {
         }
         let bounds = [self.least_file, self.most_file, self.least_record, self.most_record];
         if !auto && bounds.iter().any(Option::is_some) {
-            return Err(refused("-n, -g, -y and -q are the bounds of the automatic mode\n  try: -a with them, or -s and -r"));
+            return Err(refused(
+                "-n, -g, -y and -q are the bounds of the automatic mode\n  try: -a with them, or -s and -r",
+            ));
         }
         let chosen = !self.records.is_empty()
             || !self.files.is_empty()
@@ -268,7 +280,8 @@ impl Read {
     }
 
     fn auto_files(&self) -> Result<Vec<u64>, Refusal> {
-        let (least, most) = (self.least_file.unwrap_or(matrix::FILES.0), self.most_file.unwrap_or(matrix::FILES.1));
+        let (least, most) =
+            (self.least_file.unwrap_or(matrix::FILES.0), self.most_file.unwrap_or(matrix::FILES.1));
         doubled('n', least, 'g', most)
     }
 
@@ -306,7 +319,9 @@ impl Options {
     fn check(&self) -> Result<(), Refusal> {
         if let Some(record) = self.records.iter().find(|record| !(KIB..=LARGEST_RECORD).contains(*record)) {
             let record = Bytes(*record);
-            return Err(contradiction(format!("a record of {record} is none of 1 KiB to 16 MiB\n  try: -r 4k")));
+            return Err(contradiction(format!(
+                "a record of {record} is none of 1 KiB to 16 MiB\n  try: -r 4k"
+            )));
         }
         if self.ways.stride == 0 {
             return Err(refused("a stride of 0 records leads nowhere\n  try: -j 17"));
@@ -337,9 +352,8 @@ fn tests(given: &[u8], old_auto: bool) -> Result<Vec<Test>, Refusal> {
     numbers.sort_unstable();
     numbers.dedup();
     let find = |number: u8| TESTS.get(usize::from(number)).copied();
-    let not_served = || {
-        refused("the tests 9 to 12 (pwrite, pread and their vectors) are not served\n  try: -i 0 to -i 7")
-    };
+    let not_served =
+        || refused("the tests 9 to 12 (pwrite, pread and their vectors) are not served\n  try: -i 0 to -i 7");
     numbers.into_iter().map(|number| find(number).ok_or_else(not_served)).collect()
 }
 
@@ -369,10 +383,13 @@ fn size(letter: u8, value: &[u8]) -> Result<u64, Refusal> {
         Some((b'g' | b'G', digits)) => (digits, GIB),
         _ => (value, KIB),
     };
-    let number = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u64>().ok()).filter(|n| *n > 0);
+    let number =
+        std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u64>().ok()).filter(|n| *n > 0);
     let number = number.ok_or_else(|| {
         let (letter, value) = (char::from(letter), value.escape_ascii());
-        refused(format!("-{letter} {value} is no size\n  try: -{letter} 64, 64k, 64m or 1g; without a letter it is in KiB"))
+        refused(format!(
+            "-{letter} {value} is no size\n  try: -{letter} 64, 64k, 64m or 1g; without a letter it is in KiB"
+        ))
     })?;
     number
         .checked_mul(unit)

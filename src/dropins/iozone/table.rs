@@ -57,7 +57,8 @@ fn blank(test: Test) -> usize {
 pub fn head() -> String {
     let (mut above, mut head) = (" ".repeat(24), format!("{:>16}{:>8}", "kB", "reclen"));
     for Column { above: first, head: second, head_width, .. } in &COLUMNS {
-        let written = write!(above, "{first:>head_width$}").and_then(|()| write!(head, "{second:>head_width$}"));
+        let written =
+            write!(above, "{first:>head_width$}").and_then(|()| write!(head, "{second:>head_width$}"));
         debug_assert!(written.is_ok(), "a text takes what is written to it");
     }
     format!("{above}\n{head}\n")
@@ -124,7 +125,8 @@ mod tests {
             "2467108", "3588436",
         ];
         let pair = Pair { file: 64 * KIB, record: 16 * KIB };
-        let row = COLUMNS.iter().zip(values).map(|(column, text)| value(column.pass, text)).collect::<String>();
+        let row =
+            COLUMNS.iter().zip(values).map(|(column, text)| value(column.pass, text)).collect::<String>();
         assert_eq!(sizes(pair) + &row, ROW);
         assert_eq!(value(Pass::BackwardReread, "1"), "", "which the original does not print");
     }
@@ -132,7 +134,11 @@ mod tests {
     #[test]
     fn a_spreadsheet_gets_a_table_for_each_pass_and_zeros_where_nothing_was_done() {
         let pair = |file, record| Pair { file: file * KIB, record: record * KIB };
-        let measured = |file, record, pass, value: &str| Measured { pair: pair(file, record), pass, value: value.into() };
+        let measured = |file, record, pass, value: &str| Measured {
+            pair: pair(file, record),
+            pass,
+            value: value.into(),
+        };
         let all = [
             measured(64, 4, Pass::Write, "2114067"),
             measured(64, 8, Pass::Write, "1650291"),
