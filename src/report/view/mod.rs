@@ -5,6 +5,7 @@ pub mod capabilities;
 pub mod comparison;
 pub mod entry;
 pub mod heading;
+pub mod heat_map;
 pub mod latency;
 pub mod log_axis;
 pub mod look;

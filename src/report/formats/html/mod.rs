@@ -7,6 +7,7 @@ mod bias;
 pub use bias::BIAS;
 mod chart;
 mod disk;
+mod heat;
 mod in_order;
 mod listing;
 mod needs;
@@ -252,6 +253,7 @@ fn work<'r>(
     let comparisons = work.comparisons.iter().filter(|_| has_ratios);
     let waited_for = work.latencies.iter().filter(|latency| latency.is_of_fsync());
     let others = work.latencies.iter().filter(|latency| !latency.is_of_fsync());
+    let to = work.comparisons.first().map(|comparison| comparison.to.as_str());
     let (order, more_rounds) = listing::order(run, summary, work);
     Work {
         summary: work,
@@ -260,7 +262,7 @@ fn work<'r>(
         ratios: comparisons.filter_map(|c| ratios::of(c, c.title.clone(), entries)).collect(),
         headlines: headlines.iter().filter_map(|row| chart::bars(row, entries)).collect(),
         in_order: headlines.iter().filter_map(|row| in_order::of(row, entries)).collect(),
-        parts: work.sections.iter().map(|section| part::of(section, entries)).collect(),
+        parts: work.sections.iter().map(|section| part::of(section, entries, to)).collect(),
         tails: waited_for.chain(others).filter_map(|latency| tails::of(latency, entries)).collect(),
         latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
         findings: findings(summary, work),
