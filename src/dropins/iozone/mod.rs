@@ -307,7 +307,7 @@ fn shown(shown: Shown, pair: Pair, operations: u64, ns: u64) -> String {
     let (operations, ns) = (u128::from(operations), u128::from(ns));
     let bytes = operations * u128::from(pair.record);
     match shown {
-        Shown::Throughput => (bytes * 1_000_000_000 / ns >> 10).to_string(),
+        Shown::Throughput => (bytes * 1_000_000_000 / ns / u128::from(KIB)).to_string(),
         Shown::Operations => (operations * 1_000_000_000 / ns).to_string(),
         Shown::Microseconds => format!("{:.2}", ns as f64 / 1000.0 / operations.max(1) as f64),
     }

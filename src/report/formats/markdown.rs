@@ -183,15 +183,15 @@ fn numbers(work: &WorkloadSummary) -> String {
 /// What was measured over two quantities, in a line: each candidate's geometric mean over all cells.
 fn maps(maps: &[HeatMap]) -> Option<String> {
     let first = maps.first()?;
+    let unit = heat_map::common_unit(maps);
     let titles = ["metric".to_owned()].into_iter().chain(first.fields.iter().map(|f| escaped(&f.filesystem)));
     let line = |map: &HeatMap| {
         let scale = map.scale();
         let shown = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| scale.number(mean));
-        let title =
-            if map.work.is_empty() { map.title.clone() } else { format!("{}: {}", map.work, map.title) };
-        [escaped(&scale.heading(&title))].into_iter().chain(map.means().into_iter().map(shown)).collect()
+        [escaped(&map.named(unit.is_none()))].into_iter().chain(map.means().into_iter().map(shown)).collect()
     };
-    let said = format!("Geometric means over all {}:", escaped(&first.axes()));
+    let in_unit = unit.as_ref().map_or_else(String::new, |unit| format!(", {unit}"));
+    let said = format!("Geometric means over all {}{}:", escaped(&first.axes()), escaped(&in_unit));
     Some(format!("{said}\n\n{}", table(&titles.collect::<Vec<_>>(), maps.iter().map(line), 1)))
 }
 

@@ -9,6 +9,8 @@ use crate::schema::units::Bytes;
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
     pub title: String,
+    /// The same in a narrow column.
+    pub short: String,
     /// What it means; empty where nobody declares it.
     pub explained: &'static str,
     pub direction: &'static str,
@@ -53,6 +55,19 @@ impl Axis {
     }
 }
 
+/// The unit that all have, as they show it.
+pub fn common_unit(maps: &[HeatMap]) -> Option<String> {
+    let mut units = maps.iter().map(|map| map.scale().unit);
+    let first = units.next()?;
+    units.all(|unit| unit == first).then_some(first)
+}
+
+impl Field {
+    pub fn has_any(&self) -> bool {
+        self.lines.iter().flatten().any(Option::is_some)
+    }
+}
+
 /// Every metric of these that has two quantities beside its name, each of its rows a cell.
 pub fn of(rows: &[Row]) -> Vec<HeatMap> {
     let mut maps: Vec<HeatMap> = Vec::new();
@@ -87,6 +102,7 @@ fn one(rows: &[&Row]) -> Option<HeatMap> {
     }
     Some(HeatMap {
         title: first.declared.map_or_else(|| first.name.clone(), |d| d.title_of(&first.name)),
+        short: first.declared.map_or_else(|| first.name.clone(), |d| d.heading().replace('\n', " ")),
         explained: first.explained,
         direction: first.direction(),
         unit: first.unit.clone(),
@@ -114,14 +130,19 @@ impl HeatMap {
         Scale::of(&self.unit, self.values())
     }
 
+    /// As a line of a table begins: with its work, where a trial has several, and with its unit, where the table does not say it.
+    pub fn named(&self, says_unit: bool) -> String {
+        let name = if says_unit { self.scale().heading(&self.short) } else { self.short.clone() };
+        if self.work.is_empty() { name } else { format!("{}: {name}", self.work) }
+    }
+
     pub fn values(&self) -> impl Iterator<Item = f64> {
         self.fields.iter().flat_map(|field| field.lines.iter().flatten()).flatten().copied()
     }
 
     /// Whom the others are compared with: that one, or the first with a figure.
     pub fn compared_with<'m>(&'m self, wanted: Option<&'m str>) -> Option<&'m str> {
-        let has_any = |field: &&Field| field.lines.iter().flatten().any(Option::is_some);
-        let known = self.fields.iter().filter(has_any).map(|field| field.filesystem.as_str());
+        let known = self.fields.iter().filter(|field| field.has_any()).map(|field| field.filesystem.as_str());
         let known: Vec<&str> = known.collect();
         wanted.filter(|wanted| known.contains(wanted)).or(known.first().copied())
     }
@@ -140,12 +161,12 @@ impl HeatMap {
             lines: field.lines.iter().zip(&base.lines).map(line).collect(),
         };
         let others = self.fields.iter().filter(|field| field.filesystem != to).map(ratio);
-        others.filter(|field| field.lines.iter().flatten().any(Option::is_some)).collect()
+        others.filter(|field| field.has_any()).collect()
     }
 
     /// The geometric mean of each candidate over the cells that all have that were measured at all; `None` where there is no such cell.
     pub fn means(&self) -> Vec<Option<f64>> {
-        let measured: Vec<&Field> = self.fields.iter().filter(|field| has_any(field)).collect();
+        let measured: Vec<&Field> = self.fields.iter().filter(|field| field.has_any()).collect();
         let places = (0..self.down.values.len())
             .flat_map(|line| (0..self.across.values.len()).map(move |column| (line, column)));
         let of_all: Vec<(usize, usize)> = places
@@ -183,10 +204,6 @@ impl HeatMap {
     }
 }
 
-fn has_any(field: &Field) -> bool {
-    field.lines.iter().flatten().any(Option::is_some)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,7 +214,8 @@ mod tests {
             lines: values.chunks(2).map(<[_]>::to_vec).collect(),
         };
         HeatMap {
-            title: "write".into(),
+            title: "write (phase write)".into(),
+            short: "write".into(),
             explained: "",
             direction: "",
             unit: "MiB/s".into(),

@@ -51,11 +51,19 @@ static ALL: [Rate; 2] = [
 
 const fn of_pass(
     name: &'static str,
-    title: &'static str,
+    [short, title]: [&'static str; 2],
     phase: &'static str,
     explained: &'static str,
 ) -> Declared {
-    Declared { name, title, section: SIZES, over: Over::Phase(phase), explained, ..Declared::MIB_PER_SECOND }
+    Declared {
+        name,
+        title,
+        short,
+        section: SIZES,
+        over: Over::Phase(phase),
+        explained,
+        ..Declared::MIB_PER_SECOND
+    }
 }
 
 static PASSES: [(Pass, Declared); 14] = [
@@ -63,7 +71,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Write,
         of_pass(
             "pass.write.throughput",
-            "write (phase write)",
+            ["write", "write (phase write)"],
             "write",
             "A new file is written from its beginning to its end, so that space is found for it too.",
         ),
@@ -72,7 +80,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Rewrite,
         of_pass(
             "pass.rewrite.throughput",
-            "rewrite (phase rewrite)",
+            ["rewrite", "rewrite (phase rewrite)"],
             "rewrite",
             "The file is written again over what is there.",
         ),
@@ -81,20 +89,25 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Read,
         of_pass(
             "pass.read.throughput",
-            "read (phase read)",
+            ["read", "read (phase read)"],
             "read",
             "The file is read from its beginning to its end.",
         ),
     ),
     (
         Pass::Reread,
-        of_pass("pass.reread.throughput", "reread (phase reread)", "reread", "The file is read once more."),
+        of_pass(
+            "pass.reread.throughput",
+            ["reread", "reread (phase reread)"],
+            "reread",
+            "The file is read once more.",
+        ),
     ),
     (
         Pass::RandomRead,
         of_pass(
             "pass.random-read.throughput",
-            "random read (phase random-read)",
+            ["random read", "random read (phase random-read)"],
             "random-read",
             "Each record is read once, in random order.",
         ),
@@ -103,7 +116,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::RandomWrite,
         of_pass(
             "pass.random-write.throughput",
-            "random write (phase random-write)",
+            ["random write", "random write (phase random-write)"],
             "random-write",
             "Each record is written once, in the same random order.",
         ),
@@ -112,7 +125,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::BackwardRead,
         of_pass(
             "pass.backward-read.throughput",
-            "backward read (phase backward-read)",
+            ["backward read", "backward read (phase backward-read)"],
             "backward-read",
             "The records are read from the last to the first.",
         ),
@@ -121,7 +134,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::RecordRewrite,
         of_pass(
             "pass.record-rewrite.throughput",
-            "record rewrite (phase record-rewrite)",
+            ["record rewrite", "record rewrite (phase record-rewrite)"],
             "record-rewrite",
             "The first record is written again and again.",
         ),
@@ -130,7 +143,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::StrideRead,
         of_pass(
             "pass.stride-read.throughput",
-            "strided read (phase stride-read)",
+            ["strided read", "strided read (phase stride-read)"],
             "stride-read",
             "Records are read at a fixed distance from each other.",
         ),
@@ -139,7 +152,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Fwrite,
         of_pass(
             "pass.fwrite.throughput",
-            "fwrite (phase fwrite)",
+            ["fwrite", "fwrite (phase fwrite)"],
             "fwrite",
             "The file is written through a stream whose buffer is as long as a record.",
         ),
@@ -148,7 +161,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Frewrite,
         of_pass(
             "pass.frewrite.throughput",
-            "frewrite (phase frewrite)",
+            ["frewrite", "frewrite (phase frewrite)"],
             "frewrite",
             "The file is written through a stream once more.",
         ),
@@ -157,7 +170,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Fread,
         of_pass(
             "pass.fread.throughput",
-            "fread (phase fread)",
+            ["fread", "fread (phase fread)"],
             "fread",
             "The file is read through a stream.",
         ),
@@ -166,7 +179,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Freread,
         of_pass(
             "pass.freread.throughput",
-            "freread (phase freread)",
+            ["freread", "freread (phase freread)"],
             "freread",
             "The file is read through a stream once more.",
         ),
@@ -175,7 +188,7 @@ static PASSES: [(Pass, Declared); 14] = [
         Pass::Mixed,
         of_pass(
             "pass.mixed.throughput",
-            "mixed (phase mixed)",
+            ["mixed", "mixed (phase mixed)"],
             "mixed",
             "Each record once in random order, the first read, the second written, and so on.",
         ),

@@ -28,7 +28,7 @@ impl Strided {
     }
 
     /// The record after this one.
-    pub fn next(&mut self) -> u64 {
+    pub fn advance(&mut self) -> u64 {
         if self.at + self.stride < self.records.saturating_sub(1) {
             self.at += self.stride;
         } else {
@@ -57,7 +57,7 @@ mod tests {
     fn the_strided_order_is_the_originals() {
         let order = |records, stride, n| {
             let mut strided = Strided::new(records, stride);
-            std::iter::once(0).chain((1..n).map(|_| strided.next())).collect::<Vec<u64>>()
+            std::iter::once(0).chain((1..n).map(|_| strided.advance())).collect::<Vec<u64>>()
         };
         assert_eq!(order(40, 17, 10), [0, 17, 34, 1, 18, 35, 2, 19, 36, 3]);
         assert_eq!(order(17, 17, 4), [0, 0, 0, 0], "as many records as the stride, or fewer");

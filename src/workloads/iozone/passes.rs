@@ -237,7 +237,7 @@ impl Passes {
         self.timed(file, clock, turns, false, |own, file, turns| {
             each(0..records, turns, |_| {
                 own.get(file, number)?;
-                number = order.next();
+                number = order.advance();
                 own.seek(file, own.at(number))
             })
         })

@@ -67,7 +67,13 @@ pub fn of(map: &HeatMap, entries: &[Entry], to: Option<&str>) -> Heat {
         explained: map.explained,
         axes: map.axes(),
         across: map.across.values.iter().map(|value| map.across.shown(*value)).collect(),
-        fields: map.fields.iter().map(figures).chain(map.ratios(to).iter().map(ratio)).collect(),
+        fields: map
+            .fields
+            .iter()
+            .filter(|field| field.has_any())
+            .map(figures)
+            .chain(map.ratios(to).iter().map(ratio))
+            .collect(),
     }
 }
 

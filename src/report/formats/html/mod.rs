@@ -526,6 +526,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_measured_over_two_quantities_is_a_field_for_each_candidate() {
+        let mut example = examples::example();
+        let workload = example.run.plan.scenarios[0].label.clone();
+        let done = |r: &&mut crate::schema::record::Record| !r.metrics.is_empty() && r.scenario == workload;
+        for record in example.run.records.iter_mut().filter(done) {
+            let like = record.metrics[0].clone();
+            record.metrics.extend((0..6).map(|n| {
+                let sizes = [("file_bytes", 1 << (20 + n / 3)), ("record_bytes", 4096 << (n % 3))];
+                let dimensions = sizes.map(|(name, size): (&str, i32)| (name.to_owned(), size.to_string()));
+                let value = like.value * f64::from(n + 1);
+                let name = "field.throughput".into();
+                Metric { name, dimensions: dimensions.into(), headline: false, value, ..like.clone() }
+            }));
+        }
+        let page = page_of(&example);
+        leave("report-fields.html", &page);
+        let done =
+            example.report().summary.workloads[0].headlines()[0].cells.iter().filter(|c| c.n > 0).count();
+        let fields = page.matches("<table class=\"cells\">").count();
+        assert_eq!(fields, 2 * done - 1, "figures of all that have any, and the ratios of all but one");
+        assert!(page.contains("<th class=\"number\" scope=\"col\">16 KiB</th>"));
+        assert!(page.contains("file × record") && page.contains("h8\">"));
+        assert!(!page.contains("<figcaption><b>field.throughput"), "no bars of single cells");
+    }
+
+    #[test]
     fn sixteen_filesystems_have_sixteen_looks() {
         let example = examples::sixteen();
         let page = page_of(&example);
