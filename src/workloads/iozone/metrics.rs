@@ -25,7 +25,7 @@ static ALL: [Rate; 2] = [
         count: "bytes_written",
         declared: Declared {
             name: "all-passes.write.throughput",
-            title: "write (all passes)",
+            title: "write (all phases that write)",
             short: "write",
             did: "wrote",
             section: Section::Headline,
@@ -38,7 +38,7 @@ static ALL: [Rate; 2] = [
         count: "bytes_read",
         declared: Declared {
             name: "all-passes.read.throughput",
-            title: "read (all passes)",
+            title: "read (all phases that read)",
             short: "read",
             did: "read",
             section: Section::Headline,
