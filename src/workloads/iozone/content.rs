@@ -1,7 +1,7 @@
-//! What the file holds: noise of a long period, so that no filesystem stores it smaller than it is, and at the beginning of each record
-//! a stamp that says which record it is and in which pass it was written.
+//! What the file holds: noise of a long period, which begins at another place in each pass, so that no filesystem stores it smaller than it
+//! is; and at the beginning of each record a stamp that says which record it is and in which pass it was written.
 //!
-//! A read is compared with the stamp, and with sixteen bytes of every further 128 KiB of its record, so a record that is missing, at
+//! A read is compared with the stamp, and with the first sixteen bytes of every further page of the file, so a page that is missing, at
 //! another place, or left from an earlier pass is found.
 
 use rand_core::{Rng, SeedableRng};
@@ -13,10 +13,10 @@ use crate::workloads::kit::random;
 /// After so many bytes the noise begins again: a prime number of pages, so that no power of two falls on the same noise soon.
 const PERIOD: usize = 257 * PAGE;
 const PAGE: usize = 4 * KIB as usize;
+/// So many pages further the noise of the next pass begins.
+const PASS: u64 = 97 * PAGE as u64;
 /// The smallest record has room for it.
 const STAMP: usize = 16;
-/// What is looked at beside the stamp.
-const EVERY: usize = 128 * KIB as usize;
 /// The record's number within a stamp.
 const NUMBER_BITS: u32 = 40;
 
@@ -90,7 +90,7 @@ impl Content {
     /// A record as that pass writes it.
     #[inline]
     pub fn record(&mut self, number: u64, written: Written) -> &[u8] {
-        let begin = self.begin(number);
+        let begin = self.begin(number, written);
         let stamp = self.stamp(number, written);
         let noise = self.noise.bytes_mut();
         if let Some((at, before)) = self.stamped {
@@ -109,10 +109,12 @@ impl Content {
         if came[..STAMP] != self.stamp(number, written) {
             return Some(0);
         }
-        (EVERY..came.len()).step_by(EVERY).find(|at| {
+        let begin = self.begin(number, written);
+        // Pages begin at multiples of their size in the file, not in the record.
+        let first = PAGE - (number * self.record as u64 % PAGE as u64) as usize;
+        (first..came.len()).step_by(PAGE).find(|at| {
             let end = (at + STAMP).min(came.len());
-            let begin = self.begin(number) + at;
-            !self.is_noise(begin, &came[*at..end])
+            !self.is_noise(begin + at, &came[*at..end])
         })
     }
 
@@ -130,8 +132,9 @@ impl Content {
         sum.finalize()
     }
 
-    fn begin(&self, number: u64) -> usize {
-        (number * self.record as u64 % PERIOD as u64) as usize
+    fn begin(&self, number: u64, written: Written) -> usize {
+        let pass = u64::from(written.of(number)) * PASS;
+        ((number * self.record as u64 + pass) % PERIOD as u64) as usize
     }
 
     #[inline]
@@ -167,11 +170,28 @@ mod tests {
     }
 
     #[test]
-    fn lost_bytes_within_a_large_record_are_found() {
+    fn a_lost_page_of_a_large_record_is_found() {
         let mut content = Content::new(7, 512 * 1024);
-        let mut bytes = content.record(3, ONCE).to_vec();
-        bytes[256 * 1024..].fill(0);
-        assert_eq!(content.wrong_at(3, ONCE, &bytes), Some(256 * 1024));
+        let before = content.record(3, ONCE).to_vec();
+        let again = ONCE.all_again();
+        let right = content.record(3, again).to_vec();
+        for at in [PAGE, 256 * 1024, 508 * 1024] {
+            let page = at..at + PAGE;
+            let (mut zeros, mut old) = (right.clone(), right.clone());
+            zeros[page.clone()].fill(0);
+            old[page.clone()].copy_from_slice(&before[page]);
+            assert_eq!(content.wrong_at(3, again, &zeros), Some(at));
+            assert_eq!(content.wrong_at(3, again, &old), Some(at), "left from the pass before");
+        }
+    }
+
+    #[test]
+    fn pages_are_those_of_the_file() {
+        // The third record of 6016 bytes begins at 12032, so the next page 256 bytes within it.
+        let mut content = Content::new(7, 6016);
+        let mut bytes = content.record(2, ONCE).to_vec();
+        bytes[3 * PAGE - 2 * 6016..].fill(0);
+        assert_eq!(content.wrong_at(2, ONCE, &bytes), Some(3 * PAGE - 2 * 6016));
     }
 
     #[test]
