@@ -322,6 +322,7 @@ mod tests {
         let series = Series {
             name: "walk.time".into(),
             dimensions: String::new(),
+            quantities: Vec::new(),
             work: String::new(),
             unit: "s".into(),
             of: Of::Time,

@@ -15,6 +15,7 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod foresight;
+mod iozone;
 mod kernel;
 mod key;
 mod list;
@@ -49,6 +50,13 @@ enum Command {
     Postmark {
         /// The script; without it `.pmrc`
         script: Vec<OsString>,
+    },
+    /// Run IOzone's tests, with the options and tables of the original
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Iozone {
+        /// The original's options; `-h` lists them
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        options: Vec<OsString>,
     },
     /// Run Bonnie++ with its own options, phases and output
     #[command(disable_help_flag = true, override_usage = bonnie::USAGE, after_help = bonnie::HELP)]
@@ -111,6 +119,7 @@ impl Cli {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
             Command::Bonnie { options } => bonnie::run(&options),
+            Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),

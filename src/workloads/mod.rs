@@ -19,6 +19,7 @@ pub mod bonnie;
 pub mod clients;
 pub mod coldread;
 pub mod fill;
+pub mod iozone;
 pub mod kit;
 pub mod postmark;
 
@@ -35,6 +36,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &coldread::ColdRead,
     &fill::Fill,
     &bonnie::Bonnie,
+    &iozone::IoZone,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;

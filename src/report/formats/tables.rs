@@ -8,6 +8,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 use super::lines::{bar_of, interval_of, spark_of};
 use crate::analysis::over_time::{OverTime, Stall};
 use crate::report::view::comparison::{Comparison, Line};
+use crate::report::view::heat_map::{HeatMap, common_unit};
 use crate::report::view::latency::Latency;
 use crate::report::view::log_axis::LogAxis;
 use crate::report::view::number::{self, Scale};
@@ -113,6 +114,37 @@ pub fn metric_table(work: &WorkloadSummary, row: &Row) -> Table {
         let median = cell.median.map_or_else(|| "–".into(), |m| scale.number(m));
         let range = range(cell, &scale);
         table.add_row(vec![label(work, &cell.filesystem), median, range, cell.n.to_string(), String::new()]);
+    }
+    align(&mut table, None);
+    table
+}
+
+/// What was measured over two quantities, in a line: each candidate's geometric mean over all cells.
+pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
+    let fields = &maps.first()?.fields;
+    let mut table = new_table();
+    let labels = fields.iter().map(|field| visible_line(&field.filesystem).into_owned());
+    let unit = common_unit(maps);
+    let of = unit.as_ref().map_or_else(|| "mean".to_owned(), |unit| format!("mean, {unit},"));
+    table.set_header([format!("{of}\nof all {}", maps[0].axes())].into_iter().chain(labels));
+    for map in maps {
+        let scale = map.scale();
+        let shown = |mean: Option<f64>| mean.map_or_else(|| "–".into(), |mean| scale.number(mean));
+        table.add_row([map.named(unit.is_none())].into_iter().chain(map.means().into_iter().map(shown)));
+    }
+    align(&mut table, None);
+    Some(table)
+}
+
+/// Every cell, a line each.
+pub fn cells_table(map: &HeatMap) -> Table {
+    let scale = map.scale();
+    let mut table = new_table();
+    let labels = map.fields.iter().map(|field| visible_line(&field.filesystem).into_owned());
+    table.set_header([format!("{}\n{}", map.named(true), map.axes())].into_iter().chain(labels));
+    for (place, values) in map.cells() {
+        let shown = |value: Option<f64>| value.map_or_else(|| "–".into(), |value| scale.number(value));
+        table.add_row([place].into_iter().chain(values.into_iter().map(shown)));
     }
     align(&mut table, None);
     table

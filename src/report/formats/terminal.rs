@@ -8,13 +8,14 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::lines::{lower_first, wrapped};
 use super::tables::{
-    Column, align, columns, fits, headline_table, label, latency_table, metric_table, new_table,
-    numbers_table, over_time_table, published_table, setups_table, waits,
+    Column, align, cells_table, columns, fits, headline_table, label, latency_table, means_table,
+    metric_table, new_table, numbers_table, over_time_table, published_table, setups_table, waits,
 };
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
 use crate::report::view::heading::Standing;
+use crate::report::view::heat_map;
 use crate::report::view::latency::NO_P999;
 use crate::report::view::number;
 use crate::report::view::published::Beside;
@@ -137,6 +138,9 @@ impl Page {
             self.table(headline_table(self.width, work, row, &[]));
         }
         self.marks(work);
+        for section in &work.sections {
+            means_table(&heat_map::of(&section.rows)).into_iter().for_each(|means| self.table(means));
+        }
         if !is_beside {
             self.key_figures(work, &key, waits);
         }
@@ -168,9 +172,11 @@ impl Page {
         for section in &work.sections {
             self.line("");
             self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(section.title)));
-            for row in &section.rows {
+            let maps = heat_map::of(&section.rows);
+            for row in section.rows.iter().filter(|row| maps.is_empty() || !row.is_on_a_map()) {
                 self.table(metric_table(work, row));
             }
+            maps.iter().for_each(|map| self.table(cells_table(map)));
         }
         for courses in &work.over_time {
             self.line("");

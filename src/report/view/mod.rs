@@ -6,6 +6,7 @@ pub mod changes;
 pub mod comparison;
 pub mod entry;
 pub mod heading;
+pub mod heat_map;
 pub mod latency;
 pub mod log_axis;
 pub mod look;
