@@ -214,6 +214,7 @@ mod tests {
             sample,
             ensemble: true,
             disks: 1,
+            machine: "m".into(),
         }
     }
 
