@@ -50,7 +50,7 @@ enum Command {
     },
     /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
-    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
+    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks, machines and metrics
     List(list::Arguments),
     /// Explain one of what `list` names: what it is, where it comes from, and what it does not measure
     Explain(explain::Arguments),

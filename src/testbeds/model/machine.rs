@@ -213,7 +213,7 @@ mod tests {
         };
         let shape = machine.shape().unwrap();
         assert!(
-            shape.contains("-cpu qemu64,+arat,+sse4.2,+xsave,+avx ")
+            shape.contains("-cpu qemu64,+arat,+sse4.2,+xsave,+xsaveopt,+avx ")
                 && shape.contains("tsc_early_khz=333000 ")
         );
         let unknown = Machine { instructions: &["rdrand".to_owned()], ..machine };

@@ -36,7 +36,7 @@ pub const USUAL: &str = "server-2012";
 pub const SPEEDS: RangeInclusive<u32> = 100..=8000;
 
 /// Instructions that a CPU may have beyond those of the first 64-bit ones, as QEMU names them, with what else it must be told
-/// for each. Left out is what gives random numbers, and what copies memory by the byte (`erms`): an instruction that repeats
+/// for each: a kernel that may save registers by XSAVE alone does not boot. Left out is what gives random numbers, and what copies memory by the byte (`erms`): an instruction that repeats
 /// itself counts as often, so that the fast way of a real CPU would be the slowest here.
 pub const INSTRUCTIONS: &[(&str, &[&str])] = &[
     ("ssse3", &[]),
@@ -45,7 +45,7 @@ pub const INSTRUCTIONS: &[(&str, &[&str])] = &[
     ("popcnt", &[]),
     ("pclmulqdq", &[]),
     ("aes", &[]),
-    ("avx", &["xsave"]),
+    ("avx", &["xsave", "xsaveopt"]),
     ("f16c", &[]),
     ("fma", &[]),
     ("movbe", &[]),

@@ -379,11 +379,8 @@ impl Testbed for Model {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         // Nothing may reach the guest that is not the same in every run; what its CPU is, it sees by itself.
         let mut job = job.for_guest();
-        job.storage = disk::named(&Modelled {
-            machine: String::new(),
-            instructions: Vec::new(),
-            ..modelled.clone()
-        });
+        job.storage =
+            disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
         let base = self.bases.base(&found.kernel, &self.agent, &job)?;
         let (before, after) = job.lives();
         let archive = |job: &Job| initramfs::job(job, &[(disk::SPEC, self.text.as_bytes())]);
