@@ -16,6 +16,7 @@ mod foresight;
 mod kernel;
 mod key;
 mod list;
+mod machine;
 mod output;
 mod postmark;
 mod progress;
@@ -59,6 +60,9 @@ enum Command {
     /// Fetch and list the kernels that virtual machines boot
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Measure this computer as a machine that modelled disks can stand in
+    #[command(subcommand)]
+    Machine(machine::MachineCommand),
     /// Make a key pair to sign runs with
     Key(key::Arguments),
     /// Print completions for a shell
@@ -105,6 +109,7 @@ impl Cli {
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Kernel(command) => kernel::run(&command),
+            Command::Machine(command) => machine::run(&command),
             Command::Key(arguments) => key::run(&arguments),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),
