@@ -49,9 +49,14 @@ pub struct Stall {
     pub to: f64,
 }
 
+/// What was seen of a stage, by round.
+type Rounds<'r> = Vec<(u32, &'r Series)>;
+/// By filesystem.
+type Stage<'r> = BTreeMap<&'r str, Rounds<'r>>;
+
 /// One for each stage that was looked at while it went on; none in virtual time.
 pub fn of(work: &Work<'_>, filesystems: &[String]) -> Vec<OverTime> {
-    let mut by_stage: BTreeMap<(usize, String), BTreeMap<&str, Vec<(u32, &Series)>>> = BTreeMap::new();
+    let mut by_stage: BTreeMap<(usize, String), Stage<'_>> = BTreeMap::new();
     for record in &work.counted {
         for (at, stage) in record.measured().enumerate() {
             // Whoever saw it, saw the same operations: the first tells.
@@ -62,10 +67,8 @@ pub fn of(work: &Work<'_>, filesystems: &[String]) -> Vec<OverTime> {
             of_stage.entry(&record.filesystem).or_default().push((record.round, series));
         }
     }
-    let row = |rounds: &BTreeMap<&str, Vec<(u32, &Series)>>, label: &String| {
-        course(label, rounds.get(label.as_str())?)
-    };
-    let one = |((_, work), rounds): ((usize, String), BTreeMap<&str, Vec<(u32, &Series)>>)| OverTime {
+    let row = |rounds: &Stage<'_>, label: &String| course(label, rounds.get(label.as_str())?);
+    let one = |((_, work), rounds): ((usize, String), Stage<'_>)| OverTime {
         work,
         rows: filesystems.iter().filter_map(|label| row(&rounds, label)).collect(),
     };
