@@ -9,6 +9,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::Failure;
 use crate::older::{self, Stood};
 
+mod bonnie;
+mod compare;
 mod doctor;
 mod dry_run;
 mod explain;
@@ -56,6 +58,15 @@ enum Command {
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         options: Vec<OsString>,
     },
+    /// Run Bonnie++ with its own options, phases and output
+    #[command(disable_help_flag = true, override_usage = bonnie::USAGE, after_help = bonnie::HELP)]
+    Bonnie {
+        /// The original's options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
+    /// Compare two runs of the same work: before and after a change, on two days
+    Compare(compare::Arguments),
     /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
     /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
@@ -108,7 +119,9 @@ impl Cli {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
             Command::Iozone { options } => iozone::run(&options),
+            Command::Bonnie { options } => bonnie::run(&options),
             Command::Run(arguments) => run::run(*arguments),
+            Command::Compare(arguments) => compare::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
             Command::List(arguments) => list::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),

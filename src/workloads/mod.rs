@@ -15,6 +15,7 @@ use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
+pub mod bonnie;
 pub mod clients;
 pub mod coldread;
 pub mod fill;
@@ -34,6 +35,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &postmark::PostMark,
     &coldread::ColdRead,
     &fill::Fill,
+    &bonnie::Bonnie,
     &iozone::IoZone,
 ];
 
@@ -150,6 +152,10 @@ pub struct OpError {
 /// Nanoseconds from some fixed moment; never steps back.
 pub trait Clock {
     fn now_ns(&self) -> u64;
+    /// The same for the threads of a work, which cannot share this.
+    fn of_threads(&self) -> fn() -> u64 {
+        fsderby_sys::process::monotonic_ns
+    }
 }
 
 /// Where a running workload tells what it did. None of this does I/O; only ends of phases allocate.

@@ -1,5 +1,7 @@
 //! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
 
+pub mod changes;
+
 use std::io::Write;
 
 use super::{Format, Goes};

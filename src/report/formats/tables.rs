@@ -5,7 +5,8 @@ use std::fmt::Write;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 
-use super::lines::{bar_of, interval_of};
+use super::lines::{bar_of, interval_of, spark_of};
+use crate::analysis::over_time::{OverTime, Stall};
 use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::heat_map::{HeatMap, common_unit};
 use crate::report::view::latency::Latency;
@@ -19,6 +20,8 @@ use crate::visible::visible_line;
 
 /// Columns of a bar, at least and at most.
 const BAR: std::ops::RangeInclusive<usize> = 12..=48;
+/// Columns of a work's course.
+const SPARK: usize = 20;
 /// Beside a label that is longer, numbers would not fit into 80 columns.
 pub const LABEL_MOST: u16 = 24;
 /// Marks a row that is about the page cache and the processor.
@@ -161,6 +164,25 @@ pub fn latency_table(latency: &Latency) -> Table {
         table.add_row(line);
     }
     align(&mut table, None);
+    table
+}
+
+/// How fast the work went from its beginning to its end.
+pub fn over_time_table(courses: &OverTime) -> Table {
+    let mut table = new_table();
+    table.set_header([courses.work.as_str(), "operations over time", "s", "longest stall"]);
+    for row in &courses.rows {
+        let stall = |stall: Stall| {
+            format!("{:.1} s in round {}, at {:.1} s", stall.seconds, stall.round, stall.from_s)
+        };
+        table.add_row([
+            visible_line(&row.filesystem).into_owned(),
+            spark_of(&row.rates, SPARK),
+            format!("{:.1}", row.seconds),
+            row.stall.map_or_else(|| "–".to_owned(), stall),
+        ]);
+    }
+    align(&mut table, Some(1));
     table
 }
 

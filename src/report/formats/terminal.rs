@@ -1,5 +1,6 @@
 //! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
 
+pub mod changes;
 mod needs;
 
 use anstyle::{AnsiColor, Style};
@@ -8,7 +9,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use super::lines::{lower_first, wrapped};
 use super::tables::{
     Column, align, cells_table, columns, fits, headline_table, label, latency_table, means_table,
-    metric_table, new_table, numbers_table, published_table, setups_table, waits,
+    metric_table, new_table, numbers_table, over_time_table, published_table, setups_table, waits,
 };
 use crate::report::Report;
 use crate::report::view::Summary;
@@ -28,6 +29,9 @@ use crate::visible::{visible, visible_line};
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
+
+const OVER_TIME: &str = "Each from the beginning to the end of its own work, as high as its own fastest moment: the median over the rounds. longest \
+                         stall: without any operation, of ten looks a second, in any round.";
 
 /// What is shown beyond one glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +177,12 @@ impl Page {
                 self.table(metric_table(work, row));
             }
             maps.iter().for_each(|map| self.table(cells_table(map)));
+        }
+        for courses in &work.over_time {
+            self.line("");
+            self.paragraph(TITLE, &format!("{}: throughput over time", work.label));
+            self.table(over_time_table(courses));
+            self.paragraph(QUIET, OVER_TIME);
         }
         if !work.latencies.is_empty() {
             self.line("");

@@ -2,6 +2,7 @@
 
 pub mod absent;
 pub mod capabilities;
+pub mod changes;
 pub mod comparison;
 pub mod entry;
 pub mod heading;

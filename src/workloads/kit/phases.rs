@@ -20,6 +20,7 @@ pub struct Under<'a> {
     pub clock: &'a dyn Clock,
     pub latencies: &'a mut Latencies,
     progress: &'a Progress,
+    begin_ns: u64,
 }
 
 impl<'a> Phases<'a> {
@@ -41,10 +42,11 @@ impl<'a> Phases<'a> {
         work: impl FnOnce(&mut Under<'_>) -> Result<Counts, OpError>,
     ) -> Result<(), OpError> {
         let Phases { clock, log, latencies } = self;
-        let mut under = Under { clock: *clock, latencies, progress: log.progress() };
-        let begin = clock.now_ns();
+        let begin_ns = clock.now_ns();
+        let mut under = Under { clock: *clock, latencies, progress: log.progress(), begin_ns };
         let counts = work(&mut under)?;
-        let ns = clock.now_ns() - begin;
+        let begin_ns = under.begin_ns;
+        let ns = clock.now_ns() - begin_ns;
         let Progress { done, total, .. } = log.progress();
         if done.load(Relaxed) == total.load(Relaxed) {
             log.finished();
@@ -55,7 +57,17 @@ impl<'a> Phases<'a> {
     }
 }
 
-impl Under<'_> {
+impl<'a> Under<'a> {
+    /// The phase begins only here: what was done before, such as opening a file, is not timed.
+    pub fn begin(&mut self) {
+        self.begin_ns = self.clock.now_ns();
+    }
+
+    /// For threads, which cannot share the rest.
+    pub fn progress(&self) -> &'a Progress {
+        self.progress
+    }
+
     /// One operation of the run: timed, and counted in its progress.
     #[inline]
     pub fn time<T>(

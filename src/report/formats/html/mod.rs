@@ -11,6 +11,7 @@ mod heat;
 mod in_order;
 mod listing;
 mod needs;
+mod over_time;
 mod part;
 mod ratios;
 mod spread;
@@ -26,6 +27,7 @@ use self::disk::DiskUse;
 use self::in_order::InOrder;
 use self::listing::{Round, Trials};
 use self::needs::Choosing;
+use self::over_time::OverTime;
 use self::part::Part;
 use self::ratios::Ratios;
 use self::spread::POINTS_MOST;
@@ -84,6 +86,7 @@ struct Work<'r> {
     ratios: Vec<Ratios<'r>>,
     headlines: Vec<Bars>,
     in_order: Vec<InOrder>,
+    over_time: Vec<OverTime>,
     tails: Vec<Tails>,
     parts: Vec<Part<'r>>,
     latencies: Vec<Latencies>,
@@ -262,6 +265,7 @@ fn work<'r>(
         ratios: comparisons.filter_map(|c| ratios::of(c, c.title.clone(), entries)).collect(),
         headlines: headlines.iter().filter_map(|row| chart::bars(row, entries)).collect(),
         in_order: headlines.iter().filter_map(|row| in_order::of(row, entries)).collect(),
+        over_time: work.over_time.iter().map(|courses| over_time::of(courses, entries)).collect(),
         parts: work.sections.iter().map(|section| part::of(section, entries, to)).collect(),
         tails: waited_for.chain(others).filter_map(|latency| tails::of(latency, entries)).collect(),
         latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
