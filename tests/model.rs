@@ -20,6 +20,7 @@ use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::verify::verify;
+use fsderby::schema::event::Seen;
 use fsderby::schema::job::Purpose;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
@@ -113,6 +114,34 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
         assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{}: {:?}", record.trial, record.stages);
         assert!(record.requests.is_some() && record.console.is_some());
     }
+}
+
+/// A CPU sixteen times as fast needs a sixteenth of the time, and the disk behind it as long as ever: the kernel's clocks and
+/// timers go by what it was told. At both ends of the range that a machine may have.
+#[test]
+fn a_machine_of_any_speed_has_its_clocks_by_it() {
+    if !has_guests("machines of other speeds") {
+        return;
+    }
+    let floors = [100, 777, 8000].map(|mips| {
+        let testbed = model(&format!("diamondmax-plus-8,machine=server-2024,samples=off,mips={mips}"));
+        let (_desk, run) = carry_out("\"xfs\"", &testbed, 0, 1);
+        let [record] = run.records.as_slice() else { panic!("{:?}", run.records) };
+        assert_eq!(record.outcome, Outcome::Done, "{mips}: {}", record.why());
+        let disk = |counter| probes::counted(record, "disk", counter).unwrap_or(0);
+        // A platter turns in 8.3 ms whatever looks at it, and answers come when they are due.
+        let (requests, rotation_ns) = (disk("reads") + disk("writes"), disk("rotation_ns"));
+        assert!(rotation_ns > 0 && rotation_ns < requests * 8_333_334, "{mips}: {:?}", record.stages);
+        let tick_ns = 4_000_000;
+        assert!(disk("late_ns") <= disk("late") * tick_ns / 8, "{mips}: {:?}", record.stages);
+        let floor = record.seen.iter().find_map(|seen| match seen {
+            Seen::Floor { floor_ns, .. } => Some(floor_ns * mips / 1000),
+            _ => None,
+        });
+        floor.unwrap_or_else(|| panic!("{mips}: no floor"))
+    });
+    let (least, most) = (floors.iter().min().unwrap(), floors.iter().max().unwrap());
+    assert!(*least > 5_000 && most * 10 < least * 11, "instructions of a request: {floors:?}");
 }
 
 /// The disk's own cache goes with the power. A filesystem that has it flushed keeps what it promised; the same one that was told not
@@ -290,7 +319,9 @@ fn what_cannot_be_modelled_is_refused_with_what_to_write() {
     refused(&["--on", "model:"], 2, "needs a disk");
     refused(&["--on", "model:diamondmax"], 2, "diamondmax-plus-8");
     refused(&["--on", "model:./none.toml"], 2, "none.toml");
-    refused(&["--on", "model:zero,mips=300"], 2, "250 and 500");
+    refused(&["--on", "model:zero,mips=99"], 2, "100 to 8000");
+    refused(&["--on", "model:zero,machine=celeron"], 2, "celeron-533");
+    refused(&["--on", "model:zero,machine=./none.toml"], 2, "none.toml");
     refused(&["--on", "model:zero,offset=5"], 2, "whole mebibytes");
     refused(&["--on", "model:zero,disks=0"], 2, "1 to 16");
     refused(&["--on", "model:zero,disks=17"], 2, "1 to 16");

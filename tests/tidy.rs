@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use fsderby::testbeds::model;
 use fsderby::{filesystems, papers, probes, runner, testbeds, workloads};
 use support::imports::{self, Sources};
 use support::{project, skipped};
@@ -382,6 +383,25 @@ fn every_profile_of_needs_is_shipped_and_parses() {
         runner::profiles::find(&name).unwrap();
     }
     assert_eq!(files("profiles", "toml").len(), shipped.len());
+}
+
+#[test]
+fn every_machine_is_shipped_and_every_disk_names_one() {
+    let rows = model::machines::TABLE;
+    for file in files("machines", "toml") {
+        let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
+        let row = rows.iter().find(|(n, _)| *n == name);
+        let (_, text_of_row) =
+            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/testbeds/model/machines.rs"));
+        assert_eq!(*text_of_row, text(&file));
+        assert_eq!(model::machines::Machine::parse(text_of_row).unwrap().name, name);
+    }
+    assert_eq!(files("machines", "toml").len(), rows.len());
+    for (name, disk) in model::disks::TABLE {
+        let disk = model::disks::Spec::parse(disk).unwrap();
+        let machine = disk.machine().unwrap_or_else(|| panic!("disks/{name}.toml names no machine"));
+        assert!(rows.iter().any(|(name, _)| *name == machine), "{name} stands in {machine}");
+    }
 }
 
 #[test]

@@ -236,6 +236,7 @@ mod tests {
             sample,
             ensemble: true,
             disks: 1,
+            machine: "m".into(),
         }
     }
 

@@ -17,6 +17,7 @@ use crate::schema::metric::Better;
 use crate::schema::setup::Variant;
 use crate::schema::story::Story;
 use crate::testbeds::model::disks::{self, Spec};
+use crate::testbeds::model::machines::{self, Machine};
 use crate::{names, papers, probes, stages, states, storage, testbeds, workloads};
 
 /// Columns of running text.
@@ -24,8 +25,8 @@ const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, testbed, layer, probe, experiment, modelled disk, paper, profile of needs or
-    /// metric
+    /// A filesystem, workload, testbed, layer, probe, experiment, modelled disk, machine, paper, profile
+    /// of needs or metric
     name: String,
     /// The same as JSON
     #[arg(long)]
@@ -39,6 +40,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .or_else(|| rest(name))
         .or_else(|| experiment(name))
         .or_else(|| disk(name))
+        .or_else(|| machine(name))
         .or_else(|| paper(name))
         .or_else(|| profile(name))
         .or_else(|| metric(name));
@@ -66,6 +68,7 @@ fn known() -> Vec<String> {
     let states = states::TABLE.iter().map(|s| s.name());
     let experiments = SHIPPED.iter().map(|(name, _)| *name);
     let disks = disks::TABLE.iter().map(|(name, _)| *name);
+    let machines = machines::TABLE.iter().map(|(name, _)| *name);
     let papers = papers::TABLE.iter().map(|(name, _)| *name);
     let profiles = profiles::TABLE.iter().map(|(name, _)| *name);
     let metrics = metrics::declared().into_iter().flat_map(|(_, all)| all).map(|declared| declared.name);
@@ -79,6 +82,7 @@ fn known() -> Vec<String> {
         .chain(states)
         .chain(experiments)
         .chain(disks)
+        .chain(machines)
         .chain(papers)
         .chain(profiles)
         .chain(metrics)
@@ -231,11 +235,31 @@ fn disk(name: &str) -> Explained {
     let (_, text) = disks::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
     let spec = Spec::parse(text).ok()?;
     let mut shown = format!("{name}, a modelled disk: {}\n\n{}\n\n", spec.title(), wrapped(spec.story()));
+    if let Some(machine) = spec.machine() {
+        shown.push_str(&format!("  {:<28} {machine}\n", "stands in the machine"));
+    }
     for value in spec.values() {
         let quantity = format!("{} {}", value.value, value.unit);
         shown.push_str(&format!("  {:<28} {:<24} {}\n", value.key, quantity.trim_end(), value.source));
     }
     Some((shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text })))
+}
+
+/// A machine that modelled disks stand in: each value with its source.
+fn machine(name: &str) -> Explained {
+    let (_, text) = machines::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
+    let Machine { title, story, values, .. } = Machine::parse(text).ok()?;
+    let mut shown = format!("{name}, a machine: {title}\n\n{}\n\n", wrapped(&story));
+    let instructions =
+        if values.instructions.is.is_empty() { "none".to_owned() } else { values.instructions.is.join(" ") };
+    let speed = format!("{} million instructions/s", values.mips.is);
+    for (key, value, source) in [
+        ("mips", speed, values.mips.to_string()),
+        ("instructions", instructions, values.instructions.to_string()),
+    ] {
+        shown.push_str(&format!("{}{}", line(key, &value), line("", &source)));
+    }
+    Some((shown, json!({ "name": name, "title": title, "story": story, "toml": text })))
 }
 
 /// A metric by the words of the one that measures it.

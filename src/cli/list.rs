@@ -15,6 +15,7 @@ use crate::runner::profiles;
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
+use crate::testbeds::model::machines::{self, Machine};
 use crate::{papers, probes, stages, states, storage, testbeds, workloads};
 
 #[derive(Args)]
@@ -38,6 +39,7 @@ enum What {
     Probes,
     Experiments,
     Disks,
+    Machines,
     Papers,
     Profiles,
     Metrics,
@@ -77,6 +79,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Probes => probes(),
         What::Experiments => experiments()?,
         What::Disks => modelled_disks()?,
+        What::Machines => machines()?,
         What::Papers => papers(),
         What::Profiles => profiles()?,
         What::Metrics => metrics(),
@@ -252,6 +255,23 @@ fn modelled_disks() -> anyhow::Result<Listed> {
         head: vec!["name", "what it is", "size", "4 KiB at random"],
         rows: specs.iter().map(row).collect(),
         json: json.collect(),
+    })
+}
+
+fn machines() -> anyhow::Result<Listed> {
+    let all = machines::TABLE.iter().map(|(_, text)| Machine::parse(text).map_err(Failure::usage));
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    let row = |m: &Machine| {
+        let disks = disks::TABLE.iter().filter_map(|(_, text)| Spec::parse(text).ok());
+        let own: Vec<String> =
+            disks.filter(|disk| disk.machine() == Some(&m.name)).map(|disk| disk.name().to_owned()).collect();
+        vec![m.name.clone(), m.title.clone(), m.values.mips.is.to_string(), own.join(", ")]
+    };
+    Ok(Listed {
+        title: "machines",
+        head: vec!["name", "what it is", "million instructions/s", "disks that stand in it"],
+        rows: all.iter().map(row).collect(),
+        json: serde_json::to_value(&all)?,
     })
 }
 

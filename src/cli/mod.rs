@@ -19,6 +19,7 @@ mod iozone;
 mod kernel;
 mod key;
 mod list;
+mod machine;
 mod output;
 mod postmark;
 mod progress;
@@ -69,7 +70,7 @@ enum Command {
     Compare(compare::Arguments),
     /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
-    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
+    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks, machines and metrics
     List(list::Arguments),
     /// Explain one of what `list` names: what it is, where it comes from, and what it does not measure
     Explain(explain::Arguments),
@@ -78,6 +79,9 @@ enum Command {
     /// Fetch and list the kernels that virtual machines boot
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Measure this computer as a machine that modelled disks can stand in
+    #[command(subcommand)]
+    Machine(machine::MachineCommand),
     /// Make a key pair to sign runs with
     Key(key::Arguments),
     /// Print completions for a shell
@@ -118,8 +122,8 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
-            Command::Iozone { options } => iozone::run(&options),
             Command::Bonnie { options } => bonnie::run(&options),
+            Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
             Command::Compare(arguments) => compare::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
@@ -127,6 +131,7 @@ impl Cli {
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Kernel(command) => kernel::run(&command),
+            Command::Machine(command) => machine::run(&command),
             Command::Key(arguments) => key::run(&arguments),
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),

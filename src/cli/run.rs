@@ -438,7 +438,7 @@ fn ask_password(key: &Path) -> Option<String> {
 }
 
 /// The first signal ends the run cleanly, the second at once.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

@@ -258,8 +258,8 @@ impl Record {
 
     /// The modelled disk that it was made on; `None` where no disk was modelled.
     pub fn sampled(&self) -> Option<Sampled> {
-        let Modelled { disk, mips, sample, ensemble, disks, .. } = self.storage.settings().ok()?;
-        Some(Sampled { disk, mips, sample, ensemble, disks, offset: self.volume.offset })
+        let Modelled { disk, mips, sample, ensemble, disks, machine, .. } = self.storage.settings().ok()?;
+        Some(Sampled { disk, mips, sample, ensemble, disks, offset: self.volume.offset, machine })
     }
 
     /// The size of the device that mkfs was given.

@@ -188,6 +188,12 @@ pub struct Modelled {
     /// How many of that disk the machine has, each with platters that turn by themselves.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub disks: u32,
+    /// The name of the machine.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
+    /// Which its CPU has beyond those of the first 64-bit ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<String>,
 }
 
 fn one() -> u32 {
@@ -208,6 +214,7 @@ pub struct Sampled {
     pub disks: u32,
     /// Of the volume.
     pub offset: Bytes,
+    pub machine: String,
 }
 
 /// In which state each trial finds its image; it shifts results up to 1.6 times, so it is stated.
@@ -294,6 +301,8 @@ mod tests {
             ensemble,
             guest_seed: u64::MAX,
             disks: 5,
+            machine: "m".into(),
+            instructions: vec!["sse4.2".into()],
         };
         let alone = Named::new("disk", &Modelled { disks: 1, ..modelled.clone() });
         assert!(!alone.settings.contains_key("disks"));

@@ -1,6 +1,6 @@
 //! A modelled disk and its CPU in words.
 
-use fsderby_diskmodel::{CpuSpeed, SHIPPED, Spec};
+use fsderby_diskmodel::{SHIPPED, Spec};
 
 use crate::analysis::ensemble::sampled;
 use crate::schema::record::Record;
@@ -49,14 +49,12 @@ pub fn cpu(run: &Run) -> Option<String> {
 pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let all = || records.iter().filter_map(|record| sampled(record));
     let speeds = || all().map(|m| m.mips);
-    let nominal = nominal(records)?.mips;
+    let Sampled { mips: nominal, machine, .. } = nominal(records)?;
     let (least, most) = (speeds().min()?, speeds().max()?);
-    let is_fastest = all().any(|m| m.sample.cpu == CpuSpeed::Double && m.mips == nominal);
-    let ceiling = if is_fastest { "; the instruction counter allows no faster one" } else { "" };
-    let varied =
-        if least == most { String::new() } else { format!(" ({least} to {most} over the samples{ceiling})") };
+    let named = if machine.is_empty() { String::new() } else { format!(", {machine}") };
+    let varied = if least == most { String::new() } else { format!(" ({least} to {most} over the samples)") };
     Some(format!(
-        "one modelled CPU of {nominal} million instructions per second{varied}, without caches or memory latency"
+        "one modelled CPU of {nominal} million instructions per second{varied}{named}, without caches or memory latency"
     ))
 }
 

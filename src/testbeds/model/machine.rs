@@ -13,26 +13,10 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use super::super::vm::machine::{in_memory, mishap};
+use super::machines::flags;
 use crate::agent::Mishap;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk::layout::Layout;
-
-/// One instruction takes 2^shift nanoseconds.
-pub const FASTEST: u32 = 1000;
-
-/// The shift for so many million instructions a second.
-pub fn shift(mips: u32) -> Result<u32, String> {
-    let steps = || (0..=9).map(|shift| (shift, FASTEST >> shift));
-    if let Some((shift, _)) = steps().find(|(_, speed)| *speed == mips) {
-        return Ok(shift);
-    }
-    let above = steps().rev().find(|(_, speed)| *speed > mips).map(|(_, speed)| speed.to_string());
-    let below = steps().find(|(_, speed)| *speed < mips).map(|(_, speed)| speed.to_string());
-    let near = [below, above].into_iter().flatten().collect::<Vec<_>>().join(" and ");
-    Err(format!(
-        "mips={mips} cannot be counted, an instruction takes whole powers of 2 of nanoseconds; its neighbours are {near}"
-    ))
-}
 
 pub struct Machine<'a> {
     pub qemu: &'a Path,
@@ -41,7 +25,10 @@ pub struct Machine<'a> {
     /// What the guest's kernel may use.
     pub memory: Bytes,
     pub layout: Layout,
+    /// Million instructions a second.
     pub mips: u32,
+    /// Which its CPU has beyond those of the first 64-bit ones.
+    pub instructions: &'a [String],
     pub mishap: Option<Mishap>,
 }
 
@@ -117,19 +104,17 @@ impl Machine<'_> {
     }
 
     fn fixed(&self) -> anyhow::Result<Vec<String>> {
-        let shift = shift(self.mips).map_err(anyhow::Error::msg)?;
         let memory = format!("{}M", self.layout.file().0 / MIB);
-        let counter = format!("shift={shift},sleep=off");
+        let cpu = self.cpu()?;
         let kernel = self.kernel_arguments();
         let words = [
             ["-M", "microvm,rtc=on,memory-backend=memory"],
             ["-m", &memory],
             ["-smp", "1"],
-            // A CPU without instructions that give random numbers, and with a timer that never stops: else its kernel wakes
-            // nobody but at its ticks, four milliseconds apart.
-            ["-cpu", "qemu64,+arat"],
+            ["-cpu", &cpu],
             ["-accel", "tcg"],
-            ["-icount", &counter],
+            // Each instruction is a tick of the CPU's counter of time; how many of them are a second, the kernel is told.
+            ["-icount", "shift=0,sleep=off"],
             ["-rtc", "base=2025-01-01T00:00:00,clock=vm"],
             ["-append", &kernel],
             ["-display", "none"],
@@ -140,10 +125,23 @@ impl Machine<'_> {
         Ok(words.as_flattened().iter().chain(&plain).map(|word| (*word).to_owned()).collect())
     }
 
+    /// A CPU without instructions that give random numbers, and with a timer that never stops: else its kernel wakes nobody but at
+    /// its ticks, four milliseconds apart.
+    fn cpu(&self) -> anyhow::Result<String> {
+        let mut cpu = "qemu64,+arat".to_owned();
+        for instruction in self.instructions {
+            let flags = flags(instruction).with_context(|| format!("no CPU has {instruction}"))?;
+            flags.iter().for_each(|flag| cpu += &format!(",+{flag}"));
+        }
+        Ok(cpu)
+    }
+
+    /// The kernel believes what it is told of the counter's frequency, and sets all its clocks and timers by the counter.
     fn kernel_arguments(&self) -> String {
         format!(
             "console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off rdinit=/init norandmaps \
-             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz=1000000 mem={}M -- init{}",
+             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz={}000 mem={}M -- init{}",
+            self.mips,
             self.memory.0 / MIB,
             mishap(self.mishap)
         )
@@ -201,10 +199,24 @@ mod tests {
     }
 
     #[test]
-    fn a_speed_is_a_whole_shift_or_names_its_neighbours() {
-        assert_eq!([1000, 500, 250, 125].map(shift), [Ok(0), Ok(1), Ok(2), Ok(3)]);
-        assert!(shift(300).unwrap_err().ends_with("250 and 500"));
-        assert!(shift(5000).unwrap_err().ends_with("are 1000"));
-        assert!(shift(0).unwrap_err().ends_with("are 1"));
+    fn a_cpu_has_its_instructions_and_what_they_need() {
+        let instructions = ["sse4.2", "avx"].map(str::to_owned);
+        let machine = Machine {
+            qemu: Path::new("qemu"),
+            kernel: PathBuf::new(),
+            initramfs: [&[]; 3],
+            memory: Bytes(64 * MIB),
+            layout: Layout::new(Bytes(MIB), 1, false),
+            mips: 333,
+            instructions: &instructions,
+            mishap: None,
+        };
+        let shape = machine.shape().unwrap();
+        assert!(
+            shape.contains("-cpu qemu64,+arat,+sse4.2,+xsave,+xsaveopt,+avx ")
+                && shape.contains("tsc_early_khz=333000 ")
+        );
+        let unknown = Machine { instructions: &["rdrand".to_owned()], ..machine };
+        assert!(unknown.shape().is_err());
     }
 }

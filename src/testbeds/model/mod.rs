@@ -9,8 +9,10 @@
 //! The host can be slow or busy: that changes how long one waits and nothing else.
 
 pub mod disks;
+mod files;
 mod guest;
 mod machine;
+pub mod machines;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,6 +25,7 @@ use fsderby_diskmodel::{CpuSpeed, Sample, Spec};
 
 use self::guest::Guest;
 use self::machine::Machine;
+use self::machines::Machine as Stands;
 use super::power::PowerCut;
 use super::vm::machine::QEMU;
 use super::vm::{self, modules_missing};
@@ -44,8 +47,6 @@ use crate::storage::layers::Layer;
 
 /// What brings the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
-/// Instructions a second, in millions, unless the experiment says otherwise; samples halve and double it.
-const MIPS: u32 = 500;
 
 /// A guest that used so much of the host's CPU without an event spins.
 const SPINS: Duration = Duration::from_secs(1800);
@@ -61,7 +62,7 @@ impl TestbedKind for ModelKind {
     }
 
     fn usage(&self) -> &'static str {
-        "model[:DISK,disks=N,offset=SIZE,mips=N,samples=off,kernel=RELEASE]"
+        "model[:DISK,disks=N,offset=SIZE,machine=MACHINE,mips=N,samples=off,kernel=RELEASE]"
     }
 
     fn story(&self) -> Story {
@@ -69,12 +70,13 @@ impl TestbedKind for ModelKind {
             what: "The filesystems of a stock kernel on a modelled disk, in virtual time. QEMU's count of instructions is the guest's clock, \
                    idle time is skipped, and the disk is a program inside the guest. The same run gives the same figures to the \
                    nanosecond, on a busy host too. DISK is one of `fsderby list disks` (default hdd-16tb), or a file; the machine \
-                   has N of it, each with a volume that begins at offset. Needs no root.",
-            origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch) and the disks of disks/*.toml, each value \
-                     with its source.",
+                   has N of it, each with a volume that begins at offset. MACHINE is one of `fsderby list machines`, or a file (default: \
+                   the one that the disk's file names); mips gives it another speed. Needs no root.",
+            origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch), the disks of disks/*.toml and the \
+                     machines of machines/*.toml, each value with its source.",
             limits: "A model is no disk: trust what holds in all samples of the model. Every instruction takes the same time; caches, latency \
-                     of memory and parallel CPUs are not modelled, and the disk's program runs on the guest's one CPU. mips=1000 is the \
-                     fastest: two thirds of the samples have it, one third has half of it, and none has twice.",
+                     of memory and parallel CPUs are not modelled, and the disk's program runs on the guest's one CPU. A machine has 100 to \
+                     8000 million instructions a second, and the samples half and twice as many.",
         }
     }
 
@@ -98,7 +100,11 @@ pub struct Model {
     text: String,
     disks: u32,
     offset: Bytes,
-    mips: u32,
+    /// As it was written; else it is the disk's.
+    machine: Option<String>,
+    stands: Stands,
+    /// Of another speed than the machine's.
+    mips: Option<u32>,
     /// Whether every round is another sample of the ensemble.
     samples: bool,
     kernel: Option<String>,
@@ -129,13 +135,17 @@ impl std::str::FromStr for Model {
             .ok_or_else(|| format!("the testbed model needs a disk; write {}", ModelKind.usage()))?;
         let text = disks::text(disk)?;
         let spec = Spec::parse(&text).map_err(|e| format!("the disk {disk} is not understood: {e}"))?;
+        let usual = spec.machine().unwrap_or(machines::USUAL).to_owned();
+        let stands = Stands::find(&usual).map_err(|e| format!("the disk {disk} names its machine: {e}"))?;
         let mut model = Model {
             disk: disk.to_owned(),
             spec,
             text,
             disks: 1,
             offset: Bytes(0),
-            mips: MIPS,
+            machine: None,
+            stands,
+            mips: None,
             samples: true,
             kernel: None,
             agent: "/proc/self/exe".into(),
@@ -155,8 +165,13 @@ impl std::str::FromStr for Model {
                         number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST}"))?;
                 }
                 Some(("mips", mips)) => {
-                    model.mips = mips.parse().map_err(|_| format!("mips={mips} is no whole number"))?;
-                    machine::shift(model.mips)?;
+                    let number = mips.parse().map_err(|_| format!("mips={mips} is no whole number"))?;
+                    machines::check_speed(number)?;
+                    model.mips = Some(number);
+                }
+                Some(("machine", machine)) => {
+                    model.stands = Stands::find(machine)?;
+                    model.machine = Some(machine.to_owned()).filter(|machine| *machine != usual);
                 }
                 Some(("samples", "off")) => model.samples = false,
                 Some(("samples", "on")) => {}
@@ -197,16 +212,15 @@ impl Model {
         Sample::nth(moment.seed, if self.samples { moment.round.saturating_sub(1) } else { 0 })
     }
 
-    /// The nearest speed that can be counted; of the fastest there is none twice as fast.
+    fn mips(&self) -> u32 {
+        self.mips.unwrap_or(self.stands.values.mips.is)
+    }
+
     fn speed(&self, cpu: CpuSpeed) -> u32 {
         match cpu {
-            CpuSpeed::AsSpecified => self.mips,
-            CpuSpeed::Half => (self.mips / 2).max(1),
-            CpuSpeed::Double => {
-                // 62 is 1000 ÷ 2⁴ without its half; twice as fast is 125.
-                let doubles = [self.mips * 2, self.mips * 2 + 1];
-                doubles.into_iter().find(|mips| machine::shift(*mips).is_ok()).unwrap_or(self.mips)
-            }
+            CpuSpeed::AsSpecified => self.mips(),
+            CpuSpeed::Half => self.mips() / 2,
+            CpuSpeed::Double => self.mips() * 2,
         }
     }
 
@@ -236,8 +250,11 @@ impl Testbed for Model {
         if self.offset.0 > 0 {
             say(format!("offset={}", self.offset.written()));
         }
-        if self.mips != MIPS {
-            say(format!("mips={}", self.mips));
+        if let Some(machine) = &self.machine {
+            say(format!("machine={machine}"));
+        }
+        if let Some(mips) = self.mips.filter(|mips| *mips != self.stands.values.mips.is) {
+            say(format!("mips={mips}"));
         }
         if !self.samples {
             say("samples=off".into());
@@ -317,6 +334,8 @@ impl Testbed for Model {
             ensemble: self.samples,
             guest_seed: moment.seed ^ u64::from(moment.round),
             disks: self.disks,
+            machine: self.stands.name.clone(),
+            instructions: self.stands.values.instructions.is.clone(),
         };
         let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
         (disk::named(&modelled), volume)
@@ -358,8 +377,10 @@ impl Testbed for Model {
     fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
         let modelled: Modelled = job.storage.settings().map_err(anyhow::Error::msg)?;
         let found = self.found().context("there is no QEMU or no kernel any more")?;
-        // Nothing may reach the guest that is not the same in every run.
-        let job = job.for_guest();
+        // Nothing may reach the guest that is not the same in every run; what its CPU is, it sees by itself.
+        let mut job = job.for_guest();
+        job.storage =
+            disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
         let base = self.bases.base(&found.kernel, &self.agent, &job)?;
         let (before, after) = job.lives();
         let archive = |job: &Job| initramfs::job(job, &[(disk::SPEC, self.text.as_bytes())]);
@@ -372,6 +393,7 @@ impl Testbed for Model {
             base,
             limit: job.memory,
             mips: modelled.mips,
+            instructions: modelled.instructions,
             mishap: self.mishap,
             patience: self.patience,
         };
@@ -402,6 +424,7 @@ struct Parts {
     base: Arc<Base>,
     limit: Option<Bytes>,
     mips: u32,
+    instructions: Vec<String>,
     mishap: Option<Mishap>,
     patience: Duration,
 }
@@ -415,6 +438,7 @@ impl Parts {
             memory: memory(self.limit, life.layout),
             layout: life.layout,
             mips: self.mips,
+            instructions: &self.instructions,
             mishap: self.mishap,
         }
     }
@@ -473,7 +497,7 @@ mod tests {
     fn integrity_checks_and_the_first_round_are_as_the_file_says() {
         for round in [0, 1] {
             let (first, volume) = sampled("diamondmax-plus-8,offset=36g", VOLUME, round);
-            assert_eq!((volume.offset, first.mips), (Bytes(36 * GIB), MIPS));
+            assert_eq!((volume.offset, first.mips), (Bytes(36 * GIB), 950));
             assert_eq!(first.sample, Sample { seed: 7, ..Sample::NOMINAL });
         }
         let (fixed, volume) = sampled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5);
@@ -497,14 +521,29 @@ mod tests {
         let speeds = |mips: u32| {
             let testbed = format!("diamondmax-plus-8,mips={mips}");
             let all: Vec<u32> = (1..=12).map(|round| sampled(&testbed, VOLUME, round).0.mips).collect();
-            assert!(all.iter().all(|mips| machine::shift(*mips).is_ok()), "{all:?}");
-            let n = |mips: u32| all.iter().filter(|m| **m == mips).count();
-            [n(mips), n(mips / 2), all.len() - n(mips) - n(mips / 2)]
+            [mips, mips / 2, mips * 2].map(|speed| all.iter().filter(|mips| **mips == speed).count())
         };
-        for mips in [500, 250, 125, 62, 31, 15] {
+        for mips in [100, 333, 500, 8000] {
             assert_eq!(speeds(mips), [4, 4, 4], "{mips}");
         }
-        assert_eq!(speeds(machine::FASTEST), [8, 4, 0]);
+    }
+
+    #[test]
+    fn a_disk_stands_in_its_machine_unless_another_is_named() {
+        let stands = |text: &str| {
+            let (modelled, _) = sampled(text, VOLUME, 1);
+            (modelled.machine, modelled.mips, modelled.instructions.contains(&"sse4.2".to_owned()))
+        };
+        assert_eq!(stands("diamondmax-plus-8"), ("pentium-4-2400".into(), 950, false));
+        assert_eq!(stands("diamondmax-plus-8,machine=server-2012"), ("server-2012".into(), 2400, true));
+        // Whichever is named first.
+        for text in ["ssd-nvme,mips=777,machine=celeron-533", "ssd-nvme,machine=celeron-533,mips=777"] {
+            assert_eq!(stands(text), ("celeron-533".into(), 777, false));
+            let name = text.parse::<Model>().map(|model| model.name());
+            assert_eq!(name, Ok("model:ssd-nvme,machine=celeron-533,mips=777".to_owned()));
+        }
+        let usual = "ssd-nvme,machine=server-2024,mips=4000".parse::<Model>().map(|model| model.name());
+        assert_eq!(usual, Ok("model:ssd-nvme".to_owned()));
     }
 
     /// In the middle, at the beginning, at the end, and on a disk of which the volume leaves next to nothing.

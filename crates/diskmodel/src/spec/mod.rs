@@ -5,6 +5,7 @@
 //! title = "Maxtor DiamondMax Plus 8, 40 GB"
 //! kind = "hard"
 //! story = "What it is, where its values come from, what is left out."
+//! machine = "pentium-4-2400"            # the one that it usually stands in; may be left out
 //!
 //! [values]
 //! rpm = { is = 7200, source = "the data sheet, page 2" }
@@ -34,6 +35,7 @@ pub struct Spec {
     name: String,
     title: String,
     story: String,
+    machine: Option<String>,
     pub(crate) model: Model,
     values: Vec<Value>,
 }
@@ -91,7 +93,7 @@ impl Spec {
     /// The first thing that is wrong with it, with the key, the value and what is allowed.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
         let table: Table = text.parse().map_err(|e: toml::de::Error| SpecError::Syntax(e.to_string()))?;
-        let known = ["name", "title", "kind", "story", "values", "member"];
+        let known = ["name", "title", "kind", "story", "machine", "values", "member"];
         if let Some(key) = table.keys().find(|k| !known.contains(&k.as_str())) {
             return Err(SpecError::Unknown { key: key.clone(), allowed: known.join(", ") });
         }
@@ -124,11 +126,12 @@ impl Spec {
         if table.contains_key("member") && !matches!(model, Model::Raid(_)) {
             return Err(SpecError::Unknown {
                 key: "member".into(),
-                allowed: "name, title, kind, story, values".into(),
+                allowed: "name, title, kind, story, machine, values".into(),
             });
         }
         let (title, story) = (text_of(&table, "title")?, text_of(&table, "story")?);
-        Ok(Spec { name, title, story, model, values })
+        let machine = table.contains_key("machine").then(|| text_of(&table, "machine")).transpose()?;
+        Ok(Spec { name, title, story, machine, model, values })
     }
 
     pub fn name(&self) -> &str {
@@ -142,6 +145,11 @@ impl Spec {
     /// What it is, where its values come from, what is left out.
     pub fn story(&self) -> &str {
         &self.story
+    }
+
+    /// The name of the machine that it usually stands in, where the file gives one.
+    pub fn machine(&self) -> Option<&str> {
+        self.machine.as_deref()
     }
 
     /// Of 512 bytes.
@@ -308,7 +316,10 @@ mod tests {
     fn a_member_belongs_to_an_array() {
         let text = crate::SHIPPED.iter().find(|(n, _)| *n == "zero").unwrap().1;
         let error = Spec::parse(&format!("{text}\n[member]\n")).unwrap_err();
-        assert_eq!(error.to_string(), "`member` is unknown; allowed are name, title, kind, story, values");
+        assert_eq!(
+            error.to_string(),
+            "`member` is unknown; allowed are name, title, kind, story, machine, values"
+        );
         let spec = changed("arena-ide-raid5", "chunk_kib", "128").unwrap();
         assert!(spec.values().iter().any(|v| v.key == "member.rpm" && v.value == "7200"));
     }

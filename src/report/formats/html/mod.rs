@@ -398,6 +398,36 @@ mod tests {
         assert!(pages[1].len() - pages[0].len() < more * headlines * "M1000 100h0".len() + 4096);
     }
 
+    /// Ten looks a second at a work of so many of them, with a stall of four in the second round.
+    fn looked_at(mut example: examples::Example, looks: usize) -> examples::Example {
+        for record in &mut example.run.records {
+            let mut series = vec![[100, 7]; looks];
+            series
+                .iter_mut()
+                .skip(looks / 2)
+                .take(4)
+                .for_each(|point| point[1] -= 7 * u64::from(record.round == 2));
+            record
+                .stages
+                .iter_mut()
+                .for_each(|stage| drop(stage.series.insert("looks".into(), series.clone())));
+        }
+        example
+    }
+
+    #[test]
+    fn throughput_over_time_stands_after_the_order_of_the_values_with_the_longest_stall() {
+        let page = page_of(&looked_at(examples::example(), 60));
+        leave("report-over-time.html", &page);
+        let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words}"));
+        assert!(at("In the order in which they were taken") < at("Throughput over time"));
+        assert!(page.contains("longest stall 0.40 s in round 2, 3.00 s after its begin"));
+        assert!(page.contains(r#"<rect class="stall" x="500.0" y="0" width="66.7""#));
+        assert!(!page_of(&looked_at(examples::example(), 9)).contains("Throughput over time"));
+        let long = page_of(&looked_at(examples::example(), 240));
+        assert!(long.len().abs_diff(page.len()) < 200 * 16, "a course of more looks is not longer");
+    }
+
     #[test]
     fn it_says_what_may_be_concluded() {
         let six = page_of(&examples::example());

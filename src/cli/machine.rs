@@ -1,0 +1,271 @@
+//! `fsderby machine`: this computer as a machine that modelled disks can stand in.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::{Args, Subcommand};
+
+use super::output::print_line;
+use super::progress::Progress;
+use super::run::stop_on_signals;
+use crate::exit::{self, Failure};
+use crate::runner::experiment::Experiment;
+use crate::runner::rounds::Runner;
+use crate::runner::skips::skips;
+use crate::runner::{jobs, machine};
+use crate::schema::job::{Purpose, StepName};
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
+use crate::store::Folder;
+use crate::testbeds::model::machines::{INSTRUCTIONS, Machine, SPEEDS, Sourced, Values};
+use crate::testbeds::{self, Made};
+
+/// Where this computer has its RAM disk.
+const HERE: &str = "loop:/dev/shm";
+/// What the guest's CPU is given while it is counted; how fast it is changes how long its instructions take and not their number.
+const COUNTED_AT: u32 = 1000;
+/// In memory on both sides, so that what is compared is what a CPU does for the filesystem.
+const WORK: &str = "postmark-quick";
+
+#[derive(Subcommand)]
+pub enum MachineCommand {
+    /// Measure how many instructions a second this computer carries out in a filesystem's work, and write a machine's file
+    Measure(Measure),
+}
+
+#[derive(Args)]
+pub struct Measure {
+    /// Filesystems, with commas between them
+    #[arg(long, value_delimiter = ',', default_value = "ext2,ext4,xfs,btrfs")]
+    filesystems: Vec<String>,
+    /// How often each is measured, here and in a guest
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// The file that is written; the machine has its name
+    #[arg(long, default_value = "machine.toml")]
+    output: PathBuf,
+}
+
+pub fn run(command: &MachineCommand) -> anyhow::Result<ExitCode> {
+    let MachineCommand::Measure(measure) = command;
+    let name = name_of(&measure.output)?;
+    ensure_free(&measure.output)?;
+    let desk = tempfile::tempdir().context("could not make a folder for what is measured")?;
+    let instructions = own_instructions()?;
+    // The guest's CPU is to have what this one has, and its speed is still to be found.
+    let counted = Machine::of("counted", COUNTED_AT, "only counted", &instructions);
+    let file = desk.path().join("counted.toml");
+    fs::write(&file, toml::to_string(&counted)?).context("could not write a file for the guest")?;
+    let guest = format!("model:zero,machine={},samples=off", file.display());
+    let there = times(measure, &guest, &desk.path().join("there"))?;
+    let here = times(measure, HERE, &desk.path().join("here"))?;
+    let speeds = speeds(&there, &here);
+    ensure!(!speeds.is_empty(), "nothing was measured on both sides\n  try: --filesystems ext4");
+    for (filesystem, all) in &speeds {
+        print_line(&format!("{filesystem:<14} {}", said(all)))?;
+    }
+    let machine = Machine::of(&name, middle_of(&speeds)?, &source(&speeds), &instructions);
+    write(&measure.output, &machine)?;
+    let (mips, file) = (machine.values.mips.is, measure.output.display());
+    print_line(&format!(
+        "\n{mips} million instructions a second, in {file}\n\n  fsderby run --on model:hdd-16tb,machine=./{file}"
+    ))?;
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// A machine is called what its file is called.
+fn name_of(output: &Path) -> anyhow::Result<String> {
+    let stem = output.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if stem.is_empty() || !stem.chars().all(is_plain) {
+        let what = format!("{} names no machine: letters, digits and hyphens do", output.display());
+        return Err(Failure::usage(format!("{what}\n  try: --output my-computer.toml")).into());
+    }
+    Ok(stem.to_owned())
+}
+
+fn ensure_free(output: &Path) -> anyhow::Result<()> {
+    match output.exists() {
+        true => Err(Failure::usage(format!(
+            "{} is there already, and nothing is overwritten\n  try: --output OTHER.toml",
+            output.display()
+        ))
+        .into()),
+        false => Ok(()),
+    }
+}
+
+fn write(output: &Path, machine: &Machine) -> anyhow::Result<()> {
+    let text = toml::to_string(machine)?;
+    let mut file =
+        File::create_new(output).with_context(|| format!("could not make {}", output.display()))?;
+    file.write_all(text.as_bytes()).with_context(|| format!("could not write {}", output.display()))
+}
+
+/// What of [`INSTRUCTIONS`] this computer's CPU has.
+fn own_instructions() -> anyhow::Result<Vec<String>> {
+    let info = fs::read_to_string("/proc/cpuinfo").context("could not read /proc/cpuinfo")?;
+    Ok(known(&info))
+}
+
+fn known(info: &str) -> Vec<String> {
+    let line = info.lines().find_map(|line| line.strip_prefix("flags")).unwrap_or_default();
+    let has = |name: &str| line.split_whitespace().any(|flag| flag == name.replace('.', "_"));
+    INSTRUCTIONS.iter().map(|(name, _)| *name).filter(|name| has(name)).map(str::to_owned).collect()
+}
+
+/// Nanoseconds of the work by filesystem and round.
+type Times = BTreeMap<String, BTreeMap<u32, u64>>;
+
+/// Of the same rounds of the same work on this testbed.
+fn times(measure: &Measure, on: &str, folder: &Path) -> anyhow::Result<Times> {
+    let quoted: Vec<String> = measure.filesystems.iter().map(|name| format!("{name:?}")).collect();
+    let text = format!(
+        "name = 'machine'\non = {on:?}\nsize = '1g'\nmemory = '512m'\nworkloads = ['{WORK}']\nfilesystems = [{}]\n\
+         rounds = {}\nseed = 1\n",
+        quoted.join(", "),
+        measure.rounds
+    );
+    let experiment = Experiment::parse(&text, "machine")?;
+    let plan = experiment.plan(on.to_owned(), 1)?;
+    let made = Made::of(&plan).map_err(Failure::usage)?;
+    let testbeds = made.testbeds();
+    for candidate in &plan.candidates {
+        testbeds::usable(testbeds.of(&plan, candidate), &jobs::need_of(&plan, candidate))
+            .map_err(|missing| Failure::missing(missing.to_string()))?;
+    }
+    let skips = skips(&plan, &testbeds);
+    let looked = machine::look(&plan, &testbeds)?;
+    let mut folder = Folder::create(folder, &plan, &looked)?;
+    let before = folder.read()?;
+    let stop = stop_on_signals()?;
+    let mut watch = Progress::new(false);
+    let (plan, folder_of) = (&before.plan, &mut folder);
+    let runner = Runner {
+        plan,
+        testbeds: &testbeds,
+        folder: folder_of,
+        skips: &skips,
+        watch: &mut watch,
+        jobs: 1,
+        stop: &stop,
+    };
+    let finish = runner.run(&before)?;
+    ensure!(!finish.interrupted, "interrupted: nothing is written");
+    Ok(of_work(&folder.read()?.records))
+}
+
+fn of_work(records: &[Record]) -> Times {
+    let mut times = Times::new();
+    let measured = records.iter().filter(|r| r.purpose == Purpose::Measure && r.outcome == Outcome::Done);
+    for record in measured {
+        let work = record.steps.iter().filter(|step| step.step == StepName::Work);
+        times
+            .entry(record.filesystem.clone())
+            .or_default()
+            .insert(record.round, work.map(|step| step.ns).sum());
+    }
+    times
+}
+
+/// Million instructions a second of each round that was measured on both sides, the least first.
+fn speeds(there: &Times, here: &Times) -> BTreeMap<String, Vec<u64>> {
+    let mut speeds = BTreeMap::new();
+    for (filesystem, counted) in there {
+        let own = here.get(filesystem);
+        let of_round = |(round, ns): (&u32, &u64)| {
+            let own_ns = own?.get(round).filter(|ns| **ns > 0)?;
+            Some(ns * u64::from(COUNTED_AT) / own_ns)
+        };
+        let mut all: Vec<u64> = counted.iter().filter_map(of_round).collect();
+        all.sort_unstable();
+        if !all.is_empty() {
+            speeds.insert(filesystem.clone(), all);
+        }
+    }
+    speeds
+}
+
+/// Of the filesystems' medians the one in the middle.
+///
+/// # Errors
+/// When no machine may be so fast.
+fn middle_of(speeds: &BTreeMap<String, Vec<u64>>) -> anyhow::Result<u32> {
+    let mut medians: Vec<u64> = speeds.values().map(|all| all[all.len() / 2]).collect();
+    medians.sort_unstable();
+    let middle = u32::try_from(medians[medians.len() / 2])?;
+    let (least, most) = SPEEDS.into_inner();
+    ensure!(
+        SPEEDS.contains(&middle),
+        "{middle} million instructions a second were measured, and a machine has {least} to {most}\n  try: a computer without other work"
+    );
+    Ok(middle)
+}
+
+fn said(speeds: &[u64]) -> String {
+    let (least, most) = (speeds.first().unwrap_or(&0), speeds.last().unwrap_or(&0));
+    format!("{} ({least} to {most})", speeds[speeds.len() / 2])
+}
+
+fn source(speeds: &BTreeMap<String, Vec<u64>>) -> String {
+    let each: Vec<String> = speeds.iter().map(|(name, speeds)| format!("{name} {}", said(speeds))).collect();
+    format!(
+        "measured by fsderby machine measure, {WORK}: instructions in a guest with a disk that takes no time, divided by the time here on \
+         an image in memory; median, least and most of {} rounds: {}",
+        speeds.values().map(Vec::len).max().unwrap_or(0),
+        each.join(", ")
+    )
+}
+
+impl Machine {
+    /// One whose values were measured and looked up.
+    fn of(name: &str, mips: u32, source: &str, instructions: &[String]) -> Machine {
+        let sourced = |text: &str| Some(text.to_owned());
+        Machine {
+            name: name.to_owned(),
+            title: "A computer that was measured".into(),
+            story: "The computer that this file was written on. One of its CPUs is modelled.".into(),
+            values: Values {
+                mips: Sourced { is: mips, source: sourced(source), estimate: None },
+                instructions: Sourced {
+                    is: instructions.to_vec(),
+                    source: sourced("its /proc/cpuinfo, as far as the emulated CPU has them"),
+                    estimate: None,
+                },
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_are_of_rounds_that_both_sides_have() {
+        let times = |all: &[(&str, &[(u32, u64)])]| -> Times {
+            all.iter().map(|(name, rounds)| ((*name).to_owned(), rounds.iter().copied().collect())).collect()
+        };
+        let there = times(&[("a", &[(1, 4000), (2, 6000), (3, 5000)]), ("b", &[(1, 100)])]);
+        let here = times(&[("a", &[(1, 2000), (2, 2000)]), ("c", &[(1, 7)])]);
+        let speeds = speeds(&there, &here);
+        assert_eq!(speeds, BTreeMap::from([("a".to_owned(), vec![2000, 3000])]));
+        assert_eq!(middle_of(&speeds).unwrap(), 3000);
+        assert!(source(&speeds).ends_with("2 rounds: a 3000 (2000 to 3000)"));
+        assert!(middle_of(&BTreeMap::from([("a".to_owned(), vec![9000])])).is_err());
+    }
+
+    #[test]
+    fn what_is_written_is_a_machine() {
+        let instructions = known("model name : M\nflags\t\t: fpu sse4_2 avx avx512f rdrand\n");
+        assert_eq!(instructions, ["sse4.2", "avx"]);
+        let machine = Machine::of("mine", 2345, &source(&BTreeMap::new()), &instructions);
+        assert_eq!(Machine::parse(&toml::to_string(&machine).unwrap()), Ok(machine));
+        assert_eq!(name_of(Path::new("a/my-computer.toml")).unwrap(), "my-computer");
+        assert!(name_of(Path::new("a b.toml")).is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! What stands in data files: those that come with the program, and a user's own.
+
+use std::fs;
+
+/// Larger than any file that describes a disk or a machine.
+const LARGEST: u64 = 1 << 20;
+
+/// The text of such a file, by its name in the table or by its path.
+///
+/// # Errors
+/// What is wrong with the name or the file, and what to write.
+pub fn text(what: &str, table: &[(&str, &str)], written: &str) -> Result<String, String> {
+    if let Some((_, text)) = table.iter().find(|(name, _)| *name == written) {
+        return Ok((*text).to_owned());
+    }
+    if !written.contains('/') {
+        let known = table.iter().map(|(name, _)| *name);
+        return Err(crate::names::unknown(what, written, known)
+            + &format!("; a file is written with a /, as in ./{what}.toml"));
+    }
+    match fs::metadata(written) {
+        Ok(about) if about.is_file() && about.len() <= LARGEST => {}
+        Ok(_) => return Err(format!("{written} is no file that could describe a {what}")),
+        Err(e) => return Err(format!("could not look at {written}: {e}")),
+    }
+    fs::read_to_string(written).map_err(|e| format!("could not read {written}: {e}"))
+}
