@@ -91,13 +91,7 @@ fn sum(heard: &Heard, count: &str) -> u64 {
 #[test]
 fn a_run_moves_its_amount_counts_its_operations_and_leaves_nothing() {
     inside(|place| {
-        for ways in [
-            "",
-            "fsync = true\n",
-            "close = true\n",
-            "o_sync = true\n",
-            "fsync = true\nclose = true\nretest = false\n",
-        ] {
+        for ways in ["", "fsync = true\n", "close = true\n", "fsync = true\nclose = true\nretest = false\n"] {
             let work = work(&format!("{EVERYTHING}{ways}"));
             let (heard, _) = run(&*work, &Portion::WHOLE);
             let amount = work.amount(SEED);
@@ -112,6 +106,15 @@ fn a_run_moves_its_amount_counts_its_operations_and_leaves_nothing() {
                 heard.phases.iter().map(|p| p.name.as_str()).collect();
             assert_eq!(names.len(), heard.phases.len(), "no two phases have one name");
         }
+    });
+}
+
+#[test]
+fn every_write_may_be_synced_by_itself() {
+    inside(|_| {
+        let work = work("file_sizes = ['64k']\nrecord_sizes = ['16k']\no_sync = true\n");
+        let (heard, _) = run(&*work, &Portion::WHOLE);
+        assert_eq!(sum(&heard, "bytes_written"), work.amount(SEED).bytes_written);
     });
 }
 
