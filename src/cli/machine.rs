@@ -125,7 +125,7 @@ type Times = BTreeMap<String, BTreeMap<u32, u64>>;
 fn times(measure: &Measure, on: &str, folder: &Path) -> anyhow::Result<Times> {
     let quoted: Vec<String> = measure.filesystems.iter().map(|name| format!("{name:?}")).collect();
     let text = format!(
-        "name = 'machine'\non = {on:?}\nsize = '1g'\nmemory = '512m'\nworkloads = ['{WORK}']\nfilesystems = [{}]\n\
+        "name = 'machine'\non = {on:?}\nsize = '1g'\nscale = '1/4'\nworkloads = ['{WORK}']\nfilesystems = [{}]\n\
          rounds = {}\nseed = 1\n",
         quoted.join(", "),
         measure.rounds
