@@ -104,6 +104,8 @@ const SECOND: &str = "semantics = '2.00'\nsize = '1m'\nchunk = '4k'\ncharacters 
                       file_size = [0, 20000]\ndirectories = 3\n";
 const CLASSIC: &str =
     "semantics = 'classic'\nsize = '1m'\nchunk = '4k'\nseeks = 300\nfiles = 50\nfile_size = [0, 20000]\n";
+/// Eight of them fill the buffer of a stream.
+const SMALL_CHUNKS: &str = "semantics = 'classic'\nsize = '100k'\nchunk = 512\nseeks = 300\n";
 const NAMES: [&str; 12] = [
     "char-write",
     "block-write",
@@ -147,6 +149,15 @@ fn every_phase_tells_what_it_did_and_nothing_is_left() {
         assert_eq!(fs::read_dir(".").unwrap().count(), 0);
         assert!(work.metrics(&told.phases).len() == 24, "a rate and a CPU share of each phase");
     }
+}
+
+#[test]
+fn a_stream_has_a_buffer_whatever_a_chunk_is() {
+    let _folder = Folder::enter();
+    let (work, mut told) = (work(SMALL_CHUNKS), Told::default());
+    run(&*work, &Portion::WHOLE, &mut told).unwrap();
+    let calls = |at: usize| (told.phases[at].count("characters"), told.phases[at].count("calls"));
+    assert_eq!([calls(0), calls(3)], [(100 << 10, 25); 2]);
 }
 
 #[test]
@@ -226,6 +237,7 @@ fn a_changed_byte_is_found_with_its_file_and_place() {
         (SECOND, data, "char-read", 32 * 4096 + 77, "block-read"),
         (SECOND, data, "block-read", 0, "seek"),
         (CLASSIC, classic, "rewrite", 900_001, "char-read"),
+        (SMALL_CHUNKS, classic, "rewrite", 70_001, "char-read"),
         (CLASSIC, classic, "block-read", 0, "seek"),
     ] {
         let _folder = Folder::enter();

@@ -93,7 +93,8 @@ pub fn run(words: &[OsString], mut console: Console<'_>) -> Result<(), Ended> {
         concurrency: options.concurrency,
         seed,
     };
-    let done = tests(&options, &heading, &name, &mut console);
+    let done = tests(&options, &heading, &name, &Stoppable(&leftovers), &mut console);
+    leftovers.wait_if_stopping();
     if done.is_err() {
         leftovers.remove();
     }
@@ -105,13 +106,14 @@ fn tests(
     options: &Options,
     heading: &Heading<'_>,
     name: &str,
+    clock: &Stoppable<'_>,
     console: &mut Console<'_>,
 ) -> Result<(), Ended> {
     if options.tests.is_some_and(|tests| tests > 1) {
         writeln!(console.out, "{}", csv::names(heading.form))?;
     }
     for _ in 0..options.tests.unwrap_or(1) {
-        let results = test(heading, name, options.quiet, console)?;
+        let results = test(heading, name, clock, options.quiet, console)?;
         if options.tests.is_none() {
             let text = table::text(heading, &results);
             let to = if options.quiet { &mut *console.err } else { &mut *console.out };
@@ -124,7 +126,13 @@ fn tests(
 }
 
 /// One of them, from its first file to its last.
-fn test(heading: &Heading<'_>, name: &str, quiet: bool, console: &mut Console<'_>) -> Result<Results, Ended> {
+fn test(
+    heading: &Heading<'_>,
+    name: &str,
+    clock: &Stoppable<'_>,
+    quiet: bool,
+    console: &mut Console<'_>,
+) -> Result<Results, Ended> {
     let rules = heading.rules;
     let mut run = Run::new(rules, Names { data: name, folder: name });
     let mut notes = Notes::default();
@@ -135,7 +143,7 @@ fn test(heading: &Heading<'_>, name: &str, quiet: bool, console: &mut Console<'_
             console.err.flush()?;
         }
         notes.step = Some(step);
-        run.steps(&[step], &Monotonic, &mut notes).map_err(Ended::Work)?;
+        run.steps(&[step], clock, &mut notes).map_err(Ended::Work)?;
         if !quiet {
             writeln!(console.err, "{end}")?;
         }
@@ -208,10 +216,13 @@ fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-struct Monotonic;
+/// At which the work stops after a signal.
+struct Stoppable<'a>(&'a Leftovers);
 
-impl Clock for Monotonic {
+impl Clock for Stoppable<'_> {
+    #[inline]
     fn now_ns(&self) -> u64 {
+        self.0.wait_if_stopping();
         monotonic_ns()
     }
 }

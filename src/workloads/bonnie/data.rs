@@ -30,8 +30,7 @@ pub const WRITE: usize = 1;
 pub const REWRITE: usize = 2;
 pub const READ: usize = 3;
 
-/// The buffer of a C stream: `st_blksize` of all filesystems here.
-const STREAM: usize = 4096;
+const STREAM: usize = super::rules::STREAM as usize;
 /// O_DIRECT wants a buffer that begins at a block of the disk.
 const ALIGNED: usize = 4096;
 const OPEN: OFlags = OFlags::RDWR.union(OFlags::CLOEXEC);
@@ -265,18 +264,24 @@ impl Data<'_> {
         self.end(vec![("chunks", chunks), ("bytes_read", bytes)])
     }
 
-    /// The characters of a chunk are one operation; the last one may have fewer.
+    /// Spans of characters, each one operation: where in the data one begins, and its length. The last one may have fewer.
     fn spans(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
-        let (all, chunk) = (self.rules.characters, u64::from(self.rules.chunk));
-        (0..all.div_ceil(chunk)).map(move |number| (number, (all - number * chunk).min(chunk) as usize))
+        let (all, span) = (self.rules.characters, self.rules.span());
+        (0..all.div_ceil(span)).map(move |number| (number * span, (all - number * span).min(span) as usize))
     }
 
-    /// The content is 0 to 127, again and again within each chunk.
+    /// The chunk that has this place, and the file that has the chunk.
+    fn chunk_at(&self, place: u64) -> (Chunk, usize) {
+        let chunk = self.chunk(place / u64::from(self.rules.chunk), true);
+        (chunk, self.opened.place(&chunk).0)
+    }
+
+    /// The content is 0 to 127, again and again.
     pub fn write_characters(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let by_itself = self.rules.semantics == Semantics::Second;
         let mut calls = 0;
-        for (number, length) in self.spans() {
-            let (file, _) = self.opened.place(&self.chunk(number, false));
+        for (place, length) in self.spans() {
+            let (_, file) = self.chunk_at(place);
             under.time(CHARACTERS, || {
                 if by_itself {
                     return (0..length).try_for_each(|at| self.opened.write(file, &[at as u8 & 0x7F]));
@@ -289,8 +294,7 @@ impl Data<'_> {
         self.end(vec![("characters", bytes), ("calls", calls), ("bytes_written", bytes)])
     }
 
-    /// A byte into the buffer, each by itself, as putc does it. A chunk of several buffers leaves nothing in it, and of a smaller one
-    /// several fit: so the buffer is a part of a chunk or the chunk.
+    /// A byte into the buffer, each by itself, as putc does it. A span leaves nothing in it.
     fn put(&self, file: usize, length: usize) -> Result<(), OpError> {
         let mut stream = [0; STREAM];
         let mut held = 0;
@@ -305,14 +309,12 @@ impl Data<'_> {
         if held > 0 { self.opened.write(file, &stream[..held]) } else { Ok(()) }
     }
 
-    pub fn read_characters(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
+    pub fn read_characters(mut self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let by_itself = self.rules.semantics == Semantics::Second;
         let mut calls = 0;
-        for (number, length) in self.spans() {
-            let chunk = self.chunk(number, true);
-            let (file, _) = self.opened.place(&chunk);
+        for (place, length) in self.spans() {
             let size = if by_itself { 1 } else { STREAM };
-            under.time(CHARACTERS, || self.get(file, &chunk, length, size))?;
+            under.time(CHARACTERS, || self.get(place, length, size))?;
             calls += length.div_ceil(size) as u64;
         }
         let bytes = self.rules.characters;
@@ -320,14 +322,24 @@ impl Data<'_> {
     }
 
     /// Bytes out of a buffer of this size, each by itself, as getc does it.
-    fn get(&self, file: usize, chunk: &Chunk, length: usize, size: usize) -> Result<(), OpError> {
+    fn get(&mut self, place: u64, length: usize, size: usize) -> Result<(), OpError> {
         let mut stream = [0; STREAM];
+        let mut expected = None;
         for begin in (0..length).step_by(size) {
             let stream = &mut stream[..size.min(length - begin)];
+            let place = place + begin as u64;
+            let (_, file) = self.chunk_at(place);
             self.opened.read(file, stream)?;
-            for (at, byte) in (begin..).zip(&*stream) {
-                if black_box(*byte) != chunk.byte(at) {
-                    return Err(self.opened.other_content(chunk, at));
+            for (number, bytes) in stream.chunks(self.rules.chunk as usize).enumerate() {
+                let (chunk, _) = self.chunk_at(place + number as u64 * u64::from(self.rules.chunk));
+                if expected != Some(chunk.number) {
+                    chunk.fill(self.buffer);
+                    expected = Some(chunk.number);
+                }
+                let at = (place % u64::from(self.rules.chunk)) as usize;
+                let wrong = bytes.iter().zip(&self.buffer[at..]).position(|(b, is)| black_box(*b) != *is);
+                if let Some(within) = wrong {
+                    return Err(self.opened.other_content(&chunk, at + within));
                 }
             }
         }

@@ -64,6 +64,8 @@ pub const CHARACTERS: u64 = 3 * MIB;
 pub const CHUNKS: [u32; 2] = [256, MIB as u32];
 pub const CHUNK: u32 = 8 * KIB as u32;
 pub const SEEKS: u32 = 8192;
+/// The buffer of a C stream: `st_blksize` of all filesystems here.
+pub const STREAM: u32 = 4096;
 /// More could not have names of five digits.
 pub const MOST_DIRECTORIES: u32 = 100_000;
 /// A ticket is a C int.
@@ -102,6 +104,14 @@ impl Rules {
         match self.semantics {
             Semantics::Classic => GIB,
             Semantics::Second => u64::MAX,
+        }
+    }
+
+    /// So many single characters are one operation: those of a chunk, and of a whole buffer where there is one.
+    pub fn span(&self) -> u64 {
+        match self.semantics {
+            Semantics::Classic => self.chunk.max(STREAM).into(),
+            Semantics::Second => self.chunk.into(),
         }
     }
 

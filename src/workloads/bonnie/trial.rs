@@ -88,7 +88,7 @@ impl Step {
     /// Its operations by these rules: each is one in the progress.
     fn operations(self, rules: &Rules) -> u64 {
         match self {
-            Step::WriteCharacters | Step::ReadCharacters => rules.characters.div_ceil(rules.chunk.into()),
+            Step::WriteCharacters | Step::ReadCharacters => rules.characters.div_ceil(rules.span()),
             Step::Write | Step::Rewrite | Step::Read => rules.chunks,
             Step::Seek => rules.seeks.into(),
             Step::Small(..) => rules.files.into(),
