@@ -96,12 +96,26 @@ impl Parameters {
     }
 }
 
-/// Files and transactions scale; sizes stay, because they are what the work is about.
+/// Files and transactions scale; sizes stay, because they are what the work is about. Of files there stay enough that the
+/// transactions do not delete the last one by chance, which ends PostMark.
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
-    let Rules { number, transactions, .. } = Parameters::parse(table)?.rules;
-    let numbers = [("number", number.into()), ("transactions", transactions.into())];
-    let scaled = parameters::scaled(table, by, numbers)?;
+    let Rules { number, transactions, bias_create, .. } = Parameters::parse(table)?.rules;
+    let (number, transactions) = (u64::from(number), u64::from(transactions));
+    let scaled_transactions = by.apply(transactions);
+    let enough = bias_create.map_or(1, |tenths| enough_files(scaled_transactions, tenths));
+    let scaled_number = by.apply(number).max(number.min(enough));
+    let numbers = [("number", scaled_number), ("transactions", scaled_transactions)];
+    let scaled = parameters::with(table, by, numbers)?;
     Parameters::parse(&scaled).map(|_| scaled)
+}
+
+/// What the transactions delete more than they create, and four standard deviations of a walk of so many steps: a trial in
+/// 16,000 has less.
+fn enough_files(transactions: u64, create_tenths: u32) -> u64 {
+    let lost = transactions.saturating_mul(10u64.saturating_sub(2 * u64::from(create_tenths))) / 10;
+    let squared = transactions.saturating_mul(16);
+    let root = squared.isqrt();
+    lost.saturating_add(root + u64::from(root * root < squared))
 }
 
 fn positive(keys: Keys<'_>, key: &str, default: u32) -> Result<u32, String> {
@@ -150,6 +164,8 @@ fn location(Place { path, weight }: Place) -> Result<Location, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drive::Ended;
+    use super::super::dry::dry_run;
     use super::*;
 
     fn parse(text: &str) -> Result<Parameters, String> {
@@ -194,5 +210,34 @@ mod tests {
         let scaled =
             scale(&table, Scale { of: 1, by: 16 }).and_then(|t| Parameters::parse(&t)).expect("scaled");
         assert_eq!((scaled.rules.number, scaled.rules.transactions, scaled.rules.high), (200, 31, 1000));
+    }
+
+    #[test]
+    fn a_scale_leaves_files_enough_for_its_transactions() {
+        for (table, by, number, transactions) in [
+            ("number = 800\ntransactions = 2500", 16, 50, 156),
+            ("number = 800\ntransactions = 2500", 64, 25, 39),
+            ("number = 800\ntransactions = 2500", 10_000, 4, 1),
+            ("number = 900\ntransactions = 1000\nbias_create = 2", 10, 100, 100),
+            // Too few from the beginning: that is asked for.
+            ("number = 5\ntransactions = 2500", 16, 5, 156),
+            ("number = 800\ntransactions = 2500\nbias_create = -1", 64, 13, 39),
+        ] {
+            let scaled = scale(&table.parse().expect("TOML"), Scale { of: 1, by }).expect(table);
+            let Rules { number: n, transactions: t, .. } = Parameters::parse(&scaled).expect(table).rules;
+            assert_eq!((u64::from(n), u64::from(t)), (number, transactions), "{table} by {by}");
+        }
+    }
+
+    #[test]
+    fn at_every_scale_files_are_left_to_the_end() {
+        let table: Table = "number = 800\ntransactions = 2500".parse().expect("TOML");
+        for by in [16, 64, 256] {
+            let scaled =
+                scale(&table, Scale { of: 1, by }).and_then(|t| Parameters::parse(&t)).expect("scaled");
+            let ends = (1..=500)
+                .filter(|seed| super::super::dry::dry_run(&scaled.rules_for(*seed)).ended != Ended::Complete);
+            assert_eq!(ends.count(), 0, "1/{by}");
+        }
     }
 }
