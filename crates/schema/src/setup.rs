@@ -188,6 +188,16 @@ pub struct Modelled {
     /// How many of that disk the machine has, each with platters that turn by themselves.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub disks: u32,
+    /// Whether there is one more, which work copies from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub source: bool,
+}
+
+impl Modelled {
+    /// All that the machine has.
+    pub fn all_disks(&self) -> u32 {
+        self.disks + u32::from(self.source)
+    }
 }
 
 fn one() -> u32 {
@@ -294,6 +304,7 @@ mod tests {
             ensemble,
             guest_seed: u64::MAX,
             disks: 5,
+            source: true,
         };
         let alone = Named::new("disk", &Modelled { disks: 1, ..modelled.clone() });
         assert!(!alone.settings.contains_key("disks"));

@@ -44,7 +44,8 @@ fn on_model(record: &mut Record) {
     record.testbed = "model:diamondmax-plus-8".into();
     let (disk, mips) = ("diamondmax-plus-8".into(), [500, 250, 1000][sample.cpu as usize]);
     let blake3 = String::new();
-    let modelled = Modelled { disk, blake3, mips, sample, ensemble: true, guest_seed: 7, disks: 1 };
+    let modelled =
+        Modelled { disk, blake3, mips, sample, ensemble: true, guest_seed: 7, disks: 1, source: false };
     record.storage = Named::new("disk", &modelled);
     let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();
     record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away));
