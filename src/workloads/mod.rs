@@ -21,6 +21,7 @@ pub mod coldread;
 pub mod fill;
 pub mod kit;
 pub mod postmark;
+pub mod tasks;
 
 pub use fsderby_sys::shared::Progress;
 
@@ -34,6 +35,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &postmark::PostMark,
     &coldread::ColdRead,
     &fill::Fill,
+    &tasks::Tasks,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
