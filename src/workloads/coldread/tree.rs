@@ -49,7 +49,7 @@ impl Tree {
         (file < self.files()).then_some(file)
     }
 
-    /// Whether these bytes, read at this place of the file, begin as they were written. `at` is a multiple of [`BLOCK`].
+    /// Whether these bytes, read at this place of the file, are what was written, page by page. `at` is a multiple of [`BLOCK`].
     pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
         self.noise.is_right(file, at, bytes)
     }
@@ -202,6 +202,13 @@ mod tests {
         for at in (0..content.len()).step_by(BLOCK) {
             assert!(tree.is_right(file, at as u64, &content[at..]), "{at}");
             assert!(!tree.is_right(file + 1, at as u64, &content[at..(at + BLOCK).min(content.len())]));
+        }
+        // A page that is lost in the middle of what is read is seen.
+        for page in (0..content.len()).step_by(BLOCK) {
+            let kept = content.clone();
+            content[page..(page + BLOCK).min(kept.len())].fill(0);
+            assert!(!tree.is_right(file, 0, &content), "{page}");
+            content = kept;
         }
         // Noise does not shrink: each byte value is about as frequent as any other.
         let mut seen = [0u32; 256];

@@ -8,6 +8,8 @@ use crate::schema::units::{KIB, MIB};
 
 /// What one call writes or reads at most.
 pub const CHUNK: usize = 128 * KIB as usize;
+/// What a kernel keeps, and so loses, at once.
+const PAGE: u64 = 4 * KIB;
 /// So many bytes at the beginning of each chunk say of which file and which place they are.
 const STAMP: usize = 16;
 /// How many different beginnings a chunk's noise has.
@@ -60,13 +62,25 @@ impl Noise {
         sum.finalize()
     }
 
-    /// Whether these bytes, read at this place of the file, begin as they were written. `at` is not within a stamp.
+    /// Whether these bytes, read at this place of the file, are what was written, by a look at where they begin and at the beginning of
+    /// each page in them: what is lost is lost in pages. `at` is not within a stamp.
     pub fn is_right(&self, file: u32, at: u64, bytes: &[u8]) -> bool {
-        let looked = bytes.len().min(STAMP);
-        let within = (at % CHUNK as u64) as usize;
-        let (stamp, begin) = self.chunk(file, at - within as u64);
-        let written = if within == 0 { &stamp[..] } else { &self.bytes[begin + within..] };
-        bytes[..looked] == written[..looked]
+        let end = at + bytes.len() as u64;
+        let pages = (at / PAGE + 1..).map(|page| page * PAGE).take_while(|place| *place < end);
+        let mut of = u64::MAX;
+        let mut chunk = ([0; STAMP], 0);
+        std::iter::once(at).filter(|at| *at < end).chain(pages).all(|place| {
+            let within = (place % CHUNK as u64) as usize;
+            if of != place - within as u64 {
+                of = place - within as u64;
+                chunk = self.chunk(file, of);
+            }
+            let (stamp, begin) = &chunk;
+            let written = if within == 0 { &stamp[..] } else { &self.bytes[begin + within..] };
+            let came = &bytes[(place - at) as usize..];
+            let looked = came.len().min(STAMP);
+            came[..looked] == written[..looked]
+        })
     }
 
     /// The stamp of the chunk that begins there, and where in the noise the rest of it begins.

@@ -1,7 +1,7 @@
 //! The `parameters` table of a trial.
 
 use serde::Deserialize;
-use toml::Table;
+use toml::{Table, Value};
 
 use super::rules::{Location, Rules};
 use crate::schema::units::{Bytes, Scale};
@@ -101,11 +101,13 @@ impl Parameters {
 pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     let Rules { number, transactions, bias_create, .. } = Parameters::parse(table)?.rules;
     let (number, transactions) = (u64::from(number), u64::from(transactions));
-    let scaled_transactions = by.apply(transactions);
-    let enough = bias_create.map_or(1, |tenths| enough_files(scaled_transactions, tenths));
-    let scaled_number = by.apply(number).max(number.min(enough));
-    let numbers = [("number", scaled_number), ("transactions", scaled_transactions)];
-    let scaled = parameters::with(table, by, numbers)?;
+    let enough = bias_create.map_or(1, |tenths| enough_files(by.apply(transactions), tenths));
+    let mut scaled = parameters::scaled(table, by, [("number", number), ("transactions", transactions)])?;
+    let at_least = number.min(enough);
+    if by.apply(number) < at_least {
+        let at_least = i64::try_from(at_least).map_err(|_| format!("number: {by} is too large"))?;
+        scaled.insert("number".into(), Value::Integer(at_least));
+    }
     Parameters::parse(&scaled).map(|_| scaled)
 }
 
@@ -235,8 +237,7 @@ mod tests {
         for by in [16, 64, 256] {
             let scaled =
                 scale(&table, Scale { of: 1, by }).and_then(|t| Parameters::parse(&t)).expect("scaled");
-            let ends = (1..=500)
-                .filter(|seed| super::super::dry::dry_run(&scaled.rules_for(*seed)).ended != Ended::Complete);
+            let ends = (1..=500).filter(|seed| dry_run(&scaled.rules_for(*seed)).ended != Ended::Complete);
             assert_eq!(ends.count(), 0, "1/{by}");
         }
     }
