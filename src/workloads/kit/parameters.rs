@@ -61,21 +61,12 @@ pub fn scaled(
     by: Scale,
     numbers: impl IntoIterator<Item = (&'static str, u64)>,
 ) -> Result<Table, String> {
-    with(table, by, numbers.into_iter().map(|(key, value)| (key, by.apply(value))))
-}
-
-/// The same where not each number is scaled alike.
-pub fn with(
-    table: &Table,
-    by: Scale,
-    numbers: impl IntoIterator<Item = (&'static str, u64)>,
-) -> Result<Table, String> {
-    let mut table = table.clone();
+    let mut scaled = table.clone();
     for (key, value) in numbers {
-        let value = i64::try_from(value).map_err(|_| format!("{key}: {by} is too large"))?;
-        table.insert(key.into(), Value::Integer(value));
+        let value = i64::try_from(by.apply(value)).map_err(|_| format!("{key}: {by} is too large"))?;
+        scaled.insert(key.into(), Value::Integer(value));
     }
-    Ok(table)
+    Ok(scaled)
 }
 
 #[cfg(test)]

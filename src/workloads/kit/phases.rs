@@ -70,6 +70,11 @@ impl<'a> Phases<'a> {
         latencies.report(name, *log);
         Ok(())
     }
+
+    /// What lies between two phases and is part of none.
+    pub fn between(&mut self, act: impl FnOnce() -> Result<(), OpError>) -> Result<(), OpError> {
+        if self.stops && is_over(self.log.progress()) { Ok(()) } else { act() }
+    }
 }
 
 impl Under<'_> {

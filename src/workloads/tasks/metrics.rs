@@ -5,7 +5,7 @@
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::event::Phase;
 use crate::schema::metric::Metric;
-use crate::schema::units::sum;
+use crate::schema::units::{cpu_percent, sum};
 
 pub const VERSION: u32 = 1;
 
@@ -36,7 +36,7 @@ macro_rules! task {
             phase: $phase,
             time: Declared {
                 name: concat!($phase, ".time"),
-                title: $title,
+                title: concat!($title, " (phase ", $phase, ")"),
                 section: TASKS,
                 over: Over::Phase($phase),
                 explained: concat!("Time to ", $explained, ", until the last call is back."),
@@ -44,7 +44,7 @@ macro_rules! task {
             },
             synced: Declared {
                 name: concat!($phase, ".synced.time"),
-                title: concat!($title, ", synced"),
+                title: concat!($title, " with the sync (phase ", $phase, ")"),
                 section: TASKS,
                 over: Over::Phase($phase),
                 explained: concat!("Time to ", $explained, ", until all of it is on the disk."),
@@ -98,7 +98,7 @@ static EACH: [Task; 8] = [
 
 static ALL: Declared = Declared {
     name: "tasks.time",
-    title: "all tasks",
+    title: "all tasks (all phases)",
     did: "did the tasks",
     section: Section::Headline,
     over: Over::Phases,
@@ -133,18 +133,11 @@ fn of(task: &Task, phase: &Phase) -> impl Iterator<Item = Metric> {
     let synced =
         phase.counts.get("sync_ns").map(|sync| task.synced.metric(seconds(own.saturating_add(*sync))));
     let others = [
-        task.cpu.metric(share(phase.count("user_ns"), phase.count("sys_ns"), own) as f64),
+        task.cpu.metric(cpu_percent(phase.count("user_ns"), phase.count("sys_ns"), own) as f64),
         task.minor.metric(phase.count("minflt") as f64),
         task.major.metric(phase.count("majflt") as f64),
     ];
     [task.time.metric(seconds(own))].into_iter().chain(synced).chain(others)
-}
-
-/// GNU time 1.9: of what took less than a millisecond it is in microseconds, and of less than that nothing.
-pub fn share(user_ns: u64, sys_ns: u64, elapsed_ns: u64) -> u64 {
-    let unit = if elapsed_ns >= 1_000_000 { 1_000_000 } else { 1000 };
-    let used = (user_ns / unit).saturating_add(sys_ns / unit);
-    used.saturating_mul(100).checked_div(elapsed_ns / unit).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -152,15 +145,6 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-
-    #[test]
-    fn cpu_is_what_gnu_time_says() {
-        assert_eq!(share(40 * MS, 200 * MS, 610 * MS), 39, "0.24 s in 0.61 s");
-        assert_eq!(share(1_999_999, 1_999_999, 10 * MS), 20, "each is cut to a millisecond");
-        assert_eq!(share(400_000, 300_000, 800_000), 87, "less than a millisecond");
-        assert_eq!(share(30 * MS, 0, 20 * MS), 150, "threads");
-        assert_eq!(share(0, 0, 0), 0);
-    }
 
     #[test]
     fn each_task_has_its_times_and_what_it_cost() {

@@ -14,6 +14,7 @@ use super::source::{self, Filler, IMAGE, TREE};
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::workloads::kit::files::{self, CHUNK, wrong};
+use crate::workloads::kit::noise::other_content;
 use crate::workloads::kit::tree::Grown;
 use crate::workloads::kit::visit::{Entry, Visitor, visit_in};
 use crate::workloads::kit::{Counts, Latencies, Phases, Tree, Under};
@@ -321,7 +322,7 @@ impl Hands {
 fn copy(tree: &Grown, file: u32, from: impl AsFd, to: &str, buffer: &mut [u8]) -> Result<u64, OpError> {
     files::copy(from, to, buffer, |at, came| {
         if at.is_multiple_of(CHUNK as u64) && !tree.noise().is_right(file, at, came) {
-            return Err(wrong(to, format!("other content than was written came at {at} of what is copied")));
+            return Err(wrong(to, format!("{} of what is copied", other_content(at))));
         }
         Ok(())
     })
