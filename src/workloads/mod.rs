@@ -16,11 +16,14 @@ use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
+pub mod backup;
 pub mod clients;
 pub mod coldread;
 pub mod fill;
 pub mod kit;
+pub mod news;
 pub mod postmark;
+pub mod sparse;
 pub mod tasks;
 
 pub use fsderby_sys::shared::Progress;
@@ -36,6 +39,9 @@ pub static TABLE: &[&dyn Workload] = &[
     &coldread::ColdRead,
     &fill::Fill,
     &tasks::Tasks,
+    &sparse::Sparse,
+    &backup::Backup,
+    &news::News,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
