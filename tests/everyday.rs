@@ -29,14 +29,14 @@ const SEED: u64 = 11;
 /// Each engine, small, with all that it promises.
 const WORKS: [(&str, &str); 4] = [
     ("tasks", "image = '500k'\nfiles = 12\nfolders = 5\ndeepest = 3\nsync_each = true"),
-    ("sparse", "files = 3\nlength = '1m'\npieces = 3\npiece = '20k'\nfsync = true"),
+    ("sparse-files", "files = 3\nlength = '1m'\npieces = 3\npiece = '20k'\nfsync = true"),
     ("backup", "files = 9\nfolders = 4\ndeepest = 3\nupdates = 3\nchanged_permille = 250\nfsync = true"),
     ("news", "articles = 9\ngroups = 4\ndeepest = 3\nexpire_percent = 50\nfsync = true"),
 ];
 
 fn work(at: usize) -> Box<dyn Work> {
     let (engine, own) = WORKS[at];
-    let text = if engine == "sparse" { own.to_owned() } else { format!("{own}\n{SIZES}") };
+    let text = if engine == "sparse-files" { own.to_owned() } else { format!("{own}\n{SIZES}") };
     workloads::engine(engine).unwrap().parse(&text.parse().unwrap()).unwrap()
 }
 
@@ -163,9 +163,9 @@ fn what_is_done_is_what_was_said_to_be_done() {
                 heard.phases.iter().find(|p| p.name == "list").map_or(0, |p| p.count("bytes_written"));
             let written = heard.count("bytes_written") - listing;
             // The copy of a sparse file finds its pieces in whole blocks of the filesystem.
-            let pieces = if engine == "sparse" { 2 * 3 * 3 * 20 * 1024 } else { amount.bytes_written };
+            let pieces = if engine == "sparse-files" { 2 * 3 * 3 * 20 * 1024 } else { amount.bytes_written };
             assert!(written >= pieces && amount.bytes_written == pieces, "{engine}: {written}");
-            if engine != "sparse" {
+            if engine != "sparse-files" {
                 assert_eq!(
                     (heard.count("bytes_read"), written),
                     (amount.bytes_read, amount.bytes_written),
@@ -229,7 +229,7 @@ fn what_is_promised_at_every_moment_is_there() {
 fn without_a_sync_nothing_is_promised() {
     for (engine, own) in WORKS {
         let own = own.replace("= true", "= false");
-        let text = if engine == "sparse" { own } else { format!("{own}\n{SIZES}") };
+        let text = if engine == "sparse-files" { own } else { format!("{own}\n{SIZES}") };
         let work = workloads::engine(engine).unwrap().parse(&text.parse().unwrap()).unwrap();
         assert_eq!(work.durable(SEED, work.operations() / 2).files, Vec::new(), "{engine}");
     }

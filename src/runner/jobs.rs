@@ -29,7 +29,7 @@ pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
 pub fn need(plan: &Plan) -> Need {
     let power_cut = scenarios::cut_power(plan);
     let cold = scenarios::empties_caches(plan);
-    let source = plan.workloads.iter().any(|work| scenarios::copies_from_beside(work));
+    let source = plan.workloads.iter().any(scenarios::copies_from_beside);
     Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold, power_cut, source }
 }
 

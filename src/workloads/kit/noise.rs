@@ -13,12 +13,10 @@ use crate::workloads::OpError;
 
 /// What one call writes or reads at most.
 pub const CHUNK: usize = 128 * KIB as usize;
-/// What a kernel keeps, and so loses, at once.
-const PAGE: u64 = 4 * KIB;
+/// What a kernel keeps, and so loses, at once. What comes at other places, after a short read, is not looked at.
+pub const PAGE: u64 = 4 * KIB;
 /// So many bytes at the beginning of each chunk say of which file and which place they are.
 const STAMP: usize = 16;
-/// What comes at other places, after a short read, is not looked at.
-const LOOKED_AT: u64 = 4 * KIB;
 /// How many different beginnings a chunk's noise has.
 const NOISE: usize = MIB as usize;
 
@@ -76,13 +74,13 @@ impl Noise {
         path: impl AsRef<Path>,
         buffer: &mut [u8],
     ) -> Result<u64, OpError> {
-        let mut at = 0;
+        let mut at = 0u64;
         loop {
             let came = files::read(&opened, &path, buffer)?;
             if came == 0 {
                 break;
             }
-            if at % LOOKED_AT == 0 && !self.is_right(file, at, &buffer[..came]) {
+            if at.is_multiple_of(PAGE) && !self.is_right(file, at, &buffer[..came]) {
                 return Err(wrong(path, other_content(at)));
             }
             at += came as u64;

@@ -100,14 +100,14 @@ static COPIED: Declared = Declared {
 
 impl Workload for Sparse {
     fn name(&self) -> &'static str {
-        "sparse"
+        "sparse-files"
     }
 
     fn story(&self) -> Story {
         Story {
             what: "Writes pieces at random places of long files, reads the files whole and copies them without their holes, and asks what \
                    files and copies take on the disk.",
-            origin: "fsderby's own; an article on PostMark recommends ext2 and ext3 for sparse files and measures none.",
+            origin: "fsderby's own; an article on PostMark recommends filesystems for sparse files and measures none.",
             limits: "Before reading and copying only the pages of the files are dropped: their inodes and lists of blocks may be in \
                      memory. Every piece is noise, so nothing is compressed.",
         }

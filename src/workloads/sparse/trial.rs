@@ -212,7 +212,7 @@ impl Hands {
         for at in (0..parameters.length).step_by(CHUNK) {
             read_at(&opened, &path, buffer, at)?;
             let written = if places.next_if_eq(&at).is_some() { parameters.piece as usize } else { 0 };
-            let is_right = written == 0 || noise.is_right(file, at, buffer);
+            let is_right = written == 0 || noise.is_right(file, at, &buffer[..written]);
             if !is_right || buffer[written..].iter().any(|byte| *byte != 0) {
                 return Err(wrong(&path, other_content(at)));
             }

@@ -2,7 +2,7 @@
 
 use super::parameters::Parameters;
 use super::source;
-use super::trial::{COPIES, IMAGES, Task};
+use super::task::{COPIES, IMAGES, Task};
 use crate::workloads::kit::Tree;
 use crate::workloads::{Durable, LiveFile};
 

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, statat};
 
-use super::trial::Counted;
+use super::task::Counted;
 use crate::workloads::OpError;
 use crate::workloads::kit::files;
 use crate::workloads::kit::visit::{Entry, Visitor};

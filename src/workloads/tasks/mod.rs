@@ -14,7 +14,7 @@
 //! Each is a phase, with what it cost its process as GNU time tells it, and with `sync_each` the time until all of it is on the disk.
 //! Making, mounting and unmounting the filesystem are steps of every trial.
 //!
-//! What is read is looked at: the size of each file, and sixteen bytes of every 128 KiB, which say of which file and which place they are.
+//! What is read is looked at: the size of each file, and sixteen bytes of every 4 KiB, which say of which file and which place they are.
 
 use toml::Table;
 
@@ -28,6 +28,7 @@ mod look;
 mod metrics;
 mod parameters;
 mod source;
+mod task;
 mod trial;
 
 pub struct Tasks;

@@ -11,44 +11,17 @@ use super::look::{Finding, Listing, PATTERN, same};
 use super::metrics;
 use super::parameters::Parameters;
 use super::source::{self, Filler, IMAGE, TREE};
+use super::task::{COPIES, Counted, IMAGES, LISTING, TASKS, Task};
 use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::workloads::kit::files::{self, CHUNK, wrong};
-use crate::workloads::kit::noise::other_content;
+use crate::workloads::kit::noise::{PAGE, other_content};
 use crate::workloads::kit::tree::Grown;
 use crate::workloads::kit::visit::{Entry, Visitor, visit_in};
 use crate::workloads::kit::{Counts, Latencies, Phases, Tree, Under};
 use crate::workloads::{
     Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, SOURCE, Work,
 };
-
-/// In their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Task {
-    CopyImage,
-    CopyImageAgain,
-    DeleteImages,
-    CopyTree,
-    CopyTreeAgain,
-    List,
-    Find,
-    DeleteTrees,
-}
-
-const TASKS: [Task; 8] = [
-    Task::CopyImage,
-    Task::CopyImageAgain,
-    Task::DeleteImages,
-    Task::CopyTree,
-    Task::CopyTreeAgain,
-    Task::List,
-    Task::Find,
-    Task::DeleteTrees,
-];
-
-pub const IMAGES: [&str; 2] = ["image-1", "image-2"];
-pub const COPIES: [&str; 2] = ["tree-1", "tree-2"];
-const LISTING: &str = "listing";
 
 /// What is timed by itself, each with its number.
 const OPERATIONS: &[&str] = &["copy", "unlink"];
@@ -61,45 +34,6 @@ pub fn timed(phase: &str) -> &'static [(&'static str, &'static str)] {
         "copy-tree" | "copy-tree-again" => &[("copy", "files")],
         "delete-trees" => &[("unlink", "files")],
         _ => &[],
-    }
-}
-
-impl Task {
-    pub fn name(self) -> &'static str {
-        match self {
-            Task::CopyImage => "copy-image",
-            Task::CopyImageAgain => "copy-image-again",
-            Task::DeleteImages => "delete-images",
-            Task::CopyTree => "copy-tree",
-            Task::CopyTreeAgain => "copy-tree-again",
-            Task::List => "list",
-            Task::Find => "find",
-            Task::DeleteTrees => "delete-trees",
-        }
-    }
-
-    fn deletes(self) -> bool {
-        matches!(self, Task::DeleteImages | Task::DeleteTrees)
-    }
-
-    /// A file copied or deleted is one, and so are a whole listing and a whole search.
-    fn operations(self, files: u64) -> u64 {
-        match self {
-            Task::CopyImage | Task::CopyImageAgain | Task::List | Task::Find => 1,
-            Task::DeleteImages => 2,
-            Task::CopyTree | Task::CopyTreeAgain => files,
-            Task::DeleteTrees => 2 * files,
-        }
-    }
-
-    /// The one to which this operation belongs, counted from 1.
-    pub fn of(operation: u64, files: u64) -> Task {
-        let mut last = 0;
-        let belongs = |task: &&Task| {
-            last += task.operations(files);
-            operation <= last
-        };
-        TASKS.iter().find(belongs).copied().unwrap_or(Task::DeleteTrees)
     }
 }
 
@@ -174,15 +108,6 @@ struct Hands {
     buffer: Vec<u8>,
     /// How long the listing is and its checksum, once it is made.
     listing: Option<(u64, u32)>,
-}
-
-/// What a task did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counted {
-    pub files: u64,
-    pub folders: u64,
-    pub bytes_read: u64,
-    pub bytes_written: u64,
 }
 
 impl Ready for Trial {
@@ -321,7 +246,7 @@ impl Hands {
 /// A copy of this file of the tree, which is looked at on its way.
 fn copy(tree: &Grown, file: u32, from: impl AsFd, to: &str, buffer: &mut [u8]) -> Result<u64, OpError> {
     files::copy(from, to, buffer, |at, came| {
-        if at.is_multiple_of(CHUNK as u64) && !tree.noise().is_right(file, at, came) {
+        if at.is_multiple_of(PAGE) && !tree.noise().is_right(file, at, came) {
             return Err(wrong(to, format!("{} of what is copied", other_content(at))));
         }
         Ok(())
