@@ -38,3 +38,4 @@ test: lint
 bench:
 	@scripts/setup.sh test
 	cargo bench --locked --bench postmark
+	cargo bench --locked --bench bonnie

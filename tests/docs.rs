@@ -8,6 +8,8 @@
 //!   written, but `--rounds N` becomes `--rounds 2`.
 //! - `make TARGET` is `make -n TARGET`: the test is itself part of `make test`, and `make run` builds a release.
 //! - `cargo test …` only has to name what exists: it is run by the gate itself.
+//! - A run that a later line compares with another has [`ENOUGH`] rounds: fewer give nothing to compare.
+//! - Commands in blocks marked `yaml` must be among those that are run.
 //! - Blocks marked `sh made-up` are run by `tests/made_up.rs`.
 //!
 //! Without root or loop devices what needs them is skipped and said, with all that would use its result.
@@ -24,22 +26,33 @@ use std::process::Command;
 use support::documents::{self, Block, Document};
 use support::{has_loop, project, skipped};
 
+/// Documents below the root whose commands are run as well.
+const FURTHER: [&str; 1] = ["docs/compare.md"];
 /// An eighth of the work, once, in a volume that every kind takes.
 const SMALLER: [(&str, &str); 3] = [("--scale", "1/8"), ("--rounds", "1"), ("--size", "320m")];
+/// Findings between two runs need them.
+const ENOUGH: &str = "6";
+/// What a condition ends with where it holds: so short a run on a busy machine may be slower or not.
+const FAIL_IF: i32 = fsderby::exit::FAIL_IF as i32;
 /// `fsderby doctor` ends with it where the testbed loop is not usable.
 const MISSING: i32 = fsderby::exit::MISSING as i32;
 
 #[test]
 fn every_command_of_every_document_runs() {
     let loops = has_loop("commands on the testbed loop");
-    for document in documents::all() {
+    for document in with_commands() {
         let folder = tempfile::tempdir().unwrap();
         write_files(&document, folder.path());
-        let mut shell = Shell { folder: folder.path(), loops, absent: Vec::new() };
+        let mut shell =
+            Shell { folder: folder.path(), loops, absent: Vec::new(), compared: compared(&document) };
         for block in document.blocks.iter().filter(|b| b.info == "sh") {
             block.text.lines().filter(|l| !l.trim().is_empty()).for_each(|line| shell.line(block, line));
         }
     }
+}
+
+fn with_commands() -> Vec<Document> {
+    documents::all().into_iter().chain(FURTHER.map(documents::document)).collect()
 }
 
 fn write_files(document: &Document, folder: &Path) {
@@ -51,11 +64,20 @@ fn write_files(document: &Document, folder: &Path) {
     }
 }
 
+/// The folders of runs that are compared with others.
+fn compared(document: &Document) -> Vec<String> {
+    let lines =
+        document.blocks.iter().filter(|block| block.info == "sh").flat_map(|block| block.text.lines());
+    let compared = lines.filter_map(|line| line.trim().strip_prefix("fsderby compare "));
+    compared.flat_map(|rest| rest.split_whitespace().take(2)).map(str::to_owned).collect()
+}
+
 struct Shell<'a> {
     folder: &'a Path,
     loops: bool,
     /// Folders of runs that were skipped.
     absent: Vec<String>,
+    compared: Vec<String>,
 }
 
 impl Shell<'_> {
@@ -67,6 +89,7 @@ impl Shell<'_> {
             ["fsderby", ..] if self.absent.iter().any(|a| words.contains(&a.as_str())) => {
                 skipped(line, "its run was skipped");
             }
+            ["fsderby", "compare", ..] if words.contains(&"--fail-if") => self.sh(at, line, &[0, FAIL_IF]),
             ["fsderby", "doctor", ..] if !self.loops => self.sh(at, line, &[0, MISSING]),
             ["fsderby" | "printf" | "mkdir", ..] => self.sh(at, line, &[0]),
             ["make", target] => make(at, target),
@@ -92,7 +115,11 @@ impl Shell<'_> {
         }
         self.sh(at, &format!("{line} --dry-run"), &[0]);
         if self.loops || line.contains("--on directory:") {
-            self.sh(at, &replaced(words, &SMALLER, true), &[0]);
+            let is_compared = output.is_some_and(|folder| self.compared.iter().any(|c| c == folder));
+            let rounds =
+                |(option, value)| if option == "--rounds" { (option, ENOUGH) } else { (option, value) };
+            let smaller = if is_compared { SMALLER.map(rounds) } else { SMALLER };
+            self.sh(at, &replaced(words, &smaller, true), &[0]);
         } else {
             skipped(line, "the testbed loop needs root");
             self.absent.extend(output.map(str::to_owned));
@@ -157,13 +184,34 @@ fn every_block_says_what_it_is() {
     for block in documents::all().iter().flat_map(|d| &d.blocks) {
         let language = block.info.split(' ').next().unwrap();
         assert!(
-            ["sh", "toml", "text", "json", "rust", "diff"].contains(&language),
+            ["sh", "toml", "text", "json", "rust", "diff", "yaml"].contains(&language),
             "{}: '{}'",
             block.place,
             block.info
         );
         let known = language != "sh" || ["sh", "sh made-up"].contains(&block.info.as_str());
         assert!(known, "{}: '{}' would not be run", block.place, block.info);
+    }
+}
+
+/// What a build server is told to do has been done above it.
+#[test]
+fn commands_in_yaml_are_run_elsewhere_in_the_same_document() {
+    for document in with_commands() {
+        let run: Vec<&str> = document
+            .blocks
+            .iter()
+            .filter(|b| b.info == "sh")
+            .flat_map(|b| b.text.lines().map(str::trim))
+            .collect();
+        for block in document.blocks.iter().filter(|b| b.info == "yaml") {
+            let commands = block.text.lines().filter_map(|line| Some(&line[line.find("fsderby ")?..]));
+            let commands: Vec<&str> = commands.collect();
+            assert!(!commands.is_empty(), "{}: it has no command", block.place);
+            for command in commands {
+                assert!(run.contains(&command), "{}: '{command}' is not run", block.place);
+            }
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Series {
     pub name: String,
     /// `file_bytes=4096, phase=write`; empty where the name says all.
     pub dimensions: String,
+    /// What these dimensions count: see [`quantities`].
+    pub quantities: Vec<(String, u64)>,
     /// Which work it is of, where a trial has several.
     pub work: String,
     pub unit: String,
@@ -116,6 +118,7 @@ impl Series {
             name: metric.name.clone(),
             work: metric.dimensions.get(WORK).cloned().unwrap_or_default(),
             dimensions: dimensions(metric),
+            quantities: quantities(metric),
             unit: metric.unit.clone(),
             of: metric.of,
             better: metric.better,
@@ -138,6 +141,14 @@ pub fn counted(run: &Run) -> Vec<&Record> {
 pub fn dimensions(metric: &Metric) -> String {
     let pairs: Vec<String> = metric.dimensions.iter().map(|(k, v)| format!("{k}={v}")).collect();
     pairs.join(", ")
+}
+
+/// Its dimensions but the work, where all of them are whole numbers: what it was measured over, such as sizes.
+pub fn quantities(metric: &Metric) -> Vec<(String, u64)> {
+    let own = metric.dimensions.iter().filter(|(name, _)| *name != WORK);
+    let numbers: Option<Vec<(String, u64)>> =
+        own.map(|(name, value)| Some((name.clone(), value.parse().ok()?))).collect();
+    numbers.unwrap_or_default()
 }
 
 fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {

@@ -26,6 +26,7 @@ fn series((name, better, figures): &Row<'_>, filesystems: &[&str]) -> Series {
     Series {
         name: (*name).to_owned(),
         dimensions: String::new(),
+        quantities: Vec::new(),
         work: String::new(),
         unit: "s".into(),
         of: Of::Time,

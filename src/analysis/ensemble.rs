@@ -119,17 +119,39 @@ fn common(
     samples
 }
 
+/// One candidate in two runs, the second beside the first: in rounds that had the same sample and the same work in both, so that
+/// nothing but what was changed can differ. A disk, a place and a CPU that came twice count once.
+pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str) -> Vec<(Sampled, f64)> {
+    let rounds = |(work, series): Ran<'_>| {
+        let cell = series.cells.iter().find(|cell| cell.filesystem == label);
+        cell.map(|cell| by_round(work, cell)).unwrap_or_default()
+    };
+    let seed = |work: &Work<'_>, round: u32| {
+        let mine = |r: &&&Record| r.filesystem == label && r.round == round;
+        work.counted.iter().find(mine).map(|record| record.workload_seed)
+    };
+    let (theirs, mut ours) = (rounds(before), rounds(after));
+    ours.retain(|round, (sampled, _)| {
+        let same = theirs.get(round).is_some_and(|(known, _)| known == sampled);
+        same && seed(before.0, *round) == seed(after.0, *round)
+    });
+    common(&ours, &theirs, after.1.better)
+}
+
+/// A scenario, and one of its metrics.
+pub type Ran<'d> = (&'d Work<'d>, &'d Series);
+
 /// What the samples of one pair say.
-struct Judged {
-    found: Found,
-    ratio: f64,
-    least: f64,
-    most: f64,
-    evidence: Evidence,
+pub struct Judged {
+    pub found: Found,
+    pub ratio: f64,
+    pub least: f64,
+    pub most: f64,
+    pub evidence: Evidence,
 }
 
 /// `None` without samples.
-fn judge(samples: &[(Sampled, f64)], margin: Percent) -> Option<Judged> {
+pub fn judge(samples: &[(Sampled, f64)], margin: Percent) -> Option<Judged> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
     let division = divide(&logs, (margin.0 / 100.0).ln_1p());

@@ -2,7 +2,9 @@
 //! written for people.
 
 pub mod capacity;
+pub mod changes;
 pub mod clients;
+pub mod condition;
 pub mod criteria;
 pub mod dataset;
 #[cfg(test)]
@@ -12,6 +14,7 @@ pub mod ensemble;
 mod example;
 mod interference;
 pub mod metrics;
+pub mod over_time;
 pub mod recommendation;
 pub mod rounds;
 mod stationary;

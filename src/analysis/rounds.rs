@@ -24,7 +24,7 @@ pub const ALPHA: f64 = 0.05;
 /// Below it a candidate that differs from its own copy voids the run.
 pub const VOID_BELOW: f64 = 0.001;
 /// With fewer, no pattern of signs is rarer than [`ALPHA`]: 2 ÷ 2⁵ = 0.06.
-const FEWEST: u32 = 6;
+pub const FEWEST: u32 = 6;
 /// The probability with which what is called detectable is found.
 const POWER: f64 = 0.8;
 
@@ -133,7 +133,7 @@ fn measured_of<'d>(work: &'d Work<'_>, needed: usize, guard: Option<&Twice>) -> 
 }
 
 /// Rounds and values that have a logarithm.
-fn positive(cell: &Cell) -> impl Iterator<Item = (u32, f64)> + '_ {
+pub fn positive(cell: &Cell) -> impl Iterator<Item = (u32, f64)> + '_ {
     cell.values.iter().filter(|v| v.value > 0.0 && v.value.is_finite()).map(|v| (v.round, v.value))
 }
 
@@ -210,7 +210,7 @@ impl Measured<'_> {
 }
 
 /// Turned so that larger is better.
-fn oriented(series: &Series, value: f64) -> f64 {
+pub fn oriented(series: &Series, value: f64) -> f64 {
     if series.better == Better::Lower { -value.ln() } else { value.ln() }
 }
 
@@ -224,7 +224,7 @@ fn found(pair: &Pair, margin: Percent) -> Found {
     }
 }
 
-fn log(margin: Percent) -> f64 {
+pub fn log(margin: Percent) -> f64 {
     (margin.0 / 100.0).ln_1p()
 }
 
@@ -322,6 +322,7 @@ mod tests {
         let series = Series {
             name: "walk.time".into(),
             dimensions: String::new(),
+            quantities: Vec::new(),
             work: String::new(),
             unit: "s".into(),
             of: Of::Time,

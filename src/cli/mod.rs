@@ -9,10 +9,13 @@ use clap::{Parser, Subcommand};
 use crate::exit::Failure;
 use crate::older::{self, Stood};
 
+mod bonnie;
+mod compare;
 mod doctor;
 mod dry_run;
 mod explain;
 mod foresight;
+mod iozone;
 mod kernel;
 mod key;
 mod list;
@@ -48,6 +51,22 @@ enum Command {
         /// The script; without it `.pmrc`
         script: Vec<OsString>,
     },
+    /// Run IOzone's tests, with the options and tables of the original
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Iozone {
+        /// The original's options; `-h` lists them
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        options: Vec<OsString>,
+    },
+    /// Run Bonnie++ with its own options, phases and output
+    #[command(disable_help_flag = true, override_usage = bonnie::USAGE, after_help = bonnie::HELP)]
+    Bonnie {
+        /// The original's options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
+    /// Compare two runs of the same work: before and after a change, on two days
+    Compare(compare::Arguments),
     /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
     /// List filesystems, workloads, testbeds, probes, experiments, modelled disks and metrics
@@ -99,7 +118,10 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Postmark { script } => postmark::run(&script),
+            Command::Bonnie { options } => bonnie::run(&options),
+            Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
+            Command::Compare(arguments) => compare::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
             Command::List(arguments) => list::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),

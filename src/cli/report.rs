@@ -112,7 +112,7 @@ pub fn known_baseline(label: Option<&str>, plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// The run with all that [`verify`] finds among its damage, of which a report names the first.
-fn judged(run: Run) -> Run {
+pub fn judged(run: Run) -> Run {
     const NAMED: usize = 10;
     let mut damage = verify(&run).wrong;
     let more = damage.len().saturating_sub(NAMED);
@@ -155,7 +155,7 @@ fn print_format(format: &dyn Format, report: &Report<'_>) -> anyhow::Result<()> 
     }
 }
 
-fn write_file(
+pub fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -174,6 +174,6 @@ fn write_file(
     Ok(())
 }
 
-fn terminal_width() -> u16 {
+pub fn terminal_width() -> u16 {
     comfy_table::Table::new().width().unwrap_or(WIDTH)
 }

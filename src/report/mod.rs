@@ -16,9 +16,25 @@ pub mod view;
 
 use self::build::known::Known;
 use self::view::Summary;
+use self::view::changes::ChangesView;
+use crate::analysis::changes::Pair;
 use crate::analysis::metrics;
 use crate::filesystems;
+use crate::schema::change::Changes;
 use crate::store::Run;
+
+/// Two runs with what is said of the difference between them.
+pub struct Beside {
+    pub changes: Changes,
+    pub view: ChangesView,
+}
+
+impl Beside {
+    pub fn of(pair: &Pair<'_>, changes: Changes) -> Self {
+        let view = build::changes::of(pair, &changes, Report::KNOWN);
+        Beside { changes, view }
+    }
+}
 
 /// A run with its summary: what every format is made from.
 pub struct Report<'r> {

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod changed;
+pub mod comparable;
 pub mod crossing;
 pub mod entry;
 pub mod experiment;

@@ -17,9 +17,11 @@ use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
 pub mod backup;
+pub mod bonnie;
 pub mod clients;
 pub mod coldread;
 pub mod fill;
+pub mod iozone;
 pub mod kit;
 pub mod news;
 pub mod postmark;
@@ -42,6 +44,8 @@ pub static TABLE: &[&dyn Workload] = &[
     &sparse::Sparse,
     &backup::Backup,
     &news::News,
+    &bonnie::Bonnie,
+    &iozone::IoZone,
 ];
 
 pub type Histogram = hdrhistogram::Histogram<u64>;
@@ -164,6 +168,10 @@ pub struct OpError {
 /// Nanoseconds from some fixed moment; never steps back.
 pub trait Clock {
     fn now_ns(&self) -> u64;
+    /// The same for the threads of a work, which cannot share this.
+    fn of_threads(&self) -> fn() -> u64 {
+        fsderby_sys::process::monotonic_ns
+    }
 }
 
 /// Where a running workload tells what it did. None of this does I/O; only ends of phases allocate.

@@ -5,6 +5,7 @@
 //! ```
 
 pub mod candidate;
+pub mod change;
 pub mod declared;
 pub mod event;
 pub mod finding;

@@ -11,6 +11,7 @@ pub mod random;
 pub mod ranks;
 pub mod resampled;
 mod table;
+pub mod two_runs;
 mod variance;
 
 /// The value below which the share `q` (0 to 1) of the values lies, linear between neighbours.

@@ -2,7 +2,9 @@
 //! its name, and nothing is printed.
 
 mod absent;
+mod advice;
 mod capabilities;
+pub mod changes;
 mod comparison;
 mod durability;
 mod heading;

@@ -80,6 +80,8 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
     };
     let once = if series.once { ", once, in the integrity check" } else { "" };
     let alike = all.iter().filter(|s| s.name == series.name).count();
+    // What lies on a map is drawn there.
+    let is_cell = alike > 1 && series.quantities.len() == 2;
     Row {
         name: series.name.clone(),
         dimensions: series.dimensions.clone(),
@@ -92,7 +94,8 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
         once: series.once,
         declared,
         alike: Vec::new(),
-        is_drawn: alike <= ALIKE_DRAWN && declared.is_none_or(|d| d.drawn),
+        is_drawn: alike <= ALIKE_DRAWN && !is_cell && declared.is_none_or(|d| d.drawn),
+        quantities: series.quantities.clone(),
         work: series.work.clone(),
         cells: series.cells.clone(),
     }

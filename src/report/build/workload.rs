@@ -4,6 +4,7 @@ use super::known::Known;
 use super::latency::Merge;
 use super::{Judged, comparison, notes, published, sections};
 use crate::analysis::dataset::Work;
+use crate::analysis::over_time;
 use crate::parallel::parallel;
 use crate::report::view::entry::Entry;
 use crate::report::view::latency::Latency;
@@ -64,6 +65,7 @@ pub fn of(
         labels: notes.labels,
         sections,
         latencies: latencies(run, work, filesystems, damage),
+        over_time: over_time::of(work, &filesystems.iter().map(|f| f.label.clone()).collect::<Vec<_>>()),
         comparisons,
         findings: verdict.findings.iter().filter(|f| f.scenario == work.label).cloned().collect(),
         published,

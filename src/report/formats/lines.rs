@@ -31,6 +31,17 @@ pub fn bar_of(value: f64, most: f64, width: usize) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
+/// A column for each of so many parts, as high as their mean, in eighths of a line; nothing is a blank.
+pub fn spark_of(values: &[f64], width: usize) -> String {
+    const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let column = |of: &[f64]| {
+        let mean = of.iter().sum::<f64>() / of.len() as f64;
+        EIGHTHS[((mean / most * 8.0).ceil() as usize).min(8)]
+    };
+    values.chunks(values.len().div_ceil(width.max(1)).max(1)).map(column).collect()
+}
+
 /// An interval with its mark on an axis of so many columns, `│` where 1 is: all three in percent of the axis.
 pub fn interval_of(mark: (f64, char), ends: Option<(f64, f64)>, one: f64, width: usize) -> String {
     let column = |percent: f64| (percent / 100.0 * (width.max(1) - 1) as f64).round() as usize;
@@ -61,6 +72,13 @@ mod tests {
         assert_eq!(interval_of((50.0, '●'), Some((25.0, 75.0)), 100.0, 9), "  ├─●─┤ │");
         assert_eq!(interval_of((50.0, '○'), Some((25.0, 100.0)), 75.0, 9), "  ├─○─┼─┤");
         assert_eq!(interval_of((100.0, '●'), None, 100.0, 5), "    ●");
+    }
+
+    #[test]
+    fn a_spark_is_as_high_as_its_share_of_the_most() {
+        assert_eq!(spark_of(&[8.0, 4.0, 0.5, 0.0], 4), "█▄▁ ");
+        assert_eq!(spark_of(&[8.0, 8.0, 2.0, 2.0], 2), "█▂");
+        assert_eq!(spark_of(&[0.0, 0.0], 2), "  ");
     }
 
     #[test]

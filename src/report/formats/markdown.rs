@@ -1,5 +1,7 @@
 //! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
 
+pub mod changes;
+
 use std::io::Write;
 
 use super::{Format, Goes};
@@ -9,6 +11,7 @@ use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::entry::Entry;
 use crate::report::view::heading::Standing;
+use crate::report::view::heat_map::{self, HeatMap};
 use crate::report::view::needs::{Table, ToChoose};
 use crate::report::view::number::ratio;
 use crate::report::view::plane::Plane;
@@ -105,6 +108,7 @@ fn workload(work: &WorkloadSummary) -> String {
     }
     out.push(numbers(work));
     out.push(escaped(&explained(work)));
+    out.extend(work.sections.iter().filter_map(|section| maps(&heat_map::of(&section.rows))));
     out.join("\n\n")
 }
 
@@ -176,6 +180,21 @@ fn numbers(work: &WorkloadSummary) -> String {
         cells
     };
     table(&titles, first.cells.iter().enumerate().map(line), 1)
+}
+
+/// What was measured over two quantities, in a line: each candidate's geometric mean over all cells.
+fn maps(maps: &[HeatMap]) -> Option<String> {
+    let first = maps.first()?;
+    let unit = heat_map::common_unit(maps);
+    let titles = ["metric".to_owned()].into_iter().chain(first.fields.iter().map(|f| escaped(&f.filesystem)));
+    let line = |map: &HeatMap| {
+        let scale = map.scale();
+        let shown = |mean: Option<f64>| mean.map_or_else(|| "–".to_owned(), |mean| scale.number(mean));
+        [escaped(&map.named(unit.is_none()))].into_iter().chain(map.means().into_iter().map(shown)).collect()
+    };
+    let in_unit = unit.as_ref().map_or_else(String::new, |unit| format!(", {unit}"));
+    let said = format!("Geometric means over all {}{}:", escaped(&first.axes()), escaped(&in_unit));
+    Some(format!("{said}\n\n{}", table(&titles.collect::<Vec<_>>(), maps.iter().map(line), 1)))
 }
 
 /// What the numbers are, and what a heading alone does not say.

@@ -4,7 +4,7 @@ mod csv;
 pub mod html;
 pub mod json;
 mod lines;
-mod markdown;
+pub mod markdown;
 mod tables;
 pub mod terminal;
 

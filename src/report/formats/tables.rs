@@ -5,8 +5,10 @@ use std::fmt::Write;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 
-use super::lines::{bar_of, interval_of};
+use super::lines::{bar_of, interval_of, spark_of};
+use crate::analysis::over_time::{OverTime, Stall};
 use crate::report::view::comparison::{Comparison, Line};
+use crate::report::view::heat_map::{HeatMap, common_unit};
 use crate::report::view::latency::Latency;
 use crate::report::view::log_axis::LogAxis;
 use crate::report::view::number::{self, Scale};
@@ -18,6 +20,8 @@ use crate::visible::visible_line;
 
 /// Columns of a bar, at least and at most.
 const BAR: std::ops::RangeInclusive<usize> = 12..=48;
+/// Columns of a work's course.
+const SPARK: usize = 20;
 /// Beside a label that is longer, numbers would not fit into 80 columns.
 pub const LABEL_MOST: u16 = 24;
 /// Marks a row that is about the page cache and the processor.
@@ -115,6 +119,37 @@ pub fn metric_table(work: &WorkloadSummary, row: &Row) -> Table {
     table
 }
 
+/// What was measured over two quantities, in a line: each candidate's geometric mean over all cells.
+pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
+    let fields = &maps.first()?.fields;
+    let mut table = new_table();
+    let labels = fields.iter().map(|field| visible_line(&field.filesystem).into_owned());
+    let unit = common_unit(maps);
+    let of = unit.as_ref().map_or_else(|| "mean".to_owned(), |unit| format!("mean, {unit},"));
+    table.set_header([format!("{of}\nof all {}", maps[0].axes())].into_iter().chain(labels));
+    for map in maps {
+        let scale = map.scale();
+        let shown = |mean: Option<f64>| mean.map_or_else(|| "–".into(), |mean| scale.number(mean));
+        table.add_row([map.named(unit.is_none())].into_iter().chain(map.means().into_iter().map(shown)));
+    }
+    align(&mut table, None);
+    Some(table)
+}
+
+/// Every cell, a line each.
+pub fn cells_table(map: &HeatMap) -> Table {
+    let scale = map.scale();
+    let mut table = new_table();
+    let labels = map.fields.iter().map(|field| visible_line(&field.filesystem).into_owned());
+    table.set_header([format!("{}\n{}", map.named(true), map.axes())].into_iter().chain(labels));
+    for (place, values) in map.cells() {
+        let shown = |value: Option<f64>| value.map_or_else(|| "–".into(), |value| scale.number(value));
+        table.add_row([place].into_iter().chain(values.into_iter().map(shown)));
+    }
+    align(&mut table, None);
+    table
+}
+
 pub fn latency_table(latency: &Latency) -> Table {
     let mut table = new_table();
     let ns = latency.unit == "ns";
@@ -129,6 +164,25 @@ pub fn latency_table(latency: &Latency) -> Table {
         table.add_row(line);
     }
     align(&mut table, None);
+    table
+}
+
+/// How fast the work went from its beginning to its end.
+pub fn over_time_table(courses: &OverTime) -> Table {
+    let mut table = new_table();
+    table.set_header([courses.work.as_str(), "operations over time", "s", "longest stall"]);
+    for row in &courses.rows {
+        let stall = |stall: Stall| {
+            format!("{:.1} s in round {}, at {:.1} s", stall.seconds, stall.round, stall.from_s)
+        };
+        table.add_row([
+            visible_line(&row.filesystem).into_owned(),
+            spark_of(&row.rates, SPARK),
+            format!("{:.1}", row.seconds),
+            row.stall.map_or_else(|| "–".to_owned(), stall),
+        ]);
+    }
+    align(&mut table, Some(1));
     table
 }
 

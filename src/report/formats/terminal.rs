@@ -1,5 +1,6 @@
 //! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
 
+pub mod changes;
 mod needs;
 
 use anstyle::{AnsiColor, Style};
@@ -7,13 +8,14 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::lines::{lower_first, wrapped};
 use super::tables::{
-    Column, align, columns, fits, headline_table, label, latency_table, metric_table, new_table,
-    numbers_table, published_table, setups_table, waits,
+    Column, align, cells_table, columns, fits, headline_table, label, latency_table, means_table,
+    metric_table, new_table, numbers_table, over_time_table, published_table, setups_table, waits,
 };
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
 use crate::report::view::heading::Standing;
+use crate::report::view::heat_map;
 use crate::report::view::latency::NO_P999;
 use crate::report::view::number;
 use crate::report::view::published::Beside;
@@ -27,6 +29,9 @@ use crate::visible::{visible, visible_line};
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
+
+const OVER_TIME: &str = "Each from the beginning to the end of its own work, as high as its own fastest moment: the median over the rounds. longest \
+                         stall: without any operation, of ten looks a second, in any round.";
 
 /// What is shown beyond one glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +138,9 @@ impl Page {
             self.table(headline_table(self.width, work, row, &[]));
         }
         self.marks(work);
+        for section in &work.sections {
+            means_table(&heat_map::of(&section.rows)).into_iter().for_each(|means| self.table(means));
+        }
         if !is_beside {
             self.key_figures(work, &key, waits);
         }
@@ -164,9 +172,17 @@ impl Page {
         for section in &work.sections {
             self.line("");
             self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(section.title)));
-            for row in &section.rows {
+            let maps = heat_map::of(&section.rows);
+            for row in section.rows.iter().filter(|row| maps.is_empty() || !row.is_on_a_map()) {
                 self.table(metric_table(work, row));
             }
+            maps.iter().for_each(|map| self.table(cells_table(map)));
+        }
+        for courses in &work.over_time {
+            self.line("");
+            self.paragraph(TITLE, &format!("{}: throughput over time", work.label));
+            self.table(over_time_table(courses));
+            self.paragraph(QUIET, OVER_TIME);
         }
         if !work.latencies.is_empty() {
             self.line("");

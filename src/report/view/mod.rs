@@ -2,9 +2,11 @@
 
 pub mod absent;
 pub mod capabilities;
+pub mod changes;
 pub mod comparison;
 pub mod entry;
 pub mod heading;
+pub mod heat_map;
 pub mod latency;
 pub mod log_axis;
 pub mod look;

@@ -24,6 +24,9 @@ pub struct Row {
     pub once: bool,
     #[serde(skip)]
     pub declared: Option<&'static Declared>,
+    /// What its dimensions count, beside the work: see [`crate::analysis::dataset::quantities`].
+    #[serde(skip)]
+    pub quantities: Vec<(String, u64)>,
     /// Whether it is drawn as well as listed.
     #[serde(skip)]
     pub is_drawn: bool,
@@ -44,6 +47,11 @@ impl Row {
     /// How these values are written.
     pub fn scale(&self) -> Scale {
         Scale::of(&self.unit, self.values())
+    }
+
+    /// Whether it is one cell of a field over two quantities.
+    pub fn is_on_a_map(&self) -> bool {
+        self.quantities.len() == 2 && !self.once
     }
 
     /// Heads a narrow column.

@@ -7,6 +7,7 @@ use super::latency::Latency;
 use super::number;
 use super::published::Beside;
 use super::row::Row;
+use crate::analysis::over_time::OverTime;
 use crate::schema::finding::Finding;
 use crate::schema::metric::Of;
 use crate::schema::units::Bytes;
@@ -45,6 +46,9 @@ pub struct WorkloadSummary {
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
     pub latencies: Vec<Latency>,
+    /// Each measured work that was looked at while it went on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<OverTime>,
     /// Each candidate beside the best, or the baseline: one for each headline metric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,

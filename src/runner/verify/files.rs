@@ -24,7 +24,13 @@ pub fn hold(run: &Run, record: &Record) -> Option<String> {
         let is_its = file.path == kind.path(&record.trial, record.attempt);
         (!is_its).then(|| format!("{} is not where a file of this trial lies", file.path))
     });
-    run.altered(record).or(elsewhere).or_else(|| counts_hold(run, record))
+    // Whose entries are counted, those are read and hashed for it: not twice. Where that fails, this says at which file and how.
+    let wrong = match is_whole(record) {
+        true => run.altered_but_histograms(record),
+        false => run.altered(record),
+    };
+    let counts = || counts_hold(run, record).map(|wrong| run.altered(record).unwrap_or(wrong));
+    wrong.or(elsewhere).or_else(counts)
 }
 
 /// Each histogram has an entry for each operation that its phase counts, and no phase lacks one.

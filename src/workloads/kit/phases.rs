@@ -23,6 +23,7 @@ pub struct Under<'a> {
     pub latencies: &'a mut Latencies,
     progress: &'a Progress,
     stops: bool,
+    begin_ns: u64,
 }
 
 impl<'a> Phases<'a> {
@@ -56,13 +57,14 @@ impl<'a> Phases<'a> {
         if *stops && is_over(log.progress()) {
             return Ok(());
         }
-        let mut under = Under { clock: *clock, latencies, progress: log.progress(), stops: *stops };
-        let begin = clock.now_ns();
+        let (begin_ns, progress) = (clock.now_ns(), log.progress());
+        let mut under = Under { clock: *clock, latencies, progress, stops: *stops, begin_ns };
         let counts = match work(&mut under) {
-            Err(_) if *stops && is_over(log.progress()) => Vec::new(),
+            Err(_) if *stops && is_over(under.progress) => Vec::new(),
             other => other?,
         };
-        let ns = clock.now_ns() - begin;
+        let begin_ns = under.begin_ns;
+        let ns = clock.now_ns() - begin_ns;
         if is_over(log.progress()) {
             log.finished();
         }
@@ -77,7 +79,17 @@ impl<'a> Phases<'a> {
     }
 }
 
-impl Under<'_> {
+impl<'a> Under<'a> {
+    /// The phase begins only here: what was done before, such as opening a file, is not timed.
+    pub fn begin(&mut self) {
+        self.begin_ns = self.clock.now_ns();
+    }
+
+    /// For threads, which cannot share the rest.
+    pub fn progress(&self) -> &'a Progress {
+        self.progress
+    }
+
     /// Before an operation: fails where the run is to be stopped before it.
     #[inline]
     pub fn may(&self) -> Result<(), OpError> {

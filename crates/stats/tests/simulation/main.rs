@@ -11,6 +11,7 @@ mod others;
 mod ours;
 mod peers;
 mod rest;
+mod two_runs;
 
 /// Studies behind each rate: one of 5 % is then known to within 0.22 % (one deviation).
 const STUDIES: usize = 10_000;

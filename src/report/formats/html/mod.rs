@@ -7,9 +7,11 @@ mod bias;
 pub use bias::BIAS;
 mod chart;
 mod disk;
+mod heat;
 mod in_order;
 mod listing;
 mod needs;
+mod over_time;
 mod part;
 mod ratios;
 mod spread;
@@ -25,6 +27,7 @@ use self::disk::DiskUse;
 use self::in_order::InOrder;
 use self::listing::{Round, Trials};
 use self::needs::Choosing;
+use self::over_time::OverTime;
 use self::part::Part;
 use self::ratios::Ratios;
 use self::spread::POINTS_MOST;
@@ -83,6 +86,7 @@ struct Work<'r> {
     ratios: Vec<Ratios<'r>>,
     headlines: Vec<Bars>,
     in_order: Vec<InOrder>,
+    over_time: Vec<OverTime>,
     tails: Vec<Tails>,
     parts: Vec<Part<'r>>,
     latencies: Vec<Latencies>,
@@ -252,6 +256,7 @@ fn work<'r>(
     let comparisons = work.comparisons.iter().filter(|_| has_ratios);
     let waited_for = work.latencies.iter().filter(|latency| latency.is_of_fsync());
     let others = work.latencies.iter().filter(|latency| !latency.is_of_fsync());
+    let to = work.comparisons.first().map(|comparison| comparison.to.as_str());
     let (order, more_rounds) = listing::order(run, summary, work);
     Work {
         summary: work,
@@ -260,7 +265,8 @@ fn work<'r>(
         ratios: comparisons.filter_map(|c| ratios::of(c, c.title.clone(), entries)).collect(),
         headlines: headlines.iter().filter_map(|row| chart::bars(row, entries)).collect(),
         in_order: headlines.iter().filter_map(|row| in_order::of(row, entries)).collect(),
-        parts: work.sections.iter().map(|section| part::of(section, entries)).collect(),
+        over_time: work.over_time.iter().map(|courses| over_time::of(courses, entries)).collect(),
+        parts: work.sections.iter().map(|section| part::of(section, entries, to)).collect(),
         tails: waited_for.chain(others).filter_map(|latency| tails::of(latency, entries)).collect(),
         latencies: work.latencies.iter().map(|l| latencies(summary, l)).collect(),
         findings: findings(summary, work),
@@ -521,6 +527,32 @@ mod tests {
         assert!(page.contains(">Metric</th>"));
         assert!(page.contains("sweep.throughput (record_bytes=159744)<small>per second</small>"));
         assert!(!page.contains("<b>sweep.throughput"), "a sweep is not drawn");
+    }
+
+    #[test]
+    fn what_was_measured_over_two_quantities_is_a_field_for_each_candidate() {
+        let mut example = examples::example();
+        let workload = example.run.plan.scenarios[0].label.clone();
+        let done = |r: &&mut crate::schema::record::Record| !r.metrics.is_empty() && r.scenario == workload;
+        for record in example.run.records.iter_mut().filter(done) {
+            let like = record.metrics[0].clone();
+            record.metrics.extend((0..6).map(|n| {
+                let sizes = [("file_bytes", 1 << (20 + n / 3)), ("record_bytes", 4096 << (n % 3))];
+                let dimensions = sizes.map(|(name, size): (&str, i32)| (name.to_owned(), size.to_string()));
+                let value = like.value * f64::from(n + 1);
+                let name = "field.throughput".into();
+                Metric { name, dimensions: dimensions.into(), headline: false, value, ..like.clone() }
+            }));
+        }
+        let page = page_of(&example);
+        leave("report-fields.html", &page);
+        let done =
+            example.report().summary.workloads[0].headlines()[0].cells.iter().filter(|c| c.n > 0).count();
+        let fields = page.matches("<table class=\"cells\">").count();
+        assert_eq!(fields, 2 * done - 1, "figures of all that have any, and the ratios of all but one");
+        assert!(page.contains("<th class=\"number\" scope=\"col\">16 KiB</th>"));
+        assert!(page.contains("file × record") && page.contains("h8\">"));
+        assert!(!page.contains("<figcaption><b>field.throughput"), "no bars of single cells");
     }
 
     #[test]

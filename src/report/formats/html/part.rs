@@ -1,7 +1,9 @@
 //! A section of the page: its charts, its table and what its metrics mean.
 
 use super::chart::{self, Bars};
+use super::heat::{self, Heat};
 use crate::report::view::entry::Entry;
+use crate::report::view::heat_map;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::workload::SectionSummary;
@@ -15,6 +17,7 @@ pub struct Part<'r> {
     pub title: &'r str,
     pub note: &'r str,
     pub panels: Vec<Bars>,
+    pub heats: Vec<Heat>,
     pub numbers: Numbers,
     /// The most that are behind a number; where there are fewer, the cell says so.
     pub most: usize,
@@ -53,7 +56,8 @@ pub struct Shown {
     pub n: usize,
 }
 
-pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry]) -> Part<'r> {
+/// Ratios are to that candidate, where it has figures.
+pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry], to: Option<&str>) -> Part<'r> {
     // A headline has its chart at the top.
     let drawn = section.rows.iter().filter(|row| row.is_drawn && !row.headline);
     let most = section.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.n).max().unwrap_or(0);
@@ -61,6 +65,7 @@ pub fn of<'r>(section: &'r SectionSummary, entries: &[Entry]) -> Part<'r> {
         title: section.title,
         note: section.note,
         panels: drawn.filter_map(|row| chart::bars(row, entries)).collect(),
+        heats: heat_map::of(&section.rows).iter().map(|map| heat::of(map, entries, to)).collect(),
         numbers: table(section),
         most,
         trials: number::count(most, "trial"),

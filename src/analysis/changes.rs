@@ -1,0 +1,211 @@
+//! A second run beside a first one: what their figures allow to be said. Pure, from the records alone.
+//!
+//! Rounds of two runs do not belong together: what the machine did to one run, it did not do to the other. So on testbeds whose
+//! figures scatter the runs are two samples, and what differs from run to run is only taken out where both have a control, a
+//! candidate that nothing was changed in. On modelled disks the same sample gives the same figure, and differences are exact.
+
+use std::collections::BTreeMap;
+
+use fsderby_stats::two_runs::{TwoRuns, drift, two_runs};
+
+use super::dataset::{Dataset, Series, Work};
+use super::ensemble::{self, AGREEMENT, SAMPLES_NEEDED};
+use super::rounds::{ALPHA, FEWEST, log, oriented, positive};
+use crate::schema::change::{self, Change, ChangeBasis, Changes, Difference, Missing, Reach};
+use crate::schema::finding::{Evidence, Found};
+use crate::schema::metric::Better;
+use crate::schema::units::Percent;
+use crate::store::Run;
+
+/// What is compared, and beside what.
+pub struct Asked<'a> {
+    /// Candidates that both runs have, in the order of the second plan.
+    pub candidates: &'a [String],
+    /// Those of them that nothing was changed in.
+    pub controls: &'a [String],
+    pub differences: Vec<Difference>,
+}
+
+/// Two runs of the same work in the same setup.
+pub struct Pair<'r> {
+    pub before: &'r Run,
+    pub after: &'r Run,
+}
+
+/// Those whom no difference between the runs reaches, where it reaches some and not all.
+pub fn untouched(candidates: &[String], differences: &[Difference]) -> Vec<String> {
+    let touched = |label: &String| differences.iter().any(|d| d.reach == Reach::Candidate(label.clone()));
+    if differences.iter().any(|d| d.reach == Reach::All) || !candidates.iter().any(touched) {
+        return Vec::new();
+    }
+    candidates.iter().filter(|label| !touched(label)).cloned().collect()
+}
+
+/// Where the runs have no headline metric in common, there are no findings.
+pub fn of(pair: &Pair<'_>, asked: Asked<'_>) -> Changes {
+    let [before, after] = [Dataset::of(pair.before), Dataset::of(pair.after)];
+    let margin = Percent(pair.before.plan.margin.0.max(pair.after.plan.margin.0));
+    let met = met(&before, &after);
+    let judged: Vec<&String> =
+        asked.candidates.iter().filter(|label| !asked.controls.contains(label)).collect();
+    let is_modelled = ensemble::fewest_samples(pair.before).is_some();
+    let missing = missing(&before, &after, asked.candidates);
+    let (basis, findings, controls) = match is_modelled {
+        true => (
+            ChangeBasis::Samples { needed: SAMPLES_NEEDED as u32, agreement: AGREEMENT },
+            met.iter().flat_map(|met| over_samples(met, asked.candidates, margin)).collect(),
+            Vec::new(),
+        ),
+        false => over_rounds(&met, &judged, asked.controls, margin),
+    };
+    let schema = change::SCHEMA;
+    Changes { schema, basis, margin, differences: asked.differences, findings, controls, missing }
+}
+
+/// One headline metric of one scenario in both runs.
+struct Met<'d> {
+    before: (&'d Work<'d>, &'d Series),
+    after: (&'d Work<'d>, &'d Series),
+}
+
+fn met<'d>(before: &'d Dataset<'_>, after: &'d Dataset<'_>) -> Vec<Met<'d>> {
+    let headlines = |work: &'d Work<'d>| {
+        work.series.iter().filter(|s| s.headline && !s.once && s.better != Better::Neither)
+    };
+    let mut all = Vec::new();
+    for ours in &after.workloads {
+        let Some(theirs) = before.workloads.iter().find(|work| work.label == ours.label) else { continue };
+        for series in headlines(ours) {
+            let same = |s: &&Series| (&s.name, &s.dimensions) == (&series.name, &series.dimensions);
+            let before = headlines(theirs).find(same);
+            all.extend(before.map(|before| Met { before: (theirs, before), after: (ours, series) }));
+        }
+    }
+    all
+}
+
+fn missing(before: &Dataset<'_>, after: &Dataset<'_>, candidates: &[String]) -> Vec<Missing> {
+    let has = |dataset: &Dataset<'_>, scenario: &str, label: &String| {
+        let work = dataset.workloads.iter().find(|work| work.label == scenario);
+        work.is_some_and(|work| work.counted.iter().any(|record| record.filesystem == *label))
+    };
+    let both = after.workloads.iter().filter(|w| before.workloads.iter().any(|b| b.label == w.label));
+    let lacks = |scenario: &str, label: &String| {
+        let [before, after] = [has(before, scenario, label), has(after, scenario, label)];
+        let of = |after| Missing { candidate: label.clone(), scenario: scenario.to_owned(), after };
+        [(!before).then(|| of(false)), (!after).then(|| of(true))].into_iter().flatten().collect::<Vec<_>>()
+    };
+    both.flat_map(|work| candidates.iter().flat_map(|label| lacks(&work.label, label))).collect()
+}
+
+/// Logarithms by round, turned so that larger is better.
+fn logs(series: &Series, label: &str) -> BTreeMap<u32, f64> {
+    let cell = series.cells.iter().find(|cell| cell.filesystem == label);
+    cell.into_iter().flat_map(positive).map(|(round, value)| (round, oriented(series, value))).collect()
+}
+
+/// The same, each less the mean of the controls in that round; rounds that a control lacks are left out.
+fn beside(series: &Series, label: &str, controls: &[String]) -> Vec<f64> {
+    let controls: Vec<BTreeMap<u32, f64>> = controls.iter().map(|control| logs(series, control)).collect();
+    let mean = |round: &u32| {
+        let all: Option<Vec<f64>> = controls.iter().map(|control| control.get(round).copied()).collect();
+        Some(all?.iter().sum::<f64>() / controls.len().max(1) as f64)
+    };
+    logs(series, label).iter().filter_map(|(round, log)| Some(log - mean(round)?)).collect()
+}
+
+/// Basis, findings, and how the controls moved.
+type OverRounds = (ChangeBasis, Vec<Change>, Vec<Change>);
+
+fn over_rounds(met: &[Met<'_>], judged: &[&String], controls: &[String], margin: Percent) -> OverRounds {
+    let samples: Vec<(&Met<'_>, &String, [Vec<f64>; 2])> = met
+        .iter()
+        .flat_map(|met| judged.iter().map(move |label| (met, *label, met.values(label, controls))))
+        .filter(|(_, _, samples)| samples.iter().all(|values| values.len() >= 2))
+        .collect();
+    let findings = samples.iter().filter_map(|(met, label, values)| {
+        let two = two_runs(&values[0], &values[1], samples.len(), ALPHA)?;
+        Some(met.change(label, values, &two, Some(margin)))
+    });
+    let moved = met.iter().flat_map(|met| {
+        controls.iter().filter_map(move |label| {
+            let values = met.values(label, &[]);
+            let two = two_runs(&values[0], &values[1], 1, ALPHA)?;
+            Some(met.change(label, &values, &two, None))
+        })
+    });
+    let drifts = samples.iter().flat_map(|(_, _, values)| values).filter_map(|values| drift(values));
+    let most = drifts.map(|drift| drift.abs().exp()).reduce(f64::max);
+    let basis =
+        ChangeBasis::TwoRuns { needed: FEWEST, alpha: ALPHA, controls: controls.to_vec(), drift: most };
+    (basis, findings.collect(), moved.collect())
+}
+
+impl Met<'_> {
+    fn values(&self, label: &str, controls: &[String]) -> [Vec<f64>; 2] {
+        [self.before.1, self.after.1].map(|series| beside(series, label, controls))
+    }
+
+    /// Without a margin nothing is found.
+    fn change(&self, label: &str, values: &[Vec<f64>; 2], two: &TwoRuns, margin: Option<Percent>) -> Change {
+        let n = [values[0].len() as u32, values[1].len() as u32];
+        let enough = n.iter().all(|n| *n >= FEWEST);
+        let finding = margin.filter(|_| enough).map_or(Found::CannotTell, |margin| found(two, margin));
+        let evidence = Evidence::Rounds {
+            p: (enough && margin.is_some()).then_some(two.p),
+            smallest: (enough && margin.is_some()).then_some(two.detectable.exp()),
+            rounds_to_equivalent: None,
+        };
+        Change {
+            ratio: two.estimate.exp(),
+            low: enough.then_some(two.interval.low.exp()),
+            high: enough.then_some(two.interval.high.exp()),
+            n,
+            ..self.unjudged(label, finding, evidence)
+        }
+    }
+
+    fn unjudged(&self, label: &str, finding: Found, evidence: Evidence) -> Change {
+        let (work, series) = self.after;
+        Change {
+            finding,
+            scenario: work.label.clone(),
+            metric: series.name.clone(),
+            dimensions: series.dimensions.clone(),
+            candidate: label.to_owned(),
+            ratio: 1.0,
+            low: None,
+            high: None,
+            n: [0; 2],
+            evidence,
+        }
+    }
+}
+
+/// A difference that lies within the margin, however sure, is none that matters.
+fn found(two: &TwoRuns, margin: Percent) -> Found {
+    let (low, high) = (two.interval.low, two.interval.high);
+    match log(margin) {
+        margin if -margin < low && high < margin => Found::Equivalent,
+        _ if low > 0.0 => Found::Better,
+        _ if high < 0.0 => Found::Worse,
+        _ => Found::CannotTell,
+    }
+}
+
+/// Each sample of the model that both runs had, with the same work on it.
+fn over_samples(met: &Met<'_>, candidates: &[String], margin: Percent) -> Vec<Change> {
+    let of = |label: &String| {
+        let samples = ensemble::of_two_runs(met.before, met.after, label);
+        let judged = ensemble::judge(&samples, margin)?;
+        let n = samples.len() as u32;
+        Some(Change {
+            ratio: judged.ratio,
+            low: Some(judged.least),
+            high: Some(judged.most),
+            n: [n; 2],
+            ..met.unjudged(label, judged.found, judged.evidence)
+        })
+    };
+    candidates.iter().filter_map(of).collect()
+}

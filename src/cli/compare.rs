@@ -1,0 +1,157 @@
+//! `fsderby compare FIRST SECOND`: a second run beside a first one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::output::{print, print_json, say};
+use super::report::{judged, terminal_width, write_file};
+use crate::analysis::changes::{self, Asked, Pair};
+use crate::analysis::condition::Condition;
+use crate::analysis::dataset::counted;
+use crate::exit::{self, Failure};
+use crate::names;
+use crate::report::Beside;
+use crate::report::formats::{markdown, terminal};
+use crate::report::view::changes::ChangesView;
+use crate::runner::comparable::{self, Compared};
+use crate::runner::planned;
+use crate::schema::change::Changes;
+use crate::schema::finding::Verdict;
+use crate::store::{self, Run};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The folder of the run before the change
+    first: PathBuf,
+    /// The folder of the run after it, of the same work in the same setup
+    second: PathBuf,
+    /// End with 1 where this holds of any finding: "worse > 5%", "different > 3% in METRIC", "better > 0% for LABEL"; the end of the
+    /// interval that is nearest to no difference must be beyond it, or with "by estimate" the ratio itself
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Condition>,
+    /// A candidate of both runs that the change cannot have reached: all others are compared beside it, and what the two occasions
+    /// did to all alike is taken out. Without it, those that were entered the same in both runs where others were not
+    #[arg(long, value_name = "LABEL")]
+    control: Vec<String>,
+    /// Print JSON instead of the tables
+    #[arg(long)]
+    json: bool,
+    /// Write Markdown, to paste into an issue
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    #[serde(flatten)]
+    changes: &'a Changes,
+    said: &'a ChangesView,
+    fail_if: Vec<Asserted>,
+}
+
+/// A condition and whether it holds.
+#[derive(Serialize)]
+struct Asserted {
+    holds: bool,
+    said: String,
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let (before, after) = (usable(&arguments.first)?, usable(&arguments.second)?);
+    other(&before, &after)?;
+    let Compared { candidates, differences } = comparable::compared(&before, &after)?;
+    let controls = controls(arguments, &candidates, || changes::untouched(&candidates, &differences))?;
+    let pair = Pair { before: &before, after: &after };
+    let asked = Asked { candidates: &candidates, controls: &controls, differences };
+    let beside = Beside::of(&pair, changes::of(&pair, asked));
+    let Beside { changes, view } = &beside;
+    nothing(changes)?;
+    let mut asserted = Vec::new();
+    for condition in &arguments.fail_if {
+        let holds = condition.holds(changes).map_err(Failure::usage)?;
+        asserted.push(Asserted { holds: !holds.is_empty(), said: condition.said(&holds) });
+    }
+    if let Some(path) = &arguments.markdown {
+        write_file(path, |to| Ok(to.write_all(markdown::changes::text(view).as_bytes())?))?;
+    }
+    let fails = asserted.iter().any(|condition| condition.holds);
+    if arguments.json {
+        print_json(&Page { changes, said: view, fail_if: asserted })?;
+    } else {
+        if arguments.markdown.is_none() {
+            print(&terminal::changes::text(view, terminal_width()))?;
+        }
+        asserted.iter().for_each(|condition| say(&condition.said));
+    }
+    Ok(ExitCode::from(match (fails, changes.missing.is_empty()) {
+        (true, _) => exit::FAIL_IF,
+        (false, false) => exit::TRIALS,
+        (false, true) => exit::OK,
+    }))
+}
+
+/// A run whose figures may be compared with others.
+fn usable(path: &Path) -> anyhow::Result<Run> {
+    let run = judged(planned::judged(store::read(path)?)).sound()?;
+    let folder = run.folder.display();
+    if run.seal.is_none() || run.unsealed > 0 {
+        let text = format!(
+            "{folder} has not ended: it is being written, or was killed\n  try: wait for its end, or fsderby run --resume {folder}"
+        );
+        return Err(Failure::usage(text).into());
+    }
+    if counted(&run).is_empty() {
+        let text =
+            format!("{folder} has no trial that is counted\n  try: fsderby report {folder}, which says why");
+        return Err(Failure::new(exit::TRIALS, text).into());
+    }
+    if run.verdict.as_ref().is_some_and(Verdict::is_void) {
+        let text = format!(
+            "{folder} is void: a candidate that entered twice differs from itself\n  try: fsderby report {folder}, and the run again on a quieter machine"
+        );
+        return Err(Failure::new(exit::TRIALS, text).into());
+    }
+    Ok(run)
+}
+
+/// A run beside itself, or beside its copy, would be alike whatever was changed.
+fn other(before: &Run, after: &Run) -> Result<(), Failure> {
+    let of = |run: &Run| run.seal.as_ref().map(|seal| seal.trials_blake3.clone());
+    if of(before) != of(after) {
+        return Ok(());
+    }
+    let [first, second] = [before, after].map(|run| run.folder.display().to_string());
+    Err(Failure::usage(format!("{first} and {second} are the same run\n  try: the folder of another one")))
+}
+
+fn controls(
+    arguments: &Arguments,
+    candidates: &[String],
+    untouched: impl FnOnce() -> Vec<String>,
+) -> Result<Vec<String>, Failure> {
+    if let Some(unknown) = arguments.control.iter().find(|label| !candidates.contains(label)) {
+        let known = candidates.iter().map(String::as_str);
+        let unknown = names::unknown("candidate", unknown, known);
+        return Err(Failure::usage(format!("--control: {unknown}\n  try: a label of both runs")));
+    }
+    if arguments.control.is_empty() {
+        return Ok(untouched());
+    }
+    if candidates.iter().all(|label| arguments.control.contains(label)) {
+        let text = "--control: every candidate of both runs is one, so none is left to be compared\n  try: fewer of them";
+        return Err(Failure::usage(text));
+    }
+    Ok(arguments.control.clone())
+}
+
+fn nothing(changes: &Changes) -> Result<(), Failure> {
+    if !changes.findings.is_empty() {
+        return Ok(());
+    }
+    let text = "the two runs have no figure in common that a finding may be about\n  try: two rounds or more of the same workload in both; in virtual time the same --seed, so that both have the same samples";
+    Err(Failure::usage(text))
+}

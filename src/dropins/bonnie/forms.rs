@@ -1,0 +1,53 @@
+//! The versions whose output is printed, and what each calls itself.
+
+use crate::names;
+use crate::workloads::bonnie::rules::Semantics;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    V103,
+    V197,
+    /// 2.00a's, with what its CSV line has at a place of its own where its header says another.
+    V198,
+    V200a,
+}
+
+const ALL: [(&str, Form); 4] =
+    [("2.00a", Form::V200a), ("1.98", Form::V198), ("1.97", Form::V197), ("1.03", Form::V103)];
+
+impl Form {
+    pub fn find(name: &str) -> Result<Self, String> {
+        let found = ALL.iter().find(|(own, _)| *own == name).map(|(_, form)| *form);
+        found.ok_or_else(|| names::unknown("version", name, ALL.iter().map(|(own, _)| *own)))
+    }
+
+    pub fn semantics(self) -> Semantics {
+        if self == Form::V103 { Semantics::Classic } else { Semantics::Second }
+    }
+
+    /// As the program calls itself over its tables.
+    pub fn program(self) -> &'static str {
+        match self {
+            Form::V103 => "1.03e",
+            Form::V197 => "1.97",
+            Form::V198 | Form::V200a => "2.00a",
+        }
+    }
+
+    /// Of its CSV lines, which 1.03 does not say.
+    pub fn csv(self) -> &'static str {
+        if self == Form::V197 { "1.97" } else { "1.98" }
+    }
+
+    pub fn has_latencies(self) -> bool {
+        self != Form::V103
+    }
+
+    /// What it says while the characters are written and read.
+    pub fn characters(self) -> [&'static str; 2] {
+        match self {
+            Form::V103 => ["Writing with putc()", "Reading with getc()"],
+            _ => ["Writing a byte at a time", "Reading a byte at a time"],
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The original's command line, progress, tables and lines around the engine.
+//!
+//! What is wrong ends it with exit code 1, as the original ends, and with our words. What it made is removed however it ends; nothing
+//! else is.
+//!
+//! # Where it differs from the original
+//! - The text table of 2.00a prints the number of files where their rate belongs; ours prints the rate. CPU times of the seeks are counted
+//!   once. Its table never says how many seekers were asked for; ours does.
+//! - A seed that is no number, no directories at all and more data than there is space for are refused before anything is written. The
+//!   original draws a seed, dies of a division by zero, and fails when the disk is full.
+//! - With `-f` the original still makes an empty file, syncs it and deletes it, outside of its timing.
+//! - Not there: `-p` and `-y`, which start several at a time, and `-Z`.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, Write};
+use std::process;
+
+use fsderby_sys::process::monotonic_ns;
+use rustix::fs::statvfs;
+
+mod csv;
+mod forms;
+mod leftovers;
+mod options;
+mod results;
+mod table;
+mod users;
+
+use forms::Form;
+use leftovers::Leftovers;
+use options::{Options, USAGE};
+use results::{Heading, Results, counted};
+
+use crate::schema::units::{Bytes, MIB};
+use crate::workloads::bonnie::parameters::Parameters;
+use crate::workloads::bonnie::rules::{Rules, Semantics};
+use crate::workloads::bonnie::small::Order;
+use crate::workloads::bonnie::trial::{Act, Names, Run, STEPS, Step};
+use crate::workloads::{Clock, Histogram, Log, OpError, Phase, Progress, Work};
+
+/// Where it prints: passed in, so that a test can hold it.
+pub struct Console<'c> {
+    pub out: &'c mut dyn Write,
+    pub err: &'c mut dyn Write,
+}
+
+/// Why it ended early.
+#[derive(Debug)]
+pub enum Ended {
+    /// The options are wrong, or do not fit this machine.
+    Usage(String),
+    /// An operation failed.
+    Work(OpError),
+    /// Nobody reads what it prints.
+    Print(io::Error),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Usage(text) => write!(f, "{text}\n{USAGE}"),
+            Ended::Work(error) => error.fmt(f),
+            Ended::Print(error) => write!(f, "could not print: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        Ended::Print(error)
+    }
+}
+
+/// The whole program.
+pub fn run(words: &[OsString], mut console: Console<'_>) -> Result<(), Ended> {
+    let options = Options::parse(words).map_err(Ended::Usage)?;
+    let said = users::become_user(&options).map_err(Ended::Usage)?;
+    let seed = options.seed.unwrap_or_else(|| process::id() ^ (monotonic_ns() / 1_000_000) as u32);
+    let memory = options.memory.unwrap_or_else(memory);
+    let rules = options.rules(memory, seed);
+    fits(&options, &rules, memory).map_err(Ended::Usage)?;
+    let name = format!("Bonnie.{}", process::id());
+    let leftovers = Leftovers::watch(&rules, &name).map_err(Ended::Usage)?;
+    if let (Some(said), false) = (said, options.quiet) {
+        writeln!(console.err, "{said}")?;
+    }
+    let machine = options.machine.clone().unwrap_or_else(host);
+    let heading = Heading {
+        form: options.form,
+        machine: &machine,
+        rules: &rules,
+        concurrency: options.concurrency,
+        seed,
+    };
+    let done = tests(&options, &heading, &name, &mut console);
+    if done.is_err() {
+        leftovers.remove();
+    }
+    leftovers.forget();
+    done
+}
+
+fn tests(
+    options: &Options,
+    heading: &Heading<'_>,
+    name: &str,
+    console: &mut Console<'_>,
+) -> Result<(), Ended> {
+    if options.tests.is_some_and(|tests| tests > 1) {
+        writeln!(console.out, "{}", csv::names(heading.form))?;
+    }
+    for _ in 0..options.tests.unwrap_or(1) {
+        let results = test(heading, name, options.quiet, console)?;
+        if options.tests.is_none() {
+            let text = table::text(heading, &results);
+            let to = if options.quiet { &mut *console.err } else { &mut *console.out };
+            to.write_all(text.as_bytes())?;
+        }
+        writeln!(console.out, "{}", csv::line(heading, &results))?;
+        console.out.flush()?;
+    }
+    Ok(())
+}
+
+/// One of them, from its first file to its last.
+fn test(heading: &Heading<'_>, name: &str, quiet: bool, console: &mut Console<'_>) -> Result<Results, Ended> {
+    let rules = heading.rules;
+    let mut run = Run::new(rules, Names { data: name, folder: name });
+    let mut notes = Notes::default();
+    for step in STEPS.into_iter().filter(|step| step.is_done(rules)) {
+        let (begin, end) = said(step, heading.form, rules);
+        if !quiet {
+            write!(console.err, "{begin}...")?;
+            console.err.flush()?;
+        }
+        notes.step = Some(step);
+        run.steps(&[step], &Monotonic, &mut notes).map_err(Ended::Work)?;
+        if !quiet {
+            writeln!(console.err, "{end}")?;
+        }
+    }
+    Ok(notes.results)
+}
+
+/// What is printed before a step and after it.
+fn said(step: Step, form: Form, rules: &Rules) -> (String, String) {
+    let [write, read] = form.characters();
+    let text = match step {
+        Step::WriteCharacters => write,
+        Step::Write => "Writing intelligently",
+        Step::Rewrite => "Rewriting",
+        Step::ReadCharacters => read,
+        Step::Read => "Reading intelligently",
+        Step::Seek => return ("start 'em".into(), "done...".repeat(rules.seekers as usize)),
+        Step::Small(order, act) => {
+            let act = match act {
+                Act::Create => "Create",
+                Act::Stat => "Stat",
+                Act::Delete => "Delete",
+            };
+            let order = if order == Order::Sequential { "sequential" } else { "random" };
+            return (format!("{act} files in {order} order"), "done.".into());
+        }
+    };
+    (text.into(), "done".into())
+}
+
+/// Whether the memory and the space are such that it can be done.
+fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
+    let clients = if rules.semantics == Semantics::Second { u64::from(options.concurrency) } else { 1 };
+    if rules.chunks > 0 && rules.bytes() / MIB * clients < 2 * memory {
+        return Err(format!(
+            "the data has {} MiB and should have twice the memory, which is {memory} MiB, or it is read from there\n  \
+             try: -s {}, or -r 0 if it may",
+            rules.bytes() / MIB,
+            2 * memory
+        ));
+    }
+    // Each name is kept with its place in the orders.
+    if memory > 0 && u64::from(rules.files) * 2 * 40 > memory * MIB {
+        return Err(format!(
+            "the names of {} files do not fit into a memory of {memory} MiB\n  try: a smaller -n",
+            rules.files
+        ));
+    }
+    let needed = Parameters { rules: rules.clone(), seed: Some(rules.seed) }.expected(0).bytes_peak;
+    let space = statvfs(".").map_err(|e| format!("could not ask the space of '.': {e}"))?;
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    if needed > free {
+        return Err(format!(
+            "{} are to be written, and {} are free in {}\n  try: a smaller -s or -n",
+            Bytes(needed),
+            Bytes(free),
+            options.directory.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Of the machine, in MiB, as the original reckons it.
+fn memory() -> u64 {
+    let about = rustix::system::sysinfo();
+    (about.totalram as u64).saturating_mul(about.mem_unit.into()) / MIB
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+struct Monotonic;
+
+impl Clock for Monotonic {
+    fn now_ns(&self) -> u64 {
+        monotonic_ns()
+    }
+}
+
+/// Puts what the engine tells to its place.
+#[derive(Default)]
+struct Notes {
+    step: Option<Step>,
+    results: Results,
+    progress: Progress,
+}
+
+impl Notes {
+    fn result(&mut self) -> Option<&mut results::Result> {
+        let at = STEPS.iter().position(|step| Some(*step) == self.step)?;
+        Some(&mut self.results.0[at])
+    }
+}
+
+impl Log for Notes {
+    fn phase(&mut self, phase: Phase) {
+        let amount = self.step.map_or(0, |step| phase.count(counted(step)));
+        if let Some(result) = self.result() {
+            (result.ns, result.cpu_ns, result.amount) = (phase.ns, phase.count("cpu_ns"), amount);
+        }
+    }
+
+    fn histogram(&mut self, _phase: &'static str, _operation: &'static str, latencies: &Histogram) {
+        if let Some(result) = self.result() {
+            result.worst_ns = latencies.max();
+        }
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+}

@@ -1,0 +1,375 @@
+//! `fsderby iozone`: the original's options, tests and tables on our engine.
+//!
+//! # Where it differs from the original
+//! - All that is read is compared with what was written; a difference ends the command with the file and the offset.
+//! - A file that is there already is not written over: test 0 wants a name of its own. What was made is removed, and nothing else.
+//! - What cannot fit into the free space is refused before anything is written.
+//! - Before each row the file's own filesystem is synced, and no other.
+//! - The clock has nanoseconds, and nothing is subtracted for looking at it. `-N` shows two decimals of a microsecond.
+//! - Several processes (`-t`), mapped files, asynchronous I/O, pwrite and pread are not served; each says what to do instead.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+pub mod options;
+pub mod table;
+
+use options::{Asked, Options, Refusal, Shown};
+use table::Measured;
+
+use crate::schema::units::{Bytes, KIB};
+use crate::workloads::iozone::matrix::Pair;
+use crate::workloads::iozone::passes::{self, Passes, Turns};
+use crate::workloads::iozone::table::{Pass, TESTS, Test};
+use crate::workloads::{Clock, OpError};
+use crate::{exit, visible};
+
+/// The content is the same in each run, as the orders are.
+const SEED: u64 = 0;
+/// A shorter time than this counts as this long, as in the original, whose clock shows no less.
+const SHORTEST_NS: u64 = 1000;
+
+/// Where it is typed and read.
+pub struct Outside<'o> {
+    pub out: &'o mut dyn Write,
+    pub err: &'o mut dyn Write,
+    pub clock: &'o dyn Clock,
+    /// As `Run began:` shows it.
+    pub date: &'o str,
+}
+
+/// How a command that began ends early.
+#[derive(Debug, thiserror::Error)]
+enum Stopped {
+    #[error(transparent)]
+    Work(#[from] OpError),
+    #[error("{0}")]
+    Remount(String),
+    #[error("could not print: {0}")]
+    Print(#[from] io::Error),
+}
+
+/// The whole program. Returns its exit code.
+///
+/// # Errors
+/// Where nothing can be printed any more.
+pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
+    let options = match options::parse(words) {
+        Ok(Asked::Run(options)) => options,
+        Ok(Asked::Help) => return print(outside, HELP),
+        Ok(Asked::Version) => return print(outside, &format!("{}\n", splash())),
+        Err(refusal) => return refuse(outside, &refusal),
+    };
+    let place = match Place::look(&options) {
+        Ok(place) => place,
+        Err(refusal) => return refuse(outside, &refusal),
+    };
+    outside.out.write_all(preface(&options, words, outside.date).as_bytes())?;
+    outside.err.write_all(place.warning(&options).as_bytes())?;
+    let is_ours = place.is_ours;
+    let mut session = Session { options: &options, is_ours, outside, measured: Vec::new(), was_short: false };
+    let ended = session.all().and_then(|()| Ok(session.end()?));
+    if is_ours && ended.is_err() {
+        // What a failed pass may have left.
+        let _ = std::fs::remove_file(&options.file);
+    }
+    match ended {
+        Ok(()) => Ok(exit::OK),
+        Err(Stopped::Print(error)) => Err(error),
+        Err(stopped) => {
+            outside.out.write_all(b"\n")?;
+            outside.out.flush()?;
+            writeln!(outside.err, "fsderby iozone: {}", visible::message(&stopped.to_string()))?;
+            Ok(stopped.code())
+        }
+    }
+}
+
+impl Stopped {
+    fn code(&self) -> u8 {
+        match self {
+            // An error of ours, and not of the system: other content came than was written.
+            Stopped::Work(error) if error.error.raw_os_error().is_none() => exit::INTEGRITY,
+            Stopped::Remount(_) => exit::MISSING,
+            _ => exit::TRIALS,
+        }
+    }
+}
+
+fn print(outside: &mut Outside<'_>, text: &str) -> io::Result<u8> {
+    outside.out.write_all(text.as_bytes())?;
+    outside.out.flush()?;
+    Ok(exit::OK)
+}
+
+fn refuse(outside: &mut Outside<'_>, refusal: &Refusal) -> io::Result<u8> {
+    writeln!(outside.err, "fsderby iozone: {}", visible::message(&refusal.message))?;
+    Ok(refusal.code)
+}
+
+/// The file's place before anything is written.
+struct Place {
+    /// Whether the file is made by this command, and removed by it.
+    is_ours: bool,
+}
+
+impl Place {
+    fn look(options: &Options) -> Result<Self, Refusal> {
+        let refused = |message: String| Refusal { code: exit::USAGE, message };
+        let (file, name) = (&options.file, options.file.display());
+        let is_there = file.symlink_metadata().is_ok();
+        let makes = options.tests.contains(&Test::Write);
+        if is_there && makes {
+            return Err(refused(format!("{name} is there already\n  try: another -f, or remove it first")));
+        }
+        if !is_there && !makes && options.tests.first() != Some(&Test::Fwrite) {
+            return Err(refused(format!("there is no {name}\n  try: -i 0 too, which makes it")));
+        }
+        let folder = folder(file);
+        let space = rustix::fs::statvfs(folder).map_err(|error| {
+            let folder = folder.display();
+            refused(format!(
+                "could not look into the folder {folder}: {error}\n  try: -f with a folder that is there"
+            ))
+        })?;
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        let needed = options.pairs().iter().map(|pair| pair.bytes()).max().unwrap_or(0);
+        if !is_there && needed > free {
+            let (needed, free) = (Bytes(needed), Bytes(free));
+            return Err(refused(format!(
+                "the largest file has {needed}, and in {} are {free} free\n  try: a smaller -s or -g",
+                folder.display()
+            )));
+        }
+        Ok(Place { is_ours: !is_there })
+    }
+
+    /// What everybody must know who reads the figures.
+    fn warning(&self, options: &Options) -> String {
+        let memory = rustix::system::sysinfo();
+        let memory = memory.totalram.saturating_mul(memory.mem_unit.into());
+        let largest = options.files.last().copied().unwrap_or(0);
+        if options.ways.direct || options.mount.is_some() || largest >= memory.saturating_mul(2) {
+            return String::new();
+        }
+        format!(
+            "fsderby iozone: files of less than twice the memory ({}) are read from memory\n  try: -I, -U with the mount point, or larger files\n",
+            Bytes(memory)
+        )
+    }
+}
+
+fn splash() -> String {
+    format!(
+        "\tfsderby {}: file I/O tests with the options and tables of IOzone 3.471",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// Everything before the table.
+fn preface(options: &Options, words: &[OsString], date: &str) -> String {
+    let words: Vec<String> = words.iter().map(|word| visible::message(&word.to_string_lossy())).collect();
+    let mut lines = vec![splash(), String::new(), format!("\tRun began: {date}"), String::new()];
+    lines.extend(said(options).into_iter().map(|line| format!("\t{line}")));
+    lines.push(format!("\tCommand line used: iozone {}", words.join(" ")));
+    lines.push(format!(
+        "\t{}",
+        match options.shown {
+            Shown::Throughput => "Output is in kBytes/sec",
+            Shown::Operations => "OPS Mode. Output is in operations per second.",
+            Shown::Microseconds => "Microseconds/op Mode. Output is in microseconds per operation.",
+        }
+    ));
+    lines.push("\tTime Resolution = 0.000001 seconds.".to_owned());
+    lines.push(format!("\tProcessor cache size set to {} kBytes.", options.cache_kib));
+    lines.push(format!("\tProcessor cache line size set to {} bytes.", options.line_bytes));
+    lines.push(format!("\tFile stride size set to {} * record size.", options.ways.stride));
+    lines.join("\n") + "\n" + &table::head()
+}
+
+/// A line for each option that changes anything.
+fn said(options: &Options) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut say = |holds: bool, line: &str| {
+        if holds {
+            lines.push(line.to_owned());
+        }
+    };
+    say(options.auto, "Auto Mode");
+    say(options.ways.fsync, "Include fsync in write timing");
+    say(options.ways.close, "Include close in write timing");
+    say(options.ways.direct, "O_DIRECT feature enabled");
+    say(options.ways.o_sync, "SYNC Mode.");
+    say(!options.retest, "No retest option selected");
+    say(options.excel, "Excel chart generation enabled");
+    if !options.auto {
+        lines.extend(options.files.iter().map(|file| format!("File size set to {} kB", file / KIB)));
+        lines.extend(options.records.iter().map(|record| format!("Record Size {} kB", record / KIB)));
+    }
+    lines
+}
+
+/// A run that is under way.
+struct Session<'s, 'o> {
+    options: &'s Options,
+    is_ours: bool,
+    outside: &'s mut Outside<'o>,
+    measured: Vec<Measured>,
+    was_short: bool,
+}
+
+impl Session<'_, '_> {
+    fn all(&mut self) -> Result<(), Stopped> {
+        let pairs = self.options.pairs();
+        for (at, pair) in pairs.iter().enumerate() {
+            sync(&self.options.file)?;
+            self.row(*pair)?;
+            let keeps = self.options.keep && at + 1 == pairs.len();
+            if self.is_ours && !keeps {
+                passes::remove(&self.options.file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, pair: Pair) -> Result<(), Stopped> {
+        self.show(&table::sizes(pair))?;
+        let options = self.options;
+        let mut file = Passes::new(options.file.clone(), pair, options.ways, SEED, None);
+        for test in &TESTS[..Test::Mixed as usize] {
+            if !options.tests.contains(test) {
+                self.show(&table::unselected(*test))?;
+                continue;
+            }
+            if *test == Test::Write {
+                passes::create(&options.file)?;
+            }
+            for pass in test.passes() {
+                self.cell(&mut file, pair, *pass)?;
+            }
+            if let Some(mount) = &options.mount {
+                remount(mount)?;
+            }
+        }
+        self.show("\n")
+    }
+
+    fn cell(&mut self, file: &mut Passes, pair: Pair, pass: Pass) -> Result<(), Stopped> {
+        let value = if pass.is_again() && !self.options.retest {
+            "0".to_owned()
+        } else {
+            let took = file.run(pass, self.outside.clock, &mut Turns { left: u64::MAX, progress: None })?;
+            self.was_short |= took.ns < SHORTEST_NS;
+            shown(self.options.shown, pair, took.operations, took.ns.max(SHORTEST_NS))
+        };
+        self.show(&table::value(pass, &value))?;
+        self.measured.push(Measured { pair, pass, value });
+        Ok(())
+    }
+
+    fn show(&mut self, text: &str) -> Result<(), Stopped> {
+        self.outside.out.write_all(text.as_bytes())?;
+        Ok(self.outside.out.flush()?)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let Options { excel, tests, files, records, .. } = self.options;
+        let mut text = "\niozone test complete.\n".to_owned();
+        if *excel {
+            text += &table::excel(&self.measured, tests, files, records);
+        }
+        self.outside.out.write_all(text.as_bytes())?;
+        self.outside.out.flush()?;
+        if self.was_short {
+            let line = "fsderby iozone: a pass was shorter than a microsecond and counts as one\n  try: a larger -s\n";
+            self.outside.err.write_all(line.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What earlier files have left to be written is not written while this one is timed.
+fn sync(file: &Path) -> Result<(), OpError> {
+    let folder = folder(file);
+    let opened = std::fs::File::open(folder);
+    let synced = opened.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+    synced.map_err(|error| OpError { operation: "sync", path: folder.to_owned(), error })
+}
+
+/// Whole numbers are cut off, not rounded.
+fn shown(shown: Shown, pair: Pair, operations: u64, ns: u64) -> String {
+    let (operations, ns) = (u128::from(operations), u128::from(ns));
+    let bytes = operations * u128::from(pair.record);
+    match shown {
+        Shown::Throughput => (bytes * 1_000_000_000 / ns / u128::from(KIB)).to_string(),
+        Shown::Operations => (operations * 1_000_000_000 / ns).to_string(),
+        Shown::Microseconds => format!("{:.2}", ns as f64 / 1000.0 / operations.max(1) as f64),
+    }
+}
+
+/// With the machine's own commands and its table of mounts, as the original does.
+fn remount(mount: &PathBuf) -> Result<(), Stopped> {
+    for command in ["umount", "mount"] {
+        let done = Command::new(command).arg(mount).stdin(Stdio::null()).stdout(Stdio::null()).output();
+        let said = match done {
+            Ok(output) if output.status.success() => continue,
+            Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let mount = mount.display();
+        return Err(Stopped::Remount(format!(
+            "could not {command} {mount}: {said}\n  try: as root, with a line for {mount} in /etc/fstab, and from another folder"
+        )));
+    }
+    Ok(())
+}
+
+const HELP: &str = "\
+Usage: fsderby iozone [options]
+
+Sizes are in KiB, or have k, m or g behind them. Letters may stand together.
+  -a         try file sizes of 64k to 512m with record sizes of 4k to 16m
+  -A         as -a -z -i 0 -i 1
+  -z         with -a, small records on large files too
+  -n -g SIZE smallest and largest file of -a
+  -y -q SIZE smallest and largest record of -a
+  -s SIZE    a file size (512k); may be given several times
+  -r SIZE    a record size (4k), 1k to 16m; may be given several times
+  -i N       a test (0 to 7); may be given several times:
+             0 write, rewrite   1 read, reread   2 random read, random write   3 backward read
+             4 record rewrite   5 strided read   6 fwrite, frewrite            7 fread, freread
+  -f FILE    the file (iozone.tmp); it must not be there
+  -w         keep the file
+  -e  -c     with fsync, with close within the time
+  -I  -o     with O_DIRECT, with O_SYNC
+  -+n        nothing a second time
+  -j N       the stride in records (17)
+  -U MOUNT   unmount and mount this between tests
+  -O  -N     show operations in a second, microseconds of an operation
+  -R         tables for a spreadsheet too
+  -S -L N    the CPU's cache in KiB and its line in bytes, which are only printed
+  -h  -v     this help, the version
+
+Exit codes: 0; 2 what cannot be done; 4 an operation failed; 6 other content came than was written;
+23 sizes contradict each other; 17 -t with -a.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_cut_off_as_the_original_cuts_them() {
+        let pair = Pair { file: 1 << 20, record: 4096 };
+        // 1 MiB in 3 ms: 349525333.3 bytes in a second, which are 341333.3 KiB.
+        assert_eq!(shown(Shown::Throughput, pair, 256, 3_000_000), "341333");
+        assert_eq!(shown(Shown::Operations, pair, 256, 3_000_000), "85333");
+        assert_eq!(shown(Shown::Microseconds, pair, 256, 3_000_000), "11.72");
+    }
+}

@@ -1,0 +1,332 @@
+//! What two runs say of each other, in words and figures.
+
+use super::advice;
+use super::known::Known;
+use crate::analysis::changes::Pair;
+use crate::analysis::dataset::{Dataset, Series, counted};
+use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
+use crate::report::view::number::{Scale, chance, count, list, ratio};
+use crate::schema::change::{Change, ChangeBasis, Changes, Difference, Reach};
+use crate::schema::declared;
+use crate::schema::finding::{Evidence, Found, Guard};
+use crate::schema::metric::Better;
+use crate::store::Run;
+
+/// So many findings have their own place in the first sentence.
+const NAMED: usize = 4;
+
+pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
+    let datasets = [Dataset::of(pair.before), Dataset::of(pair.after)];
+    let parts = parts(pair, &datasets, changes, known);
+    let advice = advice::of(pair, changes);
+    ChangesView {
+        title: "The second run beside the first".to_owned(),
+        runs: [said(pair.before), said(pair.after)],
+        answer: answer(changes, &parts),
+        basis: basis(pair, changes),
+        differences: changes.differences.iter().map(differs).collect(),
+        parts,
+        missing: changes.missing.iter().map(missing).collect(),
+        advice: advice.text,
+        command: advice.command,
+    }
+}
+
+fn said(run: &Run) -> RunSaid {
+    let counted = counted(run);
+    let started = run.records.first().map(|r| r.circumstances.started.as_str()).unwrap_or_default();
+    let begun = if started.is_empty() { String::new() } else { format!(", begun {started}") };
+    let mut rounds: Vec<u32> = counted.iter().map(|record| record.round).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    RunSaid {
+        folder: run.folder.display().to_string(),
+        said: format!("{}{begun}, {}", run.plan.name, count(rounds.len(), "round")),
+    }
+}
+
+fn parts(pair: &Pair<'_>, datasets: &[Dataset<'_>; 2], changes: &Changes, known: Known) -> Vec<Part> {
+    let all = || changes.findings.iter().chain(&changes.controls);
+    let mut parts: Vec<Part> = Vec::new();
+    let mut seen: Vec<(&str, &str, &str)> = Vec::new();
+    for change in all() {
+        let key = (change.scenario.as_str(), change.metric.as_str(), change.dimensions.as_str());
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let find = |dataset: &'_ Dataset<'_>| series(dataset, change).cloned();
+        let (Some(before), Some(after)) = (find(&datasets[0]), find(&datasets[1])) else { continue };
+        let own =
+            all().filter(|one| (one.scenario.as_str(), one.metric.as_str(), one.dimensions.as_str()) == key);
+        let medians =
+            [&before, &after].into_iter().flat_map(|s| s.cells.iter().filter_map(|cell| cell.median));
+        let scale = Scale::of(&after.unit, medians);
+        let lines = own.map(|one| line(one, changes, [&before, &after], &scale)).collect();
+        let mut title = scale.heading(&title(pair.after, change, known));
+        if !change.dimensions.is_empty() {
+            title = format!("{title} ({})", change.dimensions);
+        }
+        let direction = match after.better {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+            Better::Neither => "",
+        };
+        let (scenario, metric) = (change.scenario.clone(), change.metric.clone());
+        parts.push(Part { scenario, metric, title, direction, lines });
+    }
+    parts
+}
+
+fn series<'d>(dataset: &'d Dataset<'_>, change: &Change) -> Option<&'d Series> {
+    let work = dataset.workloads.iter().find(|work| work.label == change.scenario)?;
+    work.series.iter().find(|s| s.name == change.metric && s.dimensions == change.dimensions)
+}
+
+fn title(run: &Run, change: &Change, known: Known) -> String {
+    let engines = run.plan.workloads.iter().map(|work| work.work.engine.as_str());
+    let title = |engine| {
+        let declared = (known.metrics)(engine);
+        declared::find(&declared, &change.metric).map(|d| d.title_of(&change.metric))
+    };
+    engines.filter_map(title).next().unwrap_or_else(|| change.metric.clone())
+}
+
+fn line(change: &Change, changes: &Changes, series: [&Series; 2], scale: &Scale) -> Line {
+    let median = |series: &Series| {
+        let cell = series.cells.iter().find(|cell| cell.filesystem == change.candidate);
+        cell.and_then(|cell| cell.median).map_or_else(|| "–".to_owned(), |median| scale.number(median))
+    };
+    let is_control = changes.controls().contains(&change.candidate);
+    let is_judged = change.n.iter().all(|n| *n >= needed(changes));
+    Line {
+        candidate: change.candidate.clone(),
+        before: median(series[0]),
+        after: median(series[1]),
+        ratio: change.ratio,
+        low: change.low,
+        high: change.high,
+        finding: Some(change.finding).filter(|_| !is_control && is_judged),
+        is_control,
+    }
+}
+
+fn needed(changes: &Changes) -> u32 {
+    let (ChangeBasis::TwoRuns { needed, .. } | ChangeBasis::Samples { needed, .. }) = &changes.basis;
+    *needed
+}
+
+fn answer(changes: &Changes, parts: &[Part]) -> String {
+    let all = &changes.findings;
+    if all.is_empty() {
+        return "The two runs have no headline metric with figures in both, so nothing is compared."
+            .to_owned();
+    }
+    let is_exact = matches!(changes.basis, ChangeBasis::Samples { .. });
+    if is_exact && all.iter().all(|change| change.low == Some(1.0) && change.high == Some(1.0)) {
+        return "Every compared figure is the same in both runs, to the last digit.".to_owned();
+    }
+    if !changes.is_final() {
+        let of = if is_exact { "common samples of the disk model" } else { "rounds in each run" };
+        return format!(
+            "Preliminary: findings need at least {} {of}; no difference is established.",
+            needed(changes)
+        );
+    }
+    let differ: Vec<&Change> =
+        all.iter().filter(|c| matches!(c.finding, Found::Better | Found::Worse)).collect();
+    let alike = all.iter().filter(|c| c.finding == Found::Equivalent).count();
+    let open = all.len() - differ.len() - alike;
+    let rest = format!(
+        "Of {}: {} different, {alike} equivalent within the margin of {}, {open} open.",
+        count(all.len(), "comparison"),
+        differ.len(),
+        changes.margin
+    );
+    if differ.is_empty() {
+        return format!("No difference between the two runs is established. {rest}{}", smallest(all));
+    }
+    let mut clauses: Vec<String> = differ.iter().take(NAMED).map(|change| clause(change, parts)).collect();
+    if differ.len() > NAMED {
+        clauses.push(format!("and {} more", differ.len() - NAMED));
+    }
+    format!("{}. {rest}", clauses.join("; "))
+}
+
+/// What would have been found, had it been there.
+fn smallest(all: &[Change]) -> String {
+    let smallest = all.iter().filter_map(|change| match change.evidence {
+        Evidence::Rounds { smallest, .. } => smallest,
+        Evidence::Samples { .. } => None,
+    });
+    let most = smallest.reduce(f64::max).map(ratio);
+    most.map_or_else(String::new, |most| {
+        format!(" A ratio of {most} would have been found with a probability of 80 %.")
+    })
+}
+
+/// `alderfs is worse in mail, transactions: 0.52 times as good (0.50 to 0.54)`
+fn clause(change: &Change, parts: &[Part]) -> String {
+    let word = if change.finding == Found::Better { "better" } else { "worse" };
+    let part = parts.iter().find(|part| part.scenario == change.scenario && part.metric == change.metric);
+    let title = part.map_or(change.metric.as_str(), |part| part.title.as_str());
+    let ends = change.low.zip(change.high);
+    let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", ratio(low), ratio(high)));
+    let (who, scenario, times) = (&change.candidate, &change.scenario, ratio(change.ratio));
+    format!("{who} is {word} in {scenario}, {title}: {times} times as good{ends}")
+}
+
+fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
+    let mut said = match &changes.basis {
+        ChangeBasis::Samples { agreement, .. } => {
+            let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
+            vec![format!(
+                "Both runs had the same {} of disk, position and CPU and the same work in virtual time, so every difference is exact. \
+                 A finding is what at least {:.0}% of the samples agree on; the interval is the least and the most over them. A change of the \
+                 program that alters nothing of substance moves figures too, as another seed of the work would.",
+                count(n as usize, "sample"),
+                agreement * 100.0
+            )]
+        }
+        ChangeBasis::TwoRuns { alpha, controls, drift, .. } => over_rounds(changes, *alpha, controls, *drift),
+    };
+    let guards = [("first", pair.before), ("second", pair.after)];
+    said.extend(
+        guards.into_iter().filter_map(|(which, run)| guarded(which, run.verdict.as_ref()?.guard.as_ref()?)),
+    );
+    said
+}
+
+fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option<f64>) -> Vec<String> {
+    let intervals = format!(
+        "Intervals are simultaneous {:.0} % of Welch's t, by Bonferroni over {}; they hold the scatter within the two runs.",
+        100.0 * (1.0 - alpha),
+        count(changes.findings.len(), "comparison")
+    );
+    let mut said = match controls {
+        [] => vec![
+            "These are differences between two runs, and not yet the effect of what was changed: the rounds of the two were not made \
+             together, so whatever else was another on the second occasion (heat, other users of the machine, where images lie on the \
+             host's disk) is in the ratios as well, and no interval of two runs can hold it."
+                .to_owned(),
+            intervals,
+        ],
+        some => vec![
+            format!(
+                "Each figure is taken beside that of {} in the same round, in which nothing was changed. So what the two occasions did to \
+                 all alike is taken out; what they did to one candidate alone is not. {}",
+                list(some),
+                moved(&changes.controls)
+            ),
+            intervals,
+        ],
+    };
+    said.extend(drift.map(|drift| {
+        format!("Within one run, in which nothing was changed, the two halves of a candidate's rounds lie up to {} times apart.", ratio(drift))
+    }));
+    said
+}
+
+/// The more a control moved, the more had to be taken out.
+fn moved(controls: &[Change]) -> String {
+    let least = controls.iter().map(|change| change.ratio).reduce(f64::min);
+    let most = controls.iter().map(|change| change.ratio).reduce(f64::max);
+    match least.zip(most) {
+        Some((least, most)) if least != most => {
+            format!("That by itself was {} to {} times as good in the second run.", ratio(least), ratio(most))
+        }
+        Some((one, _)) => format!("That by itself was {} times as good in the second run.", ratio(one)),
+        None => String::new(),
+    }
+}
+
+fn guarded(which: &str, guard: &Guard) -> Option<String> {
+    let p = chance(guard.p?);
+    Some(format!(
+        "In the {which} run {}, entered a second time as {}, does not differ from itself (p = {p}).",
+        guard.of, guard.copy
+    ))
+}
+
+/// `the mount options of alderfs: none, then sync`
+fn differs(difference: &Difference) -> String {
+    let or_none = |text: &String| if text.is_empty() { "none".to_owned() } else { text.clone() };
+    let note = if difference.reach == Reach::Chance { " (no cause of a difference by itself)" } else { "" };
+    format!("{}: {}, then {}{note}", difference.what, or_none(&difference.before), or_none(&difference.after))
+}
+
+fn missing(missing: &crate::schema::change::Missing) -> String {
+    let which = if missing.after { "second" } else { "first" };
+    format!(
+        "{} on {}: the {which} run has no trial of it that is counted, so nothing is said of it.",
+        missing.candidate, missing.scenario
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::changes::{self, Asked};
+    use crate::report::Beside;
+    use crate::report::examples::{Example, model};
+    use crate::runner::comparable;
+    use crate::schema::metric::Metric;
+
+    fn beside(before: &Example, after: &Example) -> Beside {
+        let pair = Pair { before: &before.run, after: &after.run };
+        let compared = comparable::compared(pair.before, pair.after).expect("they can be compared");
+        let candidates = compared.candidates;
+        let asked = Asked { candidates: &candidates, controls: &[], differences: compared.differences };
+        Beside::of(&pair, changes::of(&pair, asked))
+    }
+
+    /// A dozen samples, in which a candidate's headline is so many times what it was.
+    fn times(label: &str, times: f64) -> Example {
+        let mut example = model::samples(12);
+        let headlines = |metrics: &'_ mut Vec<Metric>| {
+            metrics.iter_mut().filter(|m| m.headline).for_each(|metric| metric.value *= times);
+        };
+        let own = example.run.records.iter_mut().filter(|record| record.filesystem == label);
+        own.for_each(|record| headlines(&mut record.metrics));
+        example
+    }
+
+    #[test]
+    fn in_virtual_time_the_same_samples_pair_and_differences_are_exact() {
+        let Beside { changes, view } = beside(&model::samples(12), &times("birchfs", 1.25));
+        let of = |label: &str| {
+            changes.findings.iter().find(|change| change.candidate == label).expect("it is there")
+        };
+        let birchfs = of("birchfs");
+        assert_eq!((birchfs.finding, birchfs.n), (Found::Better, [12, 12]));
+        for end in [Some(birchfs.ratio), birchfs.low, birchfs.high] {
+            assert!(end.is_some_and(|end| (end - 1.25).abs() < 1e-12), "{birchfs:?}");
+        }
+        assert_eq!((of("cedarfs").finding, of("cedarfs").low), (Found::Equivalent, Some(1.0)));
+        assert!(view.basis[0].contains("every difference is exact") && view.command.is_none());
+    }
+
+    #[test]
+    fn in_virtual_time_what_did_not_change_is_the_same_to_the_last_digit() {
+        let Beside { view, .. } = beside(&model::samples(12), &model::samples(12));
+        assert_eq!(view.answer, "Every compared figure is the same in both runs, to the last digit.");
+    }
+
+    #[test]
+    fn in_virtual_time_other_samples_and_other_seeds_of_the_work_do_not_pair() {
+        let mut moved = model::samples(12);
+        let mut reseeded = model::samples(12);
+        for (one, other) in moved.run.records.iter_mut().zip(&mut reseeded.run.records) {
+            if one.round > 4 {
+                model::change(one, |modelled| modelled.mips += 1);
+            }
+            other.workload_seed += u64::from(other.round > 2);
+        }
+        let n = |after: &Example| beside(&model::samples(12), after).changes.findings[0].n;
+        assert_eq!((n(&moved), n(&reseeded)), ([4, 4], [2, 2]));
+        let Beside { view, changes } = beside(&times("birchfs", 1.25), &moved);
+        assert!(
+            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 12 common")
+        );
+    }
+}

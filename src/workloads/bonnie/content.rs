@@ -1,0 +1,197 @@
+//! What the data file and the small files hold.
+//!
+//! The data file is written from one buffer of a chunk, all zeros at first, of which one byte after the other goes up by one before each
+//! writing; the rewriting raises that same byte of the chunk once more. So chunk `k` of `c` bytes holds, with `r = k mod c` and
+//! `q = k / c`, everything modulo 256:
+//! ```text
+//!  0 ………………… r │ r+1 …………………… c-1
+//!  q+1 … q+1 q+1│ q  q  q  …  q          (at r: q+2 after the rewriting)
+//! ```
+//! Where a byte stands that differs from the one behind it says which chunk it is, and its value in which turn. So a few bytes tell one
+//! chunk from all its neighbours. They are looked at in each chunk that is read, and all bytes in each [`WHOLE_EVERY`]th.
+//!
+//! A small file holds zeros, as the original's does; each of its pieces begins with [`STAMP`] bytes that say which file and piece it is.
+
+/// Of so many chunks or files that are read, one is looked at in full: often enough to find what a seed repeats, and seldom enough to
+/// cost no time beside the reading.
+pub const WHOLE_EVERY: u64 = 16;
+/// At the beginning of each piece of a small file.
+pub const STAMP: usize = 8;
+
+/// Chunk `number` of the data file.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    pub number: u64,
+    pub bytes: usize,
+    pub rewritten: bool,
+}
+
+impl Chunk {
+    /// The byte that this chunk's writing raises.
+    pub fn marked(&self) -> usize {
+        (self.number % self.bytes as u64) as usize
+    }
+
+    /// What the bytes behind the marked one hold.
+    fn turn(&self) -> u8 {
+        (self.number / self.bytes as u64) as u8
+    }
+
+    /// What stands at this place.
+    pub fn byte(&self, at: usize) -> u8 {
+        let raised = u8::from(at <= self.marked()) + u8::from(self.rewritten && at == self.marked());
+        self.turn().wrapping_add(raised)
+    }
+
+    /// The places that tell this chunk from others.
+    fn telling(&self) -> [usize; 5] {
+        let (marked, last) = (self.marked(), self.bytes - 1);
+        [0, marked.saturating_sub(1), marked, (marked + 1).min(last), last]
+    }
+
+    /// The first place that holds something else. A byte may have been lowered `lowered` times at most.
+    pub fn wrong(&self, found: &[u8], whole: bool, lowered: u32) -> Option<usize> {
+        let is_wrong = |at: usize| u32::from(self.byte(at).wrapping_sub(found[at])) > lowered;
+        match whole {
+            false => self.telling().into_iter().find(|at| is_wrong(*at)),
+            true if lowered == 0 && self.is_exact(found) => None,
+            true => (0..self.bytes).find(|at| is_wrong(*at)),
+        }
+    }
+
+    /// All bytes at once; where they differ is asked for only then.
+    fn is_exact(&self, found: &[u8]) -> bool {
+        let (before, rest) = found.split_at(self.marked());
+        let (turn, all) =
+            (self.turn(), |bytes: &[u8], is: u8| bytes.iter().fold(0, |d, b| d | (b ^ is)) == 0);
+        all(before, turn.wrapping_add(1)) && rest[0] == self.byte(self.marked()) && all(&rest[1..], turn)
+    }
+
+    /// Writes the whole chunk.
+    pub fn fill(&self, into: &mut [u8]) {
+        let marked = self.marked();
+        into[..marked].fill(self.turn().wrapping_add(1));
+        into[marked] = self.byte(marked);
+        into[marked + 1..].fill(self.turn());
+    }
+}
+
+/// The CRC-32 of the data file's chunks from `first` to before `end`.
+pub fn checksum(first: u64, end: u64, bytes: usize, rewritten: bool) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    let mut chunk = vec![0; bytes];
+    for number in first..end {
+        Chunk { number, bytes, rewritten }.fill(&mut chunk);
+        sum.update(&chunk);
+    }
+    sum.finalize()
+}
+
+/// What a piece of a small file begins with.
+pub fn stamp(file: u32, piece: u32) -> [u8; STAMP] {
+    (u64::from(file) << 32 | u64::from(piece)).wrapping_add(1 << 32).to_le_bytes()
+}
+
+/// The first place of a piece of a small file that holds something else.
+pub fn wrong_piece(file: u32, piece: u32, found: &[u8], whole: bool) -> Option<usize> {
+    let stamped = found.len().min(STAMP);
+    let (head, rest) = found.split_at(stamped);
+    let stamp = stamp(file, piece);
+    let in_stamp = head.iter().zip(&stamp).position(|(found, written)| found != written);
+    in_stamp.or_else(|| {
+        let is_zero = !whole || rest.iter().fold(0, |all, byte| all | byte) == 0;
+        (!is_zero).then(|| stamped + rest.iter().position(|byte| *byte != 0).unwrap_or(0))
+    })
+}
+
+/// The CRC-32 of a small file of this size, written in pieces.
+pub fn small_checksum(file: u32, size: u32, piece_bytes: usize) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    let mut piece = vec![0; piece_bytes];
+    for (number, at) in (0..size as usize).step_by(piece_bytes).enumerate() {
+        let length = (size as usize - at).min(piece_bytes);
+        let stamped = length.min(STAMP);
+        piece[..stamped].copy_from_slice(&stamp(file, number as u32)[..stamped]);
+        sum.update(&piece[..length]);
+    }
+    sum.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the original does it, with one buffer.
+    fn written(chunks: u64, bytes: usize) -> Vec<Vec<u8>> {
+        let mut buffer = vec![0u8; bytes];
+        let write = |k: u64| {
+            let at = (k % bytes as u64) as usize;
+            buffer[at] = buffer[at].wrapping_add(1);
+            buffer.clone()
+        };
+        (0..chunks).map(write).collect()
+    }
+
+    #[test]
+    fn a_chunk_is_what_one_buffer_held_when_it_was_written() {
+        // More than 256 turns of a buffer of 7 bytes, so that bytes have gone round.
+        for (number, buffer) in (0..).zip(written(2000, 7)) {
+            let plain = Chunk { number, bytes: 7, rewritten: false };
+            let mut filled = vec![0; 7];
+            plain.fill(&mut filled);
+            assert_eq!(filled, buffer, "chunk {number}");
+            assert_eq!((plain.wrong(&buffer, true, 0), plain.wrong(&buffer, false, 0)), (None, None));
+            let rewritten = Chunk { rewritten: true, ..plain };
+            let mut again = buffer.clone();
+            again[rewritten.marked()] = again[rewritten.marked()].wrapping_add(1);
+            rewritten.fill(&mut filled);
+            assert_eq!(filled, again, "chunk {number}, rewritten");
+            assert_eq!(rewritten.wrong(&again, true, 0), None);
+            assert_eq!(plain.wrong(&again, false, 0), Some(plain.marked()));
+        }
+    }
+
+    #[test]
+    fn a_chunk_in_anothers_place_is_found_by_a_few_bytes() {
+        let all = written(60, 16);
+        for (number, _) in (0..).zip(&all) {
+            let chunk = Chunk { number, bytes: 16, rewritten: false };
+            let same: Vec<_> = (0..).zip(&all).filter(|(_, b)| chunk.wrong(b, false, 0).is_none()).collect();
+            assert_eq!(same.iter().map(|(n, _)| *n).collect::<Vec<u64>>(), [number]);
+        }
+    }
+
+    #[test]
+    fn any_wrong_byte_is_found_where_all_are_looked_at() {
+        let chunk = Chunk { number: 5, bytes: 64, rewritten: true };
+        let mut bytes = vec![0; 64];
+        chunk.fill(&mut bytes);
+        for at in 0..64 {
+            bytes[at] ^= 0x10;
+            assert_eq!(chunk.wrong(&bytes, true, 0), Some(at));
+            bytes[at] ^= 0x10;
+        }
+        bytes[9] = bytes[9].wrapping_sub(2);
+        assert_eq!((chunk.wrong(&bytes, true, 2), chunk.wrong(&bytes, true, 1)), (None, Some(9)));
+    }
+
+    #[test]
+    fn small_files_are_told_apart() {
+        let mut piece = vec![0; 100];
+        piece[..STAMP].copy_from_slice(&stamp(3, 1));
+        assert_eq!(wrong_piece(3, 1, &piece, true), None);
+        assert!(wrong_piece(3, 0, &piece, false).is_some() && wrong_piece(2, 1, &piece, false).is_some());
+        assert_eq!(wrong_piece(3, 1, &piece[..3], true), None);
+        piece[70] = 1;
+        assert_eq!((wrong_piece(3, 1, &piece, true), wrong_piece(3, 1, &piece, false)), (Some(70), None));
+    }
+
+    #[test]
+    fn a_checksum_is_that_of_all_that_was_written() {
+        let bytes = written(9, 32).concat();
+        assert_eq!(checksum(0, 9, 32, false), crc32fast::hash(&bytes));
+        assert_eq!(checksum(2, 5, 32, false), crc32fast::hash(&bytes[64..160]));
+        let small = [&stamp(7, 0)[..], &[0; 12], &stamp(7, 1)[..5]].concat();
+        assert_eq!(small_checksum(7, 25, 20), crc32fast::hash(&small));
+    }
+}

@@ -1,0 +1,18 @@
+//! The CPU time of a phase.
+
+use fsderby_sys::process::{Usage, own_usage};
+
+/// Of this process with all its threads, since then. The original adds up what the process used while each of its threads ran, which
+/// counts the same time several times.
+pub struct Cpu(Usage);
+
+impl Cpu {
+    pub fn begin() -> Self {
+        Cpu(own_usage())
+    }
+
+    pub fn used_ns(self) -> u64 {
+        let used = own_usage().since(self.0);
+        used.user_ns + used.sys_ns
+    }
+}

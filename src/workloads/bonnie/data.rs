@@ -1,0 +1,336 @@
+//! The phases of the data file: single characters, whole chunks, rewriting.
+//!
+//! | phase | 1.9x, 2.00 | 1.0x |
+//! |---|---|---|
+//! | char-write | `write` of 1 byte, each | a byte into a buffer, `write` of 4096 |
+//! | block-write | `write` of a chunk, each | the same |
+//! | rewrite | `read` of a chunk, `lseek` back, `write` of it, each | the same, `lseek` to its place |
+//! | char-read | `read` of 1 byte, each | a byte out of a buffer, `read` of 4096 |
+//! | block-read | `read` of a chunk, each | the same |
+//!
+//! The file is opened before a phase begins and closed within it; with an fsync before that where the rules say so, though nothing was
+//! written.
+
+use std::hint::black_box;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{CWD, Mode, OFlags, SeekFrom, openat, seek};
+use rustix::io::Errno;
+
+use super::content::{Chunk, WHOLE_EVERY};
+use super::rules::{Rules, Semantics};
+use crate::workloads::OpError;
+use crate::workloads::kit::files::{self, failed, wrong};
+use crate::workloads::kit::{Counts, Under};
+
+/// Operations whose latencies are told, as the engine numbers them.
+pub const NAMES: [&str; 8] = ["characters", "write", "rewrite", "read", "seek", "create", "stat", "delete"];
+pub const CHARACTERS: usize = 0;
+pub const WRITE: usize = 1;
+pub const REWRITE: usize = 2;
+pub const READ: usize = 3;
+
+/// The buffer of a C stream: `st_blksize` of all filesystems here.
+const STREAM: usize = 4096;
+/// O_DIRECT wants a buffer that begins at a block of the disk.
+const ALIGNED: usize = 4096;
+const OPEN: OFlags = OFlags::RDWR.union(OFlags::CLOEXEC);
+
+/// Memory for a chunk, aligned as O_DIRECT needs it.
+pub struct Buffer {
+    bytes: Vec<u8>,
+    begin: usize,
+    length: usize,
+}
+
+impl Buffer {
+    pub fn new(length: usize) -> Self {
+        let bytes = vec![0; length + ALIGNED];
+        let begin = bytes.as_ptr().align_offset(ALIGNED).min(ALIGNED);
+        Buffer { bytes, begin, length }
+    }
+
+    pub fn get(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.begin..self.begin + self.length]
+    }
+}
+
+/// The data file, which 1.0x splits into several.
+pub struct DataFile {
+    paths: Vec<String>,
+    chunks_of_one: u64,
+}
+
+impl DataFile {
+    pub fn new(rules: &Rules, name: &str) -> Self {
+        let paths = match rules.semantics {
+            Semantics::Second => vec![name.to_owned()],
+            Semantics::Classic => {
+                (0..rules.data_files()).map(|number| format!("{name}.{number:03}")).collect()
+            }
+        };
+        DataFile { paths, chunks_of_one: rules.bytes_of_a_file() / u64::from(rules.chunk) }
+    }
+
+    pub fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// Of the chunks of all, those that this file has.
+    pub fn chunks_of(&self, file: usize, rules: &Rules) -> std::ops::Range<u64> {
+        let first = file as u64 * self.chunks_of_one;
+        first..rules.chunks.min(first.saturating_add(self.chunks_of_one))
+    }
+
+    /// Makes it anew. What another phase has left of it is deleted first, as the original does it.
+    pub fn create(&self, direct: bool) -> Result<Opened<'_>, OpError> {
+        let direct = if direct { OFlags::DIRECT } else { OFlags::empty() };
+        self.all(|path| {
+            remove(path)?;
+            let made =
+                openat(CWD, path, OPEN | OFlags::CREATE | OFlags::EXCL | direct, Mode::from_raw_mode(0o600));
+            made.map_err(|e| failed("create", path, e))
+        })
+    }
+
+    pub fn open(&self) -> Result<Opened<'_>, OpError> {
+        self.all(|path| files::open_with(path, OFlags::RDWR))
+    }
+
+    /// The same for a phase that begins at its begin.
+    pub fn open_at_begin(&self) -> Result<Opened<'_>, OpError> {
+        let opened = self.open()?;
+        (0..opened.files.len()).try_for_each(|file| opened.seek(file, SeekFrom::Start(0)))?;
+        Ok(opened)
+    }
+
+    fn all(&self, open: impl Fn(&str) -> Result<OwnedFd, OpError>) -> Result<Opened<'_>, OpError> {
+        let files = self.paths.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
+        Ok(Opened { of: self, files })
+    }
+
+    /// Deletes what there is of it.
+    pub fn remove(&self) -> Result<(), OpError> {
+        self.paths.iter().try_for_each(|path| remove(path))
+    }
+}
+
+/// Deletes it where it is there.
+fn remove(path: &str) -> Result<(), OpError> {
+    match rustix::fs::unlinkat(CWD, path, rustix::fs::AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(e) => Err(failed("unlink", path, e)),
+    }
+}
+
+/// The open data file.
+pub struct Opened<'a> {
+    of: &'a DataFile,
+    files: Vec<OwnedFd>,
+}
+
+impl Opened<'_> {
+    /// The file that has this chunk, and where in it that begins.
+    #[inline]
+    pub fn place(&self, chunk: &Chunk) -> (usize, u64) {
+        let file = (chunk.number / self.of.chunks_of_one) as usize;
+        (file, chunk.number % self.of.chunks_of_one * chunk.bytes as u64)
+    }
+
+    #[inline]
+    pub fn write(&self, file: usize, bytes: &[u8]) -> Result<(), OpError> {
+        match rustix::io::write(&self.files[file], bytes) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            Ok(written) => {
+                let short = format!("only {written} of {} bytes were written", bytes.len());
+                Err(failed("write", &self.of.paths[file], std::io::Error::other(short)))
+            }
+            Err(e) => Err(failed("write", &self.of.paths[file], e)),
+        }
+    }
+
+    #[inline]
+    pub fn read(&self, file: usize, into: &mut [u8]) -> Result<(), OpError> {
+        match rustix::io::read(&self.files[file], &mut *into) {
+            Ok(came) if came == into.len() => Ok(()),
+            Ok(came) => {
+                let text = format!("{came} bytes came where {} were written", into.len());
+                Err(wrong(&self.of.paths[file], text))
+            }
+            Err(e) => Err(failed("read", &self.of.paths[file], e)),
+        }
+    }
+
+    #[inline]
+    pub fn seek(&self, file: usize, to: SeekFrom) -> Result<(), OpError> {
+        seek(&self.files[file], to).map(drop).map_err(|e| failed("seek in", &self.of.paths[file], e))
+    }
+
+    pub fn fsync(&self, file: usize) -> Result<(), OpError> {
+        files::fsync(&self.files[file], &self.of.paths[file])
+    }
+
+    /// The end of a phase.
+    pub fn close(self, synced: bool) -> Result<(), OpError> {
+        let Opened { of, files } = self;
+        for (file, path) in files.into_iter().zip(&of.paths) {
+            if synced {
+                files::fsync(&file, path)?;
+            }
+            files::close(file, path)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what was read of this chunk is what was written; a byte of it may have been `lowered` so often, which is asked only where
+    /// it matters.
+    #[inline]
+    pub fn check(&self, chunk: &Chunk, found: &[u8], lowered: impl FnOnce() -> u32) -> Result<(), OpError> {
+        let whole = chunk.number.is_multiple_of(WHOLE_EVERY);
+        match chunk.wrong(found, whole, 0).and_then(|_| chunk.wrong(found, whole, lowered())) {
+            None => Ok(()),
+            Some(at) => Err(self.other_content(chunk, at)),
+        }
+    }
+
+    #[cold]
+    fn other_content(&self, chunk: &Chunk, at: usize) -> OpError {
+        let (file, begin) = self.place(chunk);
+        wrong(&self.of.paths[file], format!("other content than was written came at {}", begin + at as u64))
+    }
+}
+
+/// What the phases of the data file need.
+pub struct Data<'a> {
+    pub rules: &'a Rules,
+    pub buffer: &'a mut [u8],
+    pub opened: Opened<'a>,
+}
+
+impl Data<'_> {
+    fn chunk(&self, number: u64, rewritten: bool) -> Chunk {
+        Chunk { number, bytes: self.rules.chunk as usize, rewritten }
+    }
+
+    /// Closes the file; what was counted is the phase's.
+    fn end(self, counts: Counts) -> Result<Counts, OpError> {
+        let synced = self.rules.syncs_data();
+        let syncs = if synced { self.opened.files.len() as u64 } else { 0 };
+        self.opened.close(synced)?;
+        Ok(counts.into_iter().chain([("fsyncs", syncs)]).collect())
+    }
+
+    /// `chunks` of them, the first ones.
+    pub fn write(self, chunks: u64, under: &mut Under<'_>) -> Result<Counts, OpError> {
+        for number in 0..chunks {
+            let chunk = self.chunk(number, false);
+            let (file, _) = self.opened.place(&chunk);
+            let byte = &mut self.buffer[chunk.marked()];
+            *byte = byte.wrapping_add(1);
+            under.time(WRITE, || self.opened.write(file, self.buffer))?;
+        }
+        let bytes = chunks * u64::from(self.rules.chunk);
+        self.end(vec![("chunks", chunks), ("bytes_written", bytes)])
+    }
+
+    /// `chunks` of them, the first ones.
+    pub fn rewrite(self, chunks: u64, under: &mut Under<'_>) -> Result<Counts, OpError> {
+        let back = -i64::from(self.rules.chunk);
+        let is_absolute = self.rules.semantics == Semantics::Classic;
+        for number in 0..chunks {
+            let chunk = self.chunk(number, false);
+            let (file, begin) = self.opened.place(&chunk);
+            let to = if is_absolute { SeekFrom::Start(begin) } else { SeekFrom::Current(back) };
+            under.time(REWRITE, || {
+                self.opened.read(file, self.buffer)?;
+                self.opened.check(&chunk, self.buffer, || 0)?;
+                let byte = &mut self.buffer[chunk.marked()];
+                *byte = byte.wrapping_add(1);
+                self.opened.seek(file, to)?;
+                self.opened.write(file, self.buffer)
+            })?;
+        }
+        let bytes = chunks * u64::from(self.rules.chunk);
+        self.end(vec![("chunks", chunks), ("bytes_read", bytes), ("bytes_written", bytes)])
+    }
+
+    pub fn read(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
+        for number in 0..self.rules.chunks {
+            let chunk = self.chunk(number, true);
+            let (file, _) = self.opened.place(&chunk);
+            under.time(READ, || self.opened.read(file, self.buffer))?;
+            self.opened.check(&chunk, self.buffer, || 0)?;
+        }
+        let (chunks, bytes) = (self.rules.chunks, self.rules.bytes());
+        self.end(vec![("chunks", chunks), ("bytes_read", bytes)])
+    }
+
+    /// The characters of a chunk are one operation; the last one may have fewer.
+    fn spans(&self) -> impl Iterator<Item = (u64, usize)> + use<> {
+        let (all, chunk) = (self.rules.characters, u64::from(self.rules.chunk));
+        (0..all.div_ceil(chunk)).map(move |number| (number, (all - number * chunk).min(chunk) as usize))
+    }
+
+    /// The content is 0 to 127, again and again within each chunk.
+    pub fn write_characters(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
+        let by_itself = self.rules.semantics == Semantics::Second;
+        let mut calls = 0;
+        for (number, length) in self.spans() {
+            let (file, _) = self.opened.place(&self.chunk(number, false));
+            under.time(CHARACTERS, || {
+                if by_itself {
+                    return (0..length).try_for_each(|at| self.opened.write(file, &[at as u8 & 0x7F]));
+                }
+                self.put(file, length)
+            })?;
+            calls += if by_itself { length as u64 } else { length.div_ceil(STREAM) as u64 };
+        }
+        let bytes = self.rules.characters;
+        self.end(vec![("characters", bytes), ("calls", calls), ("bytes_written", bytes)])
+    }
+
+    /// A byte into the buffer, each by itself, as putc does it. A chunk of several buffers leaves nothing in it, and of a smaller one
+    /// several fit: so the buffer is a part of a chunk or the chunk.
+    fn put(&self, file: usize, length: usize) -> Result<(), OpError> {
+        let mut stream = [0; STREAM];
+        let mut held = 0;
+        for at in 0..length {
+            stream[held] = black_box(at as u8 & 0x7F);
+            held += 1;
+            if held == STREAM {
+                self.opened.write(file, &stream)?;
+                held = 0;
+            }
+        }
+        if held > 0 { self.opened.write(file, &stream[..held]) } else { Ok(()) }
+    }
+
+    pub fn read_characters(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
+        let by_itself = self.rules.semantics == Semantics::Second;
+        let mut calls = 0;
+        for (number, length) in self.spans() {
+            let chunk = self.chunk(number, true);
+            let (file, _) = self.opened.place(&chunk);
+            let size = if by_itself { 1 } else { STREAM };
+            under.time(CHARACTERS, || self.get(file, &chunk, length, size))?;
+            calls += length.div_ceil(size) as u64;
+        }
+        let bytes = self.rules.characters;
+        self.end(vec![("characters", bytes), ("calls", calls), ("bytes_read", bytes)])
+    }
+
+    /// Bytes out of a buffer of this size, each by itself, as getc does it.
+    fn get(&self, file: usize, chunk: &Chunk, length: usize, size: usize) -> Result<(), OpError> {
+        let mut stream = [0; STREAM];
+        for begin in (0..length).step_by(size) {
+            let stream = &mut stream[..size.min(length - begin)];
+            self.opened.read(file, stream)?;
+            for (at, byte) in (begin..).zip(&*stream) {
+                if black_box(*byte) != chunk.byte(at) {
+                    return Err(self.opened.other_content(chunk, at));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! From phases to metrics: each count by the time of its own phase, and the CPU time of each phase by its time.
+//!
+//! The two semantics have metrics of their own names, so nothing compares one with the other.
+
+use super::rules::Semantics;
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::event::Phase;
+use crate::schema::metric::{Metric, Of};
+use crate::workloads::kit::Rate;
+
+pub const VERSION: u32 = 1;
+
+/// A phase's rate and its CPU share.
+struct Measured {
+    rate: Rate,
+    cpu: Declared,
+}
+
+const CPU: Declared = Declared {
+    section: Section::Processor,
+    of: Of::ShareOfTime,
+    explained: "User and system time of all of the workload's threads ÷ the time of the phase, as Bonnie++ prints it beside each rate.",
+    drawn: false,
+    ..Declared::PERCENT
+};
+
+const CLASSIC_SECTION: Section = Section::Own {
+    title: "Bonnie++ 1.0x",
+    note: "Nothing is synced: what fits into memory measures the page cache.",
+};
+const SECOND_SECTION: Section = Section::Own {
+    title: "Bonnie++ 2.00",
+    note: "Each phase of data ends with an fsync, and each that makes or deletes files with a sync, within its time.",
+};
+
+/// The metrics of a phase under one semantics. `$of` begins their names, `$label` ends their titles.
+macro_rules! measured {
+    ($of:literal, $label:literal, $phase:literal, $rate:literal, $what:literal, $count:literal, $section:expr, $explained:literal, $base:expr) => {
+        Measured {
+            rate: Rate {
+                count: $count,
+                declared: Declared {
+                    name: concat!($of, ".", $phase, ".", $rate),
+                    title: concat!($what, " (phase ", $phase, ", ", $label, ")"),
+                    over: Over::Phase($phase),
+                    section: $section,
+                    explained: $explained,
+                    ..$base
+                },
+            },
+            cpu: Declared {
+                name: concat!($of, ".", $phase, ".cpu"),
+                title: concat!("CPU share of ", $what, " (phase ", $phase, ", ", $label, ")"),
+                over: Over::Phase($phase),
+                ..CPU
+            },
+        }
+    };
+}
+
+macro_rules! all {
+    ($of:literal, $label:literal, $section:expr) => {
+        [
+            measured!(
+                $of, $label, "block-write", "throughput", "block write", "bytes_written", Section::Headline,
+                "Bytes written in a second, in chunks, to a file that is made anew.",
+                Declared { short: "write", did: "wrote in chunks", ..Declared::MIB_PER_SECOND }
+            ),
+            measured!(
+                $of, $label, "block-read", "throughput", "block read", "bytes_read", Section::Headline,
+                "Bytes read in a second, in chunks, from the begin of the file to its end.",
+                Declared { short: "read", did: "read in chunks", ..Declared::MIB_PER_SECOND }
+            ),
+            measured!(
+                $of, $label, "rewrite", "throughput", "rewrite", "bytes_written", $section,
+                "Bytes written again in a second: each chunk is read, changed, and written to its place.",
+                Declared { key: true, short: "rewrite", ..Declared::MIB_PER_SECOND }
+            ),
+            measured!(
+                $of, $label, "seek", "rate", "random seeks", "seeks", $section,
+                "Chunks read at random in a second by several seekers at a time, a tenth of them changed and written again.",
+                Declared { key: true, short: "seeks", ..Declared::PER_SECOND }
+            ),
+            measured!(
+                $of, $label, "char-write", "throughput", "write of single characters", "bytes_written", $section,
+                "Bytes written in a second one by one: through a buffer of 4 KiB in 1.0x, by a system call each in 2.00.",
+                Declared::MIB_PER_SECOND
+            ),
+            measured!(
+                $of, $label, "char-read", "throughput", "read of single characters", "bytes_read", $section,
+                "Bytes read in a second one by one: through a buffer of 4 KiB in 1.0x, by a system call each in 2.00.",
+                Declared::MIB_PER_SECOND
+            ),
+            measured!(
+                $of, $label, "create-ordered", "rate", "create in order", "files", Section::Files,
+                "Small files made in a second, in the order of their names.",
+                Declared { key: true, short: "create", ..Declared::PER_SECOND }
+            ),
+            measured!(
+                $of, $label, "stat-ordered", "rate", "stat and read in order", "files", Section::Files,
+                "Small files whose status is asked for, and which are read where they have content, in a second, in the order of their directory.",
+                Declared::PER_SECOND
+            ),
+            measured!(
+                $of, $label, "delete-ordered", "rate", "delete in order", "files", Section::Files,
+                "Small files deleted in a second, in the order of their directory.",
+                Declared::PER_SECOND
+            ),
+            measured!(
+                $of, $label, "create-random", "rate", "create with random names", "files", Section::Files,
+                "Small files made in a second, with names that begin at random.",
+                Declared::PER_SECOND
+            ),
+            measured!(
+                $of, $label, "stat-random", "rate", "stat and read at random", "files", Section::Files,
+                "Small files whose status is asked for, and which are read where they have content, in a second, in random order.",
+                Declared::PER_SECOND
+            ),
+            measured!(
+                $of, $label, "delete-random", "rate", "delete at random", "files", Section::Files,
+                "Small files deleted in a second, in random order.",
+                Declared::PER_SECOND
+            ),
+        ]
+    };
+}
+
+static CLASSIC: [Measured; 12] = all!("bonnie-classic", "1.0x", CLASSIC_SECTION);
+static SECOND: [Measured; 12] = all!("bonnie-2", "2.00", SECOND_SECTION);
+
+fn of(semantics: Semantics) -> &'static [Measured; 12] {
+    match semantics {
+        Semantics::Classic => &CLASSIC,
+        Semantics::Second => &SECOND,
+    }
+}
+
+pub fn declared() -> Vec<&'static Declared> {
+    let both = [Semantics::Classic, Semantics::Second].into_iter().flat_map(of);
+    both.flat_map(|measured| [&measured.rate.declared, &measured.cpu]).collect()
+}
+
+pub fn metrics(semantics: Semantics, phases: &[Phase]) -> Vec<Metric> {
+    let rates = of(semantics).iter().filter_map(|measured| measured.rate.metric(phases));
+    rates.chain(of(semantics).iter().filter_map(|measured| cpu(&measured.cpu, phases))).collect()
+}
+
+fn cpu(declared: &Declared, phases: &[Phase]) -> Option<Metric> {
+    let Over::Phase(name) = declared.over else { return None };
+    let phase = phases.iter().find(|phase| phase.name == name)?;
+    (phase.ns > 0).then(|| declared.metric(100.0 * phase.count("cpu_ns") as f64 / phase.ns as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::units::MIB;
+
+    #[test]
+    fn each_rate_and_each_share_is_of_its_own_phase_and_semantics() {
+        let phase = |name: &str, ns, counts: &[(&str, u64)]| Phase {
+            name: name.to_owned(),
+            ns,
+            counts: counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
+        };
+        let phases = [
+            phase("block-write", 500_000_000, &[("bytes_written", 3 * MIB), ("cpu_ns", 125_000_000)]),
+            phase("seek", 2_000_000_000, &[("seeks", 10), ("cpu_ns", 3_000_000_000)]),
+            phase("delete-random", 250_000_000, &[("files", 5), ("cpu_ns", 0)]),
+        ];
+        let seen = metrics(Semantics::Classic, &phases);
+        let values: Vec<(&str, f64)> = seen.iter().map(|m| (m.name.as_str(), m.value)).collect();
+        let expected = [
+            ("bonnie-classic.block-write.throughput", 6.0),
+            ("bonnie-classic.seek.rate", 5.0),
+            ("bonnie-classic.delete-random.rate", 20.0),
+            ("bonnie-classic.block-write.cpu", 25.0),
+            ("bonnie-classic.seek.cpu", 150.0),
+            ("bonnie-classic.delete-random.cpu", 0.0),
+        ];
+        assert_eq!(values, expected);
+        let other = metrics(Semantics::Second, &phases);
+        assert!(other.iter().all(|m| seen.iter().all(|s| s.name != m.name)), "{other:?}");
+        let headlines: Vec<&str> = other.iter().filter(|m| m.headline).map(|m| m.name.as_str()).collect();
+        assert_eq!(headlines, ["bonnie-2.block-write.throughput"]);
+    }
+}

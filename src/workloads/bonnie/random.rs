@@ -1,0 +1,61 @@
+//! The C library's `rand`, on which the names, sizes and places of Bonnie++ 2.00a depend.
+//!
+//! glibc's additive feedback generator of type 3: `r[i] = r[i-3] + r[i-31]`, of which the upper 31 bits are given out. It is filled
+//! by D. Lehmer's generator, `r[i] = 16807 × r[i-1] mod (2^31 - 1)`, and its first 310 numbers are thrown away.
+
+const WORDS: usize = 31;
+const APART: usize = 3;
+const THROWN_AWAY: usize = 310;
+
+pub struct Random {
+    words: [u32; WORDS],
+    at: usize,
+}
+
+impl Random {
+    pub fn new(seed: u32) -> Self {
+        // As the C library does: 0 would give nothing but zeros.
+        let mut word = i64::from(seed.max(1).cast_signed());
+        let words = std::array::from_fn(|at| {
+            if at > 0 {
+                word = (16807 * word) % 0x7FFF_FFFF;
+                word += if word < 0 { 0x7FFF_FFFF } else { 0 };
+            }
+            word as u32
+        });
+        let mut random = Random { words, at: 0 };
+        (0..THROWN_AWAY).for_each(|_| {
+            random.draw();
+        });
+        random
+    }
+
+    /// From 0 to 2^31 - 1.
+    pub fn draw(&mut self) -> u32 {
+        let front = (self.at + APART) % WORDS;
+        self.words[front] = self.words[front].wrapping_add(self.words[self.at]);
+        self.at = (self.at + 1) % WORDS;
+        self.words[front] >> 1
+    }
+
+    /// A number below `end`, with the modulo's bias, which is part of the original.
+    pub fn below(&mut self, end: u32) -> u32 {
+        self.draw() % end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_numbers_are_the_c_librarys() {
+        let first = |seed| {
+            let mut random = Random::new(seed);
+            [(); 4].map(|()| random.draw())
+        };
+        assert_eq!(first(1), [1804289383, 846930886, 1681692777, 1714636915]);
+        assert_eq!(first(0), first(1));
+        assert_eq!(first(42), [71876166, 708592740, 1483128881, 907283241]);
+    }
+}

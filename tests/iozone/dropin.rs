@@ -1,0 +1,118 @@
+//! `fsderby iozone` as somebody types it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::support::{self, is_root};
+
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn run(folder: &Path, options: &str) -> Ended {
+    let words = options.split(' ').filter(|word| !word.is_empty());
+    let done = support::fsderby().arg("iozone").args(words).current_dir(folder).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ended { code: done.status.code().unwrap(), out: text(&done.stdout), err: text(&done.stderr) }
+}
+
+/// The numbers below the table's head.
+fn rows(out: &str) -> Vec<Vec<u64>> {
+    let lines = out.lines().skip_while(|line| !line.contains("kB  reclen")).skip(1);
+    lines
+        .take_while(|line| !line.is_empty())
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .collect()
+}
+
+#[test]
+fn the_automatic_mode_fills_its_tables_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let Ended { code, out, err } = run(folder.path(), "-a -y 16k -g 128k -R");
+    assert_eq!(code, 0, "{err}");
+    let rows = rows(&out);
+    assert_eq!(rows.len(), 3 + 4);
+    assert!(rows.iter().all(|row| row.len() == 15 && row.iter().all(|n| *n > 0)), "{rows:?}");
+    assert_eq!(rows[6][..2], [128, 128]);
+    let titles: Vec<&str> = out.lines().filter(|line| line.ends_with(" report\"")).collect();
+    assert_eq!(titles.len(), 13);
+    let writer = out.split("\"Writer report\"\n").nth(1).unwrap();
+    let of_64: Vec<u64> =
+        writer.lines().nth(1).unwrap().split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect();
+    let in_table: Vec<u64> = rows[..3].iter().map(|row| row[2]).collect();
+    assert_eq!((&of_64[..3], &of_64[3..]), (&in_table[..], &[0; 8][..]), "the same figures, and zeros");
+    assert!(out.contains("iozone test complete."));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_that_is_kept_can_be_read_by_the_next_command() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run(folder.path(), "-s 64 -r 4 -i 0 -w").code, 0);
+    assert_eq!(fs::metadata(folder.path().join("iozone.tmp")).unwrap().len(), 65536);
+    let Ended { code, out, err } = run(folder.path(), "-s 64 -r 8 -i 1 -i 3");
+    assert_eq!((code, rows(&out)[0].len()), (0, 5), "{err}");
+    assert!(folder.path().join("iozone.tmp").exists(), "it is not this command's");
+    let short = run(folder.path(), "-s 128 -r 8 -i 1");
+    assert_eq!(short.code, 6, "{}", short.err);
+    assert!(short.err.contains("0 bytes came at 65536"), "{}", short.err);
+}
+
+#[test]
+fn nothing_that_is_there_is_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    fs::write(place.join("mine"), "mine").unwrap();
+    symlink("mine", place.join("iozone.tmp")).unwrap();
+    for options in ["-s 64 -i 0 -f mine", "-s 64 -i 0"] {
+        let Ended { code, err, .. } = run(place, options);
+        assert_eq!(code, 2, "{options}");
+        assert!(err.contains("is there already") && err.contains("try: another -f"), "{err}");
+    }
+    assert_eq!(fs::read_to_string(place.join("mine")).unwrap(), "mine");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for (options, code, words) in [
+        ("-s 64k -r 1m", 23, "larger than the file"),
+        ("-a -t 2", 17, "--clients"),
+        ("-s 8000g -r 16m", 2, "free"),
+        ("-i 1", 2, "there is no iozone.tmp"),
+        ("-f no/such/folder/x -s 64", 2, "could not look into the folder"),
+        ("-B", 2, "mapped files"),
+        ("-J", 2, "there is no option -J"),
+    ] {
+        let Ended { code: seen, out, err } = run(folder.path(), options);
+        assert_eq!(seen, code, "{options}: {err}");
+        assert!(err.contains(words) && err.contains("try:"), "{options}: {err}");
+        assert!(out.is_empty(), "{options}: {out}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_one_failed_operation() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = if is_root() { Path::new("/proc") } else { folder.path() };
+    if !is_root() {
+        fs::set_permissions(place, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
+    }
+    let Ended { code, err, .. } = run(place, "-s 0064 -i 0 -f none");
+    // Of a place without any space it is said that nothing fits.
+    assert!([2, 4].contains(&code), "{code}: {err}");
+    assert!(err.contains("'none'") || err.contains("free"), "{err}");
+}
+
+#[test]
+fn help_and_version_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = run(folder.path(), "-h");
+    assert!(help.code == 0 && help.out.starts_with("Usage: fsderby iozone"), "{}", help.out);
+    let version = run(folder.path(), "-v");
+    assert!(version.code == 0 && version.out.contains(env!("CARGO_PKG_VERSION")), "{}", version.out);
+}
