@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fsderby_sys::gate::SharedGate;
@@ -201,6 +201,7 @@ fn worker(start: &Start<'_>, client: u32, gate: &SharedGate) -> Result<Worker, S
         identity: site.worker(),
         root: site.sandbox().map(|sandbox| sandbox.root().to_owned()),
         says_over: work.portion.stop_after.is_some(),
+        source: site.source().map(Path::to_owned),
     })
 }
 

@@ -20,6 +20,7 @@ mod recovery;
 mod sandbox;
 mod settle;
 mod site;
+mod source;
 mod stack;
 mod supervisor;
 mod tools;

@@ -8,7 +8,8 @@
 //!    ├─ proc       this trial's processes, read-only
 //!    ├─ tmp        empty, writable
 //!    └─ run        empty, writable
-//!       └─ site    where the filesystem is mounted
+//!       ├─ site    where the filesystem is mounted
+//!       └─ source  a disk beside, where the work copies from one
 //! ```
 
 use std::fs;
@@ -31,6 +32,7 @@ const HARMLESS: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random
 const DEV_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NOEXEC);
 /// As every tool finds it.
 const SITE: &str = "/run/site";
+const SOURCE: &str = "/run/source";
 
 /// What the tools of a trial are put into.
 pub struct Sandbox {
@@ -42,13 +44,13 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Around this device, below `base`, which is ours. From now on this process opens no other.
-    pub fn around(device: &Path, job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
+    /// Around these devices, below `base`, which is ours. From now on this process opens no other.
+    pub fn around(devices: &[&Path], job: &Job, base: &Path, tree: &Tree) -> Result<Self, StepError> {
         let root = base.join("root");
         furnish(&root, tree)?;
         let harmless = HARMLESS.iter().map(Path::new);
         let stated = job.privileges.devices.iter().map(Path::new);
-        let paths: Vec<&Path> = harmless.chain([device]).chain(stated).collect();
+        let paths: Vec<&Path> = harmless.chain(devices.iter().copied()).chain(stated).collect();
         let numbers = paths.iter().map(|path| node(&root, path)).collect::<Result<Vec<_>, _>>()?;
         let dev = root.join("dev");
         mount_remount(&dev, DEV_FLAGS | MountFlags::RDONLY, c"")
@@ -75,7 +77,12 @@ impl Sandbox {
         inside(&self.root, SITE)
     }
 
-    /// The same as tools find it.
+    /// Where the disk beside is mounted, as the agent finds it.
+    pub fn source(&self) -> PathBuf {
+        inside(&self.root, SOURCE)
+    }
+
+    /// The mount point as tools find it.
     pub fn site() -> &'static Path {
         Path::new(SITE)
     }

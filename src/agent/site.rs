@@ -8,20 +8,22 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fsderby_sys::process::{Usage, thread_usage};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, StatVfs, Uid};
 
 use super::sandbox::{Sandbox, Tree};
+use super::source::{Filling, Source};
 use super::stack::{self, Raise, Stack};
 use super::{StepError, monotonic_ns, mounting};
 use crate::host::own_folder::OwnFolder;
 use crate::probes::Devices;
 use crate::schema::event::Space;
 use crate::schema::job::{At, Job, WorkJob};
-use crate::schema::setup::{DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
+use crate::schema::setup::{Argv, DEVICE, Identity, MOUNTPOINT, Mount, Mounted};
 use crate::schema::units::Bytes;
-use crate::storage::{self, Attached};
+use crate::storage::{self, Attached, Device};
 
 /// Folders that every Linux has and over which, unseen by others, our own little tree can be mounted.
 const BASES: [&str; 4] = ["/mnt", "/media", "/srv", "/opt"];
@@ -47,13 +49,17 @@ pub struct Site {
     worker: Option<Identity>,
     /// Removed at the end, where nothing was mounted.
     folder: Option<OwnFolder>,
+    /// The disk that works copy from.
+    source: Option<Source>,
 }
 
 impl Site {
     /// What this job's storage is, attached, with its layers.
     pub fn new(job: &Job, how: Raise) -> Result<Self, StepError> {
         match storage::find(&job.storage)?.attach(job)? {
-            Attached::Devices(devices) => Self::on_devices(Stack::raise(devices, job, how)?, job),
+            Attached::Devices { leaves, source } => {
+                Self::on_devices(Stack::raise(leaves, job, how)?, source, job)
+            }
             Attached::Folder(folder) => {
                 let place = folder.work().to_owned();
                 let mut site = Site {
@@ -65,6 +71,7 @@ impl Site {
                     place,
                     worker: None,
                     folder: Some(folder),
+                    source: None,
                 };
                 site.give()?;
                 Ok(site)
@@ -72,15 +79,18 @@ impl Site {
         }
     }
 
-    fn on_devices(stack: Stack, job: &Job) -> Result<Self, StepError> {
+    fn on_devices(stack: Stack, beside: Option<Box<dyn Device>>, job: &Job) -> Result<Self, StepError> {
         // Before there is anything of ours in it.
         let tree = if job.guest { None } else { Some(Tree::new()?) };
         let base = base(stack.lies_in(), &job.token)?;
-        let around = |tree: &Tree| Sandbox::around(stack.top(), job, &base, tree);
+        let devices: Vec<&Path> = [stack.top()].into_iter().chain(beside.iter().map(|d| d.path())).collect();
+        let around = |tree: &Tree| Sandbox::around(&devices, job, &base, tree);
         let sandbox = tree.as_ref().map(around).transpose()?;
         let mountpoint = sandbox.as_ref().map_or_else(|| base.join("site"), Sandbox::mountpoint);
         fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
         let place = mountpoint.join("work");
+        let source = sandbox.as_ref().map_or_else(|| base.join("source"), Sandbox::source);
+        let source = beside.map(|device| Source::new(device, source)).transpose()?;
         Ok(Site {
             stack: Some(stack),
             sandbox,
@@ -90,6 +100,32 @@ impl Site {
             place,
             worker: None,
             folder: None,
+            source,
+        })
+    }
+
+    /// The disk that works copy from, once it is filled.
+    pub fn source(&self) -> Option<&Path> {
+        self.source.as_ref().and_then(Source::place)
+    }
+
+    /// Makes the disk beside what this work copies from.
+    pub fn fill_source(
+        &mut self,
+        work: &WorkJob,
+        make: &[Argv],
+        mount: &Mount,
+        limit: Duration,
+    ) -> Result<(), StepError> {
+        let source = self.source.as_mut();
+        let source = source.ok_or_else(|| StepError::new("fill", "the disk beside", "there is none"))?;
+        source.fill(&Filling {
+            work,
+            make,
+            mount,
+            limit,
+            sandbox: self.sandbox.as_ref(),
+            worker: self.worker,
         })
     }
 
@@ -305,6 +341,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
+        self.source = None;
         let is_free = !self.mounted || mounting::unmount(&self.mountpoint).is_ok();
         // Our own little tree: in a guest another site may follow.
         if let (true, Some(base)) = (is_free, &self.base) {

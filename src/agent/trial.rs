@@ -125,6 +125,10 @@ impl Hands<'_> {
             }),
             Step::Settle { cold } => self.settle(*cold, told),
             Step::Cool { mount } => self.cool(mount.as_ref(), limit, told),
+            Step::Source { work, make, mount } => self.timed(|hands| {
+                let work = hands.work_job(*work)?.clone();
+                hands.site_mut()?.fill_source(&work, make, mount, limit)
+            }),
             Step::ProbesOn { work } => self.timed(|hands| hands.probes_on(*work, told)),
             Step::Sync { .. } => self.timed(|hands| hands.site()?.sync()),
             Step::ProbesOff { work } => self.timed(|hands| hands.probes_off(*work, told)),

@@ -46,6 +46,8 @@ pub struct Start<'a> {
     pub root: Option<PathBuf>,
     /// Whether it is to be heard at once when its last operation is done.
     pub says_over: bool,
+    /// The disk that it copies from.
+    pub source: Option<PathBuf>,
 }
 
 fn fault(e: io::Error) -> StepError {
@@ -84,6 +86,7 @@ impl Worker {
             seed: start.seed,
             gate: gate.into(),
             says_over: start.says_over,
+            source: start.source,
         };
         let orders = serde_json::to_string(&orders).map_err(|e| fault(e.into()))?;
         input.write_all(format!("{orders}\n").as_bytes()).map_err(fault)?;

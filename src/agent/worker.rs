@@ -42,6 +42,9 @@ pub struct Orders {
     /// Whether it says at once that its last operation is done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub says_over: bool,
+    /// The disk that its work copies from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<PathBuf>,
 }
 
 /// What it says after `ready` and the work, one line.
@@ -79,11 +82,16 @@ pub fn main() -> anyhow::Result<u8> {
     let progress = progress.context("could not share progress")?;
     let gate = shared(&orders.gate).and_then(SharedGate::inherited).context("could not share the gate")?;
     let schedule = Schedule::open();
+    let source =
+        orders.source.as_ref().map(File::open).transpose().context("could not open the disk beside")?;
     give_up_rights(&orders).context("could not give up the rights of root")?;
     let WorkJob { work, portion, .. } = &orders.work;
     let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
     let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
     let mut ready = work.prepare(orders.seed, portion).map_err(anyhow::Error::msg)?;
+    if let Some(source) = source {
+        ready.take_source(source.into());
+    }
     println!("{READY}");
     let clock = Monotonic::default();
     let says_over = orders.says_over;

@@ -24,6 +24,15 @@ static RESIDUAL: Declared = Declared {
     ..CAPACITY
 };
 
+static LOST: Declared = Declared {
+    name: "capacity.lost",
+    title: "no longer usable after everything was deleted",
+    better: Better::Lower,
+    explained: "By how much less an ordinary user may fill after the work and the deletion of all its files than after mkfs, as a share of \
+                the volume: what the filesystem took for its own structures and did not give back.",
+    ..CAPACITY
+};
+
 static GIVEN: Declared = Declared {
     name: "capacity.amplification",
     title: "space given ÷ content",
@@ -36,7 +45,7 @@ static GIVEN: Declared = Declared {
 };
 
 pub fn declared() -> Vec<&'static Declared> {
-    vec![&INITIAL, &RESIDUAL, &GIVEN]
+    vec![&INITIAL, &RESIDUAL, &LOST, &GIVEN]
 }
 
 pub fn metrics(record: &Record) -> Vec<Metric> {
@@ -44,7 +53,10 @@ pub fn metrics(record: &Record) -> Vec<Metric> {
         let space = record.space.iter().find(|s| s.at == at)?;
         Some(declared.metric(100.0 * space.usable.0 as f64 / record.device_bytes().0.max(1) as f64))
     };
-    [share(&INITIAL, At::Fresh), share(&RESIDUAL, At::Emptied), given(record)].into_iter().flatten().collect()
+    let (initial, residual) = (share(&INITIAL, At::Fresh), share(&RESIDUAL, At::Emptied));
+    let lost = initial.as_ref().zip(residual.as_ref()).map(|(before, after)| before.value - after.value);
+    let lost = lost.map(|lost| LOST.metric(lost));
+    [initial, residual, lost, given(record)].into_iter().flatten().collect()
 }
 
 /// While all files are there and everything is written.

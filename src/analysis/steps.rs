@@ -6,7 +6,7 @@ use crate::schema::job::{At, StepName};
 use crate::schema::metric::{Better, Metric};
 use crate::schema::needs::Aspect;
 use crate::schema::record::Record;
-use crate::schema::units::sum;
+use crate::schema::units::{cpu_percent, sum};
 
 const fn step(name: &'static str, over: &'static [StepName]) -> Declared {
     Declared { name, over: Over::Steps(over), section: Section::Steps, ..Declared::SECONDS }
@@ -107,6 +107,29 @@ static CPU: [Declared; 4] = [
     },
 ];
 
+/// The same as a share of the time that the step took.
+const fn share(name: &'static str, over: &'static [StepName]) -> Declared {
+    Declared { name, over: Over::Steps(over), section: Section::Steps, drawn: false, ..Declared::PERCENT }
+}
+
+static SHARES: [Declared; 3] = [
+    Declared {
+        title: "CPU share of mkfs",
+        explained: "User and system time ÷ elapsed time of mkfs, in whole percent, as GNU time's %P is.",
+        ..share("mkfs.cpu.share", &[StepName::Make])
+    },
+    Declared {
+        title: "CPU share of mount",
+        explained: "User and system time ÷ elapsed time of the mount, in whole percent, as GNU time's %P is.",
+        ..share("mount.cpu.share", &[StepName::Mount])
+    },
+    Declared {
+        title: "CPU share of unmount",
+        explained: "User and system time ÷ elapsed time of the unmount, in whole percent, as GNU time's %P is.",
+        ..share("unmount.cpu.share", &[StepName::Unmount])
+    },
+];
+
 static RECOVERY: Declared = Declared {
     title: "recovery time",
     did: "recovered",
@@ -173,6 +196,7 @@ pub fn declared() -> Vec<&'static Declared> {
         .chain([&SYNC])
         .chain(after)
         .chain(&CPU)
+        .chain(&SHARES)
         .chain([&SYNC_CPU])
         .chain([&RECOVERY])
         .chain(&RECOVERIES)
@@ -183,7 +207,8 @@ pub fn declared() -> Vec<&'static Declared> {
 /// Of the steps that this trial had.
 pub fn metrics(record: &Record) -> Vec<Metric> {
     let times = STEPS.iter().filter_map(|declared| time(record, declared));
-    times.chain(CPU.iter().filter_map(|declared| taken(record, declared))).collect()
+    let taken = CPU.iter().filter_map(|declared| taken(record, declared));
+    times.chain(taken).chain(SHARES.iter().filter_map(|declared| of_time(record, declared))).collect()
 }
 
 /// After all parts of a work, together.
@@ -224,6 +249,15 @@ fn taken(record: &Record, declared: &Declared) -> Option<Metric> {
 fn cpu_time<'r>(declared: &Declared, steps: impl Iterator<Item = &'r Stepped>) -> Option<Metric> {
     let ns = sum(steps.flat_map(|step| [step.user_ns, step.sys_ns]));
     (ns > 0).then(|| declared.metric(ns as f64 / 1e9))
+}
+
+/// Nothing where nothing was counted, as above.
+fn of_time(record: &Record, declared: &Declared) -> Option<Metric> {
+    let Over::Steps(steps) = declared.over else { return None };
+    let of =
+        |of: fn(&Stepped) -> u64| sum(record.steps.iter().filter(|step| steps.contains(&step.step)).map(of));
+    let (user, sys, ns) = (of(|step| step.user_ns), of(|step| step.sys_ns), of(|step| step.ns));
+    (user.saturating_add(sys) > 0).then(|| declared.metric(cpu_percent(user, sys, ns) as f64))
 }
 
 /// Of all the declared steps together; `None` where the trial had none of them.

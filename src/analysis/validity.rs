@@ -44,7 +44,7 @@ pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<Valid
         floor(record),
         host_cache(record, steps, witness.direct),
         host_counters(record, &probes::sum(record.stages.iter())),
-        stored(&record.trees),
+        stored(record),
         read_back(&record.trees),
         survivors(record),
         reached_device(&counted),
@@ -293,13 +293,23 @@ fn host_counters(record: &Record, counters: &Counters) -> Option<ValidityCheck> 
     check(Condition::HostCounters, "what the guest counts reaches its disk", seen, yes_or(Held::No, arrived))
 }
 
-fn stored(trees: &[Tree]) -> Option<ValidityCheck> {
+/// Of files with holes only what was written.
+fn stored(record: &Record) -> Option<ValidityCheck> {
+    let trees = &record.trees;
     let tree = trees.iter().find(|t| t.at == At::Remounted).or(trees.first())?;
     if tree.bytes == 0 {
         return None;
     }
-    let share = tree.stored as f64 / tree.bytes as f64;
-    let seen = format!("{} on the device for files of {}", Bytes(tree.stored), Bytes(tree.bytes));
+    let amounts = || record.works.iter().map(|work| work.amount.bytes_peak);
+    let is_known = amounts().all(|bytes| bytes > 0);
+    let written = if is_known { sum(amounts()).clamp(1, tree.bytes) } else { tree.bytes };
+    let share = tree.stored as f64 / written as f64;
+    let holes = if written < tree.bytes {
+        format!(", of which {} were written", Bytes(written))
+    } else {
+        String::new()
+    };
+    let seen = format!("{} on the device for files of {}{holes}", Bytes(tree.stored), Bytes(tree.bytes));
     check(Condition::Stored, "every byte stored in full", seen, yes_or(Held::Label, share >= STORED_SHARE))
 }
 

@@ -110,6 +110,10 @@ fn shown(step: &Step, job: &Job) -> String {
         Step::Make { argv } | Step::Revert { argv } => argv.join(" "),
         Step::Check { check, .. } => check.argv.join(" "),
         Step::Repair { check } => check.argv.join(" "),
+        Step::Source { make, .. } => {
+            let make = make.iter().map(|argv| argv.join(" ")).collect::<Vec<_>>().join("; ");
+            format!("{make}, filled, mounted read-only")
+        }
         Step::Work { work } => job.works.get(*work).map(worked).unwrap_or_default(),
         Step::Own { stage } => Stage::Other(stage.clone()).to_string(),
         Step::Cool { mount: Some(_) } => "unmount, and mount again".to_owned(),

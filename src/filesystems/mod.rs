@@ -57,6 +57,10 @@ pub static TABLE: &[&dyn Filesystem] = &[
     &nilfs::Nilfs2,
 ];
 
+/// What lies on a disk beside that work copies from: it is the same for every candidate, every kernel here has it, and its tools
+/// need no rights.
+pub static BESIDE: &dyn Filesystem = &ext::EXT4;
+
 pub trait Filesystem: Sync {
     /// As the user types it: `ext3-journal`.
     fn name(&self) -> &'static str;

@@ -182,6 +182,7 @@ fn command(step: &Step) -> Option<&str> {
         Step::Check { check, .. } | Step::Repair { check } => &check.argv,
         Step::Mount { mount: Mount::Command { argv, .. } }
         | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv,
+        Step::Source { make, .. } => make.first()?,
         _ => return None,
     };
     argv.first().map(String::as_str)

@@ -43,6 +43,7 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("fileserver-2002", include_str!("../../experiments/fileserver-2002.toml")),
     ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),
     ("mbox-2002", include_str!("../../experiments/mbox-2002.toml")),
+    ("fileserver-2006", include_str!("../../experiments/fileserver-2006.toml")),
 ];
 
 /// An experiment as it stands in a file, or as flags put it together.

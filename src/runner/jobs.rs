@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::scenarios::{self, Laid, LaidStage};
+use super::scenarios::{self, Laid, LaidStage, LaidWork};
 use super::steps::steps;
 use crate::exit::Failure;
-use crate::filesystems::{self, Filesystem};
+use crate::filesystems::{self, BESIDE, Filesystem};
 use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
 use crate::schema::plan::{Candidate, Plan, Trial};
 use crate::schema::setup::ClockKind;
@@ -22,14 +22,15 @@ const ALIVE_EVERY_MS: u64 = 1000;
 /// What a candidate's storage in a round may depend on; 0 is that of the integrity checks.
 pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
     let setup = plan.setup(candidate);
-    Moment { image: setup.image, size: setup.size, round, seed: plan.plan_seed }
+    Moment { image: setup.image, size: setup.size, round, seed: plan.plan_seed, source: false }
 }
 
 /// What the testbed must have for what its candidates have in common.
 pub fn need(plan: &Plan) -> Need {
     let power_cut = scenarios::cut_power(plan);
     let cold = scenarios::empties_caches(plan);
-    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold, power_cut }
+    let source = plan.workloads.iter().any(scenarios::copies_from_beside);
+    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold, power_cut, source }
 }
 
 /// What the testbed of this candidate must have for it.
@@ -42,9 +43,11 @@ pub fn need_of(plan: &Plan, candidate: &Candidate) -> Need {
 pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
     let traits = testbed.traits();
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
-    let (storage, volume) = testbed.storage(&moment(plan, trial.candidate, trial.round));
     let setup = plan.setup(trial.candidate);
     let laid = laid(plan, trial);
+    let source = laid.works.iter().any(LaidWork::copies_from_beside);
+    let moment = Moment { source, ..moment(plan, trial.candidate, trial.round) };
+    let (storage, volume) = testbed.storage(&moment);
     let steps = steps(kind, trial, &laid, plan.cold);
     let layers = layers(plan, trial.candidate);
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
@@ -56,7 +59,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         attempt,
         purpose: trial.purpose,
         guest: traits.guest,
-        modules: modules(kind.filter(|_| traits.guest), &layers),
+        modules: modules(kind.filter(|_| traits.guest), source, &layers),
         programs: layers
             .iter()
             .flat_map(|layer| layer.kind().tools())
@@ -119,10 +122,17 @@ fn limit(step: &Step, size: Bytes, is_virtual: bool) -> (StepName, u64) {
 }
 
 /// Only a guest must be told what to load; layers are built in guests alone.
-fn modules(kind: Option<&dyn Filesystem>, layers: &[Box<dyn Layer>]) -> Vec<String> {
+fn modules(kind: Option<&dyn Filesystem>, source: bool, layers: &[Box<dyn Layer>]) -> Vec<String> {
     let own = kind.map(|k| k.kernel().modules).unwrap_or_default();
     let below = layers.iter().flat_map(|layer| layer.modules());
-    own.iter().copied().chain(below).map(str::to_owned).collect()
+    let mut all: Vec<String> = own.iter().copied().chain(below).map(str::to_owned).collect();
+    let beside = kind.filter(|_| source).map(|_| BESIDE.kernel().modules).unwrap_or_default();
+    for module in beside {
+        if !all.iter().any(|known| known == module) {
+            all.push((*module).to_owned());
+        }
+    }
+    all
 }
 
 /// What lies between the disks and the filesystem. An experiment whose layers are not known gives no plan.

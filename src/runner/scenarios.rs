@@ -33,6 +33,18 @@ pub struct LaidWork<'p> {
     pub clients: u32,
 }
 
+impl LaidWork<'_> {
+    /// Whether it needs a disk beside that it copies from.
+    pub fn copies_from_beside(&self) -> bool {
+        copies_from_beside(&self.planned)
+    }
+}
+
+/// Whether this work needs a disk beside that it copies from.
+pub fn copies_from_beside(planned: &PlannedWork) -> bool {
+    workloads::parsed(&planned.work).is_ok_and(|work| work.needs().source)
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum LaidStage {
     Work { of: usize, portion: Portion },

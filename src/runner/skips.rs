@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 
 use super::jobs;
 use super::scenarios::{self, LaidWork};
-use crate::filesystems::{self, Filesystem};
+use crate::filesystems::{self, BESIDE, Filesystem};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
@@ -39,6 +39,12 @@ pub fn skips(plan: &Plan, testbeds: &Testbeds<'_>) -> Vec<Skip> {
             let all = plan.scenarios.iter().zip(&asked);
             let takes_all = all.filter(|(_, asked)| asked.as_ref().is_some_and(|a| a.needs.whole_filesystem));
             skips.extend(takes_all.map(|(scenario, _)| skip(candidate, scenario, not_ours(scenario), true)));
+            let copies = plan.scenarios.iter().zip(&asked);
+            let copies = copies.filter(|(_, asked)| asked.as_ref().is_some_and(|a| a.needs.source));
+            let name = testbed.name();
+            skips.extend(
+                copies.map(|(scenario, _)| skip(candidate, scenario, no_disk(scenario, &name), true)),
+            );
         }
         let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
         else {
@@ -47,10 +53,12 @@ pub fn skips(plan: &Plan, testbeds: &Testbeds<'_>) -> Vec<Skip> {
         let size = size(kind, device);
         let machine = LazyCell::new(|| machine(kind, testbed));
         for (scenario, asked) in plan.scenarios.iter().zip(&asked) {
+            let copies = asked.as_ref().is_some_and(|asked| asked.needs.source);
             let needs = || needs(kind, device, scenario, asked.as_ref()?);
             let asked = size.clone().or_else(needs).map(|reason| (reason, true));
-            let Some((reason, by_experiment)) =
-                asked.or_else(|| machine.clone().map(|reason| (reason, false)))
+            let beside = || self::machine(BESIDE, testbed).filter(|_| copies);
+            let machine = || machine.clone().or_else(beside);
+            let Some((reason, by_experiment)) = asked.or_else(|| machine().map(|reason| (reason, false)))
             else {
                 continue;
             };
@@ -65,6 +73,14 @@ fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
         "{label} takes the space of a whole filesystem, and of this one others have some\n  try: --on loop, or --on vm"
+    )
+}
+
+/// Who makes no filesystem has no disk either.
+fn no_disk(scenario: &Scenario, testbed: &str) -> String {
+    format!(
+        "{} copies from a second disk, which {testbed} does not have\n  try: --on loop, --on vm, or --on model:DISK",
+        scenario.label
     )
 }
 
@@ -118,6 +134,7 @@ impl Asked {
             asked.needs.hard_links |= needs.hard_links;
             asked.needs.symlinks |= needs.symlinks;
             asked.needs.whole_filesystem |= needs.whole_filesystem;
+            asked.needs.source |= needs.source;
             asked.needs.largest_file = asked.needs.largest_file.max(needs.largest_file);
             let all = clients::expected(&*work, plan.workload_seed(1), clients);
             asked.peak.0 = asked.peak.0.saturating_add(all.bytes_peak);

@@ -1,7 +1,7 @@
 //! The steps of a trial, in their order.
 
-use super::scenarios::{Laid, LaidStage};
-use crate::filesystems::Filesystem;
+use super::scenarios::{Laid, LaidStage, LaidWork};
+use crate::filesystems::{BESIDE, Filesystem};
 use crate::schema::job::{At, Purpose, Step};
 use crate::schema::plan::Trial;
 use crate::schema::scenario::OtherStage;
@@ -13,7 +13,7 @@ pub fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, laid: &Laid<'_>, 
     let own = Own { kind, variant: &trial.candidate.variant };
     let mut steps = own.made(cold);
     if trial.purpose == Purpose::Integrity {
-        steps.extend(works(&laid.kept()));
+        steps.extend(works(laid));
         steps.extend(own.read_back());
         steps.extend(own.emptied());
         return steps;
@@ -67,10 +67,10 @@ impl Own<'_> {
                 steps.extend([Step::Space { at: At::Prepared }, Step::Settle { cold }]);
             }
             match stage {
-                LaidStage::Work { portion, .. } => {
+                LaidStage::Work { of, portion } => {
                     let work = now.work.map_or(0, |before| before + 1);
                     now = Now { work: Some(work), was_cut: false, was_mounted_again: false, ..now };
-                    steps.extend(one_work(work, portion.stop_after.is_some()));
+                    steps.extend(one_work(work, &laid.works[*of], portion.stop_after.is_some()));
                 }
                 LaidStage::Other(OtherStage { name, argument }) => {
                     let Ok(stage) = stages::find(name) else { continue };
@@ -110,15 +110,24 @@ impl Own<'_> {
     }
 }
 
-fn works(stages: &[LaidStage]) -> impl Iterator<Item = Step> {
-    (0..stages.len()).flat_map(|work| one_work(work, false))
+fn works(laid: &Laid<'_>) -> impl Iterator<Item = Step> {
+    laid.works.iter().enumerate().flat_map(|(at, work)| one_work(at, work, false))
 }
 
 /// What is cut has no end.
-fn one_work(work: usize, is_cut: bool) -> Vec<Step> {
-    let mut steps = vec![Step::ProbesOn { work }, Step::Work { work }];
+fn one_work(work: usize, laid: &LaidWork<'_>, is_cut: bool) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if laid.copies_from_beside() {
+        steps.push(source(work));
+    }
+    steps.extend([Step::ProbesOn { work }, Step::Work { work }]);
     if !is_cut {
         steps.extend([Step::Sync { work }, Step::ProbesOff { work }]);
     }
     steps
+}
+
+fn source(work: usize) -> Step {
+    let variant = Variant::default();
+    Step::Source { work, make: BESIDE.make(&variant), mount: BESIDE.mount(&variant) }
 }

@@ -29,6 +29,9 @@ pub struct Settings {
     /// In a guest: what its machine made of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
+    /// Whether there is one more, the last, which work copies from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub source: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,22 +62,28 @@ impl Storage for Image {
     }
 
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
-        let Settings { folder, state, disk } = settings(job)?;
+        let Settings { folder, state, disk, source } = settings(job)?;
         if let Some(disk) = disk {
             let device = |path: &str| -> Box<dyn Device> {
                 Box::new(GuestDisk { path: path.into(), direct: disk.direct, folder: "/dev".into() })
             };
-            return Ok(Attached::Devices(disk.paths().map(device).collect()));
+            let mut leaves: Vec<_> = disk.paths().map(device).collect();
+            let source = if source { leaves.pop() } else { None };
+            return Ok(Attached::Devices { leaves, source });
         }
         if !rustix::process::geteuid().is_root() {
             return Err(StepError::new("attach", folder, "loop devices need root"));
         }
         let folder = PathBuf::from(folder);
-        let image =
-            make(&folder, state, job.volume.size).map_err(|e| StepError::io("make an image", &folder, e))?;
-        let device =
-            LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
-        Ok(Attached::Devices(vec![Box::new(Looped { device, folder })]))
+        let attach = || -> Result<Box<dyn Device>, StepError> {
+            let image = make(&folder, state, job.volume.size)
+                .map_err(|e| StepError::io("make an image", &folder, e))?;
+            let device =
+                LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
+            Ok(Box::new(Looped { device, folder: folder.clone() }))
+        };
+        let leaves = vec![attach()?];
+        Ok(Attached::Devices { leaves, source: source.then(attach).transpose()? })
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {

@@ -50,8 +50,8 @@ pub trait Storage: Sync {
 
 /// What an attached storage is for a filesystem.
 pub enum Attached {
-    /// To be formatted and mounted: one, or as many as the layers on them join.
-    Devices(Vec<Box<dyn Device>>),
+    /// To be formatted and mounted: one, or as many as the layers on them join; and one beside them, where work copies from it.
+    Devices { leaves: Vec<Box<dyn Device>>, source: Option<Box<dyn Device>> },
     /// A folder of ours in what is mounted already.
     Folder(OwnFolder),
 }

@@ -8,7 +8,7 @@ use crate::host::memory_group;
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Named, Volume};
 use crate::schema::story::Story;
-use crate::schema::units::MIB;
+use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
 
 /// Where images lie unless the experiment says otherwise: it outlives a boot, so it is on a disk and not in memory.
@@ -95,7 +95,8 @@ impl Testbed for Loop {
                 "--memory none",
             );
         }
-        local::has_room(&self.folder, need.size, SLACK, "--on loop:FOLDER")
+        let images = Bytes(need.size.0.saturating_mul(need.disks(1) as u64));
+        local::has_room(&self.folder, images, SLACK, "--on loop:FOLDER")
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
@@ -108,7 +109,7 @@ impl Testbed for Loop {
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
         let folder = self.folder.display().to_string();
-        let settings = image::Settings { folder, state: moment.image, disk: None };
+        let settings = image::Settings { folder, state: moment.image, disk: None, source: moment.source };
         (settings.named(), moment.volume())
     }
 

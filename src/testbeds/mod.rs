@@ -148,6 +148,8 @@ pub struct Need {
     pub cold: bool,
     /// Whether trials are to lose their power.
     pub power_cut: bool,
+    /// Whether work copies from a disk beside.
+    pub source: bool,
 }
 
 /// What a trial's storage may depend on, beside the testbed.
@@ -160,6 +162,15 @@ pub struct Moment {
     pub round: u32,
     /// The plan's.
     pub seed: u64,
+    /// Whether there is a disk beside, of the same size, that work copies from.
+    pub source: bool,
+}
+
+impl Need {
+    /// With the disk beside, where there is one.
+    pub fn disks(&self, own: usize) -> usize {
+        own + usize::from(self.source)
+    }
 }
 
 impl Moment {

@@ -4,6 +4,7 @@
 //! them are data beside the code and are entered into experiments by name.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -15,13 +16,17 @@ use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, Scale};
 
+pub mod backup;
 pub mod bonnie;
 pub mod clients;
 pub mod coldread;
 pub mod fill;
 pub mod iozone;
 pub mod kit;
+pub mod news;
 pub mod postmark;
+pub mod sparse;
+pub mod tasks;
 
 pub use fsderby_sys::shared::Progress;
 
@@ -35,6 +40,10 @@ pub static TABLE: &[&dyn Workload] = &[
     &postmark::PostMark,
     &coldread::ColdRead,
     &fill::Fill,
+    &tasks::Tasks,
+    &sparse::Sparse,
+    &backup::Backup,
+    &news::News,
     &bonnie::Bonnie,
     &iozone::IoZone,
 ];
@@ -121,12 +130,19 @@ pub struct Needs {
     pub largest_file: Bytes,
     /// It takes whatever space there is, so nobody else may have any there.
     pub whole_filesystem: bool,
+    /// A second disk to copy from. Its part [`SOURCE`] fills that disk before anything is timed, and [`Ready::take_source`] has it.
+    pub source: bool,
 }
+
+/// The part of a work that fills the disk that it copies from.
+pub const SOURCE: &str = "source";
 
 /// Work with everything at hand: what follows is timed.
 pub trait Ready {
     /// Works in the current folder. Stops at the first operation that fails.
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError>;
+    /// The disk that it copies from, where it needs one: its folder, which can only be read.
+    fn take_source(&mut self, _source: OwnedFd) {}
     /// Where it kept its files: the files that must now be there, in any order.
     fn live(&self) -> Vec<LiveFile>;
 }

@@ -125,7 +125,12 @@ impl Testbed for Scripted {
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
-        let settings = image::Settings { folder: "/scripted".into(), state: moment.image, disk: None };
+        let settings = image::Settings {
+            folder: "/scripted".into(),
+            state: moment.image,
+            disk: None,
+            source: moment.source,
+        };
         (settings.named(), moment.volume())
     }
 

@@ -227,6 +227,13 @@ pub enum Step {
     Cool {
         mount: Option<Mount>,
     },
+    /// The disk beside that this work copies from: formatted, filled by the work's own part, and mounted again, read-only and with
+    /// nothing of it in memory.
+    Source {
+        work: usize,
+        make: Vec<Argv>,
+        mount: Mount,
+    },
     /// The work of this index is prepared, and what is watched begins.
     ProbesOn {
         work: usize,
@@ -288,6 +295,7 @@ impl Step {
             Step::Space { at } => StepName::Space(*at),
             Step::Settle { .. } => StepName::Settle,
             Step::Cool { .. } => StepName::Cool,
+            Step::Source { .. } => StepName::Source,
             Step::ProbesOn { .. } => StepName::ProbesOn,
             Step::Work { .. } => StepName::Work,
             Step::Sync { .. } => StepName::Sync,
@@ -331,6 +339,7 @@ pub enum StepName {
     Space(At),
     Settle,
     Cool,
+    Source,
     ProbesOn,
     Work,
     Sync,
@@ -350,13 +359,14 @@ pub enum StepName {
 }
 
 /// The names that stand alone; the others are followed by a moment.
-const ALONE: [(StepName, &str); 20] = [
+const ALONE: [(StepName, &str); 21] = [
     (StepName::Boot, "boot"),
     (StepName::Reset, "reset"),
     (StepName::Make, "make"),
     (StepName::Mount, "mount"),
     (StepName::Settle, "settle"),
     (StepName::Cool, "cool"),
+    (StepName::Source, "source"),
     (StepName::ProbesOn, "probes-on"),
     (StepName::Work, "work"),
     (StepName::Sync, "sync"),

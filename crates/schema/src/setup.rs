@@ -194,6 +194,16 @@ pub struct Modelled {
     /// Which its CPU has beyond those of the first 64-bit ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<String>,
+    /// Whether there is one more, which work copies from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub source: bool,
+}
+
+impl Modelled {
+    /// All that the machine has.
+    pub fn all_disks(&self) -> u32 {
+        self.disks + u32::from(self.source)
+    }
 }
 
 fn one() -> u32 {
@@ -303,6 +313,7 @@ mod tests {
             disks: 5,
             machine: "m".into(),
             instructions: vec!["sse4.2".into()],
+            source: true,
         };
         let alone = Named::new("disk", &Modelled { disks: 1, ..modelled.clone() });
         assert!(!alone.settings.contains_key("disks"));

@@ -229,9 +229,29 @@ where
     .map_err(de::Error::custom)
 }
 
+/// What of this time a process had the CPU, in whole percent, as GNU time's `%P` tells it: user, system and elapsed time are each cut to
+/// whole milliseconds, and the quotient to whole percent. Of what took less than a millisecond they are microseconds; with several
+/// threads it can be more than a hundred.
+pub fn cpu_percent(user_ns: u64, sys_ns: u64, elapsed_ns: u64) -> u64 {
+    const MILLISECOND: u64 = 1_000_000;
+    let unit = if elapsed_ns >= MILLISECOND { MILLISECOND } else { 1000 };
+    let used = (user_ns / unit).saturating_add(sys_ns / unit);
+    used.saturating_mul(100).checked_div(elapsed_ns / unit).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpu_is_what_gnu_time_says() {
+        const MS: u64 = 1_000_000;
+        assert_eq!(cpu_percent(40 * MS, 200 * MS, 610 * MS), 39, "0.24 s in 0.61 s");
+        assert_eq!(cpu_percent(1_999_999, 1_999_999, 10 * MS), 20, "each is cut to a millisecond");
+        assert_eq!(cpu_percent(400_000, 300_000, 800_000), 87, "less than a millisecond");
+        assert_eq!(cpu_percent(30 * MS, 0, 20 * MS), 150, "threads");
+        assert_eq!(cpu_percent(0, 0, 0), 0);
+    }
 
     #[test]
     fn sizes_are_powers_of_1024() {

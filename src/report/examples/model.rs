@@ -55,6 +55,7 @@ fn on_model(record: &mut Record) {
         disks: 1,
         machine,
         instructions: vec![],
+        source: false,
     };
     record.storage = Named::new("disk", &modelled);
     let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();

@@ -12,6 +12,7 @@ use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::{ClockKind, Fidelity, Named};
 use crate::store::Run;
+use crate::workloads;
 
 /// The plan's trials of the rounds that the records name, by their names.
 pub struct Planned<'p>(HashMap<String, Trial<'p>>);
@@ -203,8 +204,13 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
         return Some(format!("{}: its clock is not that of its testbed", other.trial));
     }
     let carried_out = || records.iter().filter(|record| record.outcome != Outcome::Skipped);
-    let key = |record: &Record| (record.round, record.testbed.clone());
-    let of_round: HashMap<(u32, String), &Record> =
+    // Some scenarios have a second disk.
+    let copies = |record: &Record| {
+        let needs = |work: &RecordedWork| workloads::parsed(&work.work).is_ok_and(|w| w.needs().source);
+        record.works.iter().any(needs)
+    };
+    let key = |record: &Record| (record.round, record.testbed.clone(), copies(record));
+    let of_round: HashMap<(u32, String, bool), &Record> =
         carried_out().map(|record| (key(record), record)).collect();
     let other = carried_out().find(|record| {
         let of = |record: &Record| (record.storage.clone(), record.volume);

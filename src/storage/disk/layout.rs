@@ -53,7 +53,7 @@ impl Layout {
     }
 
     pub fn of(job: &Job, modelled: &Modelled) -> Self {
-        Layout::new(job.volume.size, modelled.disks, job.loses_power())
+        Layout::new(job.volume.size, modelled.all_disks(), job.loses_power())
     }
 
     /// What reads of that disk see.

@@ -65,7 +65,9 @@ impl Storage for ModelledDisk {
         let modelled: Modelled = settings(job)?;
         let disk =
             |path| -> Box<dyn Device> { Box::new(GuestDisk { path, direct: true, folder: "/dev".into() }) };
-        Ok(Attached::Devices(devices(modelled.disks).into_iter().map(disk).collect()))
+        let mut leaves: Vec<_> = devices(modelled.all_disks()).into_iter().map(disk).collect();
+        let source = if modelled.source { leaves.pop() } else { None };
+        Ok(Attached::Devices { leaves, source })
     }
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
@@ -93,14 +95,14 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let layout = Layout::of(job, modelled);
     let map_disk = |range| map(range).context("could not map a disk's sectors");
     let mut stores = Vec::new();
-    for disk in 0..modelled.disks {
+    for disk in 0..modelled.all_disks() {
         stores.push(map_disk(layout.store(disk))?);
     }
     let requests = map(REQUESTS).context("could not map the list of requests")?;
     let list = Arc::new(Mutex::new(Outbox::new(requests)));
     let mut seen = None;
     if job.life == 0 {
-        let measured = floor::measure(modelled.disks, stores.remove(0));
+        let measured = floor::measure(modelled.all_disks(), stores.remove(0));
         let (floor_ns, store) = measured.context("could not measure what a request costs without a disk")?;
         stores.insert(0, store);
         seen = Some(Seen::Floor { floor_ns, service_ns: spec.service_4k_ns() });
@@ -119,7 +121,7 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
         attach(number, &server, &spec, job.volume.size)?;
         lock(&SERVERS).push(server);
     }
-    for device in devices(modelled.disks) {
+    for device in devices(modelled.all_disks()) {
         let name = device.file_name().context("a device has a name")?;
         let waiting = Path::new("/sys/class/block").join(name).join("queue/nr_requests");
         std::fs::write(waiting, SORTED).context("could not say how many requests may wait")?;

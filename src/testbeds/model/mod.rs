@@ -278,12 +278,13 @@ impl Testbed for Model {
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
-        let layout = Layout::new(need.size, self.disks, need.power_cut);
+        let disks = self.disks + u32::from(need.source);
+        let layout = Layout::new(need.size, disks, need.power_cut);
         if !layout.is_addressable() {
             let twice = if need.power_cut { ", kept twice for a power cut," } else { "" };
             let what = format!(
                 "{} disks with {} of sectors each{twice} are more than the {} that a guest can address",
-                self.disks,
+                disks,
                 need.size,
                 Bytes(ADDRESSES)
             );
@@ -336,6 +337,7 @@ impl Testbed for Model {
             disks: self.disks,
             machine: self.stands.name.clone(),
             instructions: self.stands.values.instructions.is.clone(),
+            source: moment.source,
         };
         let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
         (disk::named(&modelled), volume)
@@ -484,7 +486,7 @@ mod tests {
 
     fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
         let testbed: Model = testbed.parse().expect("a testbed");
-        let moment = Moment { image: ImageState::Sparse, size, round, seed: 7 };
+        let moment = Moment { image: ImageState::Sparse, size, round, seed: 7, source: false };
         let (storage, volume) = testbed.storage(&moment);
         (storage.settings().expect("a disk is modelled"), volume)
     }

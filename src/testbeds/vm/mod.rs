@@ -207,7 +207,7 @@ impl Testbed for Vm {
     fn ready(&self, need: &Need) -> Result<(), Missing> {
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
-        let images = Bytes(need.size.0.saturating_mul(self.disks as u64));
+        let images = Bytes(need.size.0.saturating_mul(need.disks(self.disks) as u64));
         local::has_room(&self.images, images, SLACK, "--on vm:images=FOLDER")?;
         let direct = self.is_direct();
         if need.cold && !direct {
@@ -244,10 +244,13 @@ impl Testbed for Vm {
         let disk = Some(image::Disk {
             path: machine::disk(0),
             direct: self.direct.get().copied().unwrap_or_default(),
-            beside: (1..self.disks).map(machine::disk).collect(),
+            beside: (1..self.disks + usize::from(moment.source)).map(machine::disk).collect(),
         });
         let folder = self.images.display().to_string();
-        (image::Settings { folder, state: moment.image, disk }.named(), moment.volume())
+        (
+            image::Settings { folder, state: moment.image, disk, source: moment.source }.named(),
+            moment.volume(),
+        )
     }
 
     fn kernel(&self) -> Option<(String, String)> {
@@ -306,7 +309,7 @@ impl Testbed for Vm {
 
 /// A job's disks: fresh images, of which the host's page cache holds nothing.
 fn make_images(job: &Job) -> anyhow::Result<Vec<File>> {
-    let image::Settings { folder, state, disk } = job.storage.settings().map_err(anyhow::Error::msg)?;
+    let image::Settings { folder, state, disk, .. } = job.storage.settings().map_err(anyhow::Error::msg)?;
     let disk = disk.context("the image is none of a guest's")?;
     let make = |_| {
         let image = image::make(Path::new(&folder), state, job.volume.size)

@@ -14,6 +14,7 @@ use crate::schema::metric::Metric;
 use crate::schema::units::Bytes;
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::kit::files::{self, CHUNK, failed, wrong};
+use crate::workloads::kit::noise::other_content;
 use crate::workloads::kit::phases::{Counts, Phases, Under};
 use crate::workloads::kit::visit::{Entry, Visitor, visit};
 use crate::workloads::kit::{Latencies, Tree as _};
@@ -180,10 +181,6 @@ struct At<'a, 'b> {
     totals: Totals,
 }
 
-fn other_content(at: u64) -> String {
-    format!("other content than was written came at {at}")
-}
-
 impl At<'_, '_> {
     fn create(&mut self, folders: &[String]) -> Result<Counts, OpError> {
         for folder in folders {
@@ -261,21 +258,8 @@ impl At<'_, '_> {
     /// A whole file, from the open descriptor to its close.
     fn read_file(&mut self, file: u32, opened: OwnedFd, path: &std::path::Path) -> Result<(), OpError> {
         let Hands { tree, buffer, .. } = &mut *self.hands;
-        let mut at = 0;
-        loop {
-            let came = files::read(&opened, path, buffer)?;
-            if came == 0 {
-                break;
-            }
-            if at % BLOCK as u64 == 0 && !tree.is_right(file, at, &buffer[..came]) {
-                return Err(wrong(path, other_content(at)));
-            }
-            at += came as u64;
-        }
-        if at != tree.size(file) {
-            return Err(wrong(path, format!("{at} bytes came where {} were written", tree.size(file))));
-        }
-        self.totals.bytes += at;
+        let size = tree.size(file);
+        self.totals.bytes += tree.noise().read_whole(file, size, opened, path, buffer)?;
         Ok(())
     }
 

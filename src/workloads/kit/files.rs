@@ -39,6 +39,12 @@ pub fn open_with(path: &str, flags: OFlags) -> Result<OwnedFd, OpError> {
     rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|e| failed("open", path, e))
 }
 
+/// A folder in this one, to look through it or to reach what is in it.
+pub fn open_folder(within: impl AsFd, path: &str) -> Result<OwnedFd, OpError> {
+    let opened = rustix::fs::openat(within, path, FOLDER, Mode::empty());
+    opened.map_err(|e| failed("open the folder", path, e))
+}
+
 /// All of it, in as many calls as the kernel wants.
 pub fn write_all(file: impl AsFd, path: &str, bytes: &[u8]) -> Result<(), OpError> {
     let mut rest = bytes;
@@ -47,6 +53,28 @@ pub fn write_all(file: impl AsFd, path: &str, bytes: &[u8]) -> Result<(), OpErro
         rest = &rest[written..];
     }
     Ok(())
+}
+
+/// A copy under a name that was not there, as cp makes one: read and written in pieces of the buffer's length, of which each is
+/// looked at with its place in the file. Says how long it is.
+pub fn copy(
+    from: impl AsFd,
+    to: &str,
+    buffer: &mut [u8],
+    mut look: impl FnMut(u64, &[u8]) -> Result<(), OpError>,
+) -> Result<u64, OpError> {
+    let copy = create(to)?;
+    let mut at = 0;
+    loop {
+        let came = read(&from, to, buffer)?;
+        if came == 0 {
+            close(copy, to)?;
+            return Ok(at);
+        }
+        look(at, &buffer[..came])?;
+        write_all(&copy, to, &buffer[..came])?;
+        at += came as u64;
+    }
 }
 
 /// What one call brings; 0 at the end.
@@ -66,15 +94,13 @@ pub fn fsync(file: impl AsFd, path: &str) -> Result<(), OpError> {
 
 /// The names in a folder are on the disk from here on.
 pub fn sync_folder(path: &str) -> Result<(), OpError> {
-    let folder = rustix::fs::openat(CWD, path, FOLDER, Mode::empty());
-    let synced = folder.and_then(rustix::fs::fsync);
+    let synced = rustix::fs::fsync(open_folder(CWD, path)?);
     synced.map_err(|e| failed("fsync of the folder", path, e))
 }
 
 /// Everything of the filesystem in which the current folder lies is on the disk from here on.
 pub fn sync_all() -> Result<(), OpError> {
-    let synced = rustix::fs::openat(CWD, c".", FOLDER, Mode::empty()).and_then(rustix::fs::syncfs);
-    synced.map_err(|e| failed("sync", ".", e))
+    rustix::fs::syncfs(open_folder(CWD, ".")?).map_err(|e| failed("sync", ".", e))
 }
 
 pub fn stat(path: &str) -> Result<Stat, OpError> {

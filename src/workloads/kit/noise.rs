@@ -1,19 +1,29 @@
 //! What files hold: noise, no two files alike, so that no filesystem stores them smaller than they are. Each place says of which
 //! file and which place of it it is.
 
+use std::os::fd::AsFd;
+use std::path::Path;
+
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
+use super::files::{self, wrong};
 use crate::schema::units::{KIB, MIB};
+use crate::workloads::OpError;
 
 /// What one call writes or reads at most.
 pub const CHUNK: usize = 128 * KIB as usize;
-/// What a kernel keeps, and so loses, at once.
-const PAGE: u64 = 4 * KIB;
+/// What a kernel keeps, and so loses, at once. What comes at other places, after a short read, is not looked at.
+pub const PAGE: u64 = 4 * KIB;
 /// So many bytes at the beginning of each chunk say of which file and which place they are.
 const STAMP: usize = 16;
 /// How many different beginnings a chunk's noise has.
 const NOISE: usize = MIB as usize;
+
+/// What is said of what was not written.
+pub fn other_content(at: u64) -> String {
+    format!("other content than was written came at {at}")
+}
 
 /// The content of files, which are numbered from 0.
 pub struct Noise {
@@ -38,16 +48,47 @@ impl Noise {
     ) -> Result<(), E> {
         for at in (0..size).step_by(CHUNK) {
             let length = (size - at).min(CHUNK as u64) as usize;
-            let (stamp, begin) = self.chunk(file, at);
-            let stamped = begin..begin + length.min(STAMP);
-            let mut noise = [0; STAMP];
-            noise[..stamped.len()].copy_from_slice(&self.bytes[stamped.clone()]);
-            self.bytes[stamped.clone()].copy_from_slice(&stamp[..stamped.len()]);
-            let done = each(&self.bytes[begin..begin + length]);
-            self.bytes[stamped.clone()].copy_from_slice(&noise[..stamped.len()]);
-            done?;
+            self.piece(file, at, length, &mut each)?;
         }
         Ok(())
+    }
+
+    /// Gives the beginning of the chunk that lies there in the file.
+    pub fn piece<T>(&mut self, file: u32, at: u64, length: usize, each: impl FnOnce(&[u8]) -> T) -> T {
+        let (stamp, begin) = self.chunk(file, at);
+        let stamped = begin..begin + length.min(STAMP);
+        let mut noise = [0; STAMP];
+        noise[..stamped.len()].copy_from_slice(&self.bytes[stamped.clone()]);
+        self.bytes[stamped.clone()].copy_from_slice(&stamp[..stamped.len()]);
+        let done = each(&self.bytes[begin..begin + length]);
+        self.bytes[stamped.clone()].copy_from_slice(&noise[..stamped.len()]);
+        done
+    }
+
+    /// Reads a file of this size to its end, and looks at what comes. Says how long it is.
+    pub fn read_whole(
+        &self,
+        file: u32,
+        size: u64,
+        opened: impl AsFd,
+        path: impl AsRef<Path>,
+        buffer: &mut [u8],
+    ) -> Result<u64, OpError> {
+        let mut at = 0u64;
+        loop {
+            let came = files::read(&opened, &path, buffer)?;
+            if came == 0 {
+                break;
+            }
+            if at.is_multiple_of(PAGE) && !self.is_right(file, at, &buffer[..came]) {
+                return Err(wrong(path, other_content(at)));
+            }
+            at += came as u64;
+        }
+        if at != size {
+            return Err(wrong(path, format!("{at} bytes came where {size} were written")));
+        }
+        Ok(at)
     }
 
     /// The CRC-32 of a file of this size.

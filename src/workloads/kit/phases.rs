@@ -1,5 +1,6 @@
 //! The phases of a run: each is timed as a whole, and each of its operations by itself.
 
+use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Latencies;
@@ -13,6 +14,7 @@ pub struct Phases<'a> {
     clock: &'a dyn Clock,
     log: &'a mut dyn Log,
     latencies: &'a mut Latencies,
+    stops: bool,
 }
 
 /// What the operations of a phase need: the clock between them, and where they are told.
@@ -20,6 +22,7 @@ pub struct Under<'a> {
     pub clock: &'a dyn Clock,
     pub latencies: &'a mut Latencies,
     progress: &'a Progress,
+    stops: bool,
     begin_ns: u64,
 }
 
@@ -32,28 +35,47 @@ impl<'a> Phases<'a> {
         operations: u64,
     ) -> Self {
         log.progress().total.store(operations, Relaxed);
-        Phases { clock, log, latencies }
+        Phases { clock, log, latencies, stops: false }
     }
 
-    /// One phase. Only `work` is timed; it says what it did.
+    /// Of a run that is stopped after so many of its operations, where it is.
+    pub fn stop_after(self, operations: Option<u64>) -> Self {
+        if let Some(operations) = operations {
+            self.log.progress().total.fetch_min(operations, Relaxed);
+        }
+        Phases { stops: operations.is_some(), ..self }
+    }
+
+    /// One phase. Only `work` is timed; it says what it did. Where the run is stopped in it, it has counted nothing, and no phase
+    /// follows.
     pub fn run(
         &mut self,
         name: &'static str,
         work: impl FnOnce(&mut Under<'_>) -> Result<Counts, OpError>,
     ) -> Result<(), OpError> {
-        let Phases { clock, log, latencies } = self;
-        let begin_ns = clock.now_ns();
-        let mut under = Under { clock: *clock, latencies, progress: log.progress(), begin_ns };
-        let counts = work(&mut under)?;
+        let Phases { clock, log, latencies, stops } = self;
+        if *stops && is_over(log.progress()) {
+            return Ok(());
+        }
+        let (begin_ns, progress) = (clock.now_ns(), log.progress());
+        let mut under = Under { clock: *clock, latencies, progress, stops: *stops, begin_ns };
+        let counts = match work(&mut under) {
+            Err(_) if *stops && is_over(under.progress) => Vec::new(),
+            other => other?,
+        };
         let begin_ns = under.begin_ns;
         let ns = clock.now_ns() - begin_ns;
-        let Progress { done, total, .. } = log.progress();
-        if done.load(Relaxed) == total.load(Relaxed) {
+        if is_over(log.progress()) {
             log.finished();
         }
         log.phase(phase(name, ns, counts));
         latencies.report(name, *log);
         Ok(())
+    }
+
+    /// What lies between two phases and is part of none.
+    pub fn between(&mut self, act: impl FnOnce() -> Result<(), OpError>) -> Result<(), OpError> {
+        if self.stops && is_over(self.log.progress()) { Ok(()) } else { act() }
     }
 }
 
@@ -68,6 +90,16 @@ impl<'a> Under<'a> {
         self.progress
     }
 
+    /// Before an operation: fails where the run is to be stopped before it.
+    #[inline]
+    pub fn may(&self) -> Result<(), OpError> {
+        if self.stops && is_over(self.progress) {
+            let error = io::Error::from(io::ErrorKind::Interrupted);
+            return Err(OpError { operation: "go on", path: ".".into(), error });
+        }
+        Ok(())
+    }
+
     /// One operation of the run: timed, and counted in its progress.
     #[inline]
     pub fn time<T>(
@@ -75,6 +107,7 @@ impl<'a> Under<'a> {
         operation: usize,
         act: impl FnOnce() -> Result<T, OpError>,
     ) -> Result<T, OpError> {
+        self.may()?;
         let done = self.latencies.time(operation, self.clock, act)?;
         self.progress.step();
         Ok(done)
@@ -92,6 +125,10 @@ impl<'a> Under<'a> {
     pub fn step(&self) {
         self.progress.step();
     }
+}
+
+fn is_over(progress: &Progress) -> bool {
+    progress.done.load(Relaxed) >= progress.total.load(Relaxed)
 }
 
 fn phase(name: &str, ns: u64, counts: Counts) -> Phase {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
-use super::files::failed;
+use super::files::{self, failed};
 use crate::workloads::OpError;
 
 /// An entry, as it is reached from its open folder.
@@ -40,14 +40,12 @@ pub trait Visitor {
 
 /// Everything below the current folder. Only the names of the folders on the way are in memory.
 pub fn visit(visitor: &mut impl Visitor) -> Result<(), OpError> {
-    visit_below(Path::new("."), visitor)
+    visit_in(files::open_folder(CWD, ".")?, visitor)
 }
 
 /// Everything below this folder. Paths are told from there on.
-pub fn visit_below(top: &Path, visitor: &mut impl Visitor) -> Result<(), OpError> {
-    let place = openat(CWD, top, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let place = place.map_err(|e| failed("open the folder", top, e))?;
-    inside(place, &mut PathBuf::new(), visitor)
+pub fn visit_in(top: OwnedFd, visitor: &mut impl Visitor) -> Result<(), OpError> {
+    inside(top, &mut PathBuf::new(), visitor)
 }
 
 fn inside(folder: OwnedFd, path: &mut PathBuf, visitor: &mut impl Visitor) -> Result<(), OpError> {

@@ -1,0 +1,142 @@
+//! A disk beside the one that is measured, which work copies from: the same filesystem for every candidate, filled before anything
+//! is timed, and then mounted again read-only, so that nothing of it is in memory.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fsderby_sys::gate::SharedGate;
+use rustix::fs::{Gid, Mode, OFlags, Uid};
+
+use super::sandbox::Sandbox;
+use super::work::{Start, Worker};
+use super::worker::Told;
+use super::{StepError, mounting, tools};
+use crate::schema::job::{Portion, WorkJob};
+use crate::schema::setup::{Argv, DEVICE, Identity, Mount};
+use crate::storage::Device;
+use crate::workloads::SOURCE;
+
+/// In messages: no path of it says anything to anybody.
+const WHAT: &str = "the disk beside";
+const READ_ONLY: &str = "ro";
+
+/// Dropping it unmounts it and detaches its device.
+pub struct Source {
+    device: Box<dyn Device>,
+    mountpoint: PathBuf,
+    mounted: bool,
+    filled: bool,
+}
+
+/// What it is filled with, and by whom.
+pub struct Filling<'a> {
+    pub work: &'a WorkJob,
+    pub make: &'a [Argv],
+    pub mount: &'a Mount,
+    pub limit: Duration,
+    pub sandbox: Option<&'a Sandbox>,
+    pub worker: Option<Identity>,
+}
+
+impl Source {
+    pub fn new(device: Box<dyn Device>, mountpoint: PathBuf) -> Result<Self, StepError> {
+        fs::create_dir(&mountpoint).map_err(|e| StepError::io("make", &mountpoint, e))?;
+        Ok(Source { device, mountpoint, mounted: false, filled: false })
+    }
+
+    /// Where it can be read, once it is filled.
+    pub fn place(&self) -> Option<&Path> {
+        self.filled.then_some(&*self.mountpoint)
+    }
+
+    /// All of it anew.
+    pub fn fill(&mut self, filling: &Filling<'_>) -> Result<(), StepError> {
+        self.filled = false;
+        self.unmount()?;
+        for argv in filling.make {
+            self.tool(argv, filling)?;
+        }
+        self.mount(filling.mount, None)?;
+        self.work(filling)?;
+        self.unmount()?;
+        self.device.forget_cached().map_err(|e| StepError::io("forget the cache of", WHAT, e))?;
+        self.mount(filling.mount, Some(READ_ONLY))?;
+        self.filled = true;
+        Ok(())
+    }
+
+    fn tool(&self, argv: &Argv, filling: &Filling<'_>) -> Result<(), StepError> {
+        let device = self.device.path().display().to_string();
+        let argv: Argv = argv.iter().map(|word| word.replace(DEVICE, &device)).collect();
+        let ran = tools::run(&argv, filling.limit, filling.sandbox, false)?;
+        match ran.status {
+            0 => Ok(()),
+            status => {
+                let text = format!("exit code {status} of '{}': {}", argv.join(" "), ran.last);
+                Err(StepError::new("format", WHAT, text))
+            }
+        }
+    }
+
+    fn mount(&mut self, mount: &Mount, more: Option<&str>) -> Result<(), StepError> {
+        let options: Vec<String> = mount.options().iter().cloned().chain(more.map(str::to_owned)).collect();
+        mounting::mount(self.device.path(), &self.mountpoint, mount.fstype(), &options)?;
+        self.mounted = true;
+        Ok(())
+    }
+
+    fn unmount(&mut self) -> Result<(), StepError> {
+        if std::mem::take(&mut self.mounted) {
+            mounting::unmount(&self.mountpoint)?;
+        }
+        Ok(())
+    }
+
+    /// The work's own part does it, by who will read it.
+    fn work(&self, filling: &Filling<'_>) -> Result<(), StepError> {
+        let fault = |e: io::Error| StepError::io("fill", WHAT, e);
+        let place = self.open(filling.worker).map_err(fault)?;
+        let work = WorkJob { portion: Portion::part(SOURCE), clients: 1, ..filling.work.clone() };
+        let gate = SharedGate::new().map_err(fault)?;
+        let mut worker = Worker::start(Start {
+            place: place.as_fd(),
+            work: &work,
+            seed: work.seed,
+            gate: &gate,
+            memory_group: None,
+            identity: filling.worker,
+            root: filling.sandbox.map(|sandbox| sandbox.root().to_owned()),
+            says_over: false,
+            source: None,
+        })?;
+        let begin = Instant::now();
+        let done = gate.open().map_err(fault).and_then(|()| match worker.told(&mut || ())? {
+            Told::Done { .. } => Ok(()),
+            Told::Failed { operation, path, errno, text } => {
+                Err(StepError { operation, path: format!("{WHAT}: {path}"), errno, text })
+            }
+        });
+        if done.is_err() {
+            worker.kill();
+        }
+        done.and(worker.ends(begin, filling.limit).map(drop))
+    }
+
+    fn open(&self, owner: Option<Identity>) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let place = rustix::fs::open(&self.mountpoint, flags, Mode::empty())?;
+        if let Some(Identity { uid, gid }) = owner {
+            rustix::fs::fchown(&place, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        let _ = self.unmount();
+    }
+}

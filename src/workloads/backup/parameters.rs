@@ -1,0 +1,64 @@
+//! The `parameters` table of a trial.
+
+use toml::Table;
+
+use crate::schema::units::Scale;
+use crate::workloads::kit::parameters::{self, Keys};
+use crate::workloads::kit::sizes;
+use crate::workloads::kit::tree::Shape;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    pub tree: Shape,
+    pub updates: u32,
+    /// Of a thousand files so many have changed since the update before.
+    pub changed_permille: u32,
+    /// Whether each file, with its name, is synced before the next.
+    pub fsync: bool,
+}
+
+const KEYS: &[&str] = &["files", "folders", "deepest", "sizes", "updates", "changed_permille", "fsync"];
+/// What is kept of each file must stay small beside the least memory that a trial has.
+const MOST: u32 = 1_000_000;
+const MOST_UPDATES: u32 = 1000;
+/// All versions of all files are numbered; each has content of its own.
+const MOST_VERSIONS: u64 = 1 << 24;
+
+impl Parameters {
+    pub fn parse(table: &Table) -> Result<Self, String> {
+        let keys = Keys::of(table, KEYS)?;
+        let parameters = Parameters {
+            tree: Shape {
+                files: keys.number("files", 1..=MOST)?,
+                folders: keys.number("folders", 1..=MOST)?,
+                deepest: keys.number("deepest", 1..=64)?,
+                sizes: sizes::rows(keys.needed("sizes")?)?,
+            },
+            updates: keys.number("updates", 1..=MOST_UPDATES)?,
+            changed_permille: keys.number("changed_permille", 1..=1000)?,
+            fsync: keys.or("fsync", false)?,
+        };
+        let versions = u64::from(parameters.tree.files) * (1 + u64::from(parameters.updates));
+        if versions > MOST_VERSIONS {
+            return Err(format!(
+                "updates = {}: that could be {versions} versions of files, and {MOST_VERSIONS} are the most",
+                parameters.updates
+            ));
+        }
+        Ok(parameters)
+    }
+
+    /// In each update; one at least.
+    pub fn changed(&self) -> u32 {
+        let share = u64::from(self.tree.files) * u64::from(self.changed_permille) / 1000;
+        share.max(1) as u32
+    }
+}
+
+/// How much there is scales, and how many updates stay.
+pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
+    let Parameters { tree, .. } = Parameters::parse(table)?;
+    let numbers = [("files", tree.files.into()), ("folders", tree.folders.into())];
+    let scaled = parameters::scaled(table, by, numbers)?;
+    Parameters::parse(&scaled).map(|_| scaled)
+}

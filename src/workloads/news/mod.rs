@@ -1,0 +1,181 @@
+//! News: a server takes articles in, hands them on and lets the old ones expire. Very many small files in deep directories.
+//!
+//! ```text
+//! groups     every folder made, those above first
+//! import     articles written as they arrive, each into a group by chance
+//! feed       every article read, in the order in which they arrived
+//! expire     the oldest deleted; the others stay
+//! ```
+
+use toml::Table;
+
+use super::kit::parameters::{self, Keys};
+use super::kit::tree::{Grown, Shape};
+use super::kit::{Rate, Tree, sizes};
+use super::{ParamSet, Work, Workload};
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::story::Story;
+use crate::schema::units::Scale;
+
+mod trial;
+
+pub struct News;
+
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "news-quick", toml: include_str!("sets/news-quick.toml") },
+    ParamSet { name: "news-import", toml: include_str!("sets/news-import.toml") },
+];
+
+const VERSION: u32 = 1;
+
+static RATES: [Rate; 5] = [
+    Rate {
+        count: "folders",
+        declared: Declared {
+            name: "groups.rate",
+            title: "mkdir (phase groups)",
+            section: Section::Files,
+            over: Over::Phase("groups"),
+            explained: "Directories made in a second, one below the other.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "import.rate",
+            title: "create (phase import)",
+            did: "took articles in",
+            section: Section::Headline,
+            over: Over::Phase("import"),
+            explained: "Articles created and written in a second, each in a directory by chance.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_written",
+        declared: Declared {
+            name: "import.throughput",
+            title: "write (phase import)",
+            short: "write",
+            section: Section::Throughput,
+            over: Over::Phase("import"),
+            explained: "Bytes of articles written in a second of the phase import.",
+            key: true,
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "feed.rate",
+            title: "read (phase feed)",
+            short: "read",
+            section: Section::Files,
+            over: Over::Phase("feed"),
+            explained: "Articles read whole in a second, in the order in which they arrived; what the page cache still has comes from there.",
+            key: true,
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "expire.rate",
+            title: "delete (phase expire)",
+            section: Section::Files,
+            over: Over::Phase("expire"),
+            explained: "Articles deleted in a second, the oldest first.",
+            ..Declared::PER_SECOND
+        },
+    },
+];
+
+impl Workload for News {
+    fn name(&self) -> &'static str {
+        "news"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Makes a deep tree of directories, writes very many small files into them by chance, reads all in the order in which they \
+                   came, and deletes the oldest.",
+            origin: "fsderby's own. That small files are what filesystems differ most in, and a news server the example, is said in every \
+                     comparison of their time; none of them says how many there were.",
+            limits: "Servers of today keep articles in few large files. Without fsync nothing is forced to the disk, so what fits into memory \
+                     measures the page cache.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        SETS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        RATES.iter().map(|rate| &rate.declared).collect()
+    }
+
+    fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
+        match phase {
+            "groups" => &[("mkdir", "folders")],
+            "import" => &[("create", "files")],
+            "feed" => &[("read", "files")],
+            "expire" => &[("unlink", "files")],
+            _ => &[],
+        }
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        let Parameters { tree, .. } = Parameters::parse(parameters)?;
+        let numbers = [("articles", tree.files.into()), ("groups", tree.folders.into())];
+        let scaled = parameters::scaled(parameters, by, numbers)?;
+        Parameters::parse(&scaled).map(|_| scaled)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parameters {
+    /// Its files are numbered as they arrive.
+    tree: Shape,
+    /// Of a hundred articles so many expire.
+    expire_percent: u32,
+    /// Whether each article and its name are synced before the next is taken.
+    fsync: bool,
+}
+
+const KEYS: &[&str] = &["articles", "groups", "deepest", "sizes", "expire_percent", "fsync"];
+/// What is kept of each article must stay small beside the least memory that a trial has.
+const MOST: u32 = 1_000_000;
+
+impl Parameters {
+    fn parse(table: &Table) -> Result<Self, String> {
+        let keys = Keys::of(table, KEYS)?;
+        Ok(Parameters {
+            tree: Shape {
+                files: keys.number("articles", 1..=MOST)?,
+                folders: keys.number("groups", 1..=MOST)?,
+                deepest: keys.number("deepest", 1..=64)?,
+                sizes: sizes::rows(keys.needed("sizes")?)?,
+            },
+            expire_percent: keys.number("expire_percent", 0..=100)?,
+            fsync: keys.or("fsync", false)?,
+        })
+    }
+
+    fn grown(&self, seed: u64) -> Grown {
+        Grown::new(&self.tree, "news", seed)
+    }
+
+    /// How many of the articles go, the first ones.
+    fn expired(&self) -> u32 {
+        (u64::from(self.tree.files) * u64::from(self.expire_percent) / 100) as u32
+    }
+
+    fn bytes(&self, seed: u64) -> u64 {
+        self.grown(seed).bytes()
+    }
+}

@@ -1,0 +1,152 @@
+//! Sparse files: long files of which only pieces were ever written, such as images of disks and databases that grow in the middle.
+//!
+//! ```text
+//! write    each file is made as long as it will be, and pieces are written at places by chance
+//! read     each read whole: what was never written must come as zeros
+//! copy     only what was written is read and written, as cp --sparse and rsync -S do (lseek(2), SEEK_DATA and SEEK_HOLE)
+//! stored   what files and copies take on the disk is asked for, after a sync
+//! ```
+//! Before reading and before copying all is written out and its pages are dropped, untimed. A filesystem without sparse files writes zeros itself; its copies have no holes.
+
+use toml::Table;
+
+use super::kit::Rate;
+use super::{ParamSet, Work, Workload};
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::event::Phase;
+use crate::schema::metric::{Better, Metric};
+use crate::schema::story::Story;
+use crate::schema::units::Scale;
+
+mod parameters;
+mod places;
+mod trial;
+
+pub struct Sparse;
+
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "sparse-quick", toml: include_str!("sets/sparse-quick.toml") },
+    ParamSet { name: "sparse-images", toml: include_str!("sets/sparse-images.toml") },
+];
+
+const VERSION: u32 = 1;
+
+static RATES: [Rate; 4] = [
+    Rate {
+        count: "pieces",
+        declared: Declared {
+            name: "sparse.write.rate",
+            title: "pieces written (phase write)",
+            section: Section::Files,
+            over: Over::Phase("write"),
+            explained: "Pieces written in a second at places by chance of files that are as long as they will be.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_read",
+        declared: Declared {
+            name: "sparse.read.throughput",
+            title: "read, holes too (phase read)",
+            did: "read sparse files",
+            section: Section::Headline,
+            over: Over::Phase("read"),
+            explained: "Bytes read in a second, the zeros of holes among them, with nothing of the files in the page cache.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_length",
+        declared: Declared {
+            name: "sparse.copy.throughput",
+            title: "copy (phase copy)",
+            did: "copied sparse files",
+            section: Section::Headline,
+            over: Over::Phase("copy"),
+            explained: "Length of the files that were copied in a second; holes are found and not copied.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_written",
+        declared: Declared {
+            name: "sparse.copy.written",
+            title: "written by the copy (phase copy)",
+            short: "written",
+            section: Section::Throughput,
+            over: Over::Phase("copy"),
+            explained: "Bytes that the copy wrote in a second, without holes.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+];
+
+static STORED: Declared = Declared {
+    name: "sparse.stored",
+    title: "stored ÷ written, files",
+    better: Better::Lower,
+    section: Section::Capacity,
+    over: Over::Moment,
+    explained: "Bytes of the blocks that the filesystem says the files occupy ÷ bytes that were written to them.",
+    ..Declared::ratio("stored for each byte")
+};
+
+static COPIED: Declared = Declared {
+    name: "sparse.copy.stored",
+    title: "stored ÷ written, copies",
+    explained: "The same of the copies ÷ bytes that were written to the files that they are copies of.",
+    ..STORED
+};
+
+impl Workload for Sparse {
+    fn name(&self) -> &'static str {
+        "sparse-files"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Writes pieces at random places of long files, reads the files whole and copies them without their holes, and asks what \
+                   files and copies take on the disk.",
+            origin: "fsderby's own; an article on PostMark recommends filesystems for sparse files and measures none.",
+            limits: "Before reading and copying only the pages of the files are dropped: their inodes and lists of blocks may be in \
+                     memory. Every piece is noise, so nothing is compressed.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        SETS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        RATES.iter().map(|rate| &rate.declared).chain([&STORED, &COPIED]).collect()
+    }
+
+    fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
+        match phase {
+            "write" => &[("write", "files")],
+            "read" => &[("read", "files")],
+            "copy" => &[("copy", "files")],
+            _ => &[],
+        }
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(parameters::Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        parameters::scale(parameters, by)
+    }
+}
+
+fn metrics(phases: &[Phase]) -> Vec<Metric> {
+    let rates = RATES.iter().filter_map(|rate| rate.metric(phases)).filter(|metric| metric.value > 0.0);
+    let count = |phase: &str, name: &str| {
+        phases.iter().find(|p| p.name == phase).map(|p| p.count(name)).filter(|n| *n > 0)
+    };
+    let stored = |declared: &Declared, name| {
+        let (stored, written) = (count("stored", name)?, count("write", "bytes_written")?);
+        Some(declared.metric(stored as f64 / written as f64))
+    };
+    rates.chain(stored(&STORED, "bytes_stored")).chain(stored(&COPIED, "bytes_stored_copies")).collect()
+}

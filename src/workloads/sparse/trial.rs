@@ -1,0 +1,274 @@
+//! The phases of a trial.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{Advice, SeekFrom, fadvise, ftruncate, seek};
+use rustix::io::{Errno, pread, pwrite};
+
+use super::parameters::Parameters;
+use super::places::{self, Zeros};
+use super::{VERSION, metrics};
+use crate::schema::metric::Metric;
+use crate::schema::units::Bytes;
+use crate::workloads::kit::files::{self, CHUNK, failed, wrong};
+use crate::workloads::kit::noise::other_content;
+use crate::workloads::kit::{Latencies, Noise, Phases, random};
+use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
+
+/// What is timed by itself, each with its number.
+const OPERATIONS: &[&str] = &["write", "read", "copy"];
+const WRITE: usize = 0;
+const READ: usize = 1;
+const COPY: usize = 2;
+/// `st_blocks` counts these, whatever the filesystem's own blocks are.
+const STAT_BLOCK: u64 = 512;
+
+impl Work for Parameters {
+    fn needs(&self) -> Needs {
+        Needs { largest_file: Bytes(self.length), ..Needs::default() }
+    }
+
+    /// Where holes are kept. A filesystem without them needs the whole length twice, and says so when it is full.
+    fn amount(&self, _seed: u64) -> Amount {
+        let files = u64::from(self.files);
+        let written = 2 * files * self.written();
+        Amount {
+            files_peak: 2 * files,
+            bytes_read: files * (self.length + self.written()),
+            bytes_written: written,
+            bytes_peak: written,
+        }
+    }
+
+    fn most_clients(&self) -> u64 {
+        self.files.into()
+    }
+
+    fn operations(&self) -> u64 {
+        3 * u64::from(self.files)
+    }
+
+    fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
+        if portion.part.is_some() {
+            return Err("it is done in one part".into());
+        }
+        let hands = Hands { parameters: self.clone(), seed, noise: noise(seed), buffer: vec![0; CHUNK] };
+        let latencies = Latencies::new(OPERATIONS);
+        Ok(Box::new(Trial { hands, latencies, stop_after: portion.stop_after }))
+    }
+
+    /// With fsync every file and every copy is safe, with its name, before the next.
+    fn durable(&self, seed: u64, operations: u64) -> Durable {
+        if !self.fsync {
+            return Durable::default();
+        }
+        let all = u64::from(self.files);
+        let copies = operations.saturating_sub(2 * all);
+        let [files, copies] = [operations, copies].map(|n| n.min(all) as u32);
+        Durable { files: live(self, seed, files, copies), named: true }
+    }
+
+    fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
+        metrics(phases)
+    }
+
+    fn metrics_version(&self) -> u32 {
+        VERSION
+    }
+}
+
+fn noise(seed: u64) -> Noise {
+    Noise::new(seed, random(&["sparse", "content"], seed))
+}
+
+fn name(file: u32) -> String {
+    format!("f{file}")
+}
+
+fn copy_of(file: u32) -> String {
+    format!("f{file}.copy")
+}
+
+/// So many files, and copies of so many of them.
+fn live(parameters: &Parameters, seed: u64, files: u32, copies: u32) -> Vec<LiveFile> {
+    let (mut noise, zeros) = (noise(seed), Zeros::new(parameters.piece));
+    let mut live = Vec::new();
+    for file in 0..files {
+        let places = places::of(parameters, file, seed);
+        let crc32 = zeros.crc32(parameters.length, &places, |at, sum| {
+            noise.piece(file, at, parameters.piece as usize, |bytes| sum.update(bytes));
+        });
+        live.push(LiveFile::file(name(file), parameters.length, crc32));
+        if file < copies {
+            live.push(LiveFile::file(copy_of(file), parameters.length, crc32));
+        }
+    }
+    live
+}
+
+struct Trial {
+    hands: Hands,
+    latencies: Latencies,
+    stop_after: Option<u64>,
+}
+
+/// What the operations need.
+struct Hands {
+    parameters: Parameters,
+    seed: u64,
+    noise: Noise,
+    buffer: Vec<u8>,
+}
+
+impl Ready for Trial {
+    fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
+        let Trial { hands, latencies, stop_after } = self;
+        let Parameters { files, length, pieces, .. } = hands.parameters;
+        let all = u64::from(files);
+        let written = all * hands.parameters.written();
+        let mut phases = Phases::new(clock, log, latencies, 3 * all).stop_after(*stop_after);
+        phases.run("write", |under| {
+            for file in 0..files {
+                let places = places::of(&hands.parameters, file, hands.seed);
+                under.time(WRITE, || hands.write(file, &places))?;
+            }
+            Ok(vec![("files", all), ("pieces", all * u64::from(pieces)), ("bytes_written", written)])
+        })?;
+        phases.between(|| forget(files))?;
+        phases.run("read", |under| {
+            for file in 0..files {
+                let places = places::of(&hands.parameters, file, hands.seed);
+                under.time(READ, || hands.read(file, &places))?;
+            }
+            Ok(vec![("files", all), ("bytes_read", all * length)])
+        })?;
+        phases.between(|| forget(files))?;
+        phases.run("copy", |under| {
+            let mut copied = 0;
+            for file in 0..files {
+                copied += under.time(COPY, || hands.copy(file))?;
+            }
+            Ok(vec![("files", all), ("bytes_length", all * length), ("bytes_written", copied)])
+        })?;
+        phases.run("stored", |_| {
+            files::sync_all()?;
+            let [files, copies] = [stored(files, name)?, stored(files, copy_of)?];
+            Ok(vec![("bytes_stored", files), ("bytes_stored_copies", copies)])
+        })
+    }
+
+    fn live(&self) -> Vec<LiveFile> {
+        let Hands { parameters, seed, .. } = &self.hands;
+        live(parameters, *seed, parameters.files, parameters.files)
+    }
+}
+
+/// All written out, and their pages dropped: only clean ones are.
+fn forget(files: u32) -> Result<(), OpError> {
+    files::sync_all()?;
+    for path in (0..files).map(name) {
+        let file = files::open(&path)?;
+        fadvise(&file, 0, None, Advice::DontNeed).map_err(|e| failed("drop the pages", &path, e))?;
+    }
+    Ok(())
+}
+
+fn stored(files: u32, path: fn(u32) -> String) -> Result<u64, OpError> {
+    (0..files).map(|file| Ok(files::stat(&path(file))?.st_blocks.unsigned_abs() * STAT_BLOCK)).sum()
+}
+
+impl Hands {
+    fn write(&mut self, file: u32, places: &[u64]) -> Result<(), OpError> {
+        let path = name(file);
+        let opened = self.make(&path)?;
+        for at in places {
+            let length = self.parameters.piece as usize;
+            self.noise.piece(file, *at, length, |bytes| write_at(&opened, &path, bytes, *at))?;
+        }
+        self.close(opened, &path)
+    }
+
+    /// As long as it will be.
+    fn make(&self, path: &str) -> Result<OwnedFd, OpError> {
+        let opened = files::create(path)?;
+        ftruncate(&opened, self.parameters.length).map_err(|e| failed("ftruncate", path, e))?;
+        Ok(opened)
+    }
+
+    fn close(&self, opened: OwnedFd, path: &str) -> Result<(), OpError> {
+        if self.parameters.fsync {
+            files::fsync(&opened, path)?;
+        }
+        files::close(opened, path)?;
+        if self.parameters.fsync { files::sync_folder(".") } else { Ok(()) }
+    }
+
+    /// All of it: pieces as they were written, and zeros between them.
+    fn read(&mut self, file: u32, places: &[u64]) -> Result<(), OpError> {
+        let path = name(file);
+        let opened = files::open(&path)?;
+        let Hands { noise, buffer, parameters, .. } = self;
+        let mut places = places.iter().copied().peekable();
+        for at in (0..parameters.length).step_by(CHUNK) {
+            read_at(&opened, &path, buffer, at)?;
+            let written = if places.next_if_eq(&at).is_some() { parameters.piece as usize } else { 0 };
+            let is_right = written == 0 || noise.is_right(file, at, &buffer[..written]);
+            if !is_right || buffer[written..].iter().any(|byte| *byte != 0) {
+                return Err(wrong(&path, other_content(at)));
+            }
+        }
+        files::close(opened, &path)
+    }
+
+    /// What was written, from one hole to the next. Says how much that was.
+    fn copy(&mut self, file: u32) -> Result<u64, OpError> {
+        let (from, to) = (name(file), copy_of(file));
+        let opened = files::open(&from)?;
+        let copy = self.make(&to)?;
+        let (mut at, mut copied) = (0, 0);
+        while let Some(begin) = sought(&opened, &from, SeekFrom::Data(at))? {
+            let end = sought(&opened, &from, SeekFrom::Hole(begin))?.unwrap_or(self.parameters.length);
+            at = begin;
+            while at < end {
+                let length = (end - at).min(CHUNK as u64) as usize;
+                read_at(&opened, &from, &mut self.buffer[..length], at)?;
+                write_at(&copy, &to, &self.buffer[..length], at)?;
+                at += length as u64;
+            }
+            copied += end - begin;
+        }
+        files::close(opened, &from)?;
+        self.close(copy, &to)?;
+        Ok(copied)
+    }
+}
+
+/// Nothing where there is no more of it up to the file's end.
+fn sought(file: &OwnedFd, path: &str, to: SeekFrom) -> Result<Option<u64>, OpError> {
+    match seek(file, to) {
+        Ok(at) => Ok(Some(at)),
+        Err(Errno::NXIO) => Ok(None),
+        Err(e) => Err(failed("lseek", path, e)),
+    }
+}
+
+fn read_at(file: impl AsFd, path: &str, buffer: &mut [u8], at: u64) -> Result<(), OpError> {
+    let mut come = 0;
+    while come < buffer.len() {
+        match pread(&file, &mut buffer[come..], at + come as u64) {
+            Ok(0) => return Err(wrong(path, format!("it ends at {} already", at + come as u64))),
+            Ok(n) => come += n,
+            Err(e) => return Err(failed("pread", path, e)),
+        }
+    }
+    Ok(())
+}
+
+fn write_at(file: impl AsFd, path: &str, bytes: &[u8], at: u64) -> Result<(), OpError> {
+    let mut gone = 0;
+    while gone < bytes.len() {
+        let n = pwrite(&file, &bytes[gone..], at + gone as u64).map_err(|e| failed("pwrite", path, e))?;
+        gone += n;
+    }
+    Ok(())
+}

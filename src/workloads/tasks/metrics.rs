@@ -1,0 +1,170 @@
+//! From phases to metrics: how long each task took, and what it cost its process.
+//!
+//! CPU is GNU time's `%P`: user and system time ÷ elapsed time, each cut to whole milliseconds, and the quotient to whole percent.
+
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::event::Phase;
+use crate::schema::metric::Metric;
+use crate::schema::units::{cpu_percent, sum};
+
+pub const VERSION: u32 = 1;
+
+const TASKS: Section = Section::Own {
+    title: "Each task",
+    note: "A task's own time ends with its last call; with the sync it is until all of it is on the disk. Making, mounting and \
+           unmounting are among the steps. What is read from the second disk is not in memory before.",
+};
+const COST: Section = Section::Own {
+    title: "What each task cost its process",
+    note: "As GNU time tells it of a program: CPU is user and system time ÷ elapsed time, in whole percent; a minor fault brings a page that \
+           needs no reading, a major one reads it from a disk.",
+};
+
+/// What is told of a task.
+struct Task {
+    phase: &'static str,
+    time: Declared,
+    synced: Declared,
+    cpu: Declared,
+    minor: Declared,
+    major: Declared,
+}
+
+macro_rules! task {
+    ($phase:literal, $title:literal, $explained:literal) => {
+        Task {
+            phase: $phase,
+            time: Declared {
+                name: concat!($phase, ".time"),
+                title: concat!($title, " (phase ", $phase, ")"),
+                section: TASKS,
+                over: Over::Phase($phase),
+                explained: concat!("Time to ", $explained, ", until the last call is back."),
+                ..Declared::SECONDS
+            },
+            synced: Declared {
+                name: concat!($phase, ".synced.time"),
+                title: concat!($title, " with the sync (phase ", $phase, ")"),
+                section: TASKS,
+                over: Over::Phase($phase),
+                explained: concat!("Time to ", $explained, ", until all of it is on the disk."),
+                ..Declared::SECONDS
+            },
+            cpu: Declared {
+                name: concat!($phase, ".cpu.share"),
+                title: concat!($title, ": CPU"),
+                section: COST,
+                over: Over::Phase($phase),
+                explained: concat!(
+                    "Of the time to ",
+                    $explained,
+                    " what its process had the CPU, as GNU time tells it; without the sync."
+                ),
+                drawn: false,
+                ..Declared::PERCENT
+            },
+            minor: Declared {
+                name: concat!($phase, ".faults.minor"),
+                title: concat!($title, ": minor faults"),
+                section: COST,
+                over: Over::Phase($phase),
+                explained: concat!("Page faults without reading, to ", $explained, "."),
+                drawn: false,
+                ..Declared::count("faults")
+            },
+            major: Declared {
+                name: concat!($phase, ".faults.major"),
+                title: concat!($title, ": major faults"),
+                section: COST,
+                over: Over::Phase($phase),
+                explained: concat!("Page faults that read a page, to ", $explained, "."),
+                drawn: false,
+                ..Declared::count("faults")
+            },
+        }
+    };
+}
+
+static EACH: [Task; 8] = [
+    task!("copy-image", "copying the image", "copy the image from the second disk"),
+    task!("copy-image-again", "copying the image again", "copy the image again on the same disk"),
+    task!("delete-images", "deleting the images", "delete both copies of the image"),
+    task!("copy-tree", "copying the tree", "copy the tree from the second disk"),
+    task!("copy-tree-again", "copying the tree again", "copy the tree again on the same disk"),
+    task!("list", "listing the tree", "list the tree, with each file's status, into a file"),
+    task!("find", "searching the tree", "find the names in the tree that match a pattern"),
+    task!("delete-trees", "deleting the trees", "delete both copies of the tree"),
+];
+
+static ALL: Declared = Declared {
+    name: "tasks.time",
+    title: "all tasks (all phases)",
+    did: "did the tasks",
+    section: Section::Headline,
+    over: Over::Phases,
+    explained: "Time of all tasks together, with the syncs between them where there are some.",
+    ..Declared::SECONDS
+};
+
+pub fn declared() -> Vec<&'static Declared> {
+    let times = EACH.iter().flat_map(|task| [&task.time, &task.synced]);
+    let costs = EACH.iter().flat_map(|task| [&task.cpu, &task.minor, &task.major]);
+    [&ALL].into_iter().chain(times).chain(costs).collect()
+}
+
+/// A task in which the run was stopped has counted nothing.
+pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
+    let whole = || phases.iter().filter(|phase| phase.counts.contains_key("task_ns"));
+    let mut metrics = Vec::new();
+    if whole().count() == EACH.len() {
+        metrics.push(ALL.metric(sum(phases.iter().map(|phase| phase.ns)) as f64 / 1e9));
+    }
+    for task in &EACH {
+        for phase in whole().filter(|phase| phase.name == task.phase) {
+            metrics.extend(of(task, phase));
+        }
+    }
+    metrics
+}
+
+fn of(task: &Task, phase: &Phase) -> impl Iterator<Item = Metric> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let own = phase.count("task_ns");
+    let synced =
+        phase.counts.get("sync_ns").map(|sync| task.synced.metric(seconds(own.saturating_add(*sync))));
+    let others = [
+        task.cpu.metric(cpu_percent(phase.count("user_ns"), phase.count("sys_ns"), own) as f64),
+        task.minor.metric(phase.count("minflt") as f64),
+        task.major.metric(phase.count("majflt") as f64),
+    ];
+    [task.time.metric(seconds(own))].into_iter().chain(synced).chain(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn each_task_has_its_times_and_what_it_cost() {
+        let phase = |name: &str, counts: &[(&str, u64)]| Phase {
+            name: name.into(),
+            ns: 3_000 * MS,
+            counts: counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
+        };
+        let counts = [("task_ns", 2000 * MS), ("sync_ns", 500 * MS), ("sys_ns", 500 * MS), ("minflt", 7)];
+        let seen = metrics(&[phase("copy-tree", &counts), phase("find", &[])]);
+        let values: Vec<(&str, f64)> = seen.iter().map(|m| (m.name.as_str(), m.value)).collect();
+        let expected = [
+            ("copy-tree.time", 2.0),
+            ("copy-tree.synced.time", 2.5),
+            ("copy-tree.cpu.share", 25.0),
+            ("copy-tree.faults.minor", 7.0),
+            ("copy-tree.faults.major", 0.0),
+        ];
+        assert_eq!(values, expected);
+        let all: Vec<Phase> = EACH.iter().map(|task| phase(task.phase, &counts)).collect();
+        assert_eq!(metrics(&all)[0].value, 24.0);
+    }
+}

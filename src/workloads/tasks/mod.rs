@@ -1,0 +1,79 @@
+//! Everyday tasks of a file server: files and trees are copied from a second disk and on the same one, listed, searched, deleted.
+//!
+//! ```text
+//! on the second disk      image, tree/…                        made before anything is timed; read-only, nothing of it in memory
+//! copy-image              image      → image-1
+//! copy-image-again        image-1    → image-2
+//! delete-images           image-1, image-2
+//! copy-tree               tree/…     → tree-1/…                as cp -r: folder by folder, in the order in which they are named
+//! copy-tree-again         tree-1/…   → tree-2/…
+//! list                    tree-1/…   → listing                 as ls -lR: every name with its status
+//! find                    tree-1/…                             as find -name: names alone
+//! delete-trees            tree-1/…, tree-2/…                   as rm -r
+//! ```
+//! Each is a phase, with what it cost its process as GNU time tells it, and with `sync_each` the time until all of it is on the disk.
+//! Making, mounting and unmounting the filesystem are steps of every trial.
+//!
+//! What is read is looked at: the size of each file, and sixteen bytes of every 4 KiB, which say of which file and which place they are.
+
+use toml::Table;
+
+use super::{ParamSet, Work, Workload};
+use crate::schema::declared::Declared;
+use crate::schema::story::Story;
+use crate::schema::units::Scale;
+
+mod durable;
+mod look;
+mod metrics;
+mod parameters;
+mod source;
+mod task;
+mod trial;
+
+pub struct Tasks;
+
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "fileserver-2006", toml: include_str!("sets/fileserver-2006.toml") },
+    ParamSet {
+        name: "fileserver-2006-as-published",
+        toml: include_str!("sets/fileserver-2006-as-published.toml"),
+    },
+];
+
+impl Workload for Tasks {
+    fn name(&self) -> &'static str {
+        "tasks"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Copies a large file and a tree from a second disk, copies both again on the same disk, lists and searches the tree, and \
+                   deletes all of it, as the people of a small office do. Each task is timed by itself.",
+            origin: "The tasks of H. Ivers' comparison of 2006, which had cp, rm, ls and find do them. Here one process makes the same calls.",
+            limits: "Programs of their own would also be started and loaded, which costs some page faults and milliseconds each. The second \
+                     disk is as large as the one that is measured, and its filesystem the same for all. One client does it. What copies from \
+                     the same disk reads is partly in memory, as it was there.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        SETS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        metrics::declared()
+    }
+
+    fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
+        trial::timed(phase)
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(parameters::Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        parameters::scale(parameters, by)
+    }
+}

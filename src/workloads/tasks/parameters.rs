@@ -1,0 +1,77 @@
+//! The `parameters` table of a trial.
+
+use toml::Table;
+
+use crate::schema::units::{GIB, Scale};
+use crate::workloads::kit::parameters::{self, Keys};
+use crate::workloads::kit::sizes;
+use crate::workloads::kit::tree::Shape;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// How large the one large file is.
+    pub image: u64,
+    pub tree: Shape,
+    /// Whether after each task all of it is written to the disk.
+    pub sync_each: bool,
+}
+
+const KEYS: &[&str] = &["image", "files", "folders", "deepest", "sizes", "sync_each"];
+/// What is kept of each file must stay small beside the least memory that a trial has.
+const MOST: u32 = 1_000_000;
+/// Its chunks are counted in 40 bits.
+const LARGEST: u64 = 256 * GIB;
+
+impl Parameters {
+    pub fn parse(table: &Table) -> Result<Self, String> {
+        let keys = Keys::of(table, KEYS)?;
+        Ok(Parameters {
+            image: keys.bytes("image", 1..=LARGEST)?,
+            tree: Shape {
+                files: keys.number("files", 1..=MOST)?,
+                folders: keys.number("folders", 1..=MOST)?,
+                deepest: keys.number("deepest", 1..=64)?,
+                sizes: sizes::rows(keys.needed("sizes")?)?,
+            },
+            sync_each: keys.or("sync_each", false)?,
+        })
+    }
+}
+
+/// How much there is scales; the sizes of the tree's files stay, because they are what the work is about.
+pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
+    let Parameters { image, tree, .. } = Parameters::parse(table)?;
+    let numbers = [("image", image), ("files", tree.files.into()), ("folders", tree.folders.into())];
+    let scaled = parameters::scaled(table, by, numbers)?;
+    Parameters::parse(&scaled).map(|_| scaled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SETS;
+    use super::*;
+    use crate::schema::units::MIB;
+    use crate::workloads::kit::Tree;
+    use crate::workloads::kit::tree::Grown;
+
+    #[test]
+    fn the_tree_is_as_large_as_it_is_printed() {
+        for set in SETS {
+            let parameters = Parameters::parse(&set.file().parameters).expect("a set");
+            let tree = Grown::new(&parameters.tree, "tasks", 1);
+            assert_eq!((tree.files(), tree.folders().len()), (7500, 900));
+            // 1.9 GB is expected; 7500 draws of 254 kB that deviate by 640 kB deviate together by 55 MB, of which these are four.
+            assert!((1_680_000_000..2_130_000_000).contains(&tree.bytes()), "{}", tree.bytes());
+            assert!((0..7500).all(|file| (10_001..=5_000_000).contains(&tree.size(file))));
+        }
+    }
+
+    #[test]
+    fn a_scale_changes_how_much_and_not_what() {
+        let table = SETS[0].file().parameters;
+        let scaled = scale(&table, Scale { of: 1, by: 16 }).and_then(|t| Parameters::parse(&t));
+        let scaled = scaled.expect("scaled");
+        assert_eq!((scaled.image, scaled.tree.files, scaled.tree.folders), (700 * MIB / 16, 469, 56));
+        assert_eq!(scaled.tree.sizes, Parameters::parse(&table).expect("a set").tree.sizes);
+    }
+}
