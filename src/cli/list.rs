@@ -1,5 +1,6 @@
 //! `fsderby list`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -306,9 +307,8 @@ fn profiles() -> anyhow::Result<Listed> {
 fn papers() -> Listed {
     let all = || papers::TABLE.iter().filter_map(|(name, _)| Some((*name, papers::find(name)?)));
     let works = |paper: &papers::Paper| {
-        let mut works: Vec<&str> = paper.tables.iter().map(|table| table.workload.as_str()).collect();
-        works.dedup();
-        works.join(", ")
+        let works: BTreeSet<&str> = paper.tables.iter().map(|table| table.workload.as_str()).collect();
+        works.into_iter().collect::<Vec<&str>>().join(", ")
     };
     Listed {
         title: "papers",

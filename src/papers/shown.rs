@@ -110,8 +110,8 @@ impl Claim {
         let mut text = format!("\n{number:>3}. {}\n", said.trim_start());
         let standing = self.judge(&|point| paper.printed(point));
         let by_figures = match (&self.untested, standing) {
-            (Some(why), _) => format!("Not tested: {why}"),
-            (None, Standing::NotMeasured) => "Not measured: no figure of it is printed.".to_owned(),
+            (Some(why), _) => format!("Not tested. {why}"),
+            (None, Standing::NotMeasured) => "Not settled by the figures that it prints.".to_owned(),
             (None, standing) => format!("{} by its own figures.", capitalised(&standing.to_string())),
         };
         let mut said: Vec<String> = self.tests.iter().map(Test::shown).collect();
