@@ -9,7 +9,6 @@ use super::output::{print_json, print_line};
 use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
-use crate::papers::Paper;
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::profiles::{self, Profile};
 use crate::schema::declared;
@@ -162,26 +161,20 @@ fn workload(name: &str) -> Explained {
     Some((text, shown))
 }
 
-/// The papers that have figures for this set.
+/// The papers that have a table or a chart of this set.
 fn printed_by(set: &str) -> String {
     let has = |(name, _): &(&'static str, &str)| {
         let tables = papers::find(name).map(|paper| paper.tables).unwrap_or_default();
-        tables.iter().any(|table| table.workload == set).then_some(*name)
+        tables.iter().any(|table| table.workloads().any(|work| work == set)).then_some(*name)
     };
     let names: Vec<&str> = papers::TABLE.iter().filter_map(has).collect();
     if names.is_empty() { String::new() } else { format!("\nPapers: {}\n", names.join(", ")) }
 }
 
-/// A paper: what it compared, on what, and every figure.
+/// A paper: what it compared, on what, every figure and every claim.
 fn paper(name: &str) -> Explained {
     let paper = papers::find(name)?;
-    let Paper { title, year, story, disk, machine, tables, .. } = &paper;
-    let mut text = format!("{title}, {year}\n\n");
-    for (head, said) in [("What", story), ("Disk", disk), ("Machine", machine)] {
-        text.push_str(&line(head, said));
-    }
-    tables.iter().for_each(|table| text.push_str(&figures(table)));
-    Some((text, json!({ "name": name, "paper": paper })))
+    Some((paper.shown(), json!({ "name": name, "paper": paper })))
 }
 
 /// Ready needs: what counts how much, what is required, and why.
@@ -200,17 +193,6 @@ fn profile(name: &str) -> Explained {
     );
     text.push_str(&format!("\nIn an experiment:\n\n[needs]\nprofile = \"{name}\"\n"));
     Some((text, json!({ "name": name, "story": story, "source": source, "needs": needs })))
-}
-
-/// A line for each kind.
-fn figures(table: &papers::Table) -> String {
-    let papers::Table { workload, place, unit, note, metrics, figures } = table;
-    let head = format!("{workload} ({place}): {} in {unit}. {note}", metrics.join(" and "));
-    let line = |(kind, figures): (&String, &Vec<f64>)| {
-        let figures: String = figures.iter().map(|f| format!("{f:>10}")).collect();
-        format!("  {kind:<20}{figures}\n")
-    };
-    format!("\n{}\n{}", wrapped(&head), figures.iter().map(line).collect::<String>())
 }
 
 fn rest(name: &str) -> Explained {

@@ -1,5 +1,6 @@
 //! `fsderby list`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -306,13 +307,17 @@ fn profiles() -> anyhow::Result<Listed> {
 fn papers() -> Listed {
     let all = || papers::TABLE.iter().filter_map(|(name, _)| Some((*name, papers::find(name)?)));
     let works = |paper: &papers::Paper| {
-        paper.tables.iter().map(|table| table.workload.as_str()).collect::<Vec<&str>>().join(", ")
+        let works: BTreeSet<&str> = paper.tables.iter().map(|table| table.workload.as_str()).collect();
+        works.into_iter().collect::<Vec<&str>>().join(", ")
     };
     Listed {
         title: "papers",
-        head: vec!["name", "what it is", "workloads"],
+        head: vec!["name", "what it is", "workloads", "tables", "claims"],
         rows: all()
-            .map(|(name, p)| vec![name.into(), format!("{}, {}", p.title, p.year), works(&p)])
+            .map(|(name, p)| {
+                let (tables, claims) = (p.tables.len().to_string(), p.claims.len().to_string());
+                vec![name.into(), format!("{}, {}", p.title, p.year), works(&p), tables, claims]
+            })
             .collect(),
         json: all().map(|(name, p)| json!({ "name": name, "paper": p })).collect(),
     }

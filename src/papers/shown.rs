@@ -1,0 +1,176 @@
+//! A paper as text of at most [`WIDTH`] columns.
+
+use super::{Candidate, Claim, Paper, Standing, Table, Test};
+use crate::workloads;
+
+pub const WIDTH: usize = 80;
+
+/// Where text begins that has a word before it.
+const INDENT: usize = 14;
+
+/// Where a claim begins behind its number: `  1. `.
+const CLAIM: usize = 5;
+
+impl Paper {
+    /// Who, where and when; on what; every figure; every claim.
+    pub fn shown(&self) -> String {
+        let mut text = format!("{}\n\n", wrapped(&format!("{}, {}", self.title, self.year), 0));
+        for (head, said) in [("What", &self.story), ("Published", &self.published)] {
+            text.push_str(&headed(head, said));
+        }
+        text.push_str("\nMeasured on\n");
+        for (head, said) in self.environment.rows() {
+            text.push_str(&headed(head, said.as_deref().unwrap_or("not printed")));
+        }
+        text.push_str(&self.model.as_ref().map_or_else(String::new, |model| headed("Model", model)));
+        text.push_str(&self.environment.note.as_ref().map_or_else(String::new, |note| headed("Note", note)));
+        if !self.candidates.is_empty() {
+            text.push_str("\nFilesystems, as they are called here and there\n");
+            self.candidates.iter().for_each(|candidate| text.push_str(&candidate.shown()));
+        }
+        self.tables.iter().for_each(|table| text.push_str(&table.shown()));
+        if !self.claims.is_empty() {
+            text.push_str("\nClaims, and how they stand by the figures above\n");
+        }
+        self.claims.iter().enumerate().for_each(|(at, claim)| text.push_str(&claim.shown(at + 1, self)));
+        text
+    }
+}
+
+impl Candidate {
+    fn shown(&self) -> String {
+        let Candidate { name, printed, missing, note } = self;
+        let printed = printed.as_ref().map(|printed| format!("printed as \"{printed}\""));
+        let missing = missing.as_ref().map(|why| format!("not here: {why}"));
+        let said: Vec<String> = [printed, missing, note.clone()].into_iter().flatten().collect();
+        if name.len() >= INDENT {
+            return format!("{name}\n{}", headed("", &said.join("; ")));
+        }
+        headed(name, &said.join("; "))
+    }
+}
+
+impl Table {
+    fn shown(&self) -> String {
+        let works: Vec<&str> = self.workloads().collect();
+        let awaited: Vec<&str> =
+            works.iter().filter(|work| workloads::find(work).is_none()).copied().collect();
+        let at: String = self.at.iter().map(|(name, value)| format!(", {name} {value}")).collect();
+        let mut text = format!(
+            "\n{}\n",
+            wrapped(&format!("{} ({}){at}, in {}", works.join(", "), self.place, self.unit), 0)
+        );
+        if !awaited.is_empty() {
+            text.push_str(&format!(
+                "{}\n",
+                wrapped(&format!("Not among the workloads yet: {}.", awaited.join(", ")), 2)
+            ));
+        }
+        text.push_str(&format!("{}\n", wrapped(&self.note, 2)));
+        let unmatched = self.unmatched.as_ref().map(|why| format!("No metric here is the same: {why}."));
+        text.push_str(&unmatched.map_or_else(String::new, |why| format!("{}\n", wrapped(&why, 2))));
+        if self.figures.is_empty() {
+            return format!("{text}{}\n", wrapped(&format!("Metrics: {}", self.metrics.join(", ")), 2));
+        }
+        format!("{text}{}", self.aligned())
+    }
+
+    /// A line for each metric and a column for each candidate; as many columns as fit, then the next ones.
+    fn aligned(&self) -> String {
+        let first = self.metrics.iter().map(|m| m.chars().count()).max().unwrap_or(0) + 2;
+        let columns: Vec<(usize, Vec<String>)> =
+            self.figures.iter().map(|(name, figures)| column(name, figures)).collect();
+        let mut text = String::new();
+        let mut rest = columns.as_slice();
+        while !rest.is_empty() {
+            let fits = |n: &usize| first + rest[..*n].iter().map(|(width, _)| width).sum::<usize>() <= WIDTH;
+            let (now, later) = rest.split_at((1..=rest.len()).take_while(fits).last().unwrap_or(1));
+            let heads = [String::new()].into_iter().chain(self.metrics.iter().map(|m| format!("  {m}")));
+            for (at, head) in heads.enumerate() {
+                let cells: String =
+                    now.iter().map(|(width, cells)| format!("{:>width$}", cells[at])).collect();
+                text.push_str(&format!("{head:<first$}{cells}\n"));
+            }
+            rest = later;
+        }
+        text
+    }
+}
+
+/// The width of a column, and its cells from the head down: figures as printed, with no digit less or more.
+fn column(name: &str, figures: &[f64]) -> (usize, Vec<String>) {
+    let cells: Vec<String> =
+        [name.to_owned()].into_iter().chain(figures.iter().map(f64::to_string)).collect();
+    (cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0) + 2, cells)
+}
+
+impl Claim {
+    fn shown(&self, number: usize, paper: &Paper) -> String {
+        let said = wrapped(&format!("{} ({})", self.says, self.place), CLAIM);
+        let mut text = format!("\n{number:>3}. {}\n", said.trim_start());
+        let standing = self.judge(&|point| paper.printed(point));
+        let by_figures = match (&self.untested, standing) {
+            (Some(why), _) => format!("Not tested. {why}"),
+            (None, Standing::NotMeasured) => "Not settled by the figures that it prints.".to_owned(),
+            (None, standing) => format!("{} by its own figures.", capitalised(&standing.to_string())),
+        };
+        let mut said: Vec<String> = self.tests.iter().map(Test::shown).collect();
+        if !self.tests.is_empty() {
+            said.push(format!("In {}.", self.workloads.join(", ")));
+        }
+        said.push(by_figures);
+        said.extend(self.contradicted.clone());
+        said.extend(self.note.clone());
+        said.iter().for_each(|line| text.push_str(&format!("{}\n", wrapped(line, CLAIM))));
+        text
+    }
+}
+
+impl Test {
+    fn shown(&self) -> String {
+        let Test { metrics, of, than, relation, .. } = self;
+        let mut said =
+            format!("{}{}: {} {relation}", metrics.join(", "), dimensions(&self.at), of.join(", "));
+        if !than.is_empty() {
+            said.push_str(&format!(" {}", than.join(", ")));
+        } else if self.has_others() {
+            said.push_str(" the same");
+        }
+        let elsewhere = [self.than_workload.as_ref(), self.than_metric.as_ref()];
+        elsewhere.into_iter().flatten().for_each(|other| said.push_str(&format!(" in {other}")));
+        said.push_str(&self.than_at.as_ref().map_or_else(String::new, dimensions));
+        said
+    }
+}
+
+/// ` (file_bytes 1024)`
+fn dimensions(at: &std::collections::BTreeMap<String, String>) -> String {
+    let all: Vec<String> = at.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join(", ")) }
+}
+
+fn capitalised(word: &str) -> String {
+    let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}", first.to_uppercase())
+}
+
+/// A word, and beside it what it says.
+fn headed(head: &str, said: &str) -> String {
+    let text = wrapped(said, INDENT);
+    format!("{head:<INDENT$}{}\n", text.trim_start())
+}
+
+/// Words on lines that begin at a column and end before [`WIDTH`].
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= WIDTH - indent => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| format!("{:indent$}{line}", "")).collect::<Vec<_>>().join("\n")
+}
