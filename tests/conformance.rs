@@ -64,7 +64,8 @@ fn every_filesystem_does_every_engines_work_on_loop() {
         skipped(&format!("{} × {}", record.filesystem, record.scenario), &record.why());
     }
     let expected = (filesystems::TABLE.len() + VARIANTS.len()) * small_sets().count();
-    let compared = run.records.iter().filter(|r| r.round == 1).count();
+    // What was void is there once more.
+    let compared = run.current().into_iter().filter(|r| r.round == 1).count();
     let skips = run.records.iter().filter(|r| r.outcome == Outcome::Skipped).count();
     assert_eq!(compared + skips, expected, "each filesystem is compared or skipped with a reason");
     assert!(compared >= 3, "a kernel without three filesystems proves little");
@@ -80,7 +81,7 @@ fn a_directory_does_every_engines_work() {
     let desk = Desk::new();
     let run = carry_out(&desk, &format!("directory:{}", desk.images().display()), &[]);
     let whole = small_sets().filter(|set| needs_disks(set)).count();
-    assert_eq!(run.records.len(), 2 * small_sets().count() - whole, "what needs disks is skipped once");
+    assert_eq!(run.current().len(), 2 * small_sets().count() - whole, "what needs disks is skipped once");
     assert_eq!(run.records.iter().filter(|r| r.outcome == Outcome::Skipped).count(), whole);
     conforms(&run);
 }
