@@ -29,8 +29,8 @@ pub fn hold(run: &Run, record: &Record) -> Option<String> {
         true => run.altered_but_histograms(record),
         false => run.altered(record),
     };
-    let counts = || counts_hold(run, record).map(|wrong| run.altered(record).unwrap_or(wrong));
-    wrong.or(elsewhere).or_else(counts)
+    let wrong = wrong.or(elsewhere).or_else(|| counts_hold(run, record))?;
+    Some(run.altered(record).unwrap_or(wrong))
 }
 
 /// Each histogram has an entry for each operation that its phase counts, and no phase lacks one.
