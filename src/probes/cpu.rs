@@ -137,8 +137,10 @@ impl Probe for Cpu {
 pub fn machine_ns(raw: &Raw) -> Option<u64> {
     let counter = |name: &str| raw.get(name).copied();
     match counter("machine_cpus_ns") {
-        Some(cpus) => Some(cpus.saturating_sub(counter("machine_idle_ns")? + counter("machine_iowait_ns")?)),
-        None => Some(counter("machine_user_ns")? + counter("machine_sys_ns")?),
+        Some(cpus) => Some(
+            cpus.saturating_sub(counter("machine_idle_ns")?.saturating_add(counter("machine_iowait_ns")?)),
+        ),
+        None => Some(counter("machine_user_ns")?.saturating_add(counter("machine_sys_ns")?)),
     }
 }
 
