@@ -25,8 +25,10 @@ pub const ALPHA: f64 = 0.05;
 pub const VOID_BELOW: f64 = 0.001;
 /// With fewer, no pattern of signs is rarer than [`ALPHA`]: 2 ÷ 2⁵ = 0.06.
 pub const FEWEST: u32 = 6;
+/// Of three rounds a deviation is known to within half or twice itself.
+pub const FEWEST_FOR_SCATTER: u32 = 3;
 /// The probability with which what is called detectable is found.
-const POWER: f64 = 0.8;
+pub const POWER: f64 = 0.8;
 
 /// When a run of this plan is judged, and at which error.
 pub fn looks(plan: &Plan) -> Looks {
@@ -80,6 +82,25 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
         overall: overall(&measured, &tables, plan.plan_seed, judging),
         guard: plan.guard.as_ref().map(|twice| guard(dataset, twice, rows)),
     }
+}
+
+/// How far single values scatter within rounds, as it was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scatter {
+    /// Complete ones.
+    pub rounds: u32,
+    /// Of each candidate in each table of the family that a verdict judges.
+    pub seen: Expected,
+}
+
+/// It shows no difference, so to see it is no look. `None` where there are too few rounds, or nothing is compared.
+pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
+    let measured = measured(plan, dataset);
+    let rounds = complete(&measured);
+    let tables: Vec<Table> = measured.iter().map(|m| m.table(rounds as usize)).collect();
+    // The variances hang on no pattern of signs.
+    let seen = Expected::seen(&family::judge_by(&tables, ALPHA, 1, plan.plan_seed))?;
+    (rounds >= FEWEST_FOR_SCATTER).then_some(Scatter { rounds, seen })
 }
 
 fn needed(looks: &Looks) -> u32 {
@@ -366,6 +387,16 @@ mod tests {
             verdict.ranks[0].places.iter().map(|p| (p.candidate.as_str(), p.best, p.worst)).collect();
         assert!(places[..2].iter().all(|(_, best, worst)| (*best, *worst) == (1, 2)), "{places:?}");
         assert_eq!(places[2..], [("slow", 3, 3), ("slower", 4, 4)]);
+    }
+
+    #[test]
+    fn the_scatter_is_that_within_rounds_whatever_the_candidates_and_the_rounds_have_of_their_own() {
+        let plan = plan(Rounds::Auto);
+        let seen = scatter(&plan, &dataset(&FOUR, 40)).expect("forty rounds");
+        assert_eq!((seen.rounds, seen.seen.tables.len()), (40, 1));
+        assert!(seen.seen.tables[0].iter().all(|own| (own / 0.02).ln().abs() < 0.5), "{seen:?}");
+        assert_eq!(scatter(&plan, &dataset(&FOUR, 2)), None);
+        assert_eq!(scatter(&plan, &dataset(&FOUR[..1], 9)), None, "nothing is compared");
     }
 
     #[test]

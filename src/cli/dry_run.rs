@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::foresight;
+use super::foresight::{self, Known, Time};
 use super::output::{print_json, print_line};
 use crate::runner::jobs;
 use crate::runner::skips::Skip;
@@ -18,6 +18,7 @@ use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
 use crate::storage::layers;
+use crate::store::Run;
 use crate::testbeds::Testbeds;
 use crate::workloads::{self, clients};
 
@@ -29,6 +30,7 @@ pub fn print(
     plan: &Plan,
     testbeds: &Testbeds<'_>,
     skips: &[Skip],
+    known: Option<&Known>,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.scenario)).collect();
@@ -38,19 +40,24 @@ pub fn print(
         let testbed = testbeds.of(plan, trial.candidate);
         jobs::job(plan, trial, 1, testbed, "dry-run")
     };
-    if as_json {
-        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).collect();
-        print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": reasons(skips) }))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
-    let differ = plan.setups().len() > 1;
-    for trial in trials {
-        let job = job(&trial);
-        let bytes_written = volume(&job, &mut amounts);
+    let mut add = |job: &Job| {
+        let bytes_written = volume(job, &mut amounts);
         number += 1;
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
+    };
+    if as_json {
+        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).collect();
+        let foresight = foresight::of(plan, skips, guess(time), known);
+        let skipped = reasons(skips);
+        print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": skipped, "foresight": foresight }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let differ = plan.setups().len() > 1;
+    for trial in trials {
+        let job = job(&trial);
+        add(&job);
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
         let built = built(plan, &trial, testbeds);
         let steps = steps.replacen("\n  reset", &format!("\n  reset{built}"), 1);
@@ -71,23 +78,57 @@ pub fn print(
         "\n{} trials a round in random order, {of}, after one integrity check of each cell.",
         number / 2
     ));
+    let took = known.map_or(guess(time), |known| known.time);
+    let [one, all] =
+        [1, rounds].map(|n| took.a_round.saturating_mul(n).saturating_add(took.checks).as_secs());
     lines.push(format!(
-        "Expected for the integrity checks and one round: {} written by the workloads, about {} s; for the run about {} min{}.",
+        "Expected for the integrity checks and one round: {} written by the workloads, about {one} s; for the run about {} min{}.",
         Bytes(total),
-        time.as_secs(),
-        (u128::from(time.as_secs() / 2) * (u128::from(rounds) + 1)).div_ceil(60),
+        all.div_ceil(60),
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
-    lines.push("The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned());
+    lines.push(match known {
+        Some(known) => format!("The time is that of {}.", known.from),
+        None => "The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned(),
+    });
     if amounts.values().any(|amount| *amount == Amount::default()) {
         lines.push(
             "What work writes that fills the volume is not in it: that is known only when it is done."
                 .to_owned(),
         );
     }
-    lines.extend(foresight::lines(plan, skips, time / 2));
+    if let Some(foresight) = foresight::of(plan, skips, guess(time), known) {
+        lines.push(String::new());
+        lines.extend(foresight.lines());
+    }
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Of a run that would be gone on with by this plan: what further rounds can find.
+pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
+    let known = Known::of_itself(run);
+    let foresight = known.and_then(|known| foresight::of(plan, skips, Time::default(), Some(&known)));
+    if as_json {
+        print_json(&json!({ "plan": plan, "skipped": reasons(skips), "foresight": foresight }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let lines = foresight.map_or_else(
+        || {
+            vec![
+                "What further rounds can find is not known: three complete ones are needed to tell."
+                    .to_owned(),
+            ]
+        },
+        |foresight| foresight.lines(),
+    );
+    print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Half of it is for the integrity checks, which do the work of a round.
+fn guess(time: Duration) -> Time {
+    Time { checks: time / 2, a_round: time / 2 }
 }
 
 /// `vm:kernel=6.1 cpus=2, 64 MiB of memory`

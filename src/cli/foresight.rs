@@ -1,74 +1,322 @@
-//! What a plan can find, before anything is measured: `fsderby run --dry-run`.
+//! What a plan can find: before anything is measured, from rounds that were measured before, or after a run's first ones.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
-use fsderby_stats::looks::Looks;
+use fsderby_stats::looks::{Look, Looks};
 use fsderby_stats::power::{Expected, Which};
+use serde::Serialize;
 
-use crate::analysis::rounds;
+use crate::analysis::dataset::Dataset;
+use crate::analysis::rounds::{self, POWER, Scatter};
 use crate::runner::skips::Skip;
 use crate::schema::declared::Section;
+use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Rounds};
-use crate::schema::units::Percent;
+use crate::schema::reason::Outcome;
+use crate::schema::units::{Percent, Span};
+use crate::store::{self, Run};
 use crate::testbeds;
 use crate::workloads;
 
-/// Standard deviation of a single value, as a share: what we have seen of workloads that reach a disk. The first rounds of a run show
-/// its own.
+/// Standard deviation of a single value, as a share: what we have seen of workloads that reach a disk. It is assumed where nothing
+/// is measured yet.
 const SCATTER: f64 = 0.05;
 /// A difference that a user would want to be found.
 const DIFFERENCE: f64 = 0.10;
-const POWER: f64 = 0.8;
 const USUAL: [u32; 4] = [6, 10, 14, 20];
 
-/// Nothing on modelled disks, which have no scatter, and where there is but one candidate.
-pub fn lines(plan: &Plan, skips: &[Skip], a_round: Duration) -> Vec<String> {
+/// What rounds of the same experiment have shown.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The run's folder.
+    pub from: String,
+    pub scatter: Scatter,
+    pub time: Time,
+    /// Where the plan is to go on with this very run: how many rounds it has, and the looks that it has spent.
+    pub before: Option<(u32, Vec<Look>)>,
+}
+
+/// How long it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Time {
+    /// Before the first round.
+    pub checks: Duration,
+    pub a_round: Duration,
+}
+
+/// A number of rounds that there may be, and when they are judged.
+struct Due {
+    rounds: u32,
+    /// Whether the plan itself says so, and in which words where they are not plain.
+    is_planned: bool,
+    why: String,
+    looks: Looks,
+}
+
+impl Known {
+    /// Of a run that is gone on with.
+    pub fn of_itself(run: &Run) -> Option<Known> {
+        let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
+        let looks = looks.iter().map(|look| Look { rounds: look.rounds as usize, alpha: look.alpha });
+        let had = run.records.iter().map(|record| record.round).max().unwrap_or(0);
+        Some(Known { before: Some((had, looks.collect())), ..Known::of(run)? })
+    }
+
+    /// Of the run whose stored plan the experiment is, where what is planned measures the same.
+    pub fn beside(experiment: &str, plan: &Plan) -> Option<Known> {
+        let file = Path::new(experiment);
+        if file.file_name()? != store::PLAN {
+            return None;
+        }
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let run = store::read(folder.unwrap_or(Path::new("."))).ok()?;
+        (run.damage.is_empty() && measures_the_same(plan, &run.plan)).then(|| Known::of(&run))?
+    }
+
+    fn of(run: &Run) -> Option<Known> {
+        let scatter = rounds::scatter(&run.plan, &Dataset::of(run))?;
+        Some(Known { from: run.folder.display().to_string(), scatter, time: Time::taken(run), before: None })
+    }
+}
+
+/// Whether rounds of one are rounds of the other, whatever their number, order and purpose.
+fn measures_the_same(plan: &Plan, other: &Plan) -> bool {
+    let measured = |plan: &Plan| {
+        let is_copy = |label: &str| plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
+        Plan {
+            candidates: plan.candidates.iter().filter(|c| !is_copy(&c.label)).cloned().collect(),
+            guard: None,
+            rounds: Rounds::Auto,
+            budget: None,
+            plan_seed: 0,
+            workload_seed: 0,
+            needs: None,
+            name: String::new(),
+            analysis: String::new(),
+            margin: Percent(0.0),
+            ..plan.clone()
+        }
+    };
+    measured(plan) == measured(other)
+}
+
+impl Time {
+    /// Void attempts and all.
+    fn taken(run: &Run) -> Time {
+        let of = |purpose: Purpose| {
+            let all =
+                run.records.iter().filter(move |r| r.purpose == purpose && r.outcome != Outcome::Skipped);
+            let names: BTreeSet<&str> = all.clone().map(|r| r.trial.as_str()).collect();
+            (names.len(), Duration::from_nanos(all.map(|r| r.circumstances.host_ns).sum()))
+        };
+        let (trials, measuring) = of(Purpose::Measure);
+        let (cells, checks) = of(Purpose::Integrity);
+        let a_trial = measuring.checked_div(u32::try_from(trials).unwrap_or(u32::MAX)).unwrap_or_default();
+        Time { checks, a_round: a_trial.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX)) }
+    }
+
+    /// How many whole rounds there are after so much time.
+    fn rounds_in(&self, budget: Duration) -> u32 {
+        let rounds = budget.saturating_sub(self.checks).as_nanos() / self.a_round.as_nanos().max(1);
+        u32::try_from(rounds).unwrap_or(u32::MAX)
+    }
+}
+
+/// What a plan can find, by its number of rounds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foresight {
+    /// The folder whose rounds have shown the scatter, and how many they were; absent where it is assumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<(String, u32)>,
+    /// The least and the largest scatter of a candidate, as shares.
+    pub scatter: (f64, f64),
+    pub pairs: usize,
+    pub rows: Vec<Row>,
+    pub margin: Percent,
+    /// The rounds after which a usual pair that does not differ is called equivalent.
+    pub equivalent: Option<usize>,
+}
+
+/// A run of so many rounds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub rounds: u32,
+    /// Whether the plan itself says so.
+    pub is_planned: bool,
+    /// In which words, where they are not plain.
+    #[serde(skip)]
+    pub why: String,
+    /// The difference, as a share, that is found with 80 % between a usual pair of candidates, half of which are noisier; none
+    /// where nothing can be found.
+    pub usual: Option<f64>,
+    /// The same between the noisiest.
+    pub noisiest: Option<f64>,
+    /// The probability that 10 % is found between a usual pair.
+    pub ten_percent: f64,
+    pub seconds: u64,
+}
+
+/// Nothing on modelled disks, which have no scatter, and where there is but one candidate. `guess` is used where nothing is known.
+pub fn of(plan: &Plan, skips: &[Skip], guess: Time, known: Option<&Known>) -> Option<Foresight> {
     let scatters = testbeds::kind(&plan.testbed).is_ok_and(|kind| kind.scatters());
-    let tables: Vec<Vec<f64>> = families(plan, skips).into_iter().map(|n| vec![SCATTER; n]).collect();
-    let pairs: usize = tables.iter().map(|table| table.len() * (table.len() - 1) / 2).sum();
-    if !scatters || pairs == 0 {
-        return Vec::new();
+    let assumed =
+        || Expected { tables: families(plan, skips).into_iter().map(|n| vec![SCATTER; n]).collect() };
+    let expected = known.map_or_else(assumed, |known| known.scatter.seen.clone());
+    let mut pairs = pairs(&expected);
+    if !scatters || pairs.is_empty() {
+        return None;
     }
-    let expected = Expected { tables };
-    let which = Which { table: 0, a: 0, b: 1 };
-    let mut lines = vec![format!(
-        "\nWhat such a run can find: {pairs} pairs of candidates and headline metrics, judged together, with a scatter of {} assumed.",
-        Percent(100.0 * SCATTER)
-    )];
-    let planned = match plan.rounds {
-        Rounds::Auto => None,
-        Rounds::Exactly(n) | Rounds::AtLeast(n) => Some(n),
+    pairs.sort_by(|x, y| noise(&expected, *x).total_cmp(&noise(&expected, *y)));
+    let (usual, noisiest) = (pairs[(pairs.len() - 1) / 2], pairs[pairs.len() - 1]);
+    let time = known.map_or(guess, |known| known.time);
+    let (had, shown) = known.and_then(|known| known.before.clone()).unwrap_or_default();
+    let mut rows = Vec::new();
+    for Due { rounds, is_planned, why, looks } in due(plan, time, had, &shown) {
+        let under = expected.under(&looks);
+        let detectable = |which| under.detectable(which, POWER).map(f64::exp_m1);
+        let checks = if had == 0 { time.checks } else { Duration::ZERO };
+        rows.push(Row {
+            rounds,
+            is_planned,
+            why,
+            usual: detectable(usual),
+            noisiest: detectable(noisiest),
+            ten_percent: under.power(usual, DIFFERENCE.ln_1p()),
+            seconds: time.a_round.saturating_mul(rounds - had).saturating_add(checks).as_secs(),
+        });
+    }
+    let each = || expected.tables.iter().flatten().copied();
+    Some(Foresight {
+        seen: known.map(|known| (known.from.clone(), known.scatter.rounds)),
+        scatter: (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max)),
+        pairs: pairs.len(),
+        rows,
+        margin: plan.margin,
+        equivalent: expected.rounds_to_be_equivalent(usual, rounds::log(plan.margin), POWER),
+    })
+}
+
+/// What a run's first rounds let expect of the rest of it, in a sentence.
+pub fn after_first_rounds(run: &Run) -> Option<String> {
+    let mut known = Known::of(run)?;
+    let had = known.scatter.rounds;
+    let taken = known.time.a_round.saturating_mul(had).saturating_add(known.time.checks);
+    let budget = run.plan.budget.map(|Span(all)| Span(all.saturating_sub(taken)));
+    known.before = Some((had, Vec::new()));
+    let foresight = of(&Plan { budget, ..run.plan.clone() }, &[], Time::default(), Some(&known))?;
+    let planned = foresight.rows.iter().rfind(|row| row.is_planned)?;
+    let (range, found) = (foresight.range(), planned.found());
+    Some(format!("{had} rounds show a scatter of {range}; what {} rounds find: {found}", planned.rounds))
+}
+
+/// How many rounds there may be, why so many, and when they are judged: the usual numbers, and what the plan says.
+fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
+    let own = rounds::looks(plan);
+    let once = |n: u32| match shown {
+        [] => Looks::once(n as usize),
+        shown => Looks::at(n as usize, own.available(n as usize, shown)),
     };
-    let row = |rounds: String, looks: &Looks, most: u32| {
-        let planned = expected.under(looks);
-        let smallest = planned.detectable(which, POWER).map_or_else(
-            || "nothing".to_owned(),
-            |log| format!("{} with a probability of 80 %", Percent(round(100.0 * log.exp_m1()))),
-        );
-        let power = 100.0 * planned.power(which, DIFFERENCE.ln_1p());
-        let minutes = (a_round * (most + 1)).as_secs().div_ceil(60);
-        format!("  {rounds}: {smallest}; a difference of 10% in {power:.0} % of runs; about {minutes} min")
-    };
-    for n in USUAL.into_iter().chain(planned).collect::<BTreeSet<u32>>() {
-        lines.push(row(format!("{n:>3} rounds"), &Looks::once(n as usize), n));
-    }
-    if planned.is_none() {
-        let most = rounds::looks(plan).planned().last().map_or(0, |look| look.rounds as u32);
-        lines.push(row("10 to 20, as many as it takes".to_owned(), &rounds::looks(plan), most));
-    }
-    let margin = (plan.margin.0 / 100.0).ln_1p();
-    let equivalent = expected.rounds_to_be_equivalent(which, margin, POWER);
-    lines.push(match equivalent {
-        Some(rounds) => format!("  Equivalent within {} takes about {rounds} rounds.", plan.margin),
-        None => format!("  Equivalent within {} takes more rounds than anybody makes.", plan.margin),
+    let fits = plan.budget.map(|budget| {
+        let new = if had == 0 { time } else { Time { checks: Duration::ZERO, ..time } }.rounds_in(budget.0);
+        (had.saturating_add(new), format!(", as many as fit into {budget}"))
     });
-    lines
+    let planned = match (plan.rounds, fits) {
+        (Rounds::Auto, _) => None,
+        (Rounds::AtLeast(n), Some((fits, why))) if fits >= n => Some((fits, why)),
+        (Rounds::AtLeast(n), Some(_)) => {
+            Some((n, ", its fewest, which take longer than its budget".to_owned()))
+        }
+        (Rounds::Exactly(n) | Rounds::AtLeast(n), _) => Some((n, String::new())),
+    };
+    let is_planned = |n: u32| planned.as_ref().is_some_and(|(rounds, _)| *rounds == n);
+    let usual = USUAL.into_iter().filter(|n| !is_planned(*n)).map(|n| (n, String::new(), false));
+    let planned = planned.iter().map(|(n, why)| (*n, why.clone(), true));
+    let all = usual.chain(planned).filter(|(n, ..)| *n > had);
+    let mut due: Vec<Due> =
+        all.map(|(rounds, why, is_planned)| Due { rounds, is_planned, why, looks: once(rounds) }).collect();
+    due.sort_by_key(|due| due.rounds);
+    let looks = own.to_come(shown);
+    if let (Rounds::Auto, Some(last)) = (plan.rounds, looks.planned().last()) {
+        let (rounds, why) = (last.rounds as u32, " at most, as many as it takes".to_owned());
+        due.push(Due { rounds, is_planned: true, why, looks: looks.clone() });
+    }
+    due
+}
+
+impl Foresight {
+    pub fn lines(&self) -> Vec<String> {
+        let Foresight { pairs, rows, margin, .. } = self;
+        let mut lines = vec![format!(
+            "What such a run can find: {pairs} pair{} of candidates and headline metrics, judged together, with a scatter of {}.",
+            if *pairs == 1 { "" } else { "s" },
+            self.of_what()
+        )];
+        if rows.iter().any(|row| row.usual.is_none() && row.rounds >= rounds::FEWEST) {
+            lines.push("  What it was shown before has used up the error that it may make: more rounds find nothing more.".to_owned());
+        }
+        lines.extend(rows.iter().map(Row::line));
+        lines.push(match self.equivalent {
+            Some(rounds) => format!("  Equivalent within {margin} takes about {rounds} rounds."),
+            None => format!("  Equivalent within {margin} takes more rounds than anybody makes."),
+        });
+        lines
+    }
+
+    /// `3.1% to 8.9%, as 10 rounds in results/x have it`
+    fn of_what(&self) -> String {
+        match &self.seen {
+            Some((from, rounds)) => format!("{}, as {rounds} rounds in {from} have it", self.range()),
+            None => format!("{} assumed, as nothing is measured yet", self.range()),
+        }
+    }
+
+    /// `3.1% to 8.9%`
+    fn range(&self) -> String {
+        let (least, most) = (percent(self.scatter.0), percent(self.scatter.1));
+        if least == most { least.to_string() } else { format!("{least} to {most}") }
+    }
+}
+
+impl Row {
+    fn line(&self) -> String {
+        let Row { rounds, why, ten_percent, seconds, .. } = self;
+        let (found, power, minutes) = (self.found(), 100.0 * ten_percent, seconds.div_ceil(60));
+        format!(
+            "  {rounds:>3} rounds{why}: {found}; a difference of 10% in {power:.0} % of runs; about {minutes} min"
+        )
+    }
+
+    fn found(&self) -> String {
+        match (self.usual.map(percent), self.noisiest.map(percent)) {
+            (Some(usual), Some(noisiest)) if noisiest.0 > usual.0 => {
+                format!("{usual} with a probability of 80 % ({noisiest} between the noisiest)")
+            }
+            (Some(usual), _) => format!("{usual} with a probability of 80 %"),
+            (None, _) => "nothing".to_owned(),
+        }
+    }
 }
 
 /// Two digits are more than is known.
-fn round(percent: f64) -> f64 {
-    (percent * 10.0).round() / 10.0
+fn percent(share: f64) -> Percent {
+    let digit = if share < 0.1 { 1000.0 } else { 100.0 };
+    Percent((share * digit).round() / digit * 100.0)
+}
+
+fn pairs(expected: &Expected) -> Vec<Which> {
+    let of = |(table, noise): (usize, &Vec<f64>)| {
+        let n = noise.len();
+        (0..n).flat_map(move |a| (a + 1..n).map(move |b| Which { table, a, b }))
+    };
+    expected.tables.iter().enumerate().flat_map(of).collect()
+}
+
+/// Variance of a single difference.
+fn noise(expected: &Expected, Which { table, a, b }: Which) -> f64 {
+    let of = |at: usize| expected.tables[table][at].powi(2);
+    of(a) + of(b)
 }
 
 /// For each headline metric of each scenario how many candidates will have it.
@@ -89,4 +337,143 @@ fn families(plan: &Plan, skips: &[Skip]) -> Vec<usize> {
         families.extend(std::iter::repeat_n(candidates, if candidates > 1 { headlines } else { 0 }));
     }
     families
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::experiment::Experiment;
+
+    const GUESS: Time = Time { checks: Duration::from_secs(30), a_round: Duration::from_secs(60) };
+
+    fn plan(keys: &str) -> Plan {
+        let text = format!(
+            "filesystems = ['ext2', 'ext4', 'xfs']\nworkloads = ['postmark-quick']\nseed = 7\n{keys}"
+        );
+        Experiment::parse(&text, "test").unwrap().plan("loop".into(), 7).unwrap()
+    }
+
+    fn foreseen(keys: &str, known: Option<&Known>) -> Foresight {
+        of(&plan(keys), &[], GUESS, known).unwrap()
+    }
+
+    fn known(noise: [f64; 3], before: Option<(u32, Vec<Look>)>) -> Known {
+        let time = Time { checks: Duration::from_secs(9), a_round: Duration::from_secs(10) };
+        let seen = Expected { tables: vec![noise.to_vec()] };
+        Known { from: "results/x".into(), scatter: Scatter { rounds: 8, seen }, time, before }
+    }
+
+    fn rounds(foresight: &Foresight) -> Vec<u32> {
+        foresight.rows.iter().map(|row| row.rounds).collect()
+    }
+
+    fn row(foresight: &Foresight, rounds: u32) -> &Row {
+        foresight.rows.iter().find(|row| row.rounds == rounds).unwrap()
+    }
+
+    #[test]
+    fn where_nothing_is_measured_a_scatter_is_assumed_and_said_so() {
+        let foresight = foreseen("rounds = 12", None);
+        assert_eq!(
+            (foresight.pairs, foresight.scatter, rounds(&foresight)),
+            (3, (0.05, 0.05), vec![6, 10, 12, 14, 20])
+        );
+        assert_eq!(row(&foresight, 12).seconds, 30 + 12 * 60);
+        let told = foresight.lines().join("\n");
+        assert!(
+            told.contains("3 pairs") && told.contains("5% assumed, as nothing is measured yet"),
+            "{told}"
+        );
+        assert!(!told.contains("noisiest"), "all are alike: {told}");
+    }
+
+    #[test]
+    fn what_was_measured_is_taken_in_place_of_what_is_assumed() {
+        let known = known([0.02, 0.02, 0.08], None);
+        let (seen, assumed) = (foreseen("rounds = 12", Some(&known)), foreseen("rounds = 12", None));
+        assert_eq!(seen.scatter, (0.02, 0.08));
+        let (seen_row, assumed_row) = (row(&seen, 12), row(&assumed, 12));
+        // Of the three pairs two are as noisy as the noisiest.
+        assert!(seen_row.usual == seen_row.noisiest && seen_row.usual > assumed_row.usual, "{seen_row:?}");
+        assert!(seen_row.ten_percent < assumed_row.ten_percent);
+        assert_eq!(seen_row.seconds, 9 + 120, "by the time that its rounds took");
+        assert!(seen.lines()[0].contains("2% to 8%, as 8 rounds in results/x have it"), "{:?}", seen.lines());
+    }
+
+    #[test]
+    fn the_usual_pair_is_less_noisy_than_half_of_them_and_the_noisiest_is_named_beside_it() {
+        let line = foreseen("rounds = 12", Some(&known([0.01, 0.05, 0.2], None))).lines().remove(3);
+        let shown: Vec<f64> =
+            line.split('%').filter_map(|part| part.rsplit([' ', '(']).next()?.parse().ok()).collect();
+        assert!(line.contains("between the noisiest") && shown[0] < shown[1], "{line}");
+    }
+
+    #[test]
+    fn a_budget_is_turned_into_the_whole_rounds_that_fit_and_what_they_find() {
+        let budget =
+            |text: &str| foreseen(&format!("rounds = 'auto'\nat_least = 6\nbudget = '{text}'"), None);
+        let hour = budget("1h");
+        // 59 rounds and a half, after half a minute of integrity checks.
+        assert_eq!(rounds(&hour), [6, 10, 14, 20, 59]);
+        let fits = row(&hour, 59);
+        assert!(fits.is_planned && fits.seconds <= 3600 && fits.usual < row(&hour, 20).usual);
+        assert!(fits.line().contains("59 rounds, as many as fit into 1h"), "{}", fits.line());
+        let short = budget("2m");
+        assert_eq!(rounds(&short), [6, 10, 14, 20]);
+        assert!(row(&short, 6).line().contains("its fewest, which take longer"), "{}", row(&short, 6).line());
+        assert!(!row(&short, 10).is_planned);
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_its_own_rounds_behind_it() {
+        let known = known([0.05; 3], Some((8, Vec::new())));
+        let foresight = foreseen("rounds = 'auto'\nat_least = 1\nbudget = '100s'", Some(&known));
+        assert_eq!(rounds(&foresight), [10, 14, 18, 20]);
+        assert_eq!((row(&foresight, 10).seconds, row(&foresight, 18).seconds), (20, 100));
+    }
+
+    #[test]
+    fn what_was_spent_at_a_look_finds_nothing_more() {
+        let looks = |looks: &[(usize, f64)]| {
+            looks.iter().map(|(rounds, alpha)| Look { rounds: *rounds, alpha: *alpha }).collect::<Vec<Look>>()
+        };
+        let spent = known([0.05; 3], Some((8, looks(&[(8, 0.05)]))));
+        let foresight = foreseen("rounds = 20", Some(&spent));
+        assert!(
+            foresight.rows.iter().all(|row| row.usual.is_none() && row.ten_percent == 0.0),
+            "{foresight:?}"
+        );
+        assert!(foresight.lines()[1].contains("more rounds find nothing more"), "{:?}", foresight.lines());
+        let half = known([0.05; 3], Some((12, looks(&[(10, 0.01)]))));
+        let foresight = foreseen("rounds = 'auto'", Some(&half));
+        let last = foresight.rows.last().unwrap();
+        assert!(last.is_planned && last.rounds == 20 && last.usual.is_some(), "{last:?}");
+        let fresh = foreseen("rounds = 'auto'", Some(&known([0.05; 3], None)));
+        assert!(last.usual > fresh.rows.last().unwrap().usual, "a look has been spent");
+    }
+
+    #[test]
+    fn only_rounds_of_the_same_work_in_the_same_place_are_taken() {
+        let same = |keys: &str, other: &str| measures_the_same(&plan(keys), &plan(other));
+        assert!(same("rounds = 6", "rounds = 'auto'\nguard = true\nmargin = '1%'"));
+        for other in ["memory = '64m'", "size = '1g'", "cold = true", "scale = '1/2'"] {
+            assert!(!same("rounds = 6", &format!("rounds = 6\n{other}")), "{other}");
+        }
+    }
+
+    #[test]
+    fn one_candidate_and_modelled_disks_have_nothing_to_foresee() {
+        let alone = Plan { candidates: plan("rounds = 6").candidates[..1].to_vec(), ..plan("rounds = 6") };
+        assert_eq!(of(&alone, &[], GUESS, None), None);
+        let modelled = Plan { testbed: "model:hdd-16tb".into(), ..plan("rounds = 6") };
+        assert_eq!(of(&modelled, &[], GUESS, None), None);
+    }
+
+    /// A volume of work that nobody can do takes no time that cannot be added up.
+    #[test]
+    fn no_length_of_time_is_too_long() {
+        let forever = Time { checks: Duration::MAX, a_round: Duration::MAX };
+        let foresight = of(&plan("rounds = 100000"), &[], forever, None).unwrap();
+        assert_eq!(row(&foresight, 100_000).seconds, u64::MAX);
+    }
 }

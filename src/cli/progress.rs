@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::foresight;
 use crate::runner::rounds::Watch;
 use crate::runner::skips::Skip;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
+use crate::store::Run;
 use crate::visible::{visible, visible_line};
 
 pub struct Progress {
@@ -110,6 +112,12 @@ impl Watch for Progress {
             Rounds::AtLeast(_) | Rounds::Auto => String::new(),
         };
         self.say(&format!("round {round}{of} is complete"));
+    }
+
+    fn scatter(&mut self, run: &Run) {
+        if let Some(line) = foresight::after_first_rounds(run) {
+            self.say(&line);
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::dry_run;
+use super::foresight::Known;
 use super::output::print_line;
 use super::progress::Progress;
 use super::report::known_baseline;
@@ -129,7 +130,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "dry_run", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -158,6 +159,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let key = arguments.sign.as_deref().map(|path| Key::read(path, || ask_password(path))).transpose()?;
     let ending = Ending { stop: stop_on_signals()?, key };
     match &arguments.resume {
+        Some(folder) if arguments.dry_run => {
+            let before = planned::judged(store::read(folder)?).sound()?;
+            let made = Made::of(&before.plan).map_err(Failure::usage)?;
+            let testbeds = made.testbeds();
+            let plan = longer(&before, &arguments, jobs(arguments.jobs, &testbeds)?);
+            dry_run::print_further(&before, &plan, &skips(&plan, &testbeds), arguments.json)
+        }
         Some(folder) => {
             let (mut folder, before) = Folder::open_through(store::open_trusted(folder, arguments.trust)?)?;
             let mut before = planned::judged(before).sound()?;
@@ -191,7 +199,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             }
             let skips = possible(&plan, &testbeds, experiment.takes_all())?;
             if arguments.dry_run {
-                return dry_run::print(&plan, &testbeds, &skips, arguments.json);
+                let known = Known::beside(&arguments.experiment, &plan);
+                return dry_run::print(&plan, &testbeds, &skips, known.as_ref(), arguments.json);
             }
             let machine = machine::look(&plan, &testbeds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));

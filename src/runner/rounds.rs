@@ -36,6 +36,8 @@ pub trait Watch: Send {
     fn tick(&mut self, done: u64, total: u64);
     fn record(&mut self, record: &Record);
     fn round(&mut self, round: u32, of: Rounds);
+    /// The first rounds tell how far figures scatter here. Differences are for the looks.
+    fn scatter(&mut self, _run: &Run) {}
 }
 
 /// How a run ended.
@@ -82,6 +84,9 @@ impl<'a> Runner<'a> {
                     break;
                 }
                 self.watch.round(round, self.plan.rounds);
+                if round == rounds::FEWEST_FOR_SCATTER {
+                    self.watch.scatter(&self.folder.read()?);
+                }
                 history.is_decided |= self.looks(round)?;
             }
             finish.rounds = round;

@@ -46,7 +46,8 @@ use crate::schema::request::{LENGTH, Served};
 use crate::schema::seal::{Ended, Seal};
 use crate::schema::units::Bytes;
 
-const PLAN: &str = "plan.toml";
+/// The experiment, expanded.
+pub const PLAN: &str = "plan.toml";
 const MACHINE: &str = "machine.json";
 const TRIALS: &str = "trials.jsonl";
 const SEAL: &str = "seal.json";

@@ -33,6 +33,11 @@ impl Looks {
         Looks { planned: vec![Look { rounds, alpha: ALPHA }] }
     }
 
+    /// One look, after so many rounds, with as much of it as is given here.
+    pub fn at(rounds: usize, alpha: f64) -> Looks {
+        Looks { planned: vec![Look { rounds, alpha }] }
+    }
+
     /// After 10, 14 and 20 rounds, at α 0.01, 0.015 and 0.025.
     pub fn auto() -> Looks {
         let planned = [(10, 0.01), (14, 0.015), (20, 0.025)].map(|(rounds, alpha)| Look { rounds, alpha });
@@ -63,6 +68,15 @@ impl Looks {
     /// What is left of the 5 % for all looks to come.
     pub fn left(&self, shown: &[Look]) -> f64 {
         rest(ALPHA, shown)
+    }
+
+    /// The looks that are still to come after these, each with what it may use when no other comes between.
+    pub fn to_come(&self, shown: &[Look]) -> Looks {
+        let (last, mut all) = (shown.last().map_or(0, |look| look.rounds), shown.to_vec());
+        for look in self.planned.iter().filter(|look| look.rounds > last) {
+            all.push(Look { rounds: look.rounds, alpha: self.available(look.rounds, &all) });
+        }
+        Looks { planned: all.split_off(shown.len()) }
     }
 
     /// What the plan has spent when there are so many rounds.
@@ -147,6 +161,15 @@ mod tests {
             let spent: f64 = shown.iter().map(|look| look.alpha).sum();
             assert!((spent - 0.05).abs() < 1e-9, "{spent}");
         }
+    }
+
+    #[test]
+    fn looks_to_come_use_what_those_before_have_left() {
+        assert_eq!(Looks::auto().to_come(&[]), Looks::auto());
+        let rest = Looks::auto().to_come(&[look(10, 0.01)]);
+        assert_eq!(rest.planned(), [look(14, 0.015), look(20, 0.025)]);
+        assert_eq!(Looks::auto().to_come(&[look(12, 0.0175)]).planned(), [look(14, 0.0075), look(20, 0.025)]);
+        assert_eq!(Looks::once(6).to_come(&[look(6, 0.05)]).planned(), []);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What to choose, in plain words: the choice, why, what it costs, when another would be it, and what could not be judged.
 
-use super::heading::ROUNDS_NEEDED;
 use super::known::Known;
 use crate::analysis::criteria::Need;
 use crate::analysis::dataset::Dataset;
@@ -294,7 +293,7 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
 /// What a reader must not take it for.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
-    let few = if found.rounds < ROUNDS_NEEDED { ", too few to rely on" } else { "" };
+    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to rely on" } else { "" };
     let tested = if verdict.is_final() {
         "the findings say which differences are established"
     } else {
