@@ -10,6 +10,7 @@ use fsderby_stats::guard::same_twice;
 use fsderby_stats::looks::{self, Looks};
 use fsderby_stats::power::{Expected, Which};
 use fsderby_stats::ranks::ranks;
+use fsderby_stats::redrawn::Noise;
 
 use super::dataset::{Cell, Dataset, Series, Work};
 use crate::schema::finding::{
@@ -91,6 +92,21 @@ pub struct Scatter {
     pub rounds: u32,
     /// Of each candidate in each table of the family that a verdict judges.
     pub seen: Expected,
+    /// The noise itself, where there are rounds enough to draw from.
+    pub noise: Option<Noise>,
+}
+
+impl Scatter {
+    /// For each of these pairs what is found with these looks: the difference that is found with 80 %, and the probability that this
+    /// one (both logarithms) is.
+    pub fn finds(&self, looks: &Looks, pairs: &[Which], difference: f64) -> Vec<(Option<f64>, f64)> {
+        if let Some(drawn) = self.noise.as_ref().and_then(|noise| noise.under(looks, pairs)) {
+            let of = |pair| (drawn.detectable(pair, POWER), drawn.power(pair, difference));
+            return (0..pairs.len()).map(of).collect();
+        }
+        let under = self.seen.under(looks);
+        pairs.iter().map(|pair| (under.detectable(*pair, POWER), under.power(*pair, difference))).collect()
+    }
 }
 
 /// It shows no difference, so to see it is no look. `None` where there are too few rounds, or nothing is compared.
@@ -100,7 +116,7 @@ pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
     let tables: Vec<Table> = measured.iter().map(|m| m.table(rounds as usize)).collect();
     // The variances hang on no pattern of signs.
     let seen = Expected::seen(&family::judge_by(&tables, ALPHA, 1, plan.plan_seed))?;
-    (rounds >= FEWEST_FOR_SCATTER).then_some(Scatter { rounds, seen })
+    (rounds >= FEWEST_FOR_SCATTER).then(|| Scatter { rounds, seen, noise: Noise::of(&tables) })
 }
 
 fn needed(looks: &Looks) -> u32 {

@@ -161,29 +161,31 @@ pub struct Row {
 /// Nothing on modelled disks, which have no scatter, and where there is but one candidate. `guess` is used where nothing is known.
 pub fn of(plan: &Plan, skips: &[Skip], guess: Time, known: Option<&Known>) -> Option<Foresight> {
     let scatters = testbeds::kind(&plan.testbed).is_ok_and(|kind| kind.scatters());
-    let assumed =
-        || Expected { tables: families(plan, skips).into_iter().map(|n| vec![SCATTER; n]).collect() };
-    let expected = known.map_or_else(assumed, |known| known.scatter.seen.clone());
-    let mut pairs = pairs(&expected);
+    let assumed = || {
+        let tables = families(plan, skips).into_iter().map(|n| vec![SCATTER; n]).collect();
+        Scatter { rounds: 0, seen: Expected { tables }, noise: None }
+    };
+    let scatter = known.map_or_else(assumed, |known| known.scatter.clone());
+    let expected = &scatter.seen;
+    let mut pairs = pairs(expected);
     if !scatters || pairs.is_empty() {
         return None;
     }
-    pairs.sort_by(|x, y| noise(&expected, *x).total_cmp(&noise(&expected, *y)));
+    pairs.sort_by(|x, y| noise(expected, *x).total_cmp(&noise(expected, *y)));
     let (usual, noisiest) = (pairs[(pairs.len() - 1) / 2], pairs[pairs.len() - 1]);
     let time = known.map_or(guess, |known| known.time);
     let (had, shown) = known.and_then(|known| known.before.clone()).unwrap_or_default();
     let mut rows = Vec::new();
     for Due { rounds, is_planned, why, looks } in due(plan, time, had, &shown) {
-        let under = expected.under(&looks);
-        let detectable = |which| under.detectable(which, POWER).map(f64::exp_m1);
+        let found = scatter.finds(&looks, &[usual, noisiest], DIFFERENCE.ln_1p());
         let checks = if had == 0 { time.checks } else { Duration::ZERO };
         rows.push(Row {
             rounds,
             is_planned,
             why,
-            usual: detectable(usual),
-            noisiest: detectable(noisiest),
-            ten_percent: under.power(usual, DIFFERENCE.ln_1p()),
+            usual: found[0].0.map(f64::exp_m1),
+            noisiest: found[1].0.map(f64::exp_m1),
+            ten_percent: found[0].1,
             seconds: time.a_round.saturating_mul(rounds - had).saturating_add(checks).as_secs(),
         });
     }
@@ -360,7 +362,7 @@ mod tests {
     fn known(noise: [f64; 3], before: Option<(u32, Vec<Look>)>) -> Known {
         let time = Time { checks: Duration::from_secs(9), a_round: Duration::from_secs(10) };
         let seen = Expected { tables: vec![noise.to_vec()] };
-        Known { from: "results/x".into(), scatter: Scatter { rounds: 8, seen }, time, before }
+        Known { from: "results/x".into(), scatter: Scatter { rounds: 8, seen, noise: None }, time, before }
     }
 
     fn rounds(foresight: &Foresight) -> Vec<u32> {

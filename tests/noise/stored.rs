@@ -6,6 +6,7 @@ use fsderby::runner::experiment::Experiment;
 use fsderby::schema::finding::{Look, Verdict};
 use fsderby::schema::metric::{Better, Of};
 use fsderby::schema::plan::{Plan, Rounds};
+use fsderby_stats::family::Table;
 use fsderby_stats::random::Random;
 
 /// A file's table: a value for each candidate in each round.
@@ -44,6 +45,27 @@ impl Stored {
         shuffle(&mut all, random);
         let rounds = all.into_iter().take(rounds).map(|at| self.rounds[at].clone()).collect();
         Stored { labels: self.labels.clone(), rounds }
+    }
+
+    /// So many rounds, each time one of all.
+    pub fn redrawn(&self, rounds: usize, random: &mut Random) -> Stored {
+        let rounds = (0..rounds).map(|_| self.rounds[random.below(self.rounds.len())].clone()).collect();
+        Stored { labels: self.labels.clone(), rounds }
+    }
+
+    /// Every second round, from the first or the second on.
+    pub fn every_second(&self, from: usize) -> Stored {
+        let rounds = self.rounds.iter().skip(from).step_by(2).cloned().collect();
+        Stored { labels: self.labels.clone(), rounds }
+    }
+
+    /// As the family test has it.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new(self.labels.len());
+        for (round, row) in (0..).zip(&self.rounds) {
+            assert!(table.push(round, &row.iter().map(|value| value.ln()).collect::<Vec<f64>>()));
+        }
+        table
     }
 
     /// The mean logarithm of a candidate's values.
@@ -119,6 +141,6 @@ pub fn plan(rounds: Rounds) -> Plan {
 
 fn shuffle<T>(values: &mut [T], random: &mut Random) {
     for last in (1..values.len()).rev() {
-        values.swap(last, (random.bits() % (last as u64 + 1)) as usize);
+        values.swap(last, random.below(last + 1));
     }
 }

@@ -9,6 +9,7 @@ pub mod looks;
 pub mod power;
 pub mod random;
 pub mod ranks;
+pub mod redrawn;
 pub mod resampled;
 mod table;
 pub mod two_runs;
