@@ -12,7 +12,7 @@ const MOST: usize = 100;
 /// A power of 80 % is then known to within 1.8 % (one deviation).
 const STUDIES: u64 = 500;
 const PATTERNS: usize = 200;
-const SEED: u64 = 0x72_6f_75_6e_64;
+const SEED: u64 = 0x64_72_61_77_6e;
 
 /// The noise of a family as it was seen: rounds of all its tables, each value less its candidate's mean.
 ///
