@@ -340,10 +340,14 @@ fn a_folder_that_exists_is_never_written_to() {
 #[test]
 fn resume_takes_its_plan_from_the_folder() {
     let desk = copied();
-    for more in [&["--size", "2g"][..], &["--workloads", "maildir-quick"], &["--seed", "3"], &["--dry-run"]] {
+    for more in [&["--size", "2g"][..], &["--workloads", "maildir-quick"], &["--seed", "3"]] {
         desk.refuses(&[&["run", "--resume", "run"], more].concat(), USAGE, &["--resume", more[0]]);
     }
     desk.refuses(&["run", "quick", "--resume", "run"], USAGE, &["--resume", "EXPERIMENT"]);
+    let before = fs::read(desk.path("run/trials.jsonl")).unwrap();
+    let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--dry-run"]);
+    assert!(said.code == 0 && said.out.contains("three complete ones are needed"), "{said:?}");
+    assert_eq!(fs::read(desk.path("run/trials.jsonl")).unwrap(), before, "nothing was done");
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--quiet"]);
     assert_eq!(said.code, 0, "rounds beyond the plan are as the report proposes: {said:?}");
     assert_eq!(store::read(&desk.path("run")).unwrap().current().len(), 3);

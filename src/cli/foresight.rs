@@ -211,7 +211,7 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
     let foresight = of(&Plan { budget, ..run.plan.clone() }, &[], Time::default(), Some(&known))?;
     let planned = foresight.rows.iter().rfind(|row| row.is_planned)?;
     let (range, found) = (foresight.range(), planned.found());
-    Some(format!("{had} rounds show a scatter of {range}; what {} rounds find: {found}", planned.rounds))
+    Some(format!("{had} rounds show a scatter of {range}; {} rounds will find {found}", planned.rounds))
 }
 
 /// How many rounds there may be, why so many, and when they are judged: the usual numbers, and what the plan says.
@@ -271,7 +271,7 @@ impl Foresight {
     fn of_what(&self) -> String {
         match &self.seen {
             Some((from, rounds)) => format!("{}, as {rounds} rounds in {from} have it", self.range()),
-            None => format!("{} assumed, as nothing is measured yet", self.range()),
+            None => format!("{} assumed: no rounds of this experiment are known", self.range()),
         }
     }
 
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(row(&foresight, 12).seconds, 30 + 12 * 60);
         let told = foresight.lines().join("\n");
         assert!(
-            told.contains("3 pairs") && told.contains("5% assumed, as nothing is measured yet"),
+            told.contains("3 pairs") && told.contains("5% assumed: no rounds of this experiment are known"),
             "{told}"
         );
         assert!(!told.contains("noisiest"), "all are alike: {told}");
