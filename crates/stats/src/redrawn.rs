@@ -19,7 +19,7 @@ const SEED: u64 = 0x64_72_61_77_6e;
 /// [`crate::power`] knows a deviation and takes the noise for normal. Noise of a real machine is not: mostly it is small, and now and
 /// then a trial stalls. The stalls make most of the deviation, and most short studies have none, so they find middling differences
 /// more often than normal noise of that deviation would let them: ext4 on a busy machine (deviation 4.5 %, kurtosis 4 to 27), ten
-/// rounds, 5 %: 0.51 in place of 0.21. Here whole rounds are drawn with replacement, stalls and all that candidates and tables have in
+/// rounds, 5 %: 0.49 in place of 0.21. Here whole rounds are drawn with replacement, stalls and all that candidates and tables have in
 /// common in a round, and are judged by flips of signs as a run is (bootstrap power: B. Efron and R. J. Tibshirani, *An Introduction
 /// to the Bootstrap*, 1993, ch. 25). Misleads: by few rounds, which may have had no stall yet; and rounds that hang on each other are
 /// drawn as if they did not.
