@@ -111,7 +111,11 @@ impl Shell<'_> {
             return;
         }
         if words.contains(&"--dry-run") {
-            return self.sh(at, line, &[0]);
+            let is_below = |absent: &&String| words.iter().any(|word| Path::new(word).starts_with(absent));
+            return match self.absent.iter().find(is_below) {
+                Some(absent) => skipped(line, &format!("{absent} was skipped")),
+                None => self.sh(at, line, &[0]),
+            };
         }
         self.sh(at, &format!("{line} --dry-run"), &[0]);
         if self.loops || line.contains("--on directory:") {
