@@ -16,6 +16,7 @@ use crate::exit::{self, Failure};
 use crate::imports::{self, Given, MOST_SOURCES, SOURCE_MOST};
 use crate::report::build::imported::{self, Loaded};
 use crate::report::formats::terminal;
+use crate::report::view::number::count;
 use crate::schema::import::{Asked, Import, Naming};
 
 /// Beside the runs.
@@ -129,7 +130,7 @@ fn usual(tool: &str, file: &Path) -> PathBuf {
 fn tell(import: &Import) {
     for source in &import.sources {
         if source.other_lines > 0 {
-            say(&format!("{}: {} lines of other text passed over", source.name, source.other_lines));
+            say(&format!("{}: {} of other text passed over", source.name, count(source.other_lines, "line")));
         }
         source.notes.iter().for_each(|note| say(&format!("{}: {note}", source.name)));
     }
@@ -161,7 +162,12 @@ pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     } else if let Some(wrong) = &wrong {
         print_line(&format!("wrong: {wrong}\nthis import cannot be relied on"))?;
     } else {
-        let said = format!("{sources} files, {results} results and {figures} figures read again");
+        let said = format!(
+            "{}, {} and {} read again",
+            count(sources, "file"),
+            count(results, "result"),
+            count(figures, "figure")
+        );
         print_line(&format!(
             "{}: {said}\nall of it is what the files say; whether it was measured so, nothing here can tell",
             folder.display()

@@ -105,7 +105,7 @@ impl Tool for PostMarkReports {
         ] {
             let there = work.get(key).and_then(Value::as_float);
             if let Some(there) = there.filter(|there| !is_same(*there, here)) {
-                differences.push(format!("{} {what}, here {}", Bytes(there as u64), Bytes(here)));
+                differences.push(format!("{} {what}, here {}", mib(there), mib(here as f64)));
             }
         }
         if parameters.fsync {
@@ -138,6 +138,11 @@ impl Tool for PostMarkReports {
             bytes("bytes_written")
         )
     }
+}
+
+/// As PostMark prints it.
+fn mib(bytes: f64) -> String {
+    format!("{:.2} MiB", bytes / MIB as f64)
 }
 
 /// Within the two decimals that are printed, and the rounding of the sums.

@@ -224,6 +224,11 @@ fn sentences(group: &Group<'_>, imported: &Imported) -> Vec<String> {
         [] => format!("As far as the files say it, {label} is the same work."),
         differences => format!("{label} is other work, so no ratio is given: {}.", differences.join("; ")),
     }));
+    sentences.extend(
+        group.of.import.asked.set.as_ref().map(|set| {
+            format!("It is said to be the work of the set {set}, and the files say nothing else.")
+        }),
+    );
     sentences.extend(agreement(imported, group.tool));
     sentences
 }
@@ -244,7 +249,7 @@ fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     };
     let mut named: Vec<String> = imported.disagreements.iter().take(NAMED).map(said).collect();
     let more = imported.disagreements.len().saturating_sub(NAMED);
-    named.extend((more > 0).then(|| format!("{} more", count(more, "figure"))));
+    named.extend((more > 0).then(|| format!("and {}", count(more, "further figure"))));
     Some(format!(
         "Passes disagree where they are more than {apart} times apart ({}): {}. Which of them is faulty, the files do not say.",
         Imported::DISAGREES,

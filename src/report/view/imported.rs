@@ -104,6 +104,8 @@ impl Imported {
     pub const TITLE: &'static str = "Imported figures";
     /// Behind a figure that another pass contradicts.
     pub const DISAGREES: &'static str = "‡";
+    /// Heads the column of a CPU share, behind the rate that it is of.
+    pub const SHARE: &'static str = "CPU";
     /// The first columns of each table, which are text.
     pub const TEXTS: usize = 2;
 

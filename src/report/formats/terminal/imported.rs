@@ -54,10 +54,16 @@ impl Page {
         while !left.is_empty() {
             let fitting =
                 (1..=left.len()).rev().find(|n| *n == 1 || fits(&drawn(table, &left[..*n]), self.width));
-            let of: Vec<usize> = left.drain(..fitting.unwrap_or(1)).collect();
+            let of: Vec<usize> = left.drain(..together(table, &left, fitting.unwrap_or(1))).collect();
             self.table(drawn(table, &of));
         }
     }
+}
+
+/// One less where the next column is the CPU share of the last one.
+fn together(table: &Table, left: &[usize], fitting: usize) -> usize {
+    let is_share = left.get(fitting).is_some_and(|at| table.columns[*at].starts_with(Imported::SHARE));
+    if is_share && fitting > 1 { fitting - 1 } else { fitting }
 }
 
 /// The columns of text, and these.
