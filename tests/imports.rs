@@ -21,6 +21,7 @@ use support::desk::{Desk, Said};
 use support::scripted::{Scripted, machine};
 
 const USAGE: i32 = exit::USAGE as i32;
+const MISSING: i32 = exit::MISSING as i32;
 const DAMAGED: i32 = exit::DAMAGED as i32;
 
 /// Two lines as a published comparison printed them, with the commas that they have lost.
@@ -163,6 +164,19 @@ fn what_is_stored_is_read_again_from_its_files_before_it_is_shown() {
     refuses("sources/1.txt is missing");
     std::os::unix::fs::symlink("../../../raid.txt", desk.path("results/bonnie-raid/sources/1.txt")).unwrap();
     refuses("a symbolic link");
+}
+
+#[test]
+fn an_import_is_no_run_and_a_run_is_no_import() {
+    let desk = with_lines();
+    run_in(desk.path("run"));
+    let folder = "results/bonnie-raid";
+    desk.refuses(&["report", "run", "--beside", "run"], USAGE, &["run is no import", "try: "]);
+    desk.refuses(&["report", "run", "--beside", "raid.txt"], USAGE, &["raid.txt is no import"]);
+    desk.refuses(&["report", folder, "--baseline", "xfs"], USAGE, &["imported figures are not compared"]);
+    desk.refuses(&["verify", folder, "--rerun"], USAGE, &["an import has no trials"]);
+    assert_ne!(desk.say(&["compare", "run", folder]).code, 0);
+    assert_ne!(desk.say(&["run", "--resume", folder]).code, 0);
 }
 
 /// A damaged import is not shown beside a run either.
@@ -325,8 +339,10 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(&["bonnie", "raid.txt", "--set", "raid-backp"], &["did you mean 'raid-backup'?"]);
     std::fs::create_dir(desk.path("there")).unwrap();
     refuses(&["bonnie", "raid.txt", "--output", "there"], &["there exists already"]);
-    refuses(&["bonnie", "raid.txt", "--output", "raid.txt/x"], &["could not make the import's folder"]);
-    assert_eq!(desk.say(&["report", "raid.txt"]).code, DAMAGED, "a file is no run");
+    for output in ["raid.txt/x", "new/raid.txt/../../raid.txt/x", "/proc/new/x"] {
+        let words = ["import", "bonnie", "raid.txt", "--output", output];
+        desk.refuses(&words, MISSING, &["could not make the import's folder", "try: --output"]);
+    }
 }
 
 #[test]

@@ -136,14 +136,6 @@ fn tell(import: &Import) {
     }
 }
 
-/// The imports in these folders, their files read once more.
-pub fn load(folders: &[PathBuf]) -> anyhow::Result<Vec<Loaded>> {
-    let one = |folder: &PathBuf| {
-        Ok(Loaded { folder: folder.display().to_string(), import: imports::read(folder)? })
-    };
-    folders.iter().map(one).collect()
-}
-
 /// `fsderby verify` of an import: its files, and every figure read again from them.
 pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let (read, wrong) = match imports::read(folder) {

@@ -9,13 +9,12 @@ use anyhow::Context;
 use clap::parser::ArgMatches;
 use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
-use super::import;
 use super::output::{print, say};
 use crate::exit::{self, Failure};
 use crate::imports;
 use crate::names;
 use crate::report::Report;
-use crate::report::build::imported;
+use crate::report::build::imported::{self, Loaded};
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes};
 use crate::report::view::imported::Imported;
@@ -89,7 +88,7 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if imports::is_import(&options.run) {
         return of_import(options);
     }
-    let beside = import::load(&options.beside)?;
+    let beside = load(&options.beside)?;
     let run = judged(planned::judged(store::read(&options.run)?));
     known_baseline(options.baseline.as_deref(), &run.plan)?;
     let report = Report::beside(&run, options.baseline.as_deref()).with_imports(&beside);
@@ -116,7 +115,7 @@ fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
         let text = "--baseline: imported figures are not compared\n  try: without it, or a run with --beside";
         return Err(Failure::usage(text).into());
     }
-    let loaded = import::load(&[&[options.run.clone()], &options.beside[..]].concat())?;
+    let loaded = load(&[&[options.run.clone()], &options.beside[..]].concat())?;
     let all: Vec<Imported> = loaded.iter().flat_map(imported::alone).collect();
     let Asked { files, output } = &options.asked;
     for (format, path) in files {
@@ -128,6 +127,14 @@ fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
         None => {}
     }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// The imports in these folders, their files read once more.
+fn load(folders: &[PathBuf]) -> anyhow::Result<Vec<Loaded>> {
+    let one = |folder: &PathBuf| {
+        Ok(Loaded { folder: folder.display().to_string(), import: imports::read(folder)? })
+    };
+    folders.iter().map(one).collect()
 }
 
 /// With whom all are compared must take part, and not only to show what chance does.

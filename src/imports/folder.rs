@@ -59,14 +59,18 @@ pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Fa
     })
 }
 
-/// Filled under another name, so that it is there whole or not at all.
+/// Filled under another name, so that it is there whole or not at all; folders that were made for it go with it.
 fn made(import: &Import, files: &[Given<'_>], path: &Path) -> anyhow::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent)?;
-    let unready = parent.join(format!(".fsderby-import-{:032x}", random::bits()?));
-    fs::create_dir(&unready)?;
-    let filled = fill(import, files, &unready).and_then(|()| Ok(named(&unready, path)?));
-    filled.inspect_err(|_| drop(fs::remove_dir_all(&unready)))
+    let above: Vec<&Path> =
+        parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
+    let made = fs::create_dir_all(parent).map_err(anyhow::Error::from).and_then(|()| {
+        let unready = parent.join(format!(".fsderby-import-{:032x}", random::bits()?));
+        fs::create_dir(&unready)?;
+        let filled = fill(import, files, &unready).and_then(|()| Ok(named(&unready, path)?));
+        filled.inspect_err(|_| drop(fs::remove_dir_all(&unready)))
+    });
+    made.inspect_err(|_| above.iter().for_each(|folder| drop(fs::remove_dir(folder))))
 }
 
 fn fill(import: &Import, files: &[Given<'_>], at: &Path) -> anyhow::Result<()> {
@@ -98,8 +102,13 @@ fn named(unready: &Path, path: &Path) -> io::Result<()> {
 /// [`DAMAGED`] with each thing that is wrong, where anything is.
 pub fn read(folder: &Path) -> Result<Import, Failure> {
     let name = folder.display();
-    let door = Door::open(folder)
-        .map_err(|e| Failure::usage(format!("could not open {name}: {e}\n  try: the folder of an import")))?;
+    let none = |why: &dyn std::fmt::Display| {
+        Failure::usage(format!("{name} is no import: {why}\n  try: the folder that fsderby import has made"))
+    };
+    let door = Door::open(folder).map_err(|e| none(&e))?;
+    if !is_import(folder) {
+        return Err(none(&format!("it has no {FILE}")));
+    }
     let damaged = |what: &[String]| {
         let text = format!(
             "{name} cannot be relied on: {}\n  try: fsderby import, of the files themselves",
