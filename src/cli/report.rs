@@ -115,7 +115,7 @@ fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
         let text = "--baseline: imported figures are not compared\n  try: without it, or a run with --beside";
         return Err(Failure::usage(text).into());
     }
-    let loaded = load(&[&[options.run.clone()], &options.beside[..]].concat())?;
+    let loaded = load(std::iter::once(&options.run).chain(&options.beside))?;
     let all: Vec<Imported> = loaded.iter().flat_map(imported::alone).collect();
     let Asked { files, output } = &options.asked;
     for (format, path) in files {
@@ -130,11 +130,11 @@ fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
 }
 
 /// The imports in these folders, their files read once more.
-fn load(folders: &[PathBuf]) -> anyhow::Result<Vec<Loaded>> {
+fn load<'p>(folders: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<Vec<Loaded>> {
     let one = |folder: &PathBuf| {
         Ok(Loaded { folder: folder.display().to_string(), import: imports::read(folder)? })
     };
-    folders.iter().map(one).collect()
+    folders.into_iter().map(one).collect()
 }
 
 /// With whom all are compared must take part, and not only to show what chance does.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::exit::Failure;
-use crate::schema::import::{Import, Naming};
+use crate::schema::import::{Entry, Import, Naming};
 
 /// As in an experiment.
 const LONGEST: usize = 100;
@@ -21,19 +21,19 @@ pub fn put(import: &mut Import, machines: &[String]) -> Result<(), Failure> {
         }
     }
     let mut used = vec![false; import.asked.labels.len()];
-    for at in 0..import.entries.len() {
-        let (machine, name) = (&machines[at], &import.sources[import.entries[at].source].name);
-        let line = import.entries[at].line;
-        let naming = best(&import.asked.labels, |of| rank(of, name, line, machine));
+    let Import { asked, sources, entries, .. } = &mut *import;
+    for (entry, machine) in entries.iter_mut().zip(machines) {
+        let name = &sources[entry.source].name;
+        let naming = best(&asked.labels, |of| rank(of, name, entry.line, machine));
         let label = match naming {
             Some(which) => {
                 used[which] = true;
-                import.asked.labels[which].label.clone()
+                asked.labels[which].label.clone()
             }
             None if !machine.is_empty() => cut(machine),
             None => cut(&Path::new(name).file_stem().unwrap_or_default().to_string_lossy()),
         };
-        import.entries[at].label = if label.is_empty() { "unnamed".to_owned() } else { label };
+        entry.label = if label.is_empty() { "unnamed".to_owned() } else { label };
     }
     let unused = import.asked.labels.iter().zip(used).find(|(_, used)| !used).map(|(naming, _)| naming);
     unused.map_or(Ok(()), |naming| Err(fits_nothing(naming, import, machines)))
@@ -71,7 +71,7 @@ fn fits_nothing(naming: &Naming, import: &Import, machines: &[String]) -> Failur
     let Some(of) = &naming.of else {
         return Failure::usage(format!("--label {}: every result has a label of its own", naming.label));
     };
-    let said = |(entry, machine): (&crate::schema::import::Entry, &String)| {
+    let said = |(entry, machine): (&Entry, &String)| {
         let machine = if machine.is_empty() { String::new() } else { format!(" ({machine})") };
         super::place(import, entry) + &machine
     };
