@@ -116,12 +116,12 @@ impl Column {
         match self.unit.as_str() {
             "ns" => number::duration(value as u64),
             _ if plain.len() <= AS_PRINTED => plain,
-            unit => Scale::of(unit, [value]).number(value),
+            _ => in_its_unit(value),
         }
     }
 
     fn ours(&self, value: f64) -> String {
-        Scale::of(&self.unit, [value]).number(value).replace(',', "")
+        in_its_unit(value)
     }
 
     fn shown(&self, figure: &Figure) -> String {
@@ -134,6 +134,11 @@ impl Column {
         };
         text + mark
     }
+}
+
+/// Without a step to another unit: the column's heading has it.
+fn in_its_unit(value: f64) -> String {
+    Scale::of("", [value]).number(value).replace(',', "")
 }
 
 fn passed(filesystem: &Filesystem, number: Option<usize>, pass: &Pass, columns: &[Column]) -> Vec<String> {
@@ -165,4 +170,19 @@ fn divided(filesystem: &Filesystem, columns: &[Column]) -> Vec<String> {
     };
     let whose = ["here ÷ imported".to_owned()];
     [filesystem.label.clone()].into_iter().chain(whose).chain(columns.iter().map(cell)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_stands_in_the_unit_of_its_column() {
+        let column = |unit: &str| Column { metric: String::new(), heading: "time", unit: unit.into() };
+        assert_eq!((column("s").ours(0.383), column("s").number(7.0)), ("0.383".into(), "7".into()));
+        assert_eq!((column("s").head(), column("1/s").head()), ("time s".into(), "time/s".into()));
+        assert_eq!(column("MiB/s").number(3.095_167_159_912_11), "3.10");
+        assert_eq!(column("KiB/s").ours(275_708.4), "275708");
+        assert_eq!((column("ns").number(67_548_000.0), column("ns").head()), ("68 ms".into(), "time".into()));
+    }
 }
