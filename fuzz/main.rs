@@ -11,6 +11,8 @@ use std::sync::LazyLock;
 use engine::Target;
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../tests/fuzz/bonnie_lines.rs"]
+mod bonnie_lines;
 #[path = "../tests/fuzz/disk.rs"]
 mod disk;
 #[path = "../tests/fuzz/engine.rs"]
@@ -19,12 +21,16 @@ mod engine;
 mod event;
 #[path = "../tests/fuzz/experiment.rs"]
 mod experiment;
+#[path = "../tests/fuzz/import.rs"]
+mod import;
 #[path = "../tests/fuzz/mutate.rs"]
 mod mutate;
 #[path = "../tests/fuzz/package.rs"]
 mod package;
 #[path = "../tests/fuzz/packages.rs"]
 mod packages;
+#[path = "../tests/fuzz/postmark_reports.rs"]
+mod postmark_reports;
 #[path = "../tests/fuzz/record.rs"]
 mod record;
 #[path = "../tests/fuzz/runs.rs"]
@@ -35,8 +41,16 @@ mod script;
 mod support;
 
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
-    let targets =
-        [disk::target, event::target, experiment::target, package::target, record::target, script::target];
+    let targets = [
+        bonnie_lines::target,
+        disk::target,
+        event::target,
+        experiment::target,
+        package::target,
+        postmark_reports::target,
+        record::target,
+        script::target,
+    ];
     let name = std::env::var("FSDERBY_FUZZ_TARGET").expect("FSDERBY_FUZZ_TARGET names a target");
     targets
         .into_iter()

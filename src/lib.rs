@@ -10,6 +10,7 @@ pub mod exit;
 pub mod filesystems;
 pub mod guest;
 pub mod host;
+pub mod imports;
 pub mod keys;
 pub mod mistakes;
 pub mod names;

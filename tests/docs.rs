@@ -27,7 +27,7 @@ use support::documents::{self, Block, Document};
 use support::{has_loop, project, skipped};
 
 /// Documents below the root whose commands are run as well.
-const FURTHER: [&str; 1] = ["docs/compare.md"];
+const FURTHER: [&str; 2] = ["docs/compare.md", "docs/import.md"];
 /// An eighth of the work, once, in a volume that every kind takes.
 const SMALLER: [(&str, &str); 3] = [("--scale", "1/8"), ("--rounds", "1"), ("--size", "320m")];
 /// Findings between two runs need them.

@@ -141,6 +141,7 @@ fn a_filesystem_knows_no_workload_and_no_testbed() {
 fn every_file_with_an_implementation_has_a_row() {
     for (folder, implements) in [
         ("src/filesystems", "impl Filesystem for "),
+        ("src/imports", "impl Tool for "),
         ("src/probes", "impl Probe for "),
         ("src/report/formats", "impl Format for "),
         ("src/stages", "impl StageKind for "),
@@ -181,9 +182,10 @@ const BELOW: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("analysis", &["store", "filesystems", "workloads", "probes"]),
     ("papers", &["filesystems", "workloads"]),
+    ("imports", &["workloads", "store"]),
     ("states", &["workloads"]),
     ("runner", &["testbeds", "analysis", "states"]),
-    ("report", &["runner", "papers"]),
+    ("report", &["runner", "papers", "imports"]),
     ("cli", &["report", "dropins"]),
 ];
 /// Leaves that everybody may import.

@@ -15,6 +15,7 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod foresight;
+mod import;
 mod iozone;
 mod kernel;
 mod key;
@@ -68,6 +69,8 @@ enum Command {
     },
     /// Compare two runs of the same work: before and after a change, on two days
     Compare(compare::Arguments),
+    /// Read figures that another program measured elsewhere, so that reports can show them
+    Import(import::Arguments),
     /// Check a run: its files, its records against its plan, every number again from its raw values
     Verify(verify::Arguments),
     /// List filesystems, workloads, testbeds, probes, experiments, modelled disks, machines and metrics
@@ -126,6 +129,7 @@ impl Cli {
             Command::Iozone { options } => iozone::run(&options),
             Command::Run(arguments) => run::run(*arguments),
             Command::Compare(arguments) => compare::run(&arguments),
+            Command::Import(arguments) => import::run(&arguments),
             Command::Verify(arguments) => verify::run(&arguments),
             Command::List(arguments) => list::run(&arguments),
             Command::Explain(arguments) => explain::run(&arguments),

@@ -11,10 +11,13 @@ use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
 use super::output::{print, say};
 use crate::exit::{self, Failure};
+use crate::imports;
 use crate::names;
 use crate::report::Report;
+use crate::report::build::imported::{self, Loaded};
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes};
+use crate::report::view::imported::Imported;
 use crate::runner::planned;
 use crate::runner::verify::verify;
 use crate::schema::plan::Plan;
@@ -27,13 +30,16 @@ const PAGE: &str = "report.html";
 
 #[derive(Args)]
 pub struct Options {
-    /// The run's folder
+    /// The folder of a run or an import
     run: PathBuf,
     #[command(flatten)]
     asked: Asked,
     /// Compare all with this candidate, by its label, in place of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
+    /// Show the figures of this import beside the run's; none of them enters a verdict
+    #[arg(long, value_name = "IMPORT")]
+    beside: Vec<PathBuf>,
     /// Print every metric and the latencies
     #[arg(long)]
     all: bool,
@@ -79,9 +85,13 @@ impl FromArgMatches for Asked {
 }
 
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    if imports::is_import(&options.run) {
+        return of_import(options);
+    }
+    let beside = load(&options.beside)?;
     let run = judged(planned::judged(store::read(&options.run)?));
     known_baseline(options.baseline.as_deref(), &run.plan)?;
-    let report = Report::beside(&run, options.baseline.as_deref());
+    let report = Report::beside(&run, options.baseline.as_deref()).with_imports(&beside);
     let Asked { files, output } = &options.asked;
     for (format, path) in files {
         write_file(path, |to| format.write(&report, to))?;
@@ -97,6 +107,34 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     say(&format!("this run cannot be relied on\n  try: fsderby verify {}", run.folder.display()));
     Ok(ExitCode::from(exit::DAMAGED))
+}
+
+/// Imported figures by themselves.
+fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
+    if options.baseline.is_some() {
+        let text = "--baseline: imported figures are not compared\n  try: without it, or a run with --beside";
+        return Err(Failure::usage(text).into());
+    }
+    let loaded = load(std::iter::once(&options.run).chain(&options.beside))?;
+    let all: Vec<Imported> = loaded.iter().flat_map(imported::alone).collect();
+    let Asked { files, output } = &options.asked;
+    for (format, path) in files {
+        write_file(path, |to| format.write_imported(&all, to))?;
+    }
+    match output {
+        Some(format) => print_with(|to| format.write_imported(&all, to))?,
+        None if options.all || files.is_empty() => print(&terminal::imported::text(&all, terminal_width()))?,
+        None => {}
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// The imports in these folders, their files read once more.
+fn load<'p>(folders: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<Vec<Loaded>> {
+    let one = |folder: &PathBuf| {
+        Ok(Loaded { folder: folder.display().to_string(), import: imports::read(folder)? })
+    };
+    folders.into_iter().map(one).collect()
 }
 
 /// With whom all are compared must take part, and not only to show what chance does.
@@ -141,8 +179,12 @@ pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Re
 }
 
 fn print_format(format: &dyn Format, report: &Report<'_>) -> anyhow::Result<()> {
+    print_with(|to| format.write(report, to))
+}
+
+fn print_with(write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = format.write(report, &mut out).and_then(|()| Ok(out.flush()?));
+    let written = write(&mut out).and_then(|()| Ok(out.flush()?));
     let is_unread = |e: &anyhow::Error| {
         e.chain()
             .filter_map(|cause| cause.downcast_ref::<io::Error>())

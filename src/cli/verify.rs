@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
+use crate::imports;
 use crate::keys;
 use crate::runner::jobs;
 use crate::runner::planned;
@@ -21,7 +22,7 @@ use crate::testbeds::{self, Made};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A run's folder
+    /// The folder of a run or an import
     run: PathBuf,
     /// Run so many of its trials again, spread over the run, and compare them to the bit; only runs in virtual time can be
     #[arg(long, value_name = "N|all", num_args = 0..=1, default_missing_value = "2")]
@@ -64,6 +65,14 @@ impl FromStr for Sample {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if imports::is_import(&arguments.run) {
+        if arguments.rerun.is_some() || arguments.key.is_some() {
+            let text =
+                "an import has no trials to run again and no signature\n  try: without --rerun and --key";
+            return Err(Failure::usage(text).into());
+        }
+        return super::import::verify(&arguments.run, arguments.json);
+    }
     let key = arguments.key.as_deref().map(keys::public_key).transpose()?;
     let door = match arguments.rerun {
         Some(_) => store::open_trusted(&arguments.run, arguments.trust)?,

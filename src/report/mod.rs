@@ -14,6 +14,7 @@ mod examples;
 pub mod formats;
 pub mod view;
 
+use self::build::imported::Loaded;
 use self::build::known::Known;
 use self::view::Summary;
 use self::view::changes::ChangesView;
@@ -50,6 +51,12 @@ impl<'r> Report<'r> {
     /// All are compared with `baseline`, and without one with the best.
     pub fn beside(run: &'r Run, baseline: Option<&str>) -> Self {
         Report { run, summary: build::summary(run, Report::KNOWN, baseline) }
+    }
+
+    /// The same with imported figures beside its own.
+    pub fn with_imports(mut self, imports: &[Loaded]) -> Self {
+        build::imported::put(self.run, &mut self.summary, imports);
+        self
     }
 
     const KNOWN: Known = Known {

@@ -2,14 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
+mod bonnie_lines;
 mod canary;
 mod disk;
 mod engine;
 mod event;
 mod experiment;
+mod import;
 mod mutate;
 mod package;
 mod packages;
+mod postmark_reports;
 mod record;
 mod runs;
 mod script;

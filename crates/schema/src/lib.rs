@@ -9,6 +9,7 @@ pub mod change;
 pub mod declared;
 pub mod event;
 pub mod finding;
+pub mod import;
 pub mod job;
 pub mod machine;
 pub mod metric;

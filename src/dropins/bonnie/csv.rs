@@ -108,3 +108,97 @@ fn pair(result: &Result, rate: Figure) -> [String; 2] {
 fn empty(fields: usize) -> impl Iterator<Item = String> {
     std::iter::repeat_n(String::new(), fields)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::imports::Tool;
+    use crate::imports::bonnie::BonnieLines;
+    use crate::schema::units::MIB;
+    use crate::workloads::bonnie::rules::{Flush, Rules};
+    use crate::workloads::bonnie::trial::STEPS;
+
+    fn rules(form: Form) -> Rules {
+        Rules {
+            semantics: form.semantics(),
+            chunks: 4096,
+            chunk: 65536,
+            characters: 256 * MIB,
+            seeks: if form.csv() == "1.98" && form != Form::V103 { 777 } else { rules::SEEKS },
+            seekers: form.semantics().seekers(),
+            files: 2048,
+            small: Small::Files { min: 20, max: 300 },
+            directories: 3,
+            piece: rules::CHUNK,
+            fsync: false,
+            direct: false,
+            flush: Flush::Own,
+            seed: 42,
+        }
+    }
+
+    /// Each phase with a time, a share and a longest operation of its own; the last was too quick.
+    fn results() -> Results {
+        let mut results = Results::default();
+        for (at, result) in (1_u64..).zip(&mut results.0) {
+            let ns = 1_000_000_000 * at + 123_456_789;
+            *result = Result {
+                ns,
+                cpu_ns: ns / (at + 2),
+                amount: 37 * MIB / 10 * at * at,
+                worst_ns: 54_321_000 * at * at,
+            };
+        }
+        results.0[STEPS.len() - 1].ns = 400_000_000;
+        results
+    }
+
+    #[test]
+    fn what_is_written_in_each_form_is_imported_as_the_same_figures() {
+        for form in [Form::V103, Form::V197, Form::V198, Form::V200a] {
+            let (rules, results) = (rules(form), results());
+            let heading = Heading { form, machine: "host", rules: &rules, concurrency: 1, seed: 42 };
+            let line = line(&heading, &results);
+            let found = BonnieLines.read(&format!("{}\n{line}\n", names(form))).expect(&line).found;
+            assert_eq!((found.len(), found[0].machine.as_str(), found[0].line), (1, "host", 2), "{line}");
+            let value =
+                |end: &str| found[0].figures.iter().find(|f| f.metric.ends_with(end)).map(|f| f.value);
+            for (at, step) in STEPS.into_iter().enumerate() {
+                let (result, of) = (&results.0[at], format!(".{}", step.phase()));
+                let rate = match step {
+                    Step::Seek if form == Form::V103 => result.seeks_exact(),
+                    Step::Seek => result.seeks(),
+                    Step::Small(..) => result.files(),
+                    _ => result.kib(),
+                };
+                let printed = |figure: &Figure| figure.field().parse::<f64>().ok();
+                let imported = value(&format!("{of}.rate")).or_else(|| value(&format!("{of}.throughput")));
+                assert_eq!(imported, Some(printed(&rate)), "{of} in {line}");
+                assert_eq!(value(&format!("{of}.cpu")).flatten(), printed(&result.cpu()), "{of} in {line}");
+                let latency = value(&format!("{of}.latency"));
+                assert_eq!(latency.is_some(), form.has_latencies(), "{of} in {line}");
+                let cut = result.worst_ns / if result.worst_ns > 99_999_000 { 1_000_000 } else { 1000 };
+                let unit = if result.worst_ns > 99_999_000 { 1e6 } else { 1e3 };
+                assert!(
+                    latency.is_none_or(|ns| ns == Some(cut as f64 * unit)),
+                    "{of}: {latency:?} in {line}"
+                );
+            }
+            let own = if form == Form::V200a {
+                Rules { chunk: rules::CHUNK, chunks: 32768, ..rules.clone() }
+            } else {
+                rules.clone()
+            };
+            assert_eq!(BonnieLines.described(&found[0].work), described(&own), "{line}");
+        }
+    }
+
+    /// 2.00a says no chunk, so that its lines are taken for the usual one.
+    fn described(rules: &Rules) -> String {
+        let chunk = crate::schema::units::Bytes(rules.chunk.into());
+        let (seeks, seekers) = (rules.seeks, rules.seekers);
+        format!(
+            "a file of 256 MiB in chunks of {chunk}, {seeks} seeks by {seekers}; 2048 files of 20 to 300 bytes in 3 folders"
+        )
+    }
+}

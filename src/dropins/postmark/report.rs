@@ -143,3 +143,48 @@ impl fmt::Display for Report {
 fn mixed(f: &mut fmt::Formatter<'_>, files: u32, rate: u32) -> fmt::Result {
     writeln!(f, "\t\tMixed with transactions: {files} files ({rate} per second)")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::imports::Tool;
+    use crate::imports::postmark::PostMarkReports;
+
+    #[test]
+    fn what_is_written_in_either_form_is_imported_as_the_same_figures() {
+        let counters = Counters {
+            created: 27272,
+            read: 24986,
+            appended: 24955,
+            deleted: 27272,
+            bytes_read: 1_656_236_000.0,
+            bytes_written: 1_801_430_000.0,
+        };
+        let seconds = Seconds::between([100, 107, 131, 134]);
+        let report = Report { number: 2000, transactions: 50_000, deleted_alone: 2544, counters, seconds };
+        let all = |text: &str| {
+            let read = PostMarkReports.read(text).expect(text);
+            assert_eq!((read.found.len(), read.other_lines), (1, 0), "{text}");
+            let figures = read.found[0].figures.iter();
+            (read.found[0].work.clone(), figures.map(|f| (f.metric.clone(), f.value)).collect::<Vec<_>>())
+        };
+        let (verbose, terse) = (all(&report.to_string()), all(&report.terse()));
+        let expected = [
+            ("transactions.rate", 2083.0, 2083.33),
+            ("create.alone.rate", 285.0, 285.71),
+            ("create.mixed.rate", 1053.0, 1053.0),
+            ("read.rate", 1041.0, 1041.08),
+            ("append.rate", 1039.0, 1039.79),
+            ("delete.alone.rate", 848.0, 848.0),
+            ("delete.mixed.rate", 1030.0, 1030.33),
+            ("work.time", 34.0, 34.0),
+        ];
+        for (metric, whole, exact) in expected {
+            let value = |figures: &[(String, Option<f64>)]| {
+                figures.iter().find(|(name, _)| name == metric).and_then(|f| f.1)
+            };
+            assert_eq!((value(&verbose.1), value(&terse.1)), (Some(whole), Some(exact)), "{metric}");
+        }
+        assert!(PostMarkReports.alike(&verbose.0, &terse.0), "{}\n{}", verbose.0, terse.0);
+    }
+}

@@ -8,6 +8,7 @@ pub mod changes;
 mod comparison;
 mod durability;
 mod heading;
+pub mod imported;
 pub mod known;
 mod latency;
 mod looks;
@@ -87,6 +88,7 @@ pub fn with_verdict(
         damage,
         verdict,
         torn: run.torn.iter().map(|what| format!("{what}; that trial is lost, nothing else")).collect(),
+        imported: Vec::new(),
     }
 }
 

@@ -69,6 +69,7 @@ pub fn of(
         comparisons,
         findings: verdict.findings.iter().filter(|f| f.scenario == work.label).cloned().collect(),
         published,
+        imported: Vec::new(),
     }
 }
 

@@ -8,6 +8,8 @@ use anyhow::Context;
 use super::{Format, Goes};
 use crate::analysis::dataset::{counted, dimensions};
 use crate::report::Report;
+use crate::report::view::Summary;
+use crate::report::view::imported::{Figure, Imported, Pass};
 use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::record::Record;
@@ -16,6 +18,8 @@ use crate::visible::visible;
 
 /// The one column whose numbers may begin with a sign.
 const VALUE: &str = "value";
+/// Where a trial of ours has its purpose and outcome.
+const IMPORTED: &str = "imported";
 const COLUMNS: [&str; 24] = [
     "run",
     "trial",
@@ -59,12 +63,20 @@ impl Format for Csv {
     }
 
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
-        write(report.run, to)
+        write(report.run, to, &imports(&report.summary))
+    }
+
+    fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
+        let all: Vec<&Imported> = all.iter().collect();
+        let mut csv = ::csv::Writer::from_writer(to);
+        csv.write_record(COLUMNS).context("write the CSV")?;
+        write_imports(&mut csv, &all)?;
+        csv.flush().context("write the CSV")
     }
 }
 
 /// `counts` is `yes` where the trial is in the statistics. A trial without metrics has one line with empty ones.
-fn write(run: &Run, to: impl Write) -> anyhow::Result<()> {
+fn write(run: &Run, to: impl Write, imports: &[&Imported]) -> anyhow::Result<()> {
     let counting: HashSet<(&str, u32)> = counted(run).iter().map(|r| (r.trial.as_str(), r.attempt)).collect();
     let mut csv = ::csv::Writer::from_writer(to);
     csv.write_record(COLUMNS).context("write the CSV")?;
@@ -77,7 +89,57 @@ fn write(run: &Run, to: impl Write) -> anyhow::Result<()> {
             csv.write_record(trial.iter().chain(&metric).zip(COLUMNS).map(cell)).context("write the CSV")?;
         }
     }
+    write_imports(&mut csv, imports)?;
     csv.flush().context("write the CSV")
+}
+
+fn imports(summary: &Summary) -> Vec<&Imported> {
+    summary.workloads.iter().flat_map(|work| &work.imported).chain(&summary.imported).collect()
+}
+
+/// Purpose and outcome are `imported`, and nothing of it counts. A figure that the tool could not tell has no value.
+fn write_imports(csv: &mut ::csv::Writer<impl Write>, imports: &[&Imported]) -> anyhow::Result<()> {
+    for imported in imports {
+        for filesystem in &imported.filesystems {
+            for pass in &filesystem.passes {
+                for figure in &pass.figures {
+                    let row = foreign(imported, &filesystem.label, pass, figure);
+                    csv.write_record(COLUMNS.iter().map(|column| {
+                        let text = row.iter().find(|(known, _)| known == column).map_or("", |(_, text)| text);
+                        cell((&text.to_owned(), column))
+                    }))
+                    .context("write the CSV")?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns that an imported figure has.
+fn foreign(imported: &Imported, label: &str, pass: &Pass, figure: &Figure) -> [(&'static str, String); 11] {
+    let said = match (figure.value, figure.more_than, figure.less_than) {
+        (Some(_), _, _) => String::new(),
+        (None, Some(least), _) => format!("more than {least}"),
+        (None, None, Some(most)) => format!("less than {most}"),
+        (None, None, None) => "too quick to be told".to_owned(),
+    };
+    let apart = if figure.disagrees { "passes disagree" } else { "" };
+    let reason =
+        [said, apart.to_owned()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
+    [
+        ("run", imported.import.clone()),
+        ("trial", pass.from.clone()),
+        ("counts", "no".to_owned()),
+        ("purpose", IMPORTED.to_owned()),
+        ("workload", imported.beside.clone().unwrap_or_default()),
+        ("filesystem", label.to_owned()),
+        ("outcome", IMPORTED.to_owned()),
+        ("reason", reason),
+        ("metric", figure.metric.clone()),
+        (VALUE, figure.value.map(|value| value.to_string()).unwrap_or_default()),
+        ("unit", figure.unit.clone()),
+    ]
 }
 
 /// A number as it is. A text is [`visible`], and where a spreadsheet would take it for a formula, it begins with `'`.
@@ -152,7 +214,7 @@ mod tests {
 
     fn text(run: &Run) -> String {
         let mut to = Vec::new();
-        write(run, &mut to).expect("a buffer takes everything");
+        write(run, &mut to, &[]).expect("a buffer takes everything");
         String::from_utf8(to).expect("CSV is text")
     }
 

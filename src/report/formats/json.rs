@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Format, Goes};
 use crate::report::Report;
+use crate::report::view::imported::Imported;
 use crate::report::view::{SCHEMA, Summary};
 use crate::schema::finding::Verdict;
 use crate::schema::machine::Machine;
@@ -24,6 +25,13 @@ struct Page<'r> {
     machine: &'r Machine,
     /// In the order in which they were written, attempts that do not count included.
     trials: &'r [Record],
+}
+
+/// Without a run.
+#[derive(Serialize)]
+struct Imports<'i> {
+    schema_version: u32,
+    imported: &'i [Imported],
 }
 
 pub struct Json;
@@ -48,6 +56,13 @@ impl Format for Json {
         let page = Page { schema_version: SCHEMA, summary, verdict, plan, machine, trials };
         // Never whole in memory: a run may have a million figures.
         let mut to = VisibleJson(to);
+        serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
+        writeln!(to).context("write the JSON")
+    }
+
+    fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
+        let mut to = VisibleJson(to);
+        let page = Imports { schema_version: SCHEMA, imported: all };
         serde_json::to_writer_pretty(&mut to, &page).map_err(io::Error::from).context("write the JSON")?;
         writeln!(to).context("write the JSON")
     }

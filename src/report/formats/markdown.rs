@@ -1,6 +1,7 @@
 //! Markdown, to paste into an issue or a README: the opening, one table for each workload, what does not count.
 
 pub mod changes;
+pub mod imported;
 
 use std::io::Write;
 
@@ -12,6 +13,7 @@ use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::entry::Entry;
 use crate::report::view::heading::Standing;
 use crate::report::view::heat_map::{self, HeatMap};
+use crate::report::view::imported::Imported;
 use crate::report::view::needs::{Table, ToChoose};
 use crate::report::view::number::ratio;
 use crate::report::view::plane::Plane;
@@ -40,6 +42,10 @@ impl Format for Markdown {
 
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
         Ok(to.write_all(visible(&text(report)).as_bytes())?)
+    }
+
+    fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(to.write_all(imported::text(all).as_bytes())?)
     }
 }
 
@@ -70,7 +76,9 @@ pub fn text(report: &Report<'_>) -> String {
             out.extend(findings(work, &summary.verdict));
         }
         out.extend(work.published.as_ref().map(published));
+        out.extend(work.imported.iter().map(|imported| imported::section(imported, "###")));
     }
+    out.extend(report.summary.imported.iter().map(|imported| imported::section(imported, "##")));
     out.extend(summary.recommendation.as_ref().map(choosing));
     if !summary.planes.is_empty() {
         let said = summary.planes.iter().map(|plane| format!("- {}", escaped(&plane.sentence)));

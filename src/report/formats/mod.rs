@@ -11,6 +11,7 @@ pub mod terminal;
 use std::io::Write;
 
 use super::Report;
+use super::view::imported::Imported;
 
 /// Every format that is asked for by its name. What a terminal shows without being asked is [`terminal`].
 pub static TABLE: &[&dyn Format] = &[
@@ -28,6 +29,10 @@ pub trait Format: Sync {
     fn help(&self) -> &'static str;
     fn goes(&self) -> Goes;
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()>;
+    /// Imported figures by themselves, without a run.
+    fn write_imported(&self, _all: &[Imported], _to: &mut dyn Write) -> anyhow::Result<()> {
+        anyhow::bail!("--{} shows imported figures beside a run alone\n  try: --beside", self.name())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The report as text, for a terminal of any width from 80 columns: one glance at each workload, everything on demand.
 
 pub mod changes;
+pub mod imported;
 mod needs;
 
 use anstyle::{AnsiColor, Style};
@@ -59,6 +60,7 @@ impl Page {
         for work in &summary.workloads {
             self.workload(summary, work, detail);
         }
+        self.imported_apart(&summary.imported);
         self.choosing(summary);
         self.absent(summary);
         self.out
@@ -115,6 +117,7 @@ impl Page {
         if let Some(beside) = &work.published {
             self.published(work, beside);
         }
+        work.imported.iter().for_each(|imported| self.imported_beside(&work.label, imported));
         self.footnotes(work);
     }
 

@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod entry;
 pub mod heading;
 pub mod heat_map;
+pub mod imported;
 pub mod latency;
 pub mod log_axis;
 pub mod look;
@@ -28,6 +29,7 @@ use self::capabilities::Kind;
 use self::comparison::Comparison;
 use self::entry::Entry;
 use self::heading::Heading;
+use self::imported::Imported;
 use self::needs::ToChoose;
 use self::plane::Plane;
 use self::setups::Setups;
@@ -71,6 +73,9 @@ pub struct Summary {
     pub damage: Vec<String>,
     /// Records that were not written to their end, one sentence each: their trials are lost, nothing else.
     pub torn: Vec<String>,
+    /// Imported figures of work that no workload of the run is like.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub imported: Vec<Imported>,
 }
 
 impl Summary {

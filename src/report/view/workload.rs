@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::comparison::Comparison;
+use super::imported::Imported;
 use super::latency::Latency;
 use super::number;
 use super::published::Beside;
@@ -58,6 +59,9 @@ pub struct WorkloadSummary {
     /// What a paper printed for this very work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Beside>,
+    /// What other programs measured of this work or the like, elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub imported: Vec<Imported>,
 }
 
 /// What must be said beside a filesystem's figures.

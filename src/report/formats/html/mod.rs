@@ -8,6 +8,7 @@ pub use bias::BIAS;
 mod chart;
 mod disk;
 mod heat;
+pub mod imported;
 mod in_order;
 mod listing;
 mod needs;
@@ -38,6 +39,7 @@ use crate::report::build::{model, setups, validity};
 use crate::report::view::Summary;
 use crate::report::view::entry::look;
 use crate::report::view::heading::Standing;
+use crate::report::view::imported::Imported;
 use crate::report::view::latency;
 use crate::report::view::look::Look;
 use crate::report::view::number::{self, Scale};
@@ -158,6 +160,10 @@ impl Format for Html {
 
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
         Ok(to.write_all(visible(&page(report)?).as_bytes())?)
+    }
+
+    fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(to.write_all(imported::page(all)?.as_bytes())?)
     }
 }
 

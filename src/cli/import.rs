@@ -1,0 +1,169 @@
+//! `fsderby import TOOL FILE…`: figures of another program, so that a report can show them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use clap::Args;
+use rustix::fs::{Mode, OFlags};
+use serde_json::json;
+
+use super::output::{print, print_json, print_line, say};
+use super::report::terminal_width;
+use crate::exit::{self, Failure};
+use crate::imports::{self, Given, MOST_SOURCES, SOURCE_MOST};
+use crate::report::build::imported::{self, Loaded};
+use crate::report::formats::terminal;
+use crate::report::view::number::count;
+use crate::schema::import::{Asked, Import, Naming};
+
+/// Beside the runs.
+const RESULTS: &str = "results";
+
+#[derive(Args)]
+#[command(after_help = HELP)]
+pub struct Arguments {
+    /// Whose output the files are: bonnie or postmark
+    tool: String,
+    /// Files with its output; text around it is passed over
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The import's folder; results/TOOL-FILE unless said otherwise
+    #[arg(long, value_name = "DIR", visible_alias = "out")]
+    output: Option<PathBuf>,
+    /// Under which label results are shown, so that they stand beside the candidate or kind of that name; OF is a machine's name, a file, or FILE:LINE. Without it,
+    /// the machine's name or else the file's
+    #[arg(long, value_name = "[OF=]LABEL")]
+    label: Vec<Named>,
+    /// The ready set whose work it was; refused where the files say otherwise
+    #[arg(long, value_name = "SET")]
+    set: Option<String>,
+    /// Print what was read as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const HELP: &str = "\
+What is read:
+  bonnie    the lines of comma-separated values of Bonnie++ 1.02 to 1.04, 1.96, 1.97, and 1.98 to 2.00
+  postmark  the verbose and the terse report of PostMark 1.5 to 1.53
+
+Several results of one label and work are passes. To show them:
+  fsderby report IMPORT
+  fsderby report RUN --beside IMPORT";
+
+#[derive(Clone, Debug)]
+struct Named(Naming);
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (of, label) =
+            text.rsplit_once('=').map_or((None, text), |(of, label)| (Some(of.to_owned()), label));
+        Ok(Named(Naming { of, label: label.to_owned() }))
+    }
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    imports::find(&arguments.tool)?;
+    if arguments.files.len() > MOST_SOURCES {
+        return Err(Failure::usage(format!("more than {MOST_SOURCES} files\n  try: fewer at a time")).into());
+    }
+    let names: Vec<String> = arguments.files.iter().map(|path| path.display().to_string()).collect();
+    let texts = arguments.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files: Vec<Given<'_>> = names.iter().zip(&texts).map(|(name, bytes)| Given { name, bytes }).collect();
+    let asked = Asked {
+        tool: arguments.tool.clone(),
+        labels: arguments.label.iter().map(|Named(naming)| naming.clone()).collect(),
+        set: arguments.set.clone(),
+    };
+    let import = imports::collected(asked, &files)?;
+    let folder = arguments.output.clone().unwrap_or_else(|| usual(&arguments.tool, &arguments.files[0]));
+    imports::store(&import, &files, &folder)?;
+    say(&format!("wrote {}", folder.display()));
+    tell(&import);
+    let loaded = Loaded { folder: folder.display().to_string(), import };
+    if arguments.json {
+        print_json(&imported::alone(&loaded))?;
+    } else {
+        print(&terminal::imported::text(&imported::alone(&loaded), terminal_width()))?;
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// A regular file of a bounded size; a FIFO is not waited for.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::usage(format!(
+            "could not read {}: {why}\n  try: a file with the tool's output",
+            path.display()
+        ))
+    };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|e| failed(&std::io::Error::from(e)))?,
+    );
+    let about = file.metadata().map_err(|e| failed(&e))?;
+    if !about.is_file() {
+        return Err(failed(&"it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(SOURCE_MOST.0 + 1).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
+    if bytes.len() as u64 > SOURCE_MOST.0 {
+        return Err(failed(&format!("it has more than {SOURCE_MOST}")));
+    }
+    Ok(bytes)
+}
+
+/// `results/bonnie-raid`
+fn usual(tool: &str, file: &Path) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let plain: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
+    PathBuf::from(RESULTS).join([&[tool], &words[..]].concat().join("-"))
+}
+
+/// What was passed over, and what a figure must be read with.
+fn tell(import: &Import) {
+    for source in &import.sources {
+        if source.other_lines > 0 {
+            say(&format!("{}: {} of other text passed over", source.name, count(source.other_lines, "line")));
+        }
+        source.notes.iter().for_each(|note| say(&format!("{}: {note}", source.name)));
+    }
+}
+
+/// `fsderby verify` of an import: its files, and every figure read again from them.
+pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
+    let (read, wrong) = match imports::read(folder) {
+        Ok(import) => (Some(import), None),
+        Err(e) if e.code == exit::DAMAGED => (None, e.message.lines().next().map(str::to_owned)),
+        Err(e) => return Err(e.into()),
+    };
+    let entries = || read.iter().flat_map(|import| &import.entries);
+    let figures = entries().map(|entry| entry.figures.len()).sum::<usize>();
+    let (sources, results) = (read.as_ref().map_or(0, |import| import.sources.len()), entries().count());
+    if as_json {
+        let wrong: Vec<&String> = wrong.iter().collect();
+        print_json(
+            &json!({ "schema_version": 1, "imported": true, "sources": sources, "results": results, "figures": figures, "wrong": wrong }),
+        )?;
+    } else if let Some(wrong) = &wrong {
+        print_line(&format!("wrong: {wrong}\nthis import cannot be relied on"))?;
+    } else {
+        let said = format!(
+            "{}, {} and {} read again",
+            count(sources, "file"),
+            count(results, "result"),
+            count(figures, "figure")
+        );
+        print_line(&format!(
+            "{}: {said}\nall of it is what the files say; whether it was measured so, nothing here can tell",
+            folder.display()
+        ))?;
+    }
+    Ok(ExitCode::from(if wrong.is_none() { exit::OK } else { exit::DAMAGED }))
+}

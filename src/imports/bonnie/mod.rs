@@ -1,0 +1,182 @@
+//! Bonnie++'s lines of comma-separated values: those of 1.02 to 1.04, of 1.96 and 1.97, and of 1.98 and 2.00.
+//!
+//! A line is taken for one of them where it has fields enough and most of them are numbers or plus signs; the line of names over
+//! several of them, the tables and all other text are passed over.
+//!
+//! # What is mended
+//! Lines are passed on through web pages and slides, and some have lost commas: `++++,+++1651`. A field of plus signs and digits, or
+//! of more than five plus signs, cannot be one figure, because Bonnie++ prints either a number or at most five plus signs. It is cut
+//! where the one ends and the other begins. Where that gives the right number of fields, and plus signs always come in pairs of a rate
+//! and its CPU share, there is no other reading, and the entry says so. Everything else is refused with its place.
+
+mod line;
+mod mending;
+#[cfg(test)]
+mod tests;
+
+use toml::Table;
+
+use super::{Part, Read, Tool, Wrong};
+use crate::schema::units::Bytes;
+use crate::workloads::bonnie::parameters::Parameters;
+use crate::workloads::bonnie::rules::{Rules, Semantics, Small};
+use crate::workloads::bonnie::trial::{STEPS, Step};
+
+pub struct BonnieLines;
+
+impl Tool for BonnieLines {
+    fn name(&self) -> &'static str {
+        "bonnie"
+    }
+
+    fn title(&self) -> &'static str {
+        "Bonnie++"
+    }
+
+    fn engine(&self) -> &'static str {
+        "bonnie"
+    }
+
+    fn story(&self) -> &'static str {
+        "Bonnie++ counts K in 1024 bytes and prints plus signs for a phase of less than half a second: such a figure is not known, only \
+         that it is more (>). Its lines do not say whether -b or -D was given, how many single characters 1.9x and 2.00 wrote, or how much \
+         memory there was."
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        [Semantics::Classic, Semantics::Second].into_iter().flat_map(parts_of).collect()
+    }
+
+    fn read(&self, text: &str) -> Result<Read, Wrong> {
+        let mut read = Read::default();
+        for (number, line) in (1..).zip(text.lines()) {
+            match line::read(number, line) {
+                Some(found) => read.found.push(found?),
+                None => read.other_lines += 1,
+            }
+        }
+        Ok(read)
+    }
+
+    fn unlike(&self, work: &Table, parameters: &Table) -> Result<Vec<String>, String> {
+        let (there, here) = (Parameters::parse(work)?.rules, Parameters::parse(parameters)?.rules);
+        Ok(differences(&there, &here))
+    }
+
+    fn described(&self, work: &Table) -> String {
+        match Parameters::parse(work) {
+            Err(_) => {
+                work.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
+            }
+            Ok(Parameters { rules, .. }) => described(&rules),
+        }
+    }
+}
+
+/// What a phase's metrics begin with: those of the two semantics have names of their own.
+fn prefix(semantics: Semantics) -> &'static str {
+    match semantics {
+        Semantics::Classic => "bonnie-classic",
+        Semantics::Second => "bonnie-2",
+    }
+}
+
+/// `bonnie-2.block-write.throughput`
+fn rate(semantics: Semantics, step: Step) -> String {
+    let what = match step {
+        Step::Seek | Step::Small(..) => "rate",
+        _ => "throughput",
+    };
+    format!("{}.{}.{what}", prefix(semantics), step.phase())
+}
+
+/// `bonnie-2.block-write.cpu`
+fn share(semantics: Semantics, step: Step) -> String {
+    format!("{}.{}.cpu", prefix(semantics), step.phase())
+}
+
+/// `bonnie-2.block-write.latency`, which no metric here is: the longest operation of a phase.
+fn latency(semantics: Semantics, step: Step) -> String {
+    format!("{}.{}.latency", prefix(semantics), step.phase())
+}
+
+/// Tables as people know them from Bonnie++: the steps of each, and what heads their columns.
+const TABLES: [(&str, std::ops::Range<usize>); 4] = [
+    ("sequential output", 0..3),
+    ("sequential input and seeks", 3..6),
+    ("files in order", 6..9),
+    ("files at random", 9..12),
+];
+const HEADINGS: [&str; 12] = [
+    "per char", "block", "rewrite", "per char", "block", "seeks", "create", "stat", "delete", "create",
+    "stat", "delete",
+];
+
+fn parts_of(semantics: Semantics) -> Vec<Part> {
+    let steps = |range: std::ops::Range<usize>| STEPS[range.clone()].iter().zip(&HEADINGS[range]);
+    let figures = TABLES.into_iter().map(|(title, range)| {
+        let pair = |(step, heading): (&Step, &&'static str)| {
+            [(rate(semantics, *step), *heading), (share(semantics, *step), "CPU")]
+        };
+        Part { title, columns: steps(range).flat_map(pair).collect() }
+    });
+    let longest = [("longest operation, data", 0..6), ("longest operation, files", 6..12)].into_iter();
+    let longest = longest.filter(|_| semantics == Semantics::Second).map(|(title, range)| Part {
+        title,
+        columns: steps(range).map(|(step, heading)| (latency(semantics, *step), *heading)).collect(),
+    });
+    figures.chain(longest).collect()
+}
+
+fn differences(there: &Rules, here: &Rules) -> Vec<String> {
+    let mut differences = Vec::new();
+    let mut unlike = |differs: bool, what: &str, there: String, here: String| {
+        if differs {
+            differences.push(format!("{what} {there}, here {here}"));
+        }
+    };
+    let version = |rules: &Rules| rules.semantics.name().to_owned();
+    unlike(there.semantics != here.semantics, "semantics", version(there), version(here));
+    let size = |rules: &Rules| Bytes(rules.bytes()).to_string();
+    unlike(there.bytes() != here.bytes(), "a file of", size(there), size(here));
+    if there.chunks > 0 && here.chunks > 0 {
+        let chunk = |rules: &Rules| Bytes(rules.chunk.into()).to_string();
+        unlike(there.chunk != here.chunk, "chunks of", chunk(there), chunk(here));
+        let characters = |rules: &Rules| if rules.characters > 0 { "written" } else { "left out" }.to_owned();
+        let (one, other) = (characters(there), characters(here));
+        unlike(one != other, "single characters", one, other);
+        let seeks = |rules: &Rules| format!("{} by {}", rules.seeks, rules.seekers);
+        unlike(seeks(there) != seeks(here), "seeks:", seeks(there), seeks(here));
+    }
+    let files = |rules: &Rules| small(rules);
+    unlike(files(there) != files(here), "small files:", files(there), files(here));
+    differences
+}
+
+fn described(rules: &Rules) -> String {
+    let data = (rules.chunks > 0).then(|| {
+        let chunk = Bytes(rules.chunk.into());
+        format!(
+            "a file of {} in chunks of {chunk}, {} seeks by {}",
+            Bytes(rules.bytes()),
+            rules.seeks,
+            rules.seekers
+        )
+    });
+    let files = (rules.files > 0).then(|| small(rules));
+    data.into_iter().chain(files).collect::<Vec<_>>().join("; ")
+}
+
+/// `16384 empty files`, `1024 files of 100 to 3000 bytes in 2 folders`
+fn small(rules: &Rules) -> String {
+    let n = rules.files;
+    let what = match rules.small {
+        _ if n == 0 => return "none".to_owned(),
+        Small::HardLinks => format!("{n} hard links"),
+        Small::Symlinks => format!("{n} symbolic links"),
+        Small::Files { max: 0, .. } => format!("{n} empty files"),
+        Small::Files { min, max } if min == max => format!("{n} files of {max} bytes"),
+        Small::Files { min, max } => format!("{n} files of {min} to {max} bytes"),
+    };
+    if rules.directories > 1 { format!("{what} in {} folders", rules.directories) } else { what }
+}

@@ -1,0 +1,169 @@
+//! An import's folder: made whole or not at all, and never changed.
+//!
+//! ```text
+//! results/bonnie-raid/
+//!   import.json     what was read, with the hash of each file, and what was asked for
+//!   sources/1.txt   the files themselves, as they were
+//! ```
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use anyhow::Context;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::{Given, collected, find};
+use crate::exit::{DAMAGED, Failure};
+use crate::random;
+use crate::schema::import::{Import, SCHEMA, Source};
+use crate::schema::units::{Bytes, MIB};
+use crate::store::Door;
+
+/// What makes a folder an import's.
+const FILE: &str = "import.json";
+const SOURCES: &str = "sources";
+/// Output of a tool is kilobytes.
+pub const SOURCE_MOST: Bytes = Bytes(16 * MIB);
+/// Some hundred bytes a figure.
+const FILE_MOST: Bytes = Bytes(256 * MIB);
+/// In one import.
+pub const MOST_SOURCES: usize = 1000;
+
+/// The path of the copy of a source, by its place.
+pub fn copy_of(at: usize) -> String {
+    format!("{SOURCES}/{}.txt", at + 1)
+}
+
+/// Whether this folder holds an import and not a run.
+pub fn is_import(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(FILE)).is_ok()
+}
+
+/// A new folder with the import and its sources.
+///
+/// # Errors
+/// Where there is something of that name, no room or no right. Then nothing is left.
+pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Failure> {
+    if path.symlink_metadata().is_ok() {
+        let text = format!(
+            "{} exists already, and nothing is ever overwritten\n  try: another --output",
+            path.display()
+        );
+        return Err(Failure::usage(text));
+    }
+    made(import, files, path).map_err(|e| {
+        let text = format!("could not make the import's folder {}: {e:#}\n  try: --output DIR, in a folder of your own with room", path.display());
+        Failure::missing(text)
+    })
+}
+
+/// Filled under another name, so that it is there whole or not at all; folders that were made for it go with it.
+fn made(import: &Import, files: &[Given<'_>], path: &Path) -> anyhow::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let above: Vec<&Path> =
+        parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
+    let made = fs::create_dir_all(parent).map_err(anyhow::Error::from).and_then(|()| {
+        let unready = parent.join(format!(".fsderby-import-{:032x}", random::bits()?));
+        fs::create_dir(&unready)?;
+        let filled = fill(import, files, &unready).and_then(|()| Ok(named(&unready, path)?));
+        filled.inspect_err(|_| drop(fs::remove_dir_all(&unready)))
+    });
+    made.inspect_err(|_| above.iter().for_each(|folder| drop(fs::remove_dir(folder))))
+}
+
+fn fill(import: &Import, files: &[Given<'_>], at: &Path) -> anyhow::Result<()> {
+    let door = Door::open(at)?;
+    door.make_folder(SOURCES)?;
+    for (source, file) in import.sources.iter().zip(files) {
+        door.create(&source.path, file.bytes).with_context(|| source.path.clone())?;
+    }
+    let mut json = serde_json::to_vec_pretty(import)?;
+    json.push(b'\n');
+    Ok(door.create(FILE, &json)?)
+}
+
+/// Nobody else's folder is replaced.
+fn named(unready: &Path, path: &Path) -> io::Result<()> {
+    match renameat_with(CWD, unready, CWD, path, RenameFlags::NOREPLACE) {
+        // Not every filesystem knows the flag; a rename replaces nothing but an empty folder.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            fs::create_dir(path)?;
+            fs::rename(unready, path).inspect_err(|_| drop(fs::remove_dir(path)))
+        }
+        other => Ok(other?),
+    }
+}
+
+/// An import, its files read once more: what it holds is what they say.
+///
+/// # Errors
+/// [`DAMAGED`] with each thing that is wrong, where anything is.
+pub fn read(folder: &Path) -> Result<Import, Failure> {
+    let name = folder.display();
+    let none = |why: &dyn std::fmt::Display| {
+        Failure::usage(format!("{name} is no import: {why}\n  try: the folder that fsderby import has made"))
+    };
+    let door = Door::open(folder).map_err(|e| none(&e))?;
+    if !is_import(folder) {
+        return Err(none(&format!("it has no {FILE}")));
+    }
+    let damaged = |what: &[String]| {
+        let text = format!(
+            "{name} cannot be relied on: {}\n  try: fsderby import, of the files themselves",
+            what.join("; ")
+        );
+        Failure::new(DAMAGED, text)
+    };
+    let json = door.read(FILE, FILE_MOST).map_err(|e| damaged(&[format!("{FILE}: {e}")]))?;
+    let import: Import = serde_json::from_slice(&json).map_err(|e| damaged(&[format!("{FILE}: {e}")]))?;
+    if import.schema != SCHEMA {
+        let text = format!(
+            "{name}: this import has version {} and not {SCHEMA}\n  try: fsderby import again, of its sources",
+            import.schema
+        );
+        return Err(Failure::usage(text));
+    }
+    let wrong = wrong(&door, &import);
+    if wrong.is_empty() { Ok(import) } else { Err(damaged(&wrong)) }
+}
+
+/// What does not hold, one phrase each.
+fn wrong(door: &Door, import: &Import) -> Vec<String> {
+    if import.sources.len() > MOST_SOURCES {
+        return vec![format!("it has more than {MOST_SOURCES} sources")];
+    }
+    let (mut texts, mut wrong) = (Vec::new(), Vec::new());
+    for (at, source) in import.sources.iter().enumerate() {
+        match source_of(door, at, source) {
+            Ok(bytes) => texts.push(bytes),
+            Err(what) => wrong.push(what),
+        }
+    }
+    if !wrong.is_empty() {
+        return wrong;
+    }
+    let files = import.sources.iter().zip(&texts);
+    let files: Vec<Given<'_>> = files.map(|(source, bytes)| Given { name: &source.name, bytes }).collect();
+    match find(&import.asked.tool).and_then(|_| collected(import.asked.clone(), &files)) {
+        Err(e) => vec![e.message],
+        Ok(again) if again.entries != import.entries => {
+            vec![format!("its figures are not those of its sources, as fsderby {} reads them", again.fsderby)]
+        }
+        Ok(again) if again.sources != import.sources => vec!["what it says of its sources is not so".into()],
+        Ok(_) => Vec::new(),
+    }
+}
+
+fn source_of(door: &Door, at: usize, source: &Source) -> Result<Vec<u8>, String> {
+    if source.path != copy_of(at) {
+        return Err(format!("{} is not where a source is kept", source.path));
+    }
+    let bytes = door.read(&source.path, SOURCE_MOST).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => format!("{} is missing", source.path),
+        _ => format!("{}: {e}", source.path),
+    })?;
+    let is_it = blake3::hash(&bytes).to_hex().as_str() == source.blake3;
+    if is_it { Ok(bytes) } else { Err(format!("{} is altered", source.path)) }
+}

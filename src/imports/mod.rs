@@ -1,0 +1,221 @@
+//! Figures that other programs measured elsewhere, read from their own output so that a report can show them beside a run's.
+//!
+//! ```text
+//! files of a tool ── Tool::read ──▶ what is found ── labels, set ──▶ Import ── folder ──▶ import.json, sources/
+//!                                                                                             │ read: the sources again
+//!                                  report --beside: view of the run ◀── Tool::unlike ─────────┘
+//! ```
+//! What is stored is what [`collected`] gives for the copies of the files. Whoever opens an import has them read once more and
+//! compared, so that no figure is shown that the files do not have. An import knows no validity check and enters no verdict.
+
+pub mod bonnie;
+mod folder;
+mod labels;
+pub mod passes;
+pub mod postmark;
+
+use toml::Table;
+
+pub use folder::{MOST_SOURCES, SOURCE_MOST, is_import, read, store};
+
+use crate::exit::Failure;
+use crate::names;
+use crate::schema::import::{Asked, Entry, Figure, Import, SCHEMA, Source};
+use crate::workloads;
+
+/// Every tool whose output is read.
+pub static TABLE: &[&dyn Tool] = &[
+    // One row a line.
+    &bonnie::BonnieLines,
+    &postmark::PostMarkReports,
+];
+
+/// All sources of an import have no more results than these.
+const MOST_ENTRIES: usize = 10_000;
+
+pub trait Tool: Sync {
+    /// As it is called on the command line: `bonnie`.
+    fn name(&self) -> &'static str;
+    /// As it calls itself: `Bonnie++`.
+    fn title(&self) -> &'static str;
+    /// The workload whose work and metrics are the tool's.
+    fn engine(&self) -> &'static str;
+    /// What its figures do not say, under every table of them.
+    fn story(&self) -> &'static str;
+    /// The tables in which figures are shown.
+    fn parts(&self) -> Vec<Part>;
+    /// All results in a text, the rest passed over.
+    fn read(&self, text: &str) -> Result<Read, Wrong>;
+    /// In what the work of an entry is another than that of these parameters of the workload, one phrase each.
+    ///
+    /// # Errors
+    /// Where the two cannot be compared.
+    fn unlike(&self, work: &Table, parameters: &Table) -> Result<Vec<String>, String>;
+    /// Whether two entries are of the same work.
+    fn alike(&self, one: &Table, other: &Table) -> bool {
+        one == other
+    }
+    /// The work of an entry in a few words.
+    fn described(&self, work: &Table) -> String;
+}
+
+/// Figures that stand in one table.
+pub struct Part {
+    pub title: &'static str,
+    /// The metric and what heads its column.
+    pub columns: Vec<(String, &'static str)>,
+}
+
+/// What a text holds.
+#[derive(Debug, Default)]
+pub struct Read {
+    pub found: Vec<Found>,
+    /// Lines that belong to no result.
+    pub other_lines: usize,
+    pub notes: Vec<String>,
+}
+
+/// One result of the tool.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// From 1.
+    pub line: usize,
+    /// What the tool calls the machine; empty where it says nothing.
+    pub machine: String,
+    pub program: String,
+    pub work: Table,
+    pub notes: Vec<String>,
+    pub figures: Vec<Figure>,
+}
+
+/// What cannot be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Both from 1.
+    pub line: usize,
+    pub column: usize,
+    pub what: String,
+}
+
+/// A file as it was given.
+pub struct Given<'g> {
+    pub name: &'g str,
+    pub bytes: &'g [u8],
+}
+
+pub fn find(name: &str) -> Result<&'static dyn Tool, Failure> {
+    let found = TABLE.iter().find(|tool| tool.name() == name).copied();
+    let known = || TABLE.iter().map(|tool| tool.name());
+    found.ok_or_else(|| Failure::usage(names::unknown("tool to import from", name, known())))
+}
+
+/// The import of these files: a pure function of what was asked and what they hold.
+///
+/// # Errors
+/// Where a file has nothing of the tool's, or something that can be read in no way or in two; where a label or the set does not fit.
+pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
+    let tool = find(&asked.tool)?;
+    let mut import = Import {
+        schema: SCHEMA,
+        fsderby: env!("CARGO_PKG_VERSION").to_owned(),
+        asked,
+        sources: Vec::new(),
+        entries: Vec::new(),
+    };
+    let mut machines = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let read = found_in(tool, file)?;
+        import.sources.push(Source {
+            name: file.name.to_owned(),
+            path: folder::copy_of(at),
+            blake3: blake3::hash(file.bytes).to_hex().to_string(),
+            other_lines: read.other_lines,
+            notes: read.notes,
+        });
+        for found in read.found {
+            machines.push(found.machine.clone());
+            import.entries.push(entry(found, at));
+        }
+        if import.entries.len() > MOST_ENTRIES {
+            let text = format!("{}: more than {MOST_ENTRIES} results\n  try: fewer at a time", file.name);
+            return Err(Failure::usage(text));
+        }
+    }
+    labels::put(&mut import, &machines)?;
+    if let Some(set) = &import.asked.set {
+        fits_set(tool, &import, set)?;
+    }
+    Ok(import)
+}
+
+fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Read, Failure> {
+    let text = String::from_utf8_lossy(file.bytes);
+    let read = tool.read(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|wrong| {
+        let Wrong { line, column, what } = wrong;
+        let try_this = "mend the line by hand where you know what it was, or leave it out";
+        Failure::usage(format!("{}:{line}:{column}: {what}\n  try: {try_this}", file.name))
+    })?;
+    if read.found.is_empty() {
+        let said: String = read.notes.iter().map(|note| format!("; {note}")).collect();
+        let text = format!(
+            "{}: no result of {} in it{said}\n  try: fsderby import --help, which says what is read",
+            file.name,
+            tool.title()
+        );
+        return Err(Failure::usage(text));
+    }
+    Ok(read)
+}
+
+fn entry(found: Found, source: usize) -> Entry {
+    let Found { line, program, work, notes, figures, .. } = found;
+    Entry { label: String::new(), source, line, program, work, notes, figures }
+}
+
+/// The set whose work the user says it is: what the files say must not contradict it.
+fn fits_set(tool: &dyn Tool, import: &Import, set: &str) -> Result<(), Failure> {
+    let engine = workloads::engine(tool.engine());
+    let sets = || engine.iter().flat_map(|engine| engine.sets());
+    let Some(found) = sets().find(|known| known.name == set) else {
+        let unknown =
+            names::unknown(&format!("set of {}", tool.engine()), set, sets().map(|known| known.name));
+        return Err(Failure::usage(format!("--set: {unknown}")));
+    };
+    let parameters = found.file().parameters;
+    for entry in &import.entries {
+        let differs = tool.unlike(&entry.work, &parameters).map_err(Failure::usage)?;
+        if !differs.is_empty() {
+            let place = place(import, entry);
+            let text = format!(
+                "--set {set}: {place} is of other work: {}\n  try: without --set",
+                differs.join("; ")
+            );
+            return Err(Failure::usage(text));
+        }
+    }
+    Ok(())
+}
+
+/// `raid.txt:57`
+pub fn place(import: &Import, entry: &Entry) -> String {
+    let name = import.sources.get(entry.source).map_or("", |source| source.name.as_str());
+    format!("{name}:{}", entry.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::declared;
+
+    #[test]
+    fn every_column_but_latencies_is_a_metric_of_the_workload() {
+        for tool in TABLE {
+            let engine = workloads::engine(tool.engine()).expect("an engine");
+            let known = engine.declared();
+            for (metric, _) in tool.parts().into_iter().flat_map(|part| part.columns) {
+                let is_known = declared::find(&known, &metric).is_some() || metric.ends_with(".latency");
+                assert!(is_known, "{}: {metric}", tool.name());
+            }
+        }
+    }
+}

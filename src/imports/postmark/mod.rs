@@ -1,0 +1,152 @@
+//! PostMark's reports: the verbose one, and the terse one of 13 numbers in a line.
+//!
+//! A report says what was done, not by which parameters: files created, read, appended to and deleted, and their bytes. With the same
+//! parameters and PostMark's own seed these are the same on every machine, so they say whether two runs did the same work.
+
+mod report;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use toml::{Table, Value};
+
+use self::report::OFF;
+use super::{Part, Read, Tool, Wrong};
+use crate::schema::units::{Bytes, KIB, MIB};
+use crate::workloads::postmark::dry::dry_run;
+use crate::workloads::postmark::parameters::Parameters;
+
+pub struct PostMarkReports;
+
+/// A work of more transactions is not counted, to be compared with what a report says: 20 million take seconds.
+const MOST_COUNTED: u32 = 20_000_000;
+/// What PostMark's sums of 32-bit floats may be off.
+const FLOATS: f64 = 1e-4;
+
+impl Tool for PostMarkReports {
+    fn name(&self) -> &'static str {
+        "postmark"
+    }
+
+    fn title(&self) -> &'static str {
+        "PostMark"
+    }
+
+    fn engine(&self) -> &'static str {
+        "postmark"
+    }
+
+    fn story(&self) -> &'static str {
+        "PostMark's clock has whole seconds, and less than one counts as one: a rate over few seconds is coarse. Its report does not say \
+         the parameters, so that work is taken for the same where the files and bytes are. It syncs nothing and checks nothing."
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let part = |title, columns: &[(&str, &'static str)]| Part {
+            title,
+            columns: columns.iter().map(|(metric, heading)| ((*metric).to_owned(), *heading)).collect(),
+        };
+        vec![
+            part(
+                "transactions",
+                &[
+                    ("transactions.rate", "transactions"),
+                    ("read.throughput", "read"),
+                    ("write.throughput", "write"),
+                    ("work.time", "time"),
+                ],
+            ),
+            part(
+                "among the transactions",
+                &[
+                    ("create.mixed.rate", "create"),
+                    ("read.rate", "read"),
+                    ("append.rate", "append"),
+                    ("delete.mixed.rate", "delete"),
+                ],
+            ),
+            part("alone", &[("create.alone.rate", "create"), ("delete.alone.rate", "delete")]),
+        ]
+    }
+
+    fn read(&self, text: &str) -> Result<Read, Wrong> {
+        text::read(text)
+    }
+
+    fn unlike(&self, work: &Table, parameters: &Table) -> Result<Vec<String>, String> {
+        let parameters = Parameters::parse(parameters)?;
+        // Where no seed is given, PostMark's own.
+        let rules = parameters.rules;
+        if rules.transactions > MOST_COUNTED || rules.number > MOST_COUNTED {
+            return Err("the work here is too much to be counted".into());
+        }
+        let here = dry_run(&rules);
+        let counts = [
+            ("number", "files at first", u64::from(rules.number)),
+            ("created", "files created", here.totals.created),
+            ("read", "files read", here.totals.read),
+            ("appended", "files appended to", here.totals.appended),
+            ("deleted_alone", "files deleted at last", here.live),
+        ];
+        let off = work.get(OFF).and_then(Value::as_integer).unwrap_or(0);
+        let is_near = |there: i64, here: u64| {
+            there.abs_diff(i64::try_from(here).unwrap_or(i64::MAX)) <= off.unsigned_abs()
+        };
+        let mut differences = Vec::new();
+        for (key, what, here) in counts {
+            let there = work.get(key).and_then(Value::as_integer);
+            if let Some(there) = there.filter(|there| !is_near(*there, here)) {
+                differences.push(format!("{what} {there}, here {here}"));
+            }
+        }
+        for (key, what, here) in [
+            ("bytes_read", "read", here.totals.bytes_read),
+            ("bytes_written", "written", here.totals.bytes_written),
+        ] {
+            let there = work.get(key).and_then(Value::as_float);
+            if let Some(there) = there.filter(|there| !is_same(*there, here)) {
+                differences.push(format!("{} {what}, here {}", mib(there), mib(here as f64)));
+            }
+        }
+        if parameters.fsync {
+            differences.push("nothing synced, here each file".into());
+        }
+        Ok(differences)
+    }
+
+    fn alike(&self, one: &Table, other: &Table) -> bool {
+        let off = [one, other].iter().filter_map(|work| work.get(OFF)?.as_integer()).sum::<i64>();
+        let is_near = |(key, value): (&String, &Value)| match (value, other.get(key)) {
+            _ if key == OFF => true,
+            (Value::Integer(one), Some(Value::Integer(other))) => one.abs_diff(*other) <= off.unsigned_abs(),
+            (Value::Float(one), Some(Value::Float(other))) => is_same(*one, *other as u64),
+            _ => false,
+        };
+        one.iter().all(is_near)
+    }
+
+    fn described(&self, work: &Table) -> String {
+        let count = |key: &str| work.get(key).and_then(Value::as_integer).unwrap_or(0);
+        let bytes = |key: &str| Bytes(work.get(key).and_then(Value::as_float).unwrap_or(0.0) as u64);
+        format!(
+            "{} files at first, {} created, {} read, {} appended to; {} read, {} written",
+            count("number"),
+            count("created"),
+            count("read"),
+            count("appended"),
+            bytes("bytes_read"),
+            bytes("bytes_written")
+        )
+    }
+}
+
+/// As PostMark prints it.
+fn mib(bytes: f64) -> String {
+    format!("{:.2} MiB", bytes / MIB as f64)
+}
+
+/// Within the two decimals that are printed, and the rounding of the sums.
+fn is_same(there: f64, here: u64) -> bool {
+    let unit = if there > MIB as f64 { MIB } else { KIB } as f64;
+    (there - here as f64).abs() <= 0.01 * unit + FLOATS * there
+}

@@ -1,0 +1,87 @@
+//! Imported figures in a terminal.
+
+use anstyle::Style;
+use comfy_table::CellAlignment;
+
+use super::{NOTICE, Page, QUIET, TITLE, align, fits, new_table};
+use crate::report::formats::lines::lower_first;
+use crate::report::view::imported::Imported;
+use crate::report::view::needs::Table;
+use crate::visible::visible_line;
+
+/// By themselves, with colours; print it through `anstream`.
+pub fn text(all: &[Imported], width: u16) -> String {
+    let mut page = Page { width: width.max(40), out: String::new() };
+    for (at, imported) in all.iter().enumerate() {
+        (at > 0).then(|| page.line(""));
+        page.paragraph(TITLE, &imported.caption());
+        page.imported(imported);
+        imported.provenance.iter().for_each(|line| page.paragraph(QUIET, line));
+    }
+    page.out
+}
+
+impl Page {
+    /// Beside a workload of the run.
+    pub(super) fn imported_beside(&mut self, workload: &str, imported: &Imported) {
+        self.line("");
+        self.paragraph(TITLE, &format!("{workload}: {}", lower_first(&imported.caption())));
+        self.imported(imported);
+    }
+
+    /// What stands beside no workload of the run.
+    pub(super) fn imported_apart(&mut self, all: &[Imported]) {
+        for imported in all {
+            self.line("");
+            self.paragraph(TITLE, &imported.caption());
+            self.imported(imported);
+        }
+    }
+
+    fn imported(&mut self, imported: &Imported) {
+        imported.sentences.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
+        for part in &imported.parts {
+            self.line("");
+            self.paragraph(Style::new(), &part.title);
+            self.columns(&part.table);
+        }
+        self.paragraph(QUIET, &imported.note);
+    }
+
+    /// In one table where it fits, and in several of as many columns as fit where not.
+    fn columns(&mut self, table: &Table) {
+        let mut left: Vec<usize> = (Imported::TEXTS..table.columns.len()).collect();
+        while !left.is_empty() {
+            let fitting =
+                (1..=left.len()).rev().find(|n| *n == 1 || fits(&drawn(table, &left[..*n]), self.width));
+            let of: Vec<usize> = left.drain(..together(table, &left, fitting.unwrap_or(1))).collect();
+            self.table(drawn(table, &of));
+        }
+    }
+}
+
+/// One less where the next column is the CPU share of the last one.
+fn together(table: &Table, left: &[usize], fitting: usize) -> usize {
+    let is_share = left.get(fitting).is_some_and(|at| table.columns[*at].starts_with(Imported::SHARE));
+    if is_share && fitting > 1 { fitting - 1 } else { fitting }
+}
+
+/// The columns of text, and these.
+fn drawn(table: &Table, of: &[usize]) -> comfy_table::Table {
+    let mut drawn = new_table();
+    let picked = |cells: &[String]| -> Vec<String> {
+        let at = (0..Imported::TEXTS).chain(of.iter().copied());
+        at.map(|at| cells.get(at).map_or_else(String::new, |cell| visible_line(cell).into_owned())).collect()
+    };
+    let mut header = picked(&table.columns);
+    header[0].clear();
+    drawn.set_header(header);
+    for line in &table.lines {
+        drawn.add_row(picked(line));
+    }
+    align(&mut drawn, None);
+    if let Some(whose) = drawn.column_mut(1) {
+        whose.set_cell_alignment(CellAlignment::Left);
+    }
+    drawn
+}
