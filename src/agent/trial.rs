@@ -125,6 +125,7 @@ impl Hands<'_> {
             }),
             Step::Settle { cold } => self.settle(*cold, told),
             Step::Cool { mount } => self.cool(mount.as_ref(), limit, told),
+            Step::ForcedCheck { check, mount } => self.forced_check(check, mount, limit, told),
             Step::Source { work, make, mount } => self.timed(|hands| {
                 let work = hands.work_job(*work)?.clone();
                 hands.site_mut()?.fill_source(&work, make, mount, limit)
@@ -252,6 +253,21 @@ impl Hands<'_> {
         }
         settle::settle(self.site()?, false)?;
         Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
+    }
+
+    /// What it takes is the check's own time; what stands around it is part of no figure.
+    fn forced_check(
+        &mut self,
+        check: &Check,
+        mount: &Mount,
+        limit: Duration,
+        told: &mut Vec<Event>,
+    ) -> Outcome {
+        self.unmount(limit)?;
+        let checked = self.check(check, limit)?;
+        self.mount(mount, limit, told)?;
+        settle::settle(self.site()?, false)?;
+        Ok(checked)
     }
 
     /// The clients are started and prepared here, so that nothing of that falls between the probes.
