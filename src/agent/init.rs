@@ -91,12 +91,12 @@ fn way_out(job: Option<&Job>) -> anyhow::Result<Box<dyn Write + Send>> {
     }
 }
 
-type Ballast = Vec<Vec<u8>>;
+/// Memory that nobody else may have.
+pub type Ballast = Vec<Vec<u8>>;
 
 /// A guest that can begin.
 struct Ready {
     seen: Option<Seen>,
-    /// Memory that nobody else may have.
     _ballast: Ballast,
 }
 
@@ -128,7 +128,7 @@ fn load(list: &str) -> anyhow::Result<()> {
 
 /// Memory that is taken and kept, so that page cache and workload have together what they were promised and no more. There
 /// is no swap, so it stays where it is.
-fn ballast(limit: Bytes) -> anyhow::Result<Ballast> {
+pub fn ballast(limit: Bytes) -> anyhow::Result<Ballast> {
     let mut ballast = Ballast::new();
     // Each piece may free some of the kernel's own memory, so the rest is looked at again. Pieces, because a list that grows
     // reserves more than it holds, and a process that has more than the machine cannot be split for a command.
