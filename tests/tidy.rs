@@ -391,7 +391,8 @@ fn every_era_is_shipped() {
     for file in files("eras", "toml") {
         let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
         let row = shipped.iter().find(|(n, _)| *n == name);
-        let (_, text_of_row) = row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/eras.rs"));
+        let (_, text_of_row) =
+            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/eras.rs"));
         assert_eq!(*text_of_row, text(&file));
     }
     assert_eq!(files("eras", "toml").len(), shipped.len());

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use fsderby_sys::process::{Reaped, Usage, reap, thread_usage};
 
 use super::alive::Watchdog;
+use super::ballast::{Ballast, ballast};
 use super::channel::Teller;
-use super::init::{Ballast, ballast};
 use super::clients::{self, Clients, Every, Watch};
 use super::recovery::{first_file, survivors};
 use super::site::Site;
@@ -265,7 +265,8 @@ impl Hands<'_> {
     fn take_surplus(&mut self) -> Result<(), StepError> {
         if let Some(limit) = self.job.memory.filter(|_| self.job.guest) {
             let surplus = ballast(limit);
-            let fault = |e: anyhow::Error| StepError::new("take", "what memory is left over", format!("{e:#}"));
+            let fault =
+                |e: anyhow::Error| StepError::new("take", "what memory is left over", format!("{e:#}"));
             self.ballast.extend(surplus.map_err(fault)?);
         }
         Ok(())

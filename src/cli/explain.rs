@@ -9,8 +9,8 @@ use super::output::{print_json, print_line};
 use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
-use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::eras::{self, Era};
+use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::profiles::{self, Profile};
 use crate::schema::declared;
 use crate::schema::metric::Better;
@@ -202,7 +202,8 @@ fn profile(name: &str) -> Explained {
 /// The options of a time, kind by kind, and what no longer is to be had.
 fn era(name: &str) -> Explained {
     let Era { story, source, kinds } = eras::find(name).ok()?;
-    let mut text = format!("{name}, the options of a time\n\n{}{}", line("What", &story), line("Origin", &source));
+    let mut text =
+        format!("{name}, the options of a time\n\n{}{}", line("What", &story), line("Origin", &source));
     for of in &kinds {
         text.push_str(&format!("\n{}\n", of.names.join(", ")));
         for (what, options) in [("mkfs", of.mkfs.join(" ")), ("Mount", of.mount.join(","))] {
@@ -210,11 +211,12 @@ fn era(name: &str) -> Explained {
         }
         text.push_str(&line("Lost", &of.lost));
     }
+    let kind = kinds.iter().find_map(|of| of.names.first()).cloned().unwrap_or_default();
     let kinds: Vec<Value> = kinds
         .iter()
         .map(|of| json!({ "names": of.names, "mkfs": of.mkfs, "mount": of.mount, "lost": of.lost }))
         .collect();
-    text.push_str(&format!("\nIn an experiment:\n\n[[filesystem]]\nkind = \"ext3-ordered\"\nera = \"{name}\"\n"));
+    text.push_str(&format!("\nIn an experiment:\n\n[[filesystem]]\nkind = \"{kind}\"\nera = \"{name}\"\n"));
     Some((text, json!({ "name": name, "story": story, "source": source, "kinds": kinds })))
 }
 

@@ -31,10 +31,22 @@ pub struct FilesystemEntry {
 
 /// The keys of an entry, for the nearest one.
 pub const FILESYSTEM_KEYS: [&str; 12] = [
-    "kind", "label", "mkfs", "mount", "era", "kernel", "on", "memory", "cpus", "layers", "state", "conversion",
+    "kind",
+    "label",
+    "mkfs",
+    "mount",
+    "era",
+    "kernel",
+    "on",
+    "memory",
+    "cpus",
+    "layers",
+    "state",
+    "conversion",
 ];
 /// Those that have a value on the command line.
-const WITH_VALUE: [&str; 10] = ["label", "mkfs", "mount", "era", "kernel", "on", "memory", "cpus", "layer", "state"];
+const WITH_VALUE: [&str; 10] =
+    ["label", "mkfs", "mount", "era", "kernel", "on", "memory", "cpus", "layer", "state"];
 /// In place of a layer: none, whatever the others have.
 const NONE: &str = "none";
 const WRITTEN: &str =

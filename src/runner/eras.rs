@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [[filesystem]]
-//! kind = "ext3-ordered"
+//! kind = "KIND"
 //! era = "2006"
 //! ```
 
@@ -91,6 +91,8 @@ mod tests {
     #[test]
     fn what_an_era_does_not_know_is_said_with_what_it_knows() {
         assert!(options("2060", "ext3-ordered").is_err_and(|e| e.contains("did you mean '2006'?")));
-        assert!(options("2006", "btrfs").is_err_and(|e| e.contains("says nothing of btrfs") && e.contains("xfs")));
+        assert!(
+            options("2006", "btrfs").is_err_and(|e| e.contains("says nothing of btrfs") && e.contains("xfs"))
+        );
     }
 }

@@ -52,7 +52,7 @@ static RATES: [Rate; 4] = [
     Rate {
         count: "entries",
         declared: Declared {
-            name: "list.rate",
+            name: "sources.list.rate",
             title: "stat (phase list)",
             short: "list",
             section: Section::Files,
@@ -66,7 +66,7 @@ static RATES: [Rate; 4] = [
     Rate {
         count: "files",
         declared: Declared {
-            name: "delete.rate",
+            name: "sources.delete.rate",
             title: "delete (phase delete)",
             short: "delete",
             section: Section::Files,
@@ -87,7 +87,7 @@ impl Workload for Sources {
         Story {
             what: "Unpacks a tree of sources as from an archive, lists all of it and deletes it.",
             origin: "fsderby's own, after tar(1), ls(1) with -lR and rm(1) with -r: what most people first try on a new filesystem.",
-            limits: "The archive comes from memory and is not decompressed. Nothing is synced, so what fits into memory measures the page \
+            limits: "The archive comes from memory and is not decompressed. Unless it is told to, nothing is synced, so what fits into memory measures the page \
                      cache; owners and modes are not set.",
         }
     }
@@ -114,7 +114,7 @@ impl Workload for Sources {
     }
 
     fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
-        let Parameters { tree } = Parameters::parse(parameters)?;
+        let Parameters { tree, .. } = Parameters::parse(parameters)?;
         let numbers = [("files", tree.files.into()), ("folders", tree.folders.into())];
         let scaled = parameters::scaled(parameters, by, numbers)?;
         Parameters::parse(&scaled).map(|_| scaled)
@@ -124,9 +124,11 @@ impl Workload for Sources {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Parameters {
     tree: Shape,
+    /// Whether each entry and its name are synced before the next is unpacked.
+    fsync: bool,
 }
 
-const KEYS: &[&str] = &["files", "folders", "deepest", "sizes"];
+const KEYS: &[&str] = &["files", "folders", "deepest", "sizes", "fsync"];
 /// What is kept of each file must stay small beside the least memory that a trial has.
 const MOST: u32 = 200_000;
 
@@ -140,6 +142,7 @@ impl Parameters {
                 deepest: keys.number("deepest", 1..=64)?,
                 sizes: sizes::rows(keys.needed("sizes")?)?,
             },
+            fsync: keys.or("fsync", false)?,
         })
     }
 

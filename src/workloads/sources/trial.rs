@@ -10,7 +10,7 @@ use crate::schema::units::Bytes;
 use crate::workloads::kit::tree::Grown;
 use crate::workloads::kit::visit::{Entry, Visitor, visit};
 use crate::workloads::kit::{Latencies, Phases, Tree, Under, files};
-use crate::workloads::{Amount, Clock, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
+use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
 /// What is timed by itself, each with its number.
 const OPERATIONS: &[&str] = &["mkdir", "create", "stat", "unlink"];
@@ -51,11 +51,28 @@ impl Work for Parameters {
         let tree = self.grown(seed);
         Ok(Box::new(Trial {
             archive: archive(&tree),
-            operations: self.operations(),
+            operations: self.operations() - if portion.keep_files { self.tree.files.into() } else { 0 },
+            fsync: self.fsync,
             portion: portion.clone(),
             latencies: Latencies::new(OPERATIONS),
             tree,
         }))
+    }
+
+    /// With fsync every entry is safe, with its name, before the next comes. In which order they are deleted is the filesystem's own, so from
+    /// then on none is promised.
+    fn durable(&self, seed: u64, operations: u64) -> Durable {
+        let entries = u64::from(self.tree.folders) + u64::from(self.tree.files);
+        if !self.fsync {
+            return Durable::default();
+        }
+        let unpacked = if operations <= 2 * entries { operations.min(entries) } else { 0 };
+        let tree = self.grown(seed);
+        let file = |Packed { path, file }: Packed| {
+            file.map(|file| LiveFile::file(path, tree.size(file), tree.crc32(file)))
+        };
+        let files = archive(&tree).into_iter().take(unpacked as usize).filter_map(file).collect();
+        Durable { files, named: true }
     }
 
     fn metrics(&self, phases: &[Phase]) -> Vec<Metric> {
@@ -70,6 +87,7 @@ impl Work for Parameters {
 struct Trial {
     archive: Vec<Packed>,
     operations: u64,
+    fsync: bool,
     portion: Portion,
     latencies: Latencies,
     tree: Grown,
@@ -96,14 +114,15 @@ fn archive(tree: &Grown) -> Vec<Packed> {
 
 impl Ready for Trial {
     fn run(&mut self, clock: &dyn Clock, log: &mut dyn Log) -> Result<(), OpError> {
-        let Trial { archive, operations, portion, latencies, tree } = self;
+        let Trial { archive, operations, fsync, portion, latencies, tree } = self;
+        let fsync = *fsync;
         let mut phases = Phases::new(clock, log, latencies, *operations).stop_after(portion.stop_after);
         phases.run("unpack", |under| {
             let mut bytes = 0;
             for Packed { path, file } in &*archive {
                 match file {
-                    None => under.time(MKDIR, || files::mkdir(path))?,
-                    Some(file) => bytes += under.time(CREATE, || unpack(tree, *file, path))?,
+                    None => under.time(MKDIR, || make_folder(path, fsync))?,
+                    Some(file) => bytes += under.time(CREATE, || unpack(tree, *file, path, fsync))?,
                 }
             }
             let all = u64::from(tree.files());
@@ -130,13 +149,29 @@ impl Ready for Trial {
     }
 }
 
-fn unpack(tree: &mut Grown, file: u32, path: &str) -> Result<u64, OpError> {
+fn make_folder(path: &str, fsync: bool) -> Result<(), OpError> {
+    files::mkdir(path)?;
+    if fsync { files::sync_folder(above(path)) } else { Ok(()) }
+}
+
+/// The folder that has this name.
+fn above(path: &str) -> &str {
+    path.rsplit_once('/').map_or(".", |(above, _)| above)
+}
+
+fn unpack(tree: &mut Grown, file: u32, path: &str, fsync: bool) -> Result<u64, OpError> {
     let size = tree.size(file);
     let opened = files::create(path)?;
     tree.noise_mut().content(file, size, |chunk| files::write_all(&opened, path, chunk))?;
     let packed = Timestamps { last_access: PACKED, last_modification: PACKED };
     futimens(&opened, &packed).map_err(|e| files::failed("set the time of", path, e))?;
+    if fsync {
+        files::fsync(&opened, path)?;
+    }
     files::close(opened, path)?;
+    if fsync {
+        files::sync_folder(above(path))?;
+    }
     Ok(size)
 }
 
@@ -218,7 +253,10 @@ mod tests {
         for (at, packed) in archive.iter().enumerate() {
             let above = folder(&packed.path);
             let before = &archive[..at];
-            assert!(above.is_empty() || before.iter().any(|p| p.file.is_none() && p.path == above), "{above}");
+            assert!(
+                above.is_empty() || before.iter().any(|p| p.file.is_none() && p.path == above),
+                "{above}"
+            );
         }
         // A directory that was left is not come back to.
         let mut left: Vec<String> = Vec::new();
