@@ -1,4 +1,4 @@
-//! The engines of a file server's tasks, of sparse files, backups and news, by themselves: what they do, find again, promise and do
+//! The engines of a file server's tasks, of sparse files, backups, news and sources, by themselves: what they do, find again, promise and do
 //! not let pass; and on real filesystems.
 
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
@@ -27,11 +27,12 @@ const SIZES: &str = "sizes = [{ up_to = '1k', weight = 1 }, { up_to = '300k', we
 const SEED: u64 = 11;
 
 /// Each engine, small, with all that it promises.
-const WORKS: [(&str, &str); 4] = [
+const WORKS: [(&str, &str); 5] = [
     ("tasks", "image = '500k'\nfiles = 12\nfolders = 5\ndeepest = 3\nsync_each = true"),
     ("sparse-files", "files = 3\nlength = '1m'\npieces = 3\npiece = '20k'\nfsync = true"),
     ("backup", "files = 9\nfolders = 4\ndeepest = 3\nupdates = 3\nchanged_permille = 250\nfsync = true"),
     ("news", "articles = 9\ngroups = 4\ndeepest = 3\nexpire_percent = 50\nfsync = true"),
+    ("sources", "files = 9\nfolders = 4\ndeepest = 3\nfsync = true"),
 ];
 
 fn work(at: usize) -> Box<dyn Work> {
@@ -214,7 +215,9 @@ fn what_is_promised_at_every_moment_is_there() {
                 assert!(durable.named, "{engine}");
                 durable.files.iter().for_each(|said| place.has(said));
                 most = most.max(durable.files.len());
-                if engine != "tasks" {
+                // In which order a tree is deleted is the filesystem's own.
+                let deletes = engine == "sources" && durable.files.is_empty() && most > 0;
+                if engine != "tasks" && !deletes {
                     let files =
                         place.found().into_iter().filter(|path| place.place.path().join(path).is_file());
                     assert_eq!(files.count(), durable.files.len(), "{engine}: each one is promised at once");

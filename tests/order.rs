@@ -101,6 +101,24 @@ fn a_state_is_brought_about_before_the_work_and_looked_at() {
     assert!(integrity.works.len() == 2 && integrity.works.iter().all(|work| work.portion.keep_files));
 }
 
+const CHECKED: &str = "filesystems = ['ext4']\n[[scenario]]\nlabel = 'x'\n\
+    stages = [{ work = 'postmark-quick' }, 'check', { work = 'postmark-quick' }, 'read-back']";
+
+#[test]
+fn a_forced_check_is_a_step_between_the_works_and_what_is_read_back_was_not_in_memory() {
+    let [_, measure] = jobs(&plan(CHECKED), "loop", "");
+    assert_eq!(
+        names(&measure).join(" "),
+        "reset make mount space-fresh settle probes-on work sync probes-off forced-check probes-on work sync \
+         probes-off verify-filled empty space-emptied unmount check-emptied"
+    );
+    let behind = CHECKED.replace("'check', { work = 'postmark-quick' }", "'check'");
+    let [_, measure] = jobs(&plan(&behind), "loop", "");
+    assert!(names(&measure).join(" ").contains("forced-check verify-remounted empty"));
+    let [_, measure] = jobs(&plan(&behind), "directory:/tmp", "");
+    assert!(!names(&measure).contains(&"forced-check".to_owned()), "nothing was made that could be checked");
+}
+
 #[test]
 fn every_kind_takes_the_same_steps() {
     for kind in TABLE {
@@ -139,8 +157,11 @@ fn the_agent_carries_the_steps_out_in_the_planned_order_and_keeps_silent_while_i
         return;
     }
     let desk = Desk::new();
-    for workload in ["postmark-quick", "coldread-quick"] {
-        let plan = plan_of(workload, "[[filesystem]]\nkind = 'ext3-ordered'\nconversion = true");
+    const CONVERTED: &str = "[[filesystem]]\nkind = 'ext3-ordered'\nconversion = true";
+    for (workload, more) in
+        [("postmark-quick", CONVERTED), ("coldread-quick", CONVERTED), ("postmark-quick", CHECKED)]
+    {
+        let plan = plan_of(workload, more);
         for job in jobs(&plan, &desk.testbed(), &format!("{}-order", std::process::id())) {
             let events = carry_out(&job);
             check(&job, &events);
@@ -180,7 +201,7 @@ fn check_within(step: &str, events: &[Event]) {
         Event::Phase(_) | Event::Histogram(_) => step == "work",
         Event::Device { .. } | Event::Sandbox(_) => step == "reset",
         Event::Worker(_) => step == "probes-on",
-        Event::Mounted(_) => step == "mount" || step == "cool",
+        Event::Mounted(_) => ["mount", "cool", "forced-check"].contains(&step),
         Event::Space(space) => step == format!("space-{}", space.at.name()),
         Event::Seen(_) => step == "settle",
         // Whether a filesystem says where its files lie is known when there are some.

@@ -388,6 +388,19 @@ fn every_profile_of_needs_is_shipped_and_parses() {
 }
 
 #[test]
+fn every_era_is_shipped() {
+    let shipped = runner::eras::TABLE;
+    for file in files("eras", "toml") {
+        let name = Path::new(&file).file_stem().unwrap().to_string_lossy().into_owned();
+        let row = shipped.iter().find(|(n, _)| *n == name);
+        let (_, text_of_row) =
+            row.unwrap_or_else(|| panic!("{file} is not in the TABLE of src/runner/eras.rs"));
+        assert_eq!(*text_of_row, text(&file));
+    }
+    assert_eq!(files("eras", "toml").len(), shipped.len());
+}
+
+#[test]
 fn every_machine_is_shipped_and_every_disk_names_one() {
     let rows = model::machines::TABLE;
     for file in files("machines", "toml") {

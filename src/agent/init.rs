@@ -16,14 +16,13 @@ use anyhow::{Context, ensure};
 use rustix::mount::MountFlags;
 use rustix::system::{RebootCommand, init_module, reboot};
 
+use super::ballast::{Ballast, ballast};
 use super::channel::Teller;
 use super::mishap::Mishap;
 use super::{monotonic_ns, trial};
 use crate::host::wait_for;
-use crate::probes::memory::for_use;
 use crate::schema::event::{Event, Seen};
 use crate::schema::job::{Job, PROTOCOL, StepName};
-use crate::schema::units::Bytes;
 use crate::storage;
 
 /// The name of the port that events leave by.
@@ -91,12 +90,9 @@ fn way_out(job: Option<&Job>) -> anyhow::Result<Box<dyn Write + Send>> {
     }
 }
 
-type Ballast = Vec<Vec<u8>>;
-
 /// A guest that can begin.
 struct Ready {
     seen: Option<Seen>,
-    /// Memory that nobody else may have.
     _ballast: Ballast,
 }
 
@@ -124,22 +120,6 @@ fn load(list: &str) -> anyhow::Result<()> {
         let _ = fs::remove_file(&file);
     }
     Ok(())
-}
-
-/// Memory that is taken and kept, so that page cache and workload have together what they were promised and no more. There
-/// is no swap, so it stays where it is.
-fn ballast(limit: Bytes) -> anyhow::Result<Ballast> {
-    let mut ballast = Ballast::new();
-    // Each piece may free some of the kernel's own memory, so the rest is looked at again. Pieces, because a list that grows
-    // reserves more than it holds, and a process that has more than the machine cannot be split for a command.
-    for _ in 0..5 {
-        let surplus = for_use().context("the guest's memory is not known")?.saturating_sub(limit.0);
-        if surplus == 0 {
-            break;
-        }
-        ballast.push(vec![1; usize::try_from(surplus)?]);
-    }
-    Ok(ballast)
 }
 
 fn open_port() -> anyhow::Result<File> {

@@ -11,6 +11,7 @@
 //! unnamed image. The supervisor, outside, removes what has a name.
 
 mod alive;
+mod ballast;
 pub mod channel;
 mod clients;
 mod init;

@@ -37,12 +37,17 @@ pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<
     })
 }
 
-/// Leaves of what was found what the engine says something about: modes and links where it names them, and folders where it
-/// names any. Files and symbolic links always count.
+/// Leaves of what was found what the engines say something about: modes and links where they name them, and folders where an
+/// engine names any, in the place that it works in. Another's beside it, and the places themselves, do not count. Files and symbolic
+/// links always do.
 fn as_said(found: &mut Vec<LiveFile>, said: &[LiveFile]) {
-    let names_folders = said.iter().any(|entry| entry.kind == Kind::Folder);
     let known: HashMap<&Path, &LiveFile> = said.iter().map(|entry| (entry.path.as_path(), entry)).collect();
-    found.retain(|entry| entry.kind != Kind::Folder || names_folders);
+    let folders = said.iter().filter(|entry| entry.kind == Kind::Folder);
+    // With a named folder its place is known: the one above it.
+    let places: HashSet<&Path> =
+        folders.flat_map(|entry| [Some(entry.path.as_path()), entry.path.parent()]).flatten().collect();
+    let counts = |folder: &LiveFile| folder.path.parent().is_some_and(|above| places.contains(above));
+    found.retain(|entry| entry.kind != Kind::Folder || counts(entry));
     for entry in found {
         entry.leave_what_is_said(known.get(entry.path.as_path()).copied());
     }
@@ -145,6 +150,30 @@ mod tests {
         fs::write(place.path().join("s0/1"), b"abd").unwrap();
         let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
         assert_ne!(Some(&tree.hash), tree.expected.as_ref());
+    }
+
+    #[test]
+    fn folders_count_in_the_place_of_a_work_that_names_them_and_nowhere_else() {
+        let place = tempfile::tempdir().unwrap();
+        for folder in ["1/d0", "2/d0/d1"] {
+            fs::create_dir_all(place.path().join(folder)).unwrap();
+        }
+        fs::write(place.path().join("1/d0/a"), b"abc").unwrap();
+        let known = [
+            LiveFile::file("1/d0/a", 3, crc32fast::hash(b"abc")),
+            LiveFile::folder("2/d0"),
+            LiveFile::folder("2/d0/d1"),
+        ];
+        let as_said = || {
+            let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
+            Some(tree.hash) == tree.expected
+        };
+        assert!(as_said(), "neither the two places nor what the first one made count");
+        fs::create_dir(place.path().join("2/stray")).unwrap();
+        assert!(!as_said(), "the second names its folders");
+        fs::remove_dir(place.path().join("2/stray")).unwrap();
+        fs::remove_dir(place.path().join("2/d0/d1")).unwrap();
+        assert!(!as_said(), "one is missing");
     }
 
     /// All that an engine may say of a tree, and how it is made.

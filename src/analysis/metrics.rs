@@ -42,6 +42,7 @@ pub fn all(record: &Record, works: &[Box<dyn Work>]) -> Vec<Metric> {
         metrics.into_iter().map(move |metric| within(metric, name))
     });
     own.chain(steps::metrics(record))
+        .chain(steps::forced(record))
         .chain(steps::recovery(record))
         .chain(capacity::metrics(record))
         .collect()

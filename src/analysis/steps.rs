@@ -140,6 +140,23 @@ static RECOVERY: Declared = Declared {
     ..step("recovery.time", &[StepName::Repair, StepName::MountAgain, StepName::FirstFile])
 };
 
+/// Only where the scenario has the stage.
+static FORCED: [Declared; 2] = [
+    Declared {
+        title: "forced check",
+        did: "was checked",
+        section: Section::Headline,
+        explained: "The filesystem's own full check, read-only, with all on it that is there at that moment: unmounted before, and mounted \
+                    again after it, which is not counted.",
+        ..step("forced-check.time", &[StepName::ForcedCheck])
+    },
+    Declared {
+        title: "CPU time of the forced check",
+        explained: "User and system time of the filesystem's own full check in the middle of the trial.",
+        ..cpu("forced-check.cpu", &[StepName::ForcedCheck])
+    },
+];
+
 static RECOVERIES: [Declared; 3] = [
     Declared {
         title: "repair",
@@ -198,6 +215,7 @@ pub fn declared() -> Vec<&'static Declared> {
         .chain(&CPU)
         .chain(&SHARES)
         .chain([&SYNC_CPU])
+        .chain(&FORCED)
         .chain([&RECOVERY])
         .chain(&RECOVERIES)
         .chain([&SYNCED, &LOST])
@@ -226,6 +244,12 @@ pub fn of_work(record: &Record, of: usize, name: StepName) -> impl Iterator<Item
             && step.work.and_then(|at| record.stages.get(at)).is_some_and(|stage| stage.of == of)
     };
     record.steps.iter().filter(belongs)
+}
+
+/// Only after a forced check.
+pub fn forced(record: &Record) -> Vec<Metric> {
+    let [whole, cpu] = &FORCED;
+    time(record, whole).into_iter().chain(taken(record, cpu)).collect()
 }
 
 /// Only after a power cut.

@@ -149,7 +149,7 @@ fn shown(step: &Step, job: &Job) -> String {
     let name = step.name();
     let what = match step {
         Step::Make { argv } | Step::Revert { argv } => argv.join(" "),
-        Step::Check { check, .. } => check.argv.join(" "),
+        Step::Check { check, .. } | Step::ForcedCheck { check, .. } => check.argv.join(" "),
         Step::Repair { check } => check.argv.join(" "),
         Step::Source { make, .. } => {
             let make = make.iter().map(|argv| argv.join(" ")).collect::<Vec<_>>().join("; ");

@@ -9,6 +9,7 @@ use super::output::{print_json, print_line};
 use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
+use crate::runner::eras::{self, Era};
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::profiles::{self, Profile};
 use crate::schema::declared;
@@ -25,7 +26,7 @@ const WIDTH: usize = 100;
 #[derive(Args)]
 pub struct Arguments {
     /// A filesystem, workload, testbed, layer, probe, experiment, modelled disk, machine, paper, profile
-    /// of needs or metric
+    /// of needs, era or metric
     name: String,
     /// The same as JSON
     #[arg(long)]
@@ -42,6 +43,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .or_else(|| machine(name))
         .or_else(|| paper(name))
         .or_else(|| profile(name))
+        .or_else(|| era(name))
         .or_else(|| metric(name));
     let Some((text, shown)) = explained else {
         return Err(Failure::usage(names::unknown("name", name, known().iter().map(String::as_str))).into());
@@ -70,6 +72,7 @@ fn known() -> Vec<String> {
     let machines = machines::TABLE.iter().map(|(name, _)| *name);
     let papers = papers::TABLE.iter().map(|(name, _)| *name);
     let profiles = profiles::TABLE.iter().map(|(name, _)| *name);
+    let eras = eras::TABLE.iter().map(|(name, _)| *name);
     let metrics = metrics::declared().into_iter().flat_map(|(_, all)| all).map(|declared| declared.name);
     filesystems
         .chain(engines)
@@ -84,6 +87,7 @@ fn known() -> Vec<String> {
         .chain(machines)
         .chain(papers)
         .chain(profiles)
+        .chain(eras)
         .chain(metrics)
         .map(str::to_owned)
         .collect()
@@ -193,6 +197,27 @@ fn profile(name: &str) -> Explained {
     );
     text.push_str(&format!("\nIn an experiment:\n\n[needs]\nprofile = \"{name}\"\n"));
     Some((text, json!({ "name": name, "story": story, "source": source, "needs": needs })))
+}
+
+/// The options of a time, kind by kind, and what no longer is to be had.
+fn era(name: &str) -> Explained {
+    let Era { story, source, kinds } = eras::find(name).ok()?;
+    let mut text =
+        format!("{name}, the options of a time\n\n{}{}", line("What", &story), line("Origin", &source));
+    for of in &kinds {
+        text.push_str(&format!("\n{}\n", of.names.join(", ")));
+        for (what, options) in [("mkfs", of.mkfs.join(" ")), ("Mount", of.mount.join(","))] {
+            text.push_str(&if options.is_empty() { String::new() } else { line(what, &options) });
+        }
+        text.push_str(&line("Lost", &of.lost));
+    }
+    let kind = kinds.iter().find_map(|of| of.names.first()).cloned().unwrap_or_default();
+    let kinds: Vec<Value> = kinds
+        .iter()
+        .map(|of| json!({ "names": of.names, "mkfs": of.mkfs, "mount": of.mount, "lost": of.lost }))
+        .collect();
+    text.push_str(&format!("\nIn an experiment:\n\n[[filesystem]]\nkind = \"{kind}\"\nera = \"{name}\"\n"));
+    Some((text, json!({ "name": name, "story": story, "source": source, "kinds": kinds })))
 }
 
 fn rest(name: &str) -> Explained {

@@ -12,7 +12,7 @@ use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::runner::experiment::{Experiment, SHIPPED};
-use crate::runner::profiles;
+use crate::runner::{eras, profiles};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
 use crate::testbeds::model::disks::{self, Spec};
@@ -43,6 +43,7 @@ enum What {
     Machines,
     Papers,
     Profiles,
+    Eras,
     Metrics,
 }
 
@@ -83,6 +84,7 @@ fn list(what: What) -> anyhow::Result<Listed> {
         What::Machines => machines()?,
         What::Papers => papers(),
         What::Profiles => profiles()?,
+        What::Eras => eras()?,
         What::Metrics => metrics(),
     })
 }
@@ -300,6 +302,24 @@ fn profiles() -> anyhow::Result<Listed> {
         json: all
             .iter()
             .map(|(name, p)| json!({ "name": name, "story": p.story.trim(), "needs": p.needs }))
+            .collect(),
+    })
+}
+
+fn eras() -> anyhow::Result<Listed> {
+    let all = eras::TABLE.iter().map(|(name, _)| Ok((*name, eras::find(name).map_err(Failure::usage)?)));
+    let all = all.collect::<anyhow::Result<Vec<_>>>()?;
+    let kinds = |era: &eras::Era| era.kinds.iter().flat_map(|of| of.names.clone()).collect::<Vec<_>>();
+    Ok(Listed {
+        title: "eras",
+        head: vec!["name", "what it is", "kinds"],
+        rows: all
+            .iter()
+            .map(|(name, era)| vec![(*name).to_owned(), first_sentence(&era.story), kinds(era).join(", ")])
+            .collect(),
+        json: all
+            .iter()
+            .map(|(name, era)| json!({ "name": name, "story": era.story.trim(), "kinds": kinds(era) }))
             .collect(),
     })
 }

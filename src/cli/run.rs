@@ -658,7 +658,7 @@ mod tests {
             &["--rounds", "3", "--seed", "4", "--on", "vm"][..],
             &[
                 "--workloads",
-                "postmark-quick,maildir-quick",
+                "postmark-quick,maildir-quick,sources-quick",
                 "--memory",
                 "24m",
                 "--filesystems",
@@ -667,7 +667,7 @@ mod tests {
         ] {
             assert_eq!(
                 told(same),
-                ("quick".into(), "A mail server with and without fsync, on every fil".into())
+                ("quick".into(), "A mail server with and without fsync, and a progra".into())
             );
         }
         for (words, with) in [

@@ -179,7 +179,7 @@ fn programs(archive: &mut Archive, programs: &BTreeSet<String>) -> anyhow::Resul
 fn command(step: &Step) -> Option<&str> {
     let argv = match step {
         Step::Make { argv } | Step::Revert { argv } => argv,
-        Step::Check { check, .. } | Step::Repair { check } => &check.argv,
+        Step::Check { check, .. } | Step::ForcedCheck { check, .. } | Step::Repair { check } => &check.argv,
         Step::Mount { mount: Mount::Command { argv, .. } }
         | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv,
         Step::Source { make, .. } => make.first()?,

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::eras::{self, Options};
 use crate::names;
 use crate::schema::plan::{Candidate, Factors};
 use crate::schema::setup::Variant;
@@ -16,6 +17,8 @@ pub struct FilesystemEntry {
     pub mkfs: Vec<String>,
     pub mount: Vec<String>,
     pub conversion: bool,
+    /// The options of a time, which come before its own.
+    pub era: Option<String>,
     /// Short for a setting of the testbed.
     pub kernel: Option<String>,
     // Not flattened: what is wrong in one of these must be told with its line.
@@ -27,14 +30,27 @@ pub struct FilesystemEntry {
 }
 
 /// The keys of an entry, for the nearest one.
-pub const FILESYSTEM_KEYS: [&str; 11] =
-    ["kind", "label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layers", "state", "conversion"];
+pub const FILESYSTEM_KEYS: [&str; 12] = [
+    "kind",
+    "label",
+    "mkfs",
+    "mount",
+    "era",
+    "kernel",
+    "on",
+    "memory",
+    "cpus",
+    "layers",
+    "state",
+    "conversion",
+];
 /// Those that have a value on the command line.
-const WITH_VALUE: [&str; 9] = ["label", "mkfs", "mount", "kernel", "on", "memory", "cpus", "layer", "state"];
+const WITH_VALUE: [&str; 10] =
+    ["label", "mkfs", "mount", "era", "kernel", "on", "memory", "cpus", "layer", "state"];
 /// In place of a layer: none, whatever the others have.
 const NONE: &str = "none";
 const WRITTEN: &str =
-    "label=…, mount=…, mkfs=…, kernel=…, on=…, memory=…, cpus=…, layer=…, state=…, conversion";
+    "label=…, mount=…, mkfs=…, era=…, kernel=…, on=…, memory=…, cpus=…, layer=…, state=…, conversion";
 
 impl FilesystemEntry {
     pub fn of_kind(kind: &str) -> Self {
@@ -63,6 +79,7 @@ impl FilesystemEntry {
             mkfs,
             mount,
             conversion,
+            era: None,
             kernel: None,
             on,
             memory,
@@ -70,6 +87,19 @@ impl FilesystemEntry {
             layers,
             state,
         }
+    }
+
+    /// With the options of its era before its own, so that its own win. `conversion` is a way to make it, and stays.
+    ///
+    /// # Errors
+    /// When there is no such era, or it says nothing of the kind.
+    pub fn of_its_era(mut self) -> Result<Self, String> {
+        let Some(era) = self.era.take() else { return Ok(self) };
+        let Options { mkfs, mount, .. } = eras::options(&era, &self.kind)?;
+        self.label.get_or_insert_with(|| format!("{}, {era}", self.kind));
+        self.mkfs = [mkfs, self.mkfs].concat();
+        self.mount = [mount, self.mount].concat();
+        Ok(self)
     }
 
     /// Its own label, or its kind.
@@ -83,6 +113,7 @@ impl FilesystemEntry {
             "label" => self.label = Some(value.to_owned()),
             "mount" => self.mount.extend(value.split(',').map(str::to_owned)),
             "mkfs" => self.mkfs.extend(value.split_whitespace().map(str::to_owned)),
+            "era" => self.era = Some(value.to_owned()),
             "kernel" => self.kernel = Some(value.to_owned()),
             "on" => self.on = Some(value.to_owned()),
             "memory" => self.memory = Some(value.parse()?),
@@ -142,6 +173,18 @@ mod tests {
         assert_eq!(entry.mkfs, ["-O", "^has_journal"]);
         assert!("ext4 mnt=x".parse::<FilesystemEntry>().unwrap_err().contains("did you mean 'mount'?"));
         assert!(r#"ext4 label="x"#.parse::<FilesystemEntry>().is_err());
+    }
+
+    #[test]
+    fn the_options_of_an_era_come_first_and_its_own_win() {
+        let read = |text: &str| text.parse::<FilesystemEntry>().unwrap().of_its_era();
+        let entry = read("ext3-ordered era=2006 mount=barrier=1").unwrap();
+        assert_eq!(entry.label(), "ext3-ordered, 2006");
+        assert_eq!(entry.mkfs[..2], ["-I", "128"]);
+        assert_eq!(entry.mount, ["barrier=0", "strictatime", "barrier=1"]);
+        assert_eq!(read("xfs era=2006 label=old").unwrap().label(), "old");
+        assert_eq!(read("xfs").unwrap(), FilesystemEntry::of_kind("xfs"));
+        assert!(read("f2fs era=2006").is_err_and(|e| e.contains("says nothing of f2fs")));
     }
 
     #[test]

@@ -44,6 +44,12 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),
     ("mbox-2002", include_str!("../../experiments/mbox-2002.toml")),
     ("fileserver-2006", include_str!("../../experiments/fileserver-2006.toml")),
+    ("einsatzgebiete", include_str!("../../experiments/einsatzgebiete.toml")),
+    ("raid-backup", include_str!("../../experiments/raid-backup.toml")),
+    ("raid-backup-as-published", include_str!("../../experiments/raid-backup-as-published.toml")),
+    ("raid-recovery", include_str!("../../experiments/raid-recovery.toml")),
+    ("provao", include_str!("../../experiments/provao.toml")),
+    ("provao-literal", include_str!("../../experiments/provao-literal.toml")),
 ];
 
 /// An experiment as it stands in a file, or as flags put it together.
@@ -323,7 +329,8 @@ impl Experiment {
                 entries.push(FilesystemEntry::of_kind(name));
             }
         }
-        entries.extend(self.filesystem.iter().cloned());
+        let own = self.filesystem.iter().cloned().map(FilesystemEntry::of_its_era);
+        entries.extend(own.collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?);
         self.cross.apply(entries)?.into_iter().map(|entry| self.candidate(entry)).collect()
     }
 

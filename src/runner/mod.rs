@@ -6,6 +6,7 @@ mod changed;
 pub mod comparable;
 pub mod crossing;
 pub mod entry;
+pub mod eras;
 pub mod experiment;
 pub mod fold;
 pub mod jobs;

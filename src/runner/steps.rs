@@ -76,7 +76,7 @@ impl Own<'_> {
                     let Ok(stage) = stages::find(name) else { continue };
                     let own = stage.steps(argument.as_deref(), &now);
                     now.was_cut |= own.contains(&Step::PowerCut);
-                    now.was_mounted_again |= own.iter().any(|step| matches!(step, Step::Cool { .. }));
+                    now.was_mounted_again |= own.iter().any(is_mounted_again);
                     steps.extend(own);
                 }
             }
@@ -108,6 +108,10 @@ impl Own<'_> {
     fn recovered(&self) -> Vec<Step> {
         self.unmount().into_iter().chain(self.check(At::Recovered)).collect()
     }
+}
+
+fn is_mounted_again(step: &Step) -> bool {
+    matches!(step, Step::Cool { .. } | Step::ForcedCheck { .. })
 }
 
 fn works(laid: &Laid<'_>) -> impl Iterator<Item = Step> {

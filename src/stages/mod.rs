@@ -2,6 +2,7 @@
 //!
 //! A stage becomes steps, which the agent carries out; one that no step can say is a step of its own ([`Step::Own`]).
 
+mod check;
 mod drop_caches;
 mod power_cut;
 mod read_back;
@@ -28,6 +29,7 @@ pub static TABLE: &[&dyn StageKind] = &[
     &remount::Remount,
     &sync_all::SyncAll,
     &drop_caches::DropCaches,
+    &check::ForcedCheck,
     &power_cut::Cut,
     &recover::Recover,
     &read_back::ReadBack,

@@ -26,7 +26,15 @@ impl StageKind for ReadBack {
 
     fn stands(&self, argument: Option<&str>, around: &Around<'_>) -> Result<(), String> {
         without_argument(self.name(), argument)?;
-        match around.follows_work(&["remount", "sync", "drop-caches", "power-cut", "recover", "read-back"]) {
+        match around.follows_work(&[
+            "remount",
+            "sync",
+            "drop-caches",
+            "check",
+            "power-cut",
+            "recover",
+            "read-back",
+        ]) {
             true => Ok(()),
             false => Err("there is no work before it whose files it could read".into()),
         }

@@ -25,6 +25,7 @@ pub mod iozone;
 pub mod kit;
 pub mod news;
 pub mod postmark;
+pub mod sources;
 pub mod sparse;
 pub mod tasks;
 
@@ -44,6 +45,7 @@ pub static TABLE: &[&dyn Workload] = &[
     &sparse::Sparse,
     &backup::Backup,
     &news::News,
+    &sources::Sources,
     &bonnie::Bonnie,
     &iozone::IoZone,
 ];

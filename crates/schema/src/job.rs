@@ -227,6 +227,11 @@ pub enum Step {
     Cool {
         mount: Option<Mount>,
     },
+    /// The filesystem's own full check in the middle of a trial: unmounted, checked, which alone is timed, and mounted again.
+    ForcedCheck {
+        check: Check,
+        mount: Mount,
+    },
     /// The disk beside that this work copies from: formatted, filled by the work's own part, and mounted again, read-only and with
     /// nothing of it in memory.
     Source {
@@ -295,6 +300,7 @@ impl Step {
             Step::Space { at } => StepName::Space(*at),
             Step::Settle { .. } => StepName::Settle,
             Step::Cool { .. } => StepName::Cool,
+            Step::ForcedCheck { .. } => StepName::ForcedCheck,
             Step::Source { .. } => StepName::Source,
             Step::ProbesOn { .. } => StepName::ProbesOn,
             Step::Work { .. } => StepName::Work,
@@ -339,6 +345,7 @@ pub enum StepName {
     Space(At),
     Settle,
     Cool,
+    ForcedCheck,
     Source,
     ProbesOn,
     Work,
@@ -359,13 +366,14 @@ pub enum StepName {
 }
 
 /// The names that stand alone; the others are followed by a moment.
-const ALONE: [(StepName, &str); 21] = [
+const ALONE: [(StepName, &str); 22] = [
     (StepName::Boot, "boot"),
     (StepName::Reset, "reset"),
     (StepName::Make, "make"),
     (StepName::Mount, "mount"),
     (StepName::Settle, "settle"),
     (StepName::Cool, "cool"),
+    (StepName::ForcedCheck, "forced-check"),
     (StepName::Source, "source"),
     (StepName::ProbesOn, "probes-on"),
     (StepName::Work, "work"),

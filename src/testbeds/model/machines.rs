@@ -22,7 +22,9 @@ use crate::names;
 /// Every machine by its name, with its file.
 pub const TABLE: &[(&str, &str)] = &[
     // One row a line.
+    ("pentium-mmx-200", include_str!("../../../machines/pentium-mmx-200.toml")),
     ("celeron-533", include_str!("../../../machines/celeron-533.toml")),
+    ("athlon-mp-1400", include_str!("../../../machines/athlon-mp-1400.toml")),
     ("pentium-4-2400", include_str!("../../../machines/pentium-4-2400.toml")),
     ("athlon-64", include_str!("../../../machines/athlon-64.toml")),
     ("server-2012", include_str!("../../../machines/server-2012.toml")),

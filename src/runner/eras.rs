@@ -1,0 +1,98 @@
+//! Option sets of a time: with what mkfs and mount made and mounted each kind when nobody chose anything, as far as today's tools
+//! and drivers still have it.
+//!
+//! ```toml
+//! [[filesystem]]
+//! kind = "KIND"
+//! era = "2006"
+//! ```
+
+use serde::Deserialize;
+
+use crate::filesystems;
+use crate::names;
+
+/// The shipped option sets, by name.
+pub static TABLE: &[(&str, &str)] = &[
+    // One row a line.
+    ("2006", include_str!("../../eras/2006.toml")),
+];
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Era {
+    /// Of which systems it is, and what was different.
+    pub story: String,
+    pub source: String,
+    /// `[[kind]]`
+    #[serde(rename = "kind")]
+    pub kinds: Vec<Options>,
+}
+
+/// What some kinds have in common.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    pub names: Vec<String>,
+    pub mkfs: Vec<String>,
+    pub mount: Vec<String>,
+    /// What today's tools and drivers no longer have.
+    pub lost: String,
+}
+
+/// # Errors
+/// Names the nearest one.
+pub fn find(name: &str) -> Result<Era, String> {
+    let found = TABLE.iter().find(|(known, _)| *known == name);
+    let (known, text) =
+        found.ok_or_else(|| names::unknown("era", name, TABLE.iter().map(|(known, _)| *known)))?;
+    toml::from_str(text).map_err(|e| format!("the era {known}: {e}"))
+}
+
+/// The options that this kind had then.
+///
+/// # Errors
+/// When there is no such era, or it says nothing of that kind.
+pub fn options(name: &str, kind: &str) -> Result<Options, String> {
+    let era = find(name)?;
+    let known = || era.kinds.iter().flat_map(|options| options.names.clone()).collect::<Vec<_>>().join(", ");
+    let found = era.kinds.iter().find(|options| options.names.iter().any(|known| known == kind)).cloned();
+    found.ok_or_else(|| {
+        let text = format!("the era {name} says nothing of {kind}, only of {}", known());
+        let is_kind = filesystems::find(kind).is_some();
+        if is_kind { format!("{text}\n  try: without era = \"{name}\"") } else { text }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filesystems::{Variant, accept};
+
+    #[test]
+    fn every_era_has_a_source_and_options_that_its_kinds_accept() {
+        for (name, _) in TABLE {
+            let Era { story, source, kinds } = find(name).unwrap();
+            assert!(story.len() > 100 && source.len() > 100, "{name}");
+            let mut seen = Vec::new();
+            for Options { names, mkfs, mount, lost } in kinds {
+                assert!(lost.ends_with('.') && !names.is_empty(), "{name}");
+                for kind in names {
+                    let variant = Variant { mkfs: mkfs.clone(), mount: mount.clone(), conversion: false };
+                    let found = filesystems::find(&kind).unwrap_or_else(|| panic!("{name}: no kind {kind}"));
+                    accept(found, &variant).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    assert!(!seen.contains(&kind), "{name} has {kind} twice");
+                    seen.push(kind);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_era_does_not_know_is_said_with_what_it_knows() {
+        assert!(options("2060", "ext3-ordered").is_err_and(|e| e.contains("did you mean '2006'?")));
+        assert!(
+            options("2006", "btrfs").is_err_and(|e| e.contains("says nothing of btrfs") && e.contains("xfs"))
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Sources: a tree of a program's sources is unpacked as from an archive, listed and deleted.
+//!
+//! ```text
+//! unpack     directory by directory, each with its files: made, written, given the time that the archive has
+//! list       every directory read and every status taken, in the filesystem's own order
+//! delete     all of it, in the filesystem's own order, each directory after what was in it
+//! ```
+
+use toml::Table;
+
+use super::kit::parameters::{self, Keys};
+use super::kit::tree::{Grown, Shape};
+use super::kit::{Rate, sizes};
+use super::{ParamSet, Work, Workload};
+use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::story::Story;
+use crate::schema::units::Scale;
+
+mod trial;
+
+pub struct Sources;
+
+static SETS: &[ParamSet] =
+    &[ParamSet { name: "sources-quick", toml: include_str!("sets/sources-quick.toml") }];
+
+const VERSION: u32 = 1;
+
+static RATES: [Rate; 4] = [
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "unpack.rate",
+            title: "create (phase unpack)",
+            did: "unpacked files",
+            section: Section::Headline,
+            over: Over::Phase("unpack"),
+            explained: "Files created, written and given their time in a second, with the directories that they lie in.",
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "bytes_written",
+        declared: Declared {
+            name: "unpack.throughput",
+            title: "write (phase unpack)",
+            section: Section::Throughput,
+            over: Over::Phase("unpack"),
+            explained: "Bytes of files written in a second of the phase unpack.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
+        count: "entries",
+        declared: Declared {
+            name: "sources.list.rate",
+            title: "stat (phase list)",
+            short: "list",
+            section: Section::Files,
+            over: Over::Phase("list"),
+            explained: "Files and directories whose status was taken in a second, in the order in which the filesystem lists them; what is in \
+                        memory comes from there.",
+            key: true,
+            ..Declared::PER_SECOND
+        },
+    },
+    Rate {
+        count: "files",
+        declared: Declared {
+            name: "sources.delete.rate",
+            title: "delete (phase delete)",
+            short: "delete",
+            section: Section::Files,
+            over: Over::Phase("delete"),
+            explained: "Files deleted in a second, in the order in which the filesystem lists them, with their directories.",
+            key: true,
+            ..Declared::PER_SECOND
+        },
+    },
+];
+
+impl Workload for Sources {
+    fn name(&self) -> &'static str {
+        "sources"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "Unpacks a tree of sources as from an archive, lists all of it and deletes it.",
+            origin: "fsderby's own, after tar(1), ls(1) with -lR and rm(1) with -r: what most people first try on a new filesystem.",
+            limits: "The archive comes from memory and is not decompressed. Unless it is told to, nothing is synced, so what fits into memory measures the page \
+                     cache; owners and modes are not set.",
+        }
+    }
+
+    fn sets(&self) -> &'static [ParamSet] {
+        SETS
+    }
+
+    fn declared(&self) -> Vec<&'static Declared> {
+        RATES.iter().map(|rate| &rate.declared).collect()
+    }
+
+    fn timed(&self, phase: &str) -> &'static [(&'static str, &'static str)] {
+        match phase {
+            "unpack" => &[("mkdir", "folders"), ("create", "files")],
+            "list" => &[("stat", "entries")],
+            "delete" => &[("unlink", "files")],
+            _ => &[],
+        }
+    }
+
+    fn parse(&self, parameters: &Table) -> Result<Box<dyn Work>, String> {
+        Ok(Box::new(Parameters::parse(parameters)?))
+    }
+
+    fn scale(&self, parameters: &Table, by: Scale) -> Result<Table, String> {
+        let Parameters { tree, .. } = Parameters::parse(parameters)?;
+        let numbers = [("files", tree.files.into()), ("folders", tree.folders.into())];
+        let scaled = parameters::scaled(parameters, by, numbers)?;
+        Parameters::parse(&scaled).map(|_| scaled)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Parameters {
+    tree: Shape,
+    /// Whether each entry and its name are synced before the next is unpacked.
+    fsync: bool,
+}
+
+const KEYS: &[&str] = &["files", "folders", "deepest", "sizes", "fsync"];
+/// What is kept of each file must stay small beside the least memory that a trial has.
+const MOST: u32 = 200_000;
+
+impl Parameters {
+    fn parse(table: &Table) -> Result<Self, String> {
+        let keys = Keys::of(table, KEYS)?;
+        Ok(Parameters {
+            tree: Shape {
+                files: keys.number("files", 1..=MOST)?,
+                folders: keys.number("folders", 1..=MOST)?,
+                deepest: keys.number("deepest", 1..=64)?,
+                sizes: sizes::rows(keys.needed("sizes")?)?,
+            },
+            fsync: keys.or("fsync", false)?,
+        })
+    }
+
+    fn grown(&self, seed: u64) -> Grown {
+        Grown::new(&self.tree, "sources", seed)
+    }
+}
