@@ -78,6 +78,7 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Front<M> {
     medium: M,
     overhead_ns: u64,
+    command_ns: u64,
     interface_kbps: u64,
     write_through: bool,
     age_limit_ns: u64,
@@ -108,6 +109,7 @@ impl<M: Medium> Front<M> {
         Front {
             medium,
             overhead_ns: spec.overhead_ns,
+            command_ns: spec.command_ns,
             interface_kbps: spec.interface_kbps,
             write_through: sample.is_write_through(),
             age_limit_ns: spec.age_limit_ns,
@@ -223,7 +225,7 @@ impl<M: Medium> Front<M> {
             self.waiting.pop_front();
             self.used = self.used.max(index + 1);
             let begins_ns = now_ns.max(self.controller_free_ns);
-            self.controller_free_ns = begins_ns + self.overhead_ns;
+            self.controller_free_ns = begins_ns + self.command_ns;
             self.counters.overhead_ns += self.overhead_ns;
             self.slots[index] = Slot {
                 phase: Phase::Starting,
@@ -233,7 +235,7 @@ impl<M: Medium> Front<M> {
                 charged_ns: now_ns,
                 cost: Cost { overhead_ns: self.overhead_ns, ..Cost::default() },
             };
-            self.ends_ns[index] = self.controller_free_ns;
+            self.ends_ns[index] = begins_ns + self.overhead_ns;
         }
     }
 
@@ -357,7 +359,7 @@ impl<M: Medium> Front<M> {
         match done.what {
             What::Read { slot } => {
                 add_motion(&mut self.slots[slot].cost, done.motion);
-                self.send(now_ns, slot, now_ns - done.motion.transfer_ns);
+                self.send(now_ns, slot, now_ns - done.streamed_ns);
             }
             What::Written { flight } => {
                 let landed = self.dirty.land(flight);

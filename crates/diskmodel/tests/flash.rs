@@ -45,6 +45,81 @@ fn stream(host: &mut Host, depth: u64, requests: u64, mut ask: impl FnMut() -> R
     requests * 256 * 512 * 1_000_000 / (host.now_ns - begun_ns)
 }
 
+/// Reads of 4 KiB at random that so many at a time are asked for, in a second, of what was written before.
+fn random_reads_per_s(name: &str, depth: u64, requests: u64) -> u64 {
+    let (mut host, mut random) = (nominal(name), Random(5));
+    stream(&mut host, 1, 4096, upwards(write));
+    host.settle();
+    let mut ask = || read(random.below(4096 * 32) * 8, 8);
+    let begun_ns = host.now_ns;
+    (0..depth).for_each(|_| host.drive.submit(begun_ns, ask()));
+    let mut done = 0;
+    while done < requests {
+        for _ in host.wait(1) {
+            done += 1;
+            host.drive.submit(host.now_ns, ask());
+        }
+    }
+    requests * 1_000_000_000 / (host.now_ns - begun_ns)
+}
+
+/// A controller is at many commands at once: not its time for each of them limits a full queue, but the commands it takes in a
+/// second, or the dies.
+#[test]
+fn a_full_queue_of_random_reads_comes_to_what_makers_promise() {
+    let is = random_reads_per_s("ssd-sata", 32, 20_000);
+    assert!(near(is, number("ssd-sata", "commands_per_s"), 2), "{is} reads a second");
+    // M dies with N requests among them, each as likely on any: a closed network is busy on N·M ÷ (N + M − 1) of them.
+    let (name, depth, dies) = ("ssd-nvme", 256, number("ssd-nvme", "dies"));
+    let die_ns = 1000 * number(name, "read_us") + block_ns(number(name, "channel_kbps"));
+    let sum = depth * dies * 1_000_000_000 / ((depth + dies - 1) * die_ns);
+    let is = random_reads_per_s(name, depth, 50_000);
+    assert!(is > 480_000 && near(is, sum, 10), "{is} reads a second, by arithmetic {sum}");
+}
+
+/// What is still being sensed is not on the wire. After it the slower of interface and channels says how long it takes.
+#[test]
+fn the_interface_carries_what_leaves_the_dies() {
+    for name in SSDS {
+        let mut host = nominal(name);
+        stream(&mut host, 1, 256, upwards(write));
+        host.settle();
+        let begun_ns = host.now_ns;
+        let is = host.lone(read(1024, 256)).at_ns - begun_ns;
+        // The end of a program unit of 24 blocks and the beginning of the next, sensed at once on two channels.
+        let carry_ns = 16 * block_ns(number(name, "channel_kbps"));
+        let wire_ns = block_ns(number(name, "interface_kbps"));
+        let sensed_ns = 1000 * (number(name, "overhead_us") + number(name, "read_us"));
+        let sum_ns = sensed_ns + (32 * wire_ns).max(carry_ns + wire_ns);
+        assert!(near(is, sum_ns, 1), "{name}: {is} ns, by arithmetic {sum_ns} ns");
+    }
+}
+
+/// Dies are erased one after the other, and stop what they are at for a reader.
+#[test]
+fn collecting_leaves_most_dies_to_the_reader() {
+    let spec = small(1000, 10);
+    let mut host = Host::new(&spec, Sample::NOMINAL);
+    overwrite_at_random(&mut host, spec.sectors());
+    let mut random = Random(9);
+    let mut waits: Vec<u64> = (0..2000)
+        .map(|_| {
+            let begun_ns = host.now_ns;
+            host.drive.submit(begun_ns, Request { tag: 1, ..read(random.below(spec.sectors() / 8) * 8, 8) });
+            host.drive.submit(begun_ns, write(random.below(spec.sectors() / 8) * 8, 8));
+            while !host.wait(1).iter().any(|c| c.tag == 1) {}
+            let waited_ns = host.now_ns - begun_ns;
+            host.pass(1_000_000);
+            waited_ns
+        })
+        .collect();
+    assert!(host.drive.counters().units_copied > 0);
+    waits.sort_unstable();
+    // A stop of 500 µs, and others' reads: the median is a lone read, and none waits for a row of erases of 5 ms each.
+    let (median, longest) = (waits[1000], waits[1999]);
+    assert!(median < 400_000 && longest < 15_000_000, "{median} ns in the median, {longest} ns the longest");
+}
+
 fn upwards(ask: impl Fn(u64, u32) -> Request) -> impl FnMut() -> Request {
     let mut sector = 0;
     move || {

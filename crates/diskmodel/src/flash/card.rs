@@ -121,13 +121,14 @@ impl Card {
         self.swept = end;
         self.counters.media_writes += 1;
         self.counters.media_sectors_written += end - extent.start;
-        self.work(now_ns, What::Written { flight: flight.id }, transfer_ns);
+        self.work(now_ns, What::Written { flight: flight.id }, transfer_ns, 0);
     }
 
-    fn work(&mut self, now_ns: u64, what: What, transfer_ns: u64) {
+    fn work(&mut self, now_ns: u64, what: What, transfer_ns: u64, streamed_ns: u64) {
         self.counters.transfer_ns += transfer_ns;
         let motion = Motion { transfer_ns, ..Motion::default() };
-        self.working = Some((now_ns + transfer_ns, Done { what, began_ns: now_ns, motion }));
+        let done = Done { what, began_ns: now_ns, motion, streamed_ns };
+        self.working = Some((now_ns + transfer_ns, done));
     }
 
     /// What to write: what is awaited, else anything.
@@ -159,8 +160,9 @@ impl Medium for Card {
                 let read = work.reads.swap_remove(index);
                 self.counters.media_reads += 1;
                 self.counters.media_sectors_read += u64::from(read.sectors);
-                let transfer_ns = self.read_ns + wire_ns(u64::from(read.sectors), self.read_kbps);
-                self.work(now_ns, What::Read { slot: read.slot }, transfer_ns);
+                let streamed_ns = wire_ns(u64::from(read.sectors), self.read_kbps);
+                let what = What::Read { slot: read.slot };
+                self.work(now_ns, what, self.read_ns + streamed_ns, streamed_ns);
             }
             (_, Some(index)) => self.begin_write(now_ns, work.dirty, index),
             (_, None) => {}

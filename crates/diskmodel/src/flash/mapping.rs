@@ -40,6 +40,8 @@ enum Leaf {
 #[derive(Clone, Debug)]
 enum State {
     Erased,
+    /// Nothing in it is live, and it is not erased yet.
+    Condemned,
     /// Full since the beginning, by the rule.
     Before,
     /// Which logical units were written, in order.
@@ -127,7 +129,7 @@ impl Mapping {
     pub fn written(&self, superblock: u32) -> u32 {
         match &self.superblocks[superblock as usize] {
             State::Written(list) => list.len() as u32,
-            State::Before => self.units,
+            State::Before | State::Condemned => self.units,
             State::Erased => 0,
         }
     }
@@ -188,7 +190,8 @@ impl Mapping {
     /// The superblock with the fewest live units, but for those that are open.
     pub fn cheapest(&self, open: [Option<u32>; 2]) -> Option<u32> {
         let candidates = (0..self.superblocks.len() as u32)
-            .filter(|n| !matches!(self.superblocks[*n as usize], State::Erased) && !open.contains(&Some(*n)));
+            .filter(|n| !open.contains(&Some(*n)))
+            .filter(|n| !matches!(self.superblocks[*n as usize], State::Erased | State::Condemned));
         candidates.min_by_key(|n| self.live[*n as usize])
     }
 
@@ -196,7 +199,7 @@ impl Mapping {
     pub fn next_live(&self, superblock: u32, from: u32) -> Option<(u32, u32)> {
         let is_here = |unit: u32, place: u32| self.locate(unit) == Some(Location { superblock, place });
         match &self.superblocks[superblock as usize] {
-            State::Erased => None,
+            State::Erased | State::Condemned => None,
             State::Before => {
                 let unit_of = |place: u32| superblock * self.before + place;
                 let known = (self.leaves.len() * LEAF) as u32;
@@ -210,14 +213,19 @@ impl Mapping {
         }
     }
 
-    /// Nothing live is left in it.
-    pub fn erase(&mut self, superblock: u32) {
+    /// Nothing live is left in it: it will be erased.
+    pub fn condemn(&mut self, superblock: u32) {
         let index = superblock as usize;
-        if let State::Written(mut list) = std::mem::replace(&mut self.superblocks[index], State::Erased) {
+        if let State::Written(mut list) = std::mem::replace(&mut self.superblocks[index], State::Condemned) {
             list.clear();
             self.spare.push(list);
         }
         self.live[index] = 0;
+    }
+
+    /// It can be written to again, after those that are erased already.
+    pub fn erase(&mut self, superblock: u32) {
+        self.superblocks[superblock as usize] = State::Erased;
         self.erased.insert(0, superblock);
     }
 

@@ -14,6 +14,7 @@ mod card;
 mod dies;
 mod mapping;
 mod ssd;
+mod tasks;
 
 pub(crate) use card::Card;
 pub(crate) use ssd::Ssd;

@@ -323,7 +323,7 @@ impl Hard {
         self.counters.seek_ns += motion.seek_ns;
         self.counters.rotation_ns += motion.rotation_ns;
         self.counters.transfer_ns += motion.transfer_ns;
-        let done = Done { what, began_ns: now_ns, motion };
+        let done = Done { what, began_ns: now_ns, motion, streamed_ns: motion.transfer_ns };
         self.state = State::Working { done, ends_ns: now_ns + motion.total_ns(), fills };
     }
 

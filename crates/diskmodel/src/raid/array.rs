@@ -149,7 +149,8 @@ impl Raid {
         if let Some(extent) = job.then.take() {
             return self.write_stripe(now_ns, index, extent);
         }
-        self.ended.push_back(Done { what: job.what, began_ns: job.began_ns, motion: job.motion });
+        let Job { what, began_ns, motion, .. } = *job;
+        self.ended.push_back(Done { what, began_ns, motion, streamed_ns: motion.transfer_ns });
         if let Some(stripe) = job.stripe {
             self.busy.retain(|busy| *busy != stripe);
         }

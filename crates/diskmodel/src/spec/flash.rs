@@ -23,6 +23,8 @@ pub(crate) struct FlashSpec {
     pub suspend_ns: u64,
     /// How long an incomplete program unit waits in the cache for more.
     pub gather_ns: u64,
+    /// What a flush takes once the data is programmed: that which says where it lies.
+    pub flush_ns: u64,
     /// Flash beyond the disk's size.
     pub spare_permille: u64,
     /// How much of the disk holds data when the trial begins.
@@ -46,10 +48,11 @@ impl FlashSpec {
             erase_ns: fields.number("erase_us", "µs", 1, 1_000_000)? * 1000,
             suspend_ns: fields.number("suspend_us", "µs", 0, 1_000_000)? * 1000,
             gather_ns: fields.number("gather_us", "µs", 0, 1_000_000)? * 1000,
+            flush_ns: fields.number_or("flush_us", "µs", (0, 1_000_000), (0, "the data alone"))? * 1000,
             spare_permille: fields.number("spare_permille", "‰", 10, 1000)?,
             filled_permille: fields.number("filled_permille", "‰", 0, 1000)?,
             erased_permille: fields.number("erased_permille", "‰", 0, 1000)?,
-            front: FrontSpec::read(fields)?,
+            front: FrontSpec::read_parallel(fields)?,
         };
         spec.check()?;
         Ok(spec)

@@ -62,7 +62,9 @@ const KINDS: &str = "\"zero\", \"hard\", \"shingled\", \"raid5\", \"flash\", \"c
 /// What all disks with a queue and a cache have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FrontSpec {
+    /// How long the controller is at a command, and how soon after one it takes the next.
     pub overhead_ns: u64,
+    pub command_ns: u64,
     /// Thousands of bytes a second.
     pub interface_kbps: u64,
     pub queue_depth: u64,
@@ -75,8 +77,21 @@ pub(crate) struct FrontSpec {
 
 impl FrontSpec {
     fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        let overhead_ns = fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000;
+        FrontSpec::with(fields, overhead_ns, overhead_ns)
+    }
+
+    /// Of a controller that is at many commands at once.
+    fn read_parallel(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        let overhead_ns = fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000;
+        let commands_per_s = fields.number("commands_per_s", "commands/s", 1, 100_000_000)?;
+        FrontSpec::with(fields, overhead_ns, 1_000_000_000 / commands_per_s)
+    }
+
+    fn with(fields: &mut Fields<'_>, overhead_ns: u64, command_ns: u64) -> Result<Self, SpecError> {
         Ok(FrontSpec {
-            overhead_ns: fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000,
+            overhead_ns,
+            command_ns,
             interface_kbps: fields.number("interface_kbps", "kB/s", 1, 100_000_000)?,
             queue_depth: fields.number("queue_depth", "commands", 1, 256)?,
             write_cache_sectors: fields.number("write_cache_kib", "KiB", 1, 1 << 22)? * 2,
