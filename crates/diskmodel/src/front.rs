@@ -81,6 +81,11 @@ pub(crate) struct Front<M> {
     command_ns: u64,
     interface_kbps: u64,
     write_through: bool,
+    /// What is in its cache is not lost with the power.
+    is_safe: bool,
+    flush_queued: bool,
+    /// A flush is in the queue that must be there alone.
+    is_flushing: bool,
     age_limit_ns: u64,
 
     /// Requests beyond the queue's depth, as the host's driver keeps them.
@@ -111,7 +116,10 @@ impl<M: Medium> Front<M> {
             overhead_ns: spec.overhead_ns,
             command_ns: spec.command_ns,
             interface_kbps: spec.interface_kbps,
-            write_through: sample.is_write_through(),
+            write_through: sample.is_write_through() && spec.way.volatile_cache,
+            is_safe: !spec.way.volatile_cache,
+            flush_queued: spec.way.flush_queued,
+            is_flushing: false,
             age_limit_ns: spec.age_limit_ns,
             waiting: VecDeque::with_capacity(256),
             slots: vec![FREE; depth],
@@ -158,7 +166,7 @@ impl<M: Medium> Front<M> {
 
     /// Whether any of these sectors would be lost with the power.
     pub fn is_volatile(&self, start: u64, end: u64) -> bool {
-        self.dirty.overlaps(start, end) || self.medium.is_volatile(start, end)
+        !self.is_safe && (self.dirty.overlaps(start, end) || self.medium.is_volatile(start, end))
     }
 
     /// From now on what passes the cache is noted.
@@ -221,8 +229,13 @@ impl<M: Medium> Front<M> {
     /// Takes waiting requests into free places of the queue.
     fn admit(&mut self, now_ns: u64) {
         while let Some((arrived_ns, request)) = self.waiting.front().copied() {
+            let is_alone = request.op == Op::Flush && !self.flush_queued;
+            if self.is_flushing || (is_alone && self.used > 0) {
+                return;
+            }
             let Some(index) = self.slots.iter().position(|s| s.phase == Phase::Free) else { return };
             self.waiting.pop_front();
+            self.is_flushing = is_alone;
             self.used = self.used.max(index + 1);
             let begins_ns = now_ns.max(self.controller_free_ns);
             self.controller_free_ns = begins_ns + self.command_ns;
@@ -270,6 +283,7 @@ impl<M: Medium> Front<M> {
             Op::Write => {
                 self.enter(now_ns, index, Phase::Roomless);
             }
+            Op::Flush if self.is_safe => self.complete(now_ns, index),
             Op::Flush => {
                 let epoch = self.dirty.close_epoch();
                 self.enter(now_ns, index, Phase::Draining { epoch });
@@ -322,7 +336,7 @@ impl<M: Medium> Front<M> {
     /// A write's data is in the cache.
     fn received(&mut self, now_ns: u64, index: usize) {
         let request = self.slots[index].request;
-        let through = request.fua || self.write_through;
+        let through = (request.fua && !self.is_safe) || self.write_through;
         let end = request.sector + u64::from(request.sectors);
         let urgent = through || self.lands_at(request.sector, end);
         self.dirty.insert(request.sector, end, urgent, now_ns);
@@ -414,6 +428,7 @@ impl<M: Medium> Front<M> {
     fn complete(&mut self, now_ns: u64, index: usize) {
         self.leave(index);
         let slot = &mut self.slots[index];
+        self.is_flushing &= slot.request.op != Op::Flush;
         let whole_ns = now_ns - slot.arrived_ns;
         let cost = Cost { queue_ns: whole_ns.saturating_sub(slot.cost.service_ns()), ..slot.cost };
         debug_assert_eq!(cost.total_ns(), whole_ns, "the parts of {:?} are its whole", slot.request);

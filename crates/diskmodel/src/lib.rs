@@ -44,4 +44,4 @@ pub use passage::{Passage, Stage};
 pub use request::{Completion, Cost, Op, Request};
 pub use sample::{CachePolicy, CpuSpeed, Sample};
 pub use shipped::SHIPPED;
-pub use spec::{Spec, SpecError, Value};
+pub use spec::{Scheduler, Spec, SpecError, Value, Way};

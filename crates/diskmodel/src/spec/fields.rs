@@ -154,6 +154,33 @@ impl<'a> Fields<'a> {
         Ok(numbers)
     }
 
+    /// A list of 2 to `most` pairs of whole numbers within bounds.
+    pub fn pairs(
+        &mut self,
+        key: &'static str,
+        unit: &'static str,
+        (low, high): (u64, u64),
+        most: usize,
+    ) -> Result<Vec<(u64, u64)>, SpecError> {
+        let (value, source) = self.sourced(key)?;
+        let number = |v: &Toml| v.as_integer().and_then(|n| u64::try_from(n).ok());
+        let pair = |v: &Toml| {
+            let [first, second] = v.as_array()?.as_slice() else { return None };
+            let pair = (number(first)?, number(second)?);
+            [pair.0, pair.1].iter().all(|n| (low..=high).contains(n)).then_some(pair)
+        };
+        let pairs: Option<Vec<(u64, u64)>> =
+            value.as_array().map(|a| a.iter().map(pair).collect()).unwrap_or_default();
+        let pairs = pairs.filter(|p| (2..=most).contains(&p.len())).ok_or_else(|| SpecError::Wrong {
+            key: self.name(key),
+            value: value.to_string(),
+            allowed: format!("a list of 2 to {most} pairs of whole numbers from {low} to {high}, {unit}"),
+        })?;
+        let text: Vec<String> = pairs.iter().map(|(a, b)| format!("{a}:{b}")).collect();
+        self.list(key, text.join(" "), unit, source);
+        Ok(pairs)
+    }
+
     /// All of them were asked for.
     pub fn end(self) -> Result<Vec<Value>, SpecError> {
         match self.table.keys().find(|k| !self.asked.contains(&k.as_str())) {

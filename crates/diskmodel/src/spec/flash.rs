@@ -1,7 +1,7 @@
 //! The values of a solid-state disk, and those of a card.
 
 use super::fields::Fields;
-use super::{FrontSpec, SpecError, sectors};
+use super::{Attached, FrontSpec, SpecError, sectors};
 use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +128,7 @@ impl CardSpec {
             program_ns: fields.number("program_us", "µs", 1, 100_000)? * 1000,
             erase_ns: fields.number("erase_us", "µs", 1, 1_000_000)? * 1000,
             read_kbps: fields.number("read_kbps", "kB/s", 1000, 10_000_000)?,
-            front: FrontSpec::read(fields)?,
+            front: FrontSpec::read(fields, Attached::Mmc)?,
         };
         if !spec.unit_sectors.is_multiple_of(spec.page_sectors) {
             return Err(SpecError::Contradiction {
