@@ -67,7 +67,7 @@ impl Drive {
             }
             Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &sample))),
         };
-        let is_safe = !spec.way().volatile_cache || matches!(disk, Disk::Zero(_) | Disk::Cloud(_));
+        let is_safe = spec.way().protected || matches!(disk, Disk::Zero(_) | Disk::Cloud(_));
         Drive { disk, sectors: spec.sectors(), is_safe, now_ns: 0, writes: None, passages: Vec::new() }
     }
 

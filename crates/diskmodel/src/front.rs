@@ -78,6 +78,7 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Front<M> {
     medium: M,
     overhead_ns: u64,
+    write_overhead_ns: u64,
     command_ns: u64,
     interface_kbps: u64,
     write_through: bool,
@@ -114,10 +115,11 @@ impl<M: Medium> Front<M> {
         Front {
             medium,
             overhead_ns: spec.overhead_ns,
+            write_overhead_ns: spec.write_overhead_ns,
             command_ns: spec.command_ns,
             interface_kbps: spec.interface_kbps,
-            write_through: sample.is_write_through() && spec.way.volatile_cache,
-            is_safe: !spec.way.volatile_cache,
+            write_through: sample.is_write_through() && !spec.way.protected,
+            is_safe: spec.way.protected,
             flush_queued: spec.way.flush_queued,
             is_flushing: false,
             age_limit_ns: spec.age_limit_ns,
@@ -239,16 +241,18 @@ impl<M: Medium> Front<M> {
             self.used = self.used.max(index + 1);
             let begins_ns = now_ns.max(self.controller_free_ns);
             self.controller_free_ns = begins_ns + self.command_ns;
-            self.counters.overhead_ns += self.overhead_ns;
+            let writes = request.op == Op::Write;
+            let overhead_ns = if writes { self.write_overhead_ns } else { self.overhead_ns };
+            self.counters.overhead_ns += overhead_ns;
             self.slots[index] = Slot {
                 phase: Phase::Starting,
                 request,
                 arrived_ns,
                 since_ns: now_ns,
                 charged_ns: now_ns,
-                cost: Cost { overhead_ns: self.overhead_ns, ..Cost::default() },
+                cost: Cost { overhead_ns, ..Cost::default() },
             };
-            self.ends_ns[index] = begins_ns + self.overhead_ns;
+            self.ends_ns[index] = begins_ns + overhead_ns;
         }
     }
 

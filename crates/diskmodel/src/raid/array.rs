@@ -63,7 +63,7 @@ impl Raid {
             busy: Vec::with_capacity(spec.stripes_at_once as usize),
             stripes_at_once: spec.stripes_at_once as usize,
             gather_ns: spec.gather_ns,
-            forces: !spec.front.way.volatile_cache,
+            forces: spec.front.way.protected,
             wake_ns: None,
             swept: 0,
             ended: VecDeque::with_capacity(most),

@@ -68,6 +68,7 @@ const KINDS: &str = "\"zero\", \"hard\", \"shingled\", \"raid5\", \"flash\", \"c
 pub(crate) struct FrontSpec {
     /// How long the controller is at a command, and how soon after one it takes the next.
     pub overhead_ns: u64,
+    pub write_overhead_ns: u64,
     pub command_ns: u64,
     /// Thousands of bytes a second.
     pub interface_kbps: u64,
@@ -100,8 +101,10 @@ impl FrontSpec {
         command_ns: u64,
     ) -> Result<Self, SpecError> {
         let queue_depth = fields.number("queue_depth", "commands", 1, 256)?;
+        let otherwise = (overhead_ns / 1000, "as for other commands");
         Ok(FrontSpec {
             overhead_ns,
+            write_overhead_ns: fields.number_or("write_overhead_us", "µs", (0, 1_000_000), otherwise)? * 1000,
             command_ns,
             way: Way::read(fields, usual, queue_depth)?,
             queue_depth,
@@ -235,7 +238,8 @@ impl Spec {
 
     /// What the kernel is told of this sample of it: whether it must be flushed.
     pub fn needs_flushes(&self, sample: &Sample) -> bool {
-        self.way().volatile_cache && !sample.is_write_through()
+        let way = self.way();
+        way.volatile_cache && (way.protected || !sample.is_write_through())
     }
 
     fn front(&self) -> Option<&FrontSpec> {

@@ -44,8 +44,10 @@ pub struct Way {
     pub scheduler: Scheduler,
     /// Requests that the kernel keeps for it, those that the disk has included.
     pub requests: u32,
-    /// Whether what it acknowledged can be lost with the power. To a disk that loses nothing no flush is sent.
+    /// Whether it says that what it acknowledged can be lost with the power. To a disk that says it cannot no flush is sent.
     pub volatile_cache: bool,
+    /// Whether that is so: by capacitors or a battery. SATA disks have no word for it, and are flushed all the same.
+    pub protected: bool,
     /// Whether a flush stands in the queue among others, or waits until it is empty and has others wait.
     pub flush_queued: bool,
 }
@@ -80,6 +82,7 @@ impl Way {
         scheduler: Scheduler::MqDeadline,
         requests: 128,
         volatile_cache: true,
+        protected: false,
         flush_queued: true,
     };
 
@@ -106,7 +109,11 @@ impl Way {
         let why = OF_ITS_CLASS;
         let scheduler = (way.scheduler.name(), way.scheduler);
         let request_kib = u64::from(way.request_bytes >> 10);
+        let volatile_cache = fields.flag_or("volatile_cache", (way.volatile_cache, why))?;
+        let why_protected = "what needs no flush loses nothing, and a cache is lost that nothing keeps";
         let way = Way {
+            volatile_cache,
+            protected: fields.flag_or("protected", (!volatile_cache, why_protected))?,
             request_bytes: (fields.number_or("request_kib", "KiB", (4, 4096), (request_kib, why))? as u32)
                 << 10,
             fua: fields.flag_or("fua", (way.fua, why))?,
@@ -117,9 +124,14 @@ impl Way {
                 (4, 1024),
                 (u64::from(way.requests.max(4)), why),
             )? as u32,
-            volatile_cache: fields.flag_or("volatile_cache", (way.volatile_cache, why))?,
             flush_queued: fields.flag_or("flush_queued", (way.flush_queued, why))?,
         };
+        if !way.volatile_cache && !way.protected {
+            return Err(SpecError::Contradiction {
+                keys: "volatile_cache, protected".to_owned(),
+                why: "nothing would be flushed and it could be lost".to_owned(),
+            });
+        }
         if !(way.request_bytes >> 10).is_multiple_of(4) {
             return Err(SpecError::Contradiction {
                 keys: "request_kib".to_owned(),
