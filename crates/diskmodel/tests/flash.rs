@@ -294,6 +294,43 @@ fn a_card_writes_in_order_at_the_rate_of_its_pages() {
     println!("{CARD}: sequential write {is} kB/s, by arithmetic {sum} kB/s");
 }
 
+/// Of a unit that was discarded only what was written since is copied.
+#[test]
+fn a_discard_saves_a_card_its_copying() {
+    let unit = 2 * number(CARD, "unit_kib");
+    let copied = |discards: bool| {
+        let mut host = nominal(CARD);
+        if discards {
+            host.lone(Request { op: Op::Discard, ..read(0, 40 * unit as u32) });
+        }
+        (0..30).for_each(|n| {
+            host.lone(write(n * unit + 1024, 8));
+            host.lone(FLUSH);
+        });
+        host.drive.counters().units_copied
+    };
+    let closed = 30 - number(CARD, "open_units");
+    let pages = number(CARD, "unit_kib") / number(CARD, "page_kib");
+    assert_eq!((copied(false), copied(true)), (closed * pages, closed));
+}
+
+/// How many units a card keeps open is seldom known: the samples differ in it.
+#[test]
+fn the_number_of_open_units_varies() {
+    let unit = 2 * number(CARD, "unit_kib");
+    let copied = |permille: i32| {
+        let mut host = Host::new(&spec(CARD), Sample { segments_permille: permille, ..Sample::NOMINAL });
+        // Four units in turn, each in order.
+        (0..40).for_each(|n| {
+            host.lone(write(n % 4 * unit + n / 4 * 32, 32));
+            host.lone(FLUSH);
+        });
+        host.drive.counters().units_copied
+    };
+    assert_eq!((copied(0), copied(400)), (0, 0));
+    assert!(copied(-500) > 1000, "two open units: {}", copied(-500));
+}
+
 /// Each block of 4 KiB in another unit closes a unit: all of it is copied.
 #[test]
 fn a_card_copies_a_unit_for_a_random_block() {
