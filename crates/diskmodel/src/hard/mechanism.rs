@@ -173,7 +173,11 @@ impl Hard {
         dirty
             .sweep(self.swept, choice)
             .take(WRITES_COMPARED)
-            .map(|(index, e)| Candidate { index, positioning: self.positioning(now_ns, e.start, true) })
+            .map(|(index, e)| {
+                let goes_to = |shingle: &Shingle| shingle.target(e.start, e.end - e.start);
+                let sector = self.shingle.as_ref().map_or(e.start, goes_to);
+                Candidate { index, positioning: self.positioning(now_ns, sector, true) }
+            })
             .min_by_key(|c| c.positioning.total_ns())
     }
 
