@@ -36,6 +36,7 @@ mod request;
 mod sample;
 mod shipped;
 mod spec;
+pub mod validation;
 mod zero;
 
 pub use counters::Counters;
