@@ -11,8 +11,8 @@ is what the file was written from, *fitted* what one of its values was adjusted 
 what somebody measured and nothing was taken from counts: **evidence**. The jobs go straight to the model: there is no kernel in
 ours, and there was one in theirs, which is some microseconds a request.
 
-The files of the drives that are held out (*) were written before any of them was compared and have not been changed since. Whoever
-wrote them knew the figures, so they are not blind. Sources stand in `crates/diskmodel/src/validation/measured.toml`.
+The files of the drives that are held out (*) were written before any of them was compared, and no value in them has changed since.
+Whoever wrote them knew the figures, so they are not blind, and what is fitted in them is so from the beginning. Sources stand in `crates/diskmodel/src/validation/measured.toml`.
 
 | drive | job | published | | ours | ours ÷ published |
 |---|---|---|---|---|---|
