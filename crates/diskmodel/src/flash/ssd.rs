@@ -294,6 +294,7 @@ impl Ssd {
         let task = self.tasks.begin(now_ns, Purpose::Copy);
         let mut copied = 0;
         let mut sensed = None;
+        let mut last = None;
         while copied < self.program_units
             && let Some((unit, place)) = self.mapping.next_live(victim.superblock, victim.next)
         {
@@ -304,14 +305,13 @@ impl Ssd {
                 sensed = Some(group);
             }
             let target = self.open_copies();
+            last = Some(Location { superblock: target, place: self.mapping.written(target) });
             self.mapping.write(target, Some(unit));
             copied += 1;
             victim.next = place + 1;
         }
-        if copied > 0 {
-            let target = self.open_copies();
-            let place = self.mapping.written(target).saturating_sub(1);
-            let die = self.die_of(Location { superblock: target, place });
+        if let Some(last) = last {
+            let die = self.die_of(last);
             self.counters.copy_ns += self.dies.busy_ns - busy_ns;
             self.program(now_ns, task, die, copied);
             self.counters.copy_ns += self.tasks.get(task).took_ns;
