@@ -3,7 +3,7 @@
 mod support;
 
 use fsderby_diskmodel::{Op, Request, Sample, Spec};
-use support::{FLUSH, Host, Random, changed, near, nominal, number, read, spec, write};
+use support::{FLUSH, Host, Random, altered, changed, near, nominal, number, read, spec, write};
 
 const SSDS: [&str; 2] = ["ssd-sata", "ssd-nvme"];
 
@@ -201,15 +201,21 @@ fn random_writes(host: &mut Host, sectors: u64, megabytes: u64) -> u64 {
 
 /// Blocks of 4 KiB at random over all of the disk, four times its size.
 fn overwrite_at_random(host: &mut Host, sectors: u64) {
-    let mut random = Random(4);
+    (0..4).for_each(|_| overwrite_part_at_random(host, sectors, 1));
+}
+
+/// As much as this part of the disk, anywhere on it.
+fn overwrite_part_at_random(host: &mut Host, sectors: u64, part: u64) {
+    let mut random = Random(host.now_ns + 4);
     (0..32).for_each(|_| host.drive.submit(host.now_ns, write(random.below(sectors / 8) * 8, 8)));
     let mut done = 0;
-    while done < sectors / 8 * 4 {
+    while done < sectors / 8 / part {
         for _ in host.wait(1) {
             done += 1;
             host.drive.submit(host.now_ns, write(random.below(sectors / 8) * 8, 8));
         }
     }
+    host.settle();
 }
 
 /// With 9 % spare flash, random overwriting at rest copies several units for each that is written: by Hu et al.
@@ -223,6 +229,30 @@ fn random_overwriting_of_a_full_disk_amplifies() {
     let percent = amplification_percent(&host);
     assert!((300..900).contains(&percent), "{percent} %");
     println!("a full small disk: random overwriting amplifies by {percent} %");
+}
+
+/// A disk that begins in steady state copies from the beginning as much as one that was overwritten four times.
+#[test]
+fn a_preconditioned_disk_amplifies_at_once_as_much_as_in_the_end() {
+    let amplification = |host: &mut Host, spec: &Spec, share: u64| {
+        let before = host.drive.counters();
+        overwrite_part_at_random(host, spec.sectors(), share);
+        let after = host.drive.counters();
+        (after.units_programmed - before.units_programmed) * 100
+            / (after.units_written - before.units_written)
+    };
+    let changes = [("sectors", 1_048_576.into()), ("dies", 4.into()), ("block_kib", 384.into())];
+    let spec = altered("ssd-sata", &[&changes[..], &[("preconditioned", true.into())]].concat());
+    let mut host = Host::new(&spec, Sample::NOMINAL);
+    overwrite_part_at_random(&mut host, spec.sectors(), 40);
+    let at_once = amplification(&mut host, &spec, 10);
+    overwrite_at_random(&mut host, spec.sectors());
+    let in_the_end = amplification(&mut host, &spec, 10);
+    assert!(
+        near(at_once, in_the_end, 20) && in_the_end > 300,
+        "{at_once} % at once, {in_the_end} % in the end"
+    );
+    println!("a preconditioned disk amplifies by {at_once} % at once and by {in_the_end} % in the end");
 }
 
 #[test]

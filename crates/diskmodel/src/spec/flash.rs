@@ -31,6 +31,8 @@ pub(crate) struct FlashSpec {
     pub filled_permille: u64,
     /// How much of the flash is erased when the trial begins.
     pub erased_permille: u64,
+    /// Full, and overwritten at random until that changed nothing any more: in place of the two above.
+    pub preconditioned: bool,
 }
 
 impl FlashSpec {
@@ -52,6 +54,7 @@ impl FlashSpec {
             spare_permille: fields.number("spare_permille", "‰", 10, 1000)?,
             filled_permille: fields.number("filled_permille", "‰", 0, 1000)?,
             erased_permille: fields.number("erased_permille", "‰", 0, 1000)?,
+            preconditioned: fields.flag_or("preconditioned", (false, "a disk in use, as said above"))?,
             front: FrontSpec::read_parallel(fields)?,
         };
         spec.check()?;
