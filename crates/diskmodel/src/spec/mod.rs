@@ -242,6 +242,15 @@ impl Spec {
         way.volatile_cache && (way.protected || !sample.is_write_through())
     }
 
+    /// An SSD that begins in steady state, with a part of its sectors and of each block. Any other disk is as it is.
+    pub(crate) fn in_steady_state(&self, part: u64) -> Spec {
+        let model = match &self.model {
+            Model::Flash(flash) => Model::Flash(flash.in_steady_state(part)),
+            other => other.clone(),
+        };
+        Spec { model, ..self.clone() }
+    }
+
     fn front(&self) -> Option<&FrontSpec> {
         match &self.model {
             Model::Zero { .. } | Model::Cloud(_) => None,

@@ -15,7 +15,7 @@ pub(super) struct Job {
     pub run: fn(&Spec) -> u64,
 }
 
-pub(super) static JOBS: [Job; 9] = [
+pub(super) static JOBS: [Job; 11] = [
     Job { name: "read-1", title: "4 KiB random reads, one at a time", unit: "µs", run: lone_read },
     Job { name: "read-32", title: "4 KiB random reads, 32 at a time", unit: "/s", run: reads_32 },
     Job { name: "read-256", title: "4 KiB random reads, 256 at a time", unit: "/s", run: reads_256 },
@@ -27,6 +27,12 @@ pub(super) static JOBS: [Job; 9] = [
         unit: "/s",
         run: random_writes,
     },
+    Job {
+        name: "write-steady",
+        title: "4 KiB random writes in steady state, 32 at a time",
+        unit: "/s",
+        run: steady_writes,
+    },
     Job { name: "sync", title: "4 KiB write and flush", unit: "µs", run: synced_write },
     Job { name: "flush-8", title: "flush after 8 scattered writes", unit: "ms", run: |s| flush_after(s, 8) },
     Job {
@@ -35,18 +41,16 @@ pub(super) static JOBS: [Job; 9] = [
         unit: "ms",
         run: |s| flush_after(s, 64),
     },
+    Job {
+        name: "read-beside-sync",
+        title: "4 KiB random reads beside a writer that flushes each write",
+        unit: "/s",
+        run: reads_beside_syncs,
+    },
 ];
 
-/// A reader and a writer that flushes after each write, each with one request under way.
-pub(super) static BESIDE: Job = Job {
-    name: "read-beside-sync",
-    title: "4 KiB random reads beside a writer that flushes each write",
-    unit: "/s",
-    run: reads_beside_syncs,
-};
-
 pub(super) fn find(name: &str) -> Option<&'static Job> {
-    JOBS.iter().chain([&BESIDE]).find(|job| job.name == name)
+    JOBS.iter().find(|job| job.name == name)
 }
 
 /// A host: its drive, the time, and numbers without a pattern.
@@ -60,9 +64,13 @@ struct Host {
 }
 
 impl Host {
-    fn new(spec: &Spec) -> Host {
+    fn bare(spec: &Spec) -> Host {
         let drive = Drive::new(spec, Sample::NOMINAL);
-        let mut host = Host { drive, spec: spec.clone(), now_ns: 0, random: 1, span: spec.sectors() };
+        Host { drive, spec: spec.clone(), now_ns: 0, random: 1, span: spec.sectors() }
+    }
+
+    fn new(spec: &Spec) -> Host {
+        let mut host = Host::bare(spec);
         if !spec.is_rotational() {
             host.span = host.span.min(2 << 20);
             host.keep(8, host.span / u64::from(STREAM), |host, n| host.stream(Op::Write, n));
@@ -201,6 +209,15 @@ fn random_writes(spec: &Spec) -> u64 {
         count += 100;
     }
     rate(count, host.now_ns - begun_ns)
+}
+
+/// All over a sixteenth of the disk, with as many dies and blocks of a sixteenth, which copies as much and takes less memory.
+fn steady_writes(spec: &Spec) -> u64 {
+    let mut host = Host::bare(&spec.in_steady_state(16));
+    host.keep(32, 200_000, |host, _| host.block(Op::Write));
+    let count = 100_000;
+    let took_ns = host.keep(32, count, |host, _| host.block(Op::Write));
+    rate(count, took_ns)
 }
 
 fn synced_write(spec: &Spec) -> u64 {
