@@ -31,7 +31,7 @@ const MISSES: &str = "
   the writer asks for its next flush before the reader has its answer. Alone the reader has 11,000 a second; that a flush of SATA
   has everything else wait makes the difference, and nothing was fitted to it.
 - **Writing to the Micron in order** is limited by something else than its dies, as its data sheet has less than they could program;
-  power, most likely. The PM9A3 in order needs more than 8 requests of 128 KiB at a time.
+  power, most likely.
 ";
 
 /// All of `docs/validation.md`.
