@@ -9,7 +9,12 @@
 //! (P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10, 2014); with spare flash of some
 //! per cent it is a line but for half a per cent.
 
-use super::mapping::Location;
+/// A place on the flash: superblock and unit within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub superblock: u32,
+    pub place: u32,
+}
 
 #[derive(Clone, Debug)]
 pub(super) enum Beginning {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::beginning::Beginning;
+use super::beginning::{Beginning, Location};
 use crate::mix::mix;
 use crate::spec::FlashSpec;
 
@@ -18,13 +18,6 @@ const MIB_UNITS: u32 = 256;
 /// Never written since the beginning.
 const AS_BEFORE: u32 = 0;
 const NOWHERE: u32 = u32::MAX;
-
-/// A place on the flash: superblock and unit within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Location {
-    pub superblock: u32,
-    pub place: u32,
-}
 
 /// The units of 4 MiB that follow one another.
 #[derive(Clone, Debug)]

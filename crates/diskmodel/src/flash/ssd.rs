@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::beginning::Location;
 use super::dies::{Dies, Doing, Order};
-use super::mapping::{KEPT_ERASED, Location, Mapping, UNIT_SECTORS};
+use super::mapping::{KEPT_ERASED, Mapping, UNIT_SECTORS};
 use super::tasks::{Purpose, Tasks};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
