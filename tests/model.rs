@@ -219,6 +219,25 @@ fn two_disks_serve_one_machine_through_a_power_cut_and_the_same_each_time() {
     assert_eq!(seen, [Compared::Same]);
 }
 
+/// What a drive protects needs no flush, and the kernel is told so; a cache that is switched off is told of too.
+#[test]
+fn a_disk_without_a_volatile_cache_is_sent_no_flush() {
+    if !has_guests("disks with and without a volatile cache") {
+        return;
+    }
+    let flushes = ["samsung-pm9a3-1920", "ssd-nvme"].map(|disk| {
+        let (_desk, run) = carry_out("\"ext4\"", &model(&format!("{disk},samples=off")), 0, 1);
+        let [record] = run.records.as_slice() else { panic!("{:?}", run.records) };
+        assert_eq!(record.outcome, Outcome::Done, "{disk}: {}", record.why());
+        let served = run.requests(record).unwrap().unwrap();
+        let forced = served.iter().filter(|s| s.op == Op::Write && s.fua).count();
+        let flushed = served.iter().filter(|s| s.op == Op::Flush).count();
+        assert!(served.iter().any(|s| s.op == Op::Write));
+        (flushed > 0, forced > 0)
+    });
+    assert_eq!(flushes, [(false, false), (true, true)]);
+}
+
 #[test]
 fn two_clients_share_the_one_cpu_in_the_same_way_each_time() {
     if !has_guests("two clients in virtual time") {

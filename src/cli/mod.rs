@@ -11,6 +11,7 @@ use crate::older::{self, Stood};
 
 mod bonnie;
 mod compare;
+mod disk;
 mod doctor;
 mod dry_run;
 mod explain;
@@ -82,6 +83,9 @@ enum Command {
     /// Fetch and list the kernels that virtual machines boot
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Hold the modelled disks against real ones
+    #[command(subcommand)]
+    Disk(disk::DiskCommand),
     /// Measure this computer as a machine that modelled disks can stand in
     #[command(subcommand)]
     Machine(machine::MachineCommand),
@@ -135,6 +139,7 @@ impl Cli {
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Kernel(command) => kernel::run(&command),
+            Command::Disk(command) => disk::run(&command),
             Command::Machine(command) => machine::run(&command),
             Command::Key(arguments) => key::run(&arguments),
             Command::Completions { shell } => shell::completions(shell),

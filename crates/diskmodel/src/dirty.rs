@@ -157,7 +157,7 @@ impl Dirty {
     }
 
     /// The data that was promised arrives. What overwrites dirty sectors takes their place, and their epoch: a flush that
-    /// waits for them then writes at least what it must.
+    /// waits for them then writes at least what it must. What is urgent is cut out of them: only its own sectors are.
     pub fn insert(&mut self, start: u64, end: u64, urgent: bool, now_ns: u64) {
         self.reserved -= end - start;
         self.oldest_ns = self.oldest_ns.min(now_ns);
@@ -166,9 +166,13 @@ impl Dirty {
         while at < end {
             match self.extents.get_mut(index) {
                 Some(known) if known.start <= at => {
-                    known.urgent |= urgent;
-                    at = known.end;
-                    index += 1;
+                    let known_end = known.end;
+                    if urgent && !known.urgent {
+                        index = self.make_urgent(index, at, end);
+                    } else {
+                        index += 1;
+                    }
+                    at = known_end;
                 }
                 next => {
                     let gap_end = next.map_or(end, |known| known.start.min(end));
@@ -185,6 +189,21 @@ impl Dirty {
                 }
             }
         }
+    }
+
+    /// Cuts what is urgent out of an extent that holds `start`. Returns the index of what follows the extent's end.
+    fn make_urgent(&mut self, index: usize, start: u64, end: u64) -> usize {
+        let whole = self.extents[index];
+        let (from, to) = (whole.start.max(start), whole.end.min(end));
+        let parts = [
+            Extent { end: from, ..whole },
+            Extent { start: from, end: to, urgent: true, ..whole },
+            Extent { start: to, ..whole },
+        ];
+        let parts = parts.into_iter().filter(|part| part.start < part.end);
+        let before = self.extents.len();
+        self.extents.splice(index..=index, parts);
+        index + 1 + self.extents.len() - before
     }
 
     /// Sends sectors `start..end` of an extent on their way.
@@ -332,6 +351,23 @@ mod tests {
         assert!(dirty.holds_epoch(epoch));
         dirty.land(flight.id);
         assert!(!dirty.holds_epoch(epoch) && dirty.holds_epoch(epoch + 1));
+    }
+
+    #[test]
+    fn what_is_urgent_is_cut_out_of_what_waits() {
+        let mut dirty = with(&[(0, 100), (200, 300)]);
+        dirty.reserve(150);
+        dirty.insert(60, 210, true, 0);
+        let urgent = |dirty: &Dirty| -> Vec<_> {
+            dirty.extents().iter().filter(|e| e.urgent).map(|e| (e.start, e.end)).collect()
+        };
+        assert_eq!(ranges(&dirty), [(0, 60), (60, 200), (200, 210), (210, 300)]);
+        assert_eq!(urgent(&dirty), [(60, 200), (200, 210)]);
+        dirty.reserve(20);
+        dirty.insert(20, 40, true, 0);
+        assert_eq!(ranges(&dirty)[..4], [(0, 20), (20, 40), (40, 60), (60, 200)]);
+        assert_eq!(urgent(&dirty)[0], (20, 40));
+        assert_eq!(dirty.pending_sectors(), 300);
     }
 
     #[test]

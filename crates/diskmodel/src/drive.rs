@@ -17,6 +17,8 @@ use crate::zero::Zero;
 pub struct Drive {
     disk: Disk,
     sectors: u64,
+    /// What it has acknowledged is safe.
+    is_safe: bool,
     now_ns: u64,
     /// Of a disk without a volatile cache that is watched: the writes that are not complete.
     writes: Option<Vec<Request>>,
@@ -65,7 +67,8 @@ impl Drive {
             }
             Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &sample))),
         };
-        Drive { disk, sectors: spec.sectors(), now_ns: 0, writes: None, passages: Vec::new() }
+        let is_safe = spec.way().protected || matches!(disk, Disk::Zero(_) | Disk::Cloud(_));
+        Drive { disk, sectors: spec.sectors(), is_safe, now_ns: 0, writes: None, passages: Vec::new() }
     }
 
     /// Gives the disk a request. Reads, writes and discards have at least one sector and lie on the disk.
@@ -104,23 +107,24 @@ impl Drive {
     /// From now on notes what sets out for the medium and what lands on it, for [`Drive::passages`].
     pub fn watch(&mut self) {
         match &mut self.disk {
+            _ if self.is_safe => self.writes = Some(Vec::new()),
             Disk::Hard(disk) => disk.watch(),
             Disk::Raid(disk) => disk.watch(),
             Disk::Flash(disk) => disk.watch(),
             Disk::Card(disk) => disk.watch(),
-            // What they have acknowledged is safe.
-            Disk::Zero(_) | Disk::Cloud(_) => self.writes = Some(Vec::new()),
+            Disk::Zero(_) | Disk::Cloud(_) => {}
         }
     }
 
     /// Appends what was noted since the last call, in the order in which it came about.
     pub fn passages(&mut self, passages: &mut Vec<Passage>) {
         match &mut self.disk {
+            _ if self.is_safe => passages.append(&mut self.passages),
             Disk::Hard(disk) => disk.passages(passages),
             Disk::Raid(disk) => disk.passages(passages),
             Disk::Flash(disk) => disk.passages(passages),
             Disk::Card(disk) => disk.passages(passages),
-            Disk::Zero(_) | Disk::Cloud(_) => passages.append(&mut self.passages),
+            Disk::Zero(_) | Disk::Cloud(_) => {}
         }
     }
 
@@ -128,6 +132,7 @@ impl Drive {
     /// passed.
     pub fn torn(&self, torn: &mut Vec<Passage>) {
         match &self.disk {
+            _ if self.is_safe => {}
             Disk::Hard(disk) => disk.torn(self.now_ns, torn),
             Disk::Raid(disk) => disk.torn(self.now_ns, torn),
             Disk::Flash(disk) => disk.torn(self.now_ns, torn),

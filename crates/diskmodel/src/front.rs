@@ -78,8 +78,15 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Front<M> {
     medium: M,
     overhead_ns: u64,
+    write_overhead_ns: u64,
+    command_ns: u64,
     interface_kbps: u64,
     write_through: bool,
+    /// What is in its cache is not lost with the power.
+    is_safe: bool,
+    flush_queued: bool,
+    /// A flush is in the queue that must be there alone.
+    is_flushing: bool,
     age_limit_ns: u64,
 
     /// Requests beyond the queue's depth, as the host's driver keeps them.
@@ -108,8 +115,13 @@ impl<M: Medium> Front<M> {
         Front {
             medium,
             overhead_ns: spec.overhead_ns,
+            write_overhead_ns: spec.write_overhead_ns,
+            command_ns: spec.command_ns,
             interface_kbps: spec.interface_kbps,
-            write_through: sample.is_write_through(),
+            write_through: sample.is_write_through() && !spec.way.protected,
+            is_safe: spec.way.protected,
+            flush_queued: spec.way.flush_queued,
+            is_flushing: false,
             age_limit_ns: spec.age_limit_ns,
             waiting: VecDeque::with_capacity(256),
             slots: vec![FREE; depth],
@@ -156,7 +168,7 @@ impl<M: Medium> Front<M> {
 
     /// Whether any of these sectors would be lost with the power.
     pub fn is_volatile(&self, start: u64, end: u64) -> bool {
-        self.dirty.overlaps(start, end) || self.medium.is_volatile(start, end)
+        !self.is_safe && (self.dirty.overlaps(start, end) || self.medium.is_volatile(start, end))
     }
 
     /// From now on what passes the cache is noted.
@@ -219,21 +231,28 @@ impl<M: Medium> Front<M> {
     /// Takes waiting requests into free places of the queue.
     fn admit(&mut self, now_ns: u64) {
         while let Some((arrived_ns, request)) = self.waiting.front().copied() {
+            let is_alone = request.op == Op::Flush && !self.flush_queued;
+            if self.is_flushing || (is_alone && self.used > 0) {
+                return;
+            }
             let Some(index) = self.slots.iter().position(|s| s.phase == Phase::Free) else { return };
             self.waiting.pop_front();
+            self.is_flushing = is_alone;
             self.used = self.used.max(index + 1);
             let begins_ns = now_ns.max(self.controller_free_ns);
-            self.controller_free_ns = begins_ns + self.overhead_ns;
-            self.counters.overhead_ns += self.overhead_ns;
+            self.controller_free_ns = begins_ns + self.command_ns;
+            let writes = request.op == Op::Write;
+            let overhead_ns = if writes { self.write_overhead_ns } else { self.overhead_ns };
+            self.counters.overhead_ns += overhead_ns;
             self.slots[index] = Slot {
                 phase: Phase::Starting,
                 request,
                 arrived_ns,
                 since_ns: now_ns,
                 charged_ns: now_ns,
-                cost: Cost { overhead_ns: self.overhead_ns, ..Cost::default() },
+                cost: Cost { overhead_ns, ..Cost::default() },
             };
-            self.ends_ns[index] = self.controller_free_ns;
+            self.ends_ns[index] = begins_ns + overhead_ns;
         }
     }
 
@@ -268,6 +287,7 @@ impl<M: Medium> Front<M> {
             Op::Write => {
                 self.enter(now_ns, index, Phase::Roomless);
             }
+            Op::Flush if self.is_safe => self.complete(now_ns, index),
             Op::Flush => {
                 let epoch = self.dirty.close_epoch();
                 self.enter(now_ns, index, Phase::Draining { epoch });
@@ -320,7 +340,7 @@ impl<M: Medium> Front<M> {
     /// A write's data is in the cache.
     fn received(&mut self, now_ns: u64, index: usize) {
         let request = self.slots[index].request;
-        let through = request.fua || self.write_through;
+        let through = (request.fua && !self.is_safe) || self.write_through;
         let end = request.sector + u64::from(request.sectors);
         let urgent = through || self.lands_at(request.sector, end);
         self.dirty.insert(request.sector, end, urgent, now_ns);
@@ -357,7 +377,7 @@ impl<M: Medium> Front<M> {
         match done.what {
             What::Read { slot } => {
                 add_motion(&mut self.slots[slot].cost, done.motion);
-                self.send(now_ns, slot, now_ns - done.motion.transfer_ns);
+                self.send(now_ns, slot, now_ns - done.streamed_ns);
             }
             What::Written { flight } => {
                 let landed = self.dirty.land(flight);
@@ -412,6 +432,7 @@ impl<M: Medium> Front<M> {
     fn complete(&mut self, now_ns: u64, index: usize) {
         self.leave(index);
         let slot = &mut self.slots[index];
+        self.is_flushing &= slot.request.op != Op::Flush;
         let whole_ns = now_ns - slot.arrived_ns;
         let cost = Cost { queue_ns: whole_ns.saturating_sub(slot.cost.service_ns()), ..slot.cost };
         debug_assert_eq!(cost.total_ns(), whole_ns, "the parts of {:?} are its whole", slot.request);

@@ -36,6 +36,7 @@ mod request;
 mod sample;
 mod shipped;
 mod spec;
+pub mod validation;
 mod zero;
 
 pub use counters::Counters;
@@ -44,4 +45,4 @@ pub use passage::{Passage, Stage};
 pub use request::{Completion, Cost, Op, Request};
 pub use sample::{CachePolicy, CpuSpeed, Sample};
 pub use shipped::SHIPPED;
-pub use spec::{Spec, SpecError, Value};
+pub use spec::{Scheduler, Spec, SpecError, Value, Way};

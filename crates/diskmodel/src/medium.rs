@@ -72,6 +72,8 @@ pub(crate) struct Done {
     pub what: What,
     pub began_ns: u64,
     pub motion: Motion,
+    /// How long data has been leaving the medium: the interface can carry them meanwhile.
+    pub streamed_ns: u64,
 }
 
 /// All calls come in the order of time. A medium never looks ahead of `now_ns`, so what it does depends on the requests

@@ -3,7 +3,7 @@
 mod support;
 
 use fsderby_diskmodel::{Op, Request, Sample, Spec};
-use support::{FLUSH, Host, Random, changed, near, nominal, number, read, spec, write};
+use support::{FLUSH, Host, Random, altered, changed, near, nominal, number, read, spec, write};
 
 const SSDS: [&str; 2] = ["ssd-sata", "ssd-nvme"];
 
@@ -43,6 +43,81 @@ fn stream(host: &mut Host, depth: u64, requests: u64, mut ask: impl FnMut() -> R
         }
     }
     requests * 256 * 512 * 1_000_000 / (host.now_ns - begun_ns)
+}
+
+/// Reads of 4 KiB at random that so many at a time are asked for, in a second, of what was written before.
+fn random_reads_per_s(name: &str, depth: u64, requests: u64) -> u64 {
+    let (mut host, mut random) = (nominal(name), Random(5));
+    stream(&mut host, 1, 4096, upwards(write));
+    host.settle();
+    let mut ask = || read(random.below(4096 * 32) * 8, 8);
+    let begun_ns = host.now_ns;
+    (0..depth).for_each(|_| host.drive.submit(begun_ns, ask()));
+    let mut done = 0;
+    while done < requests {
+        for _ in host.wait(1) {
+            done += 1;
+            host.drive.submit(host.now_ns, ask());
+        }
+    }
+    requests * 1_000_000_000 / (host.now_ns - begun_ns)
+}
+
+/// A controller is at many commands at once: not its time for each of them limits a full queue, but the commands it takes in a
+/// second, or the dies.
+#[test]
+fn a_full_queue_of_random_reads_comes_to_what_makers_promise() {
+    let is = random_reads_per_s("ssd-sata", 32, 20_000);
+    assert!(near(is, number("ssd-sata", "commands_per_s"), 2), "{is} reads a second");
+    // M dies with N requests among them, each as likely on any: a closed network is busy on N·M ÷ (N + M − 1) of them.
+    let (name, depth, dies) = ("ssd-nvme", 256, number("ssd-nvme", "dies"));
+    let die_ns = 1000 * number(name, "read_us") + block_ns(number(name, "channel_kbps"));
+    let sum = depth * dies * 1_000_000_000 / ((depth + dies - 1) * die_ns);
+    let is = random_reads_per_s(name, depth, 50_000);
+    assert!(is > 480_000 && near(is, sum, 10), "{is} reads a second, by arithmetic {sum}");
+}
+
+/// What is still being sensed is not on the wire. After it the slower of interface and channels says how long it takes.
+#[test]
+fn the_interface_carries_what_leaves_the_dies() {
+    for name in SSDS {
+        let mut host = nominal(name);
+        stream(&mut host, 1, 256, upwards(write));
+        host.settle();
+        let begun_ns = host.now_ns;
+        let is = host.lone(read(1024, 256)).at_ns - begun_ns;
+        // The end of a program unit of 24 blocks and the beginning of the next, sensed at once on two channels.
+        let carry_ns = 16 * block_ns(number(name, "channel_kbps"));
+        let wire_ns = block_ns(number(name, "interface_kbps"));
+        let sensed_ns = 1000 * (number(name, "overhead_us") + number(name, "read_us"));
+        let sum_ns = sensed_ns + (32 * wire_ns).max(carry_ns + wire_ns);
+        assert!(near(is, sum_ns, 1), "{name}: {is} ns, by arithmetic {sum_ns} ns");
+    }
+}
+
+/// Dies are erased one after the other, and stop what they are at for a reader.
+#[test]
+fn collecting_leaves_most_dies_to_the_reader() {
+    let spec = small(1000, 10);
+    let mut host = Host::new(&spec, Sample::NOMINAL);
+    overwrite_at_random(&mut host, spec.sectors());
+    let mut random = Random(9);
+    let mut waits: Vec<u64> = (0..2000)
+        .map(|_| {
+            let begun_ns = host.now_ns;
+            host.drive.submit(begun_ns, Request { tag: 1, ..read(random.below(spec.sectors() / 8) * 8, 8) });
+            host.drive.submit(begun_ns, write(random.below(spec.sectors() / 8) * 8, 8));
+            while !host.wait(1).iter().any(|c| c.tag == 1) {}
+            let waited_ns = host.now_ns - begun_ns;
+            host.pass(1_000_000);
+            waited_ns
+        })
+        .collect();
+    assert!(host.drive.counters().units_copied > 0);
+    waits.sort_unstable();
+    // A stop of 500 µs, and others' reads: the median is a lone read, and none waits for a row of erases of 5 ms each.
+    let (median, longest) = (waits[1000], waits[1999]);
+    assert!(median < 400_000 && longest < 15_000_000, "{median} ns in the median, {longest} ns the longest");
 }
 
 fn upwards(ask: impl Fn(u64, u32) -> Request) -> impl FnMut() -> Request {
@@ -126,15 +201,21 @@ fn random_writes(host: &mut Host, sectors: u64, megabytes: u64) -> u64 {
 
 /// Blocks of 4 KiB at random over all of the disk, four times its size.
 fn overwrite_at_random(host: &mut Host, sectors: u64) {
-    let mut random = Random(4);
+    (0..4).for_each(|_| overwrite_part_at_random(host, sectors, 1));
+}
+
+/// As much as this part of the disk, anywhere on it.
+fn overwrite_part_at_random(host: &mut Host, sectors: u64, part: u64) {
+    let mut random = Random(host.now_ns + 4);
     (0..32).for_each(|_| host.drive.submit(host.now_ns, write(random.below(sectors / 8) * 8, 8)));
     let mut done = 0;
-    while done < sectors / 8 * 4 {
+    while done < sectors / 8 / part {
         for _ in host.wait(1) {
             done += 1;
             host.drive.submit(host.now_ns, write(random.below(sectors / 8) * 8, 8));
         }
     }
+    host.settle();
 }
 
 /// With 9 % spare flash, random overwriting at rest copies several units for each that is written: by Hu et al.
@@ -148,6 +229,30 @@ fn random_overwriting_of_a_full_disk_amplifies() {
     let percent = amplification_percent(&host);
     assert!((300..900).contains(&percent), "{percent} %");
     println!("a full small disk: random overwriting amplifies by {percent} %");
+}
+
+/// A disk that begins in steady state copies from the beginning as much as one that was overwritten four times.
+#[test]
+fn a_preconditioned_disk_amplifies_at_once_as_much_as_in_the_end() {
+    let amplification = |host: &mut Host, spec: &Spec, share: u64| {
+        let before = host.drive.counters();
+        overwrite_part_at_random(host, spec.sectors(), share);
+        let after = host.drive.counters();
+        (after.units_programmed - before.units_programmed) * 100
+            / (after.units_written - before.units_written)
+    };
+    let changes = [("sectors", 1_048_576.into()), ("dies", 4.into()), ("block_kib", 384.into())];
+    let spec = altered("ssd-sata", &[&changes[..], &[("preconditioned", true.into())]].concat());
+    let mut host = Host::new(&spec, Sample::NOMINAL);
+    overwrite_part_at_random(&mut host, spec.sectors(), 40);
+    let at_once = amplification(&mut host, &spec, 10);
+    overwrite_at_random(&mut host, spec.sectors());
+    let in_the_end = amplification(&mut host, &spec, 10);
+    assert!(
+        near(at_once, in_the_end, 20) && in_the_end > 300,
+        "{at_once} % at once, {in_the_end} % in the end"
+    );
+    println!("a preconditioned disk amplifies by {at_once} % at once and by {in_the_end} % in the end");
 }
 
 #[test]
@@ -217,6 +322,43 @@ fn a_card_writes_in_order_at_the_rate_of_its_pages() {
     let counters = host.drive.counters();
     assert_eq!(counters.copy_ns, counters.erases * 1000 * number(CARD, "erase_us"), "only erasing");
     println!("{CARD}: sequential write {is} kB/s, by arithmetic {sum} kB/s");
+}
+
+/// Of a unit that was discarded only what was written since is copied.
+#[test]
+fn a_discard_saves_a_card_its_copying() {
+    let unit = 2 * number(CARD, "unit_kib");
+    let copied = |discards: bool| {
+        let mut host = nominal(CARD);
+        if discards {
+            host.lone(Request { op: Op::Discard, ..read(0, 40 * unit as u32) });
+        }
+        (0..30).for_each(|n| {
+            host.lone(write(n * unit + 1024, 8));
+            host.lone(FLUSH);
+        });
+        host.drive.counters().units_copied
+    };
+    let closed = 30 - number(CARD, "open_units");
+    let pages = number(CARD, "unit_kib") / number(CARD, "page_kib");
+    assert_eq!((copied(false), copied(true)), (closed * pages, closed));
+}
+
+/// How many units a card keeps open is seldom known: the samples differ in it.
+#[test]
+fn the_number_of_open_units_varies() {
+    let unit = 2 * number(CARD, "unit_kib");
+    let copied = |permille: i32| {
+        let mut host = Host::new(&spec(CARD), Sample { segments_permille: permille, ..Sample::NOMINAL });
+        // Four units in turn, each in order.
+        (0..40).for_each(|n| {
+            host.lone(write(n % 4 * unit + n / 4 * 32, 32));
+            host.lone(FLUSH);
+        });
+        host.drive.counters().units_copied
+    };
+    assert_eq!((copied(0), copied(400)), (0, 0));
+    assert!(copied(-500) > 1000, "two open units: {}", copied(-500));
 }
 
 /// Each block of 4 KiB in another unit closes a unit: all of it is copied.

@@ -61,6 +61,9 @@ pub struct Shape {
     pub request: u32,
     pub is_rotational: bool,
     pub discards: bool,
+    /// Whether it must be flushed, and whether a write can be forced to the medium instead.
+    pub has_volatile_cache: bool,
+    pub honours_fua: bool,
 }
 
 /// What the kernel asks for.
@@ -296,10 +299,16 @@ impl Shape {
     /// `struct ublk_params`, its basic and its discard part.
     fn parameters(&self) -> Words<60> {
         let mut words = Words::<60>::default();
-        let rotational = if self.is_rotational { ROTATIONAL } else { 0 };
+        let attributes = [
+            (self.is_rotational, ROTATIONAL),
+            (self.has_volatile_cache, VOLATILE_CACHE),
+            // The kernel forces nothing where nothing need be flushed.
+            (self.has_volatile_cache && self.honours_fua, HONOURS_FUA),
+        ];
+        let attributes = attributes.iter().filter(|(has, _)| *has).fold(0, |all, (_, bit)| all | bit);
         let types = BASIC | if self.discards { DISCARD } else { 0 };
         words.put(0, 60_u32.to_le_bytes()).put(4, types.to_le_bytes());
-        words.put(8, (VOLATILE_CACHE | HONOURS_FUA | rotational).to_le_bytes());
+        words.put(8, attributes.to_le_bytes());
         // Logical and physical block, and what is best and least to write at once, as powers of two.
         let [logical, physical] = [self.logical_block, self.physical_block].map(|b| b.ilog2() as u8);
         words.put(12, [logical, physical, physical, physical]);

@@ -3,11 +3,11 @@
 use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
-use fsderby_diskmodel::Spec;
+use fsderby_diskmodel::{Sample, Spec};
 use fsderby_sys::ublk::{Device, Shape};
 
 use super::layout::SECTOR;
-use super::server::{LARGEST, Shared, serve};
+use super::server::{Shared, serve};
 use crate::schema::units::Bytes;
 
 /// A device that is there, and the thread that answers for it until it is taken away.
@@ -17,19 +17,29 @@ pub struct Attached {
 }
 
 /// Has the server answer for the device of this number.
-pub fn attach(number: u32, server: &Shared, spec: &Spec, volume: Bytes) -> anyhow::Result<Attached> {
+pub fn attach(
+    number: u32,
+    server: &Shared,
+    spec: &Spec,
+    sample: &Sample,
+    volume: Bytes,
+) -> anyhow::Result<Attached> {
+    let way = spec.way();
     let shape = Shape {
         sectors: volume.0 / SECTOR,
         logical_block: spec.logical_block(),
         physical_block: spec.physical_block(),
         depth: spec.queue_depth(),
-        request: LARGEST,
+        request: way.request_bytes,
         is_rotational: spec.is_rotational(),
         discards: spec.discards(),
+        has_volatile_cache: spec.needs_flushes(sample),
+        honours_fua: way.fua,
     };
     let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
     let (queue, server) = (device.queue(), server.clone());
-    let server = thread::Builder::new().name("disk".into()).spawn(move || serve(&server, queue))?;
+    let server =
+        thread::Builder::new().name("disk".into()).spawn(move || serve(&server, queue, way.request_bytes))?;
     device.start().context("the kernel did not take the modelled disk")?;
     Ok(Attached { device, server })
 }

@@ -28,7 +28,7 @@ pub fn measure(number: u32, store: PhysicalMemory) -> anyhow::Result<(u64, Physi
     let drive = Drive::new(&spec, Sample::NOMINAL);
     let server = Server { drive, offset: 0, store, medium: None, requests: None, is_dark: false };
     let shared = Arc::new(Mutex::new(server));
-    let Attached { device, server } = attach(number, &shared, &spec, VOLUME)?;
+    let Attached { device, server } = attach(number, &shared, &spec, &Sample::NOMINAL, VOLUME)?;
     let direct = OFlags::DIRECT.bits().cast_signed();
     let floor = median_read(&OpenOptions::new().read(true).custom_flags(direct).open(device.path())?)?;
     device.end()?;

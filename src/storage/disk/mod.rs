@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
-use fsderby_diskmodel::{Drive, Spec};
+use fsderby_diskmodel::{Drive, Scheduler, Spec, Way};
 use fsderby_sys::physical::PhysicalMemory;
 
 use self::attach::attach;
@@ -118,15 +118,26 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
         let requests = Some(Requests { list: list.clone(), disk: u8::try_from(number)?, life: job.life });
         let server = Server { drive, offset, store, medium, requests, is_dark: false };
         let server = Arc::new(Mutex::new(server));
-        attach(number, &server, &spec, job.volume.size)?;
+        attach(number, &server, &spec, &modelled.sample, job.volume.size)?;
         lock(&SERVERS).push(server);
     }
-    for device in devices(modelled.all_disks()) {
-        let name = device.file_name().context("a device has a name")?;
-        let waiting = Path::new("/sys/class/block").join(name).join("queue/nr_requests");
-        std::fs::write(waiting, SORTED).context("could not say how many requests may wait")?;
-    }
+    devices(modelled.all_disks()).iter().try_for_each(|device| line_up(device, spec.way()))?;
     Ok(seen)
+}
+
+/// Has the kernel keep and sort requests before a disk as it does for disks of that class.
+fn line_up(device: &Path, way: Way) -> anyhow::Result<()> {
+    let name = device.file_name().context("a device has a name")?;
+    let queue = Path::new("/sys/class/block").join(name).join("queue");
+    let scheduler = way.scheduler.name();
+    std::fs::write(queue.join("scheduler"), scheduler)
+        .with_context(|| format!("could not have {scheduler} sort the requests"))?;
+    // Without a scheduler the kernel keeps what the disk has, and none beside it.
+    if way.scheduler != Scheduler::None {
+        std::fs::write(queue.join("nr_requests"), way.requests.to_string())
+            .context("could not say how many requests may wait")?;
+    }
+    Ok(())
 }
 
 /// Has the disks fail at the next request.
@@ -151,6 +162,3 @@ fn seed_random(seed: u64) -> anyhow::Result<()> {
     let seed = blake3::hash(&seed.to_le_bytes());
     fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random numbers")
 }
-
-/// Requests that wait before the disk and are merged and sorted there: the kernel's default for a disk, whatever its depth.
-const SORTED: &str = "128";

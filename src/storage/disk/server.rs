@@ -21,9 +21,6 @@ use super::totals::{LATE_NS, Totals, publish};
 use crate::host::monotonic_ns;
 use crate::schema::request::Served;
 
-/// Bytes of the largest request: what disks of 28-bit addresses take, and no more of any.
-pub const LARGEST: u32 = 128 << 10;
-
 pub struct Server {
     pub drive: Drive,
     /// The volume's first sector on the disk.
@@ -63,12 +60,12 @@ pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Until the device is taken away.
-pub fn serve(server: &Shared, queue: QueueOf) {
+/// Until the device is taken away. The largest request has so many bytes.
+pub fn serve(server: &Shared, queue: QueueOf, largest: u32) {
     let served = prepare_thread().and_then(|()| {
         let (open, totals) = (BTreeMap::new(), Totals::default());
         // The kernel does not copy to and from memory that it does not know of.
-        let hand = vec![0; LARGEST as usize];
+        let hand = vec![0; largest as usize];
         Session { queue: queue.open()?, hand, open, next: 0, totals }.run(server)
     });
     match served {

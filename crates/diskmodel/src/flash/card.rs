@@ -4,8 +4,10 @@
 //! on Consumer Electronics 48, 2002), and how cards behave from outside is described by A. Bergmann, "Optimizing Linux with
 //! cheap flash drives", LWN 2011. What is written to a unit goes to a log of the unit's size, in whole pages. A log that
 //! was written in order and to its end takes the unit's place at once; one that ends early gets the rest copied to it; any
-//! other is merged: the whole unit is copied. Only so many logs exist: writing to one more unit closes the one that was
+//! other is merged: the whole unit is copied. Of a unit that was discarded there is nothing to copy but what was written since. Only so many logs exist: writing to one more unit closes the one that was
 //! not written to for longest.
+
+use std::collections::BTreeSet;
 
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
@@ -29,6 +31,8 @@ pub(crate) struct Card {
     /// The one written to last is last.
     open: Vec<Log>,
     open_units: usize,
+    /// Units of which nothing is kept: what is copied of them is what was written since.
+    empty: BTreeSet<u64>,
     unit_sectors: u64,
     page_sectors: u64,
     read_ns: u64,
@@ -43,8 +47,9 @@ pub(crate) struct Card {
 impl Card {
     pub fn new(spec: &CardSpec, sample: &Sample) -> Self {
         Card {
-            open: Vec::with_capacity(spec.open_units as usize + 1),
-            open_units: spec.open_units as usize,
+            open: Vec::with_capacity(2 * spec.open_units as usize),
+            empty: BTreeSet::new(),
+            open_units: sample.segments(spec.open_units) as usize,
             unit_sectors: spec.unit_sectors,
             page_sectors: spec.page_sectors,
             read_ns: sample.seek_ns(spec.read_ns),
@@ -72,6 +77,10 @@ impl Card {
     fn close(&mut self, log: Log) -> u64 {
         self.counters.erases += 1;
         let copied = match log.continues {
+            _ if self.empty.remove(&log.unit) => match log.continues {
+                Some(_) => 0,
+                None => log.pages,
+            },
             Some(next) => (self.unit_sectors - (next - log.unit * self.unit_sectors)) / self.page_sectors,
             None => self.unit_pages(),
         };
@@ -121,13 +130,14 @@ impl Card {
         self.swept = end;
         self.counters.media_writes += 1;
         self.counters.media_sectors_written += end - extent.start;
-        self.work(now_ns, What::Written { flight: flight.id }, transfer_ns);
+        self.work(now_ns, What::Written { flight: flight.id }, transfer_ns, 0);
     }
 
-    fn work(&mut self, now_ns: u64, what: What, transfer_ns: u64) {
+    fn work(&mut self, now_ns: u64, what: What, transfer_ns: u64, streamed_ns: u64) {
         self.counters.transfer_ns += transfer_ns;
         let motion = Motion { transfer_ns, ..Motion::default() };
-        self.working = Some((now_ns + transfer_ns, Done { what, began_ns: now_ns, motion }));
+        let done = Done { what, began_ns: now_ns, motion, streamed_ns };
+        self.working = Some((now_ns + transfer_ns, done));
     }
 
     /// What to write: what is awaited, else anything.
@@ -143,7 +153,13 @@ impl Medium for Card {
 
     fn overwrite(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) {}
 
-    fn discard(&mut self, _now_ns: u64, _sector: u64, _sectors: u32) {}
+    /// Whole units: their logs are of no use, and nothing else of them will be copied.
+    fn discard(&mut self, _now_ns: u64, sector: u64, sectors: u32) {
+        let end = sector + u64::from(sectors);
+        let units = sector.div_ceil(self.unit_sectors)..end / self.unit_sectors;
+        self.open.retain(|log| !units.contains(&log.unit));
+        self.empty.extend(units);
+    }
 
     /// One thing at a time: reads first, unless a write has been awaited for longer.
     fn start(&mut self, now_ns: u64, work: &mut Work<'_>) {
@@ -159,8 +175,9 @@ impl Medium for Card {
                 let read = work.reads.swap_remove(index);
                 self.counters.media_reads += 1;
                 self.counters.media_sectors_read += u64::from(read.sectors);
-                let transfer_ns = self.read_ns + wire_ns(u64::from(read.sectors), self.read_kbps);
-                self.work(now_ns, What::Read { slot: read.slot }, transfer_ns);
+                let streamed_ns = wire_ns(u64::from(read.sectors), self.read_kbps);
+                let what = What::Read { slot: read.slot };
+                self.work(now_ns, what, self.read_ns + streamed_ns, streamed_ns);
             }
             (_, Some(index)) => self.begin_write(now_ns, work.dirty, index),
             (_, None) => {}

@@ -1,35 +1,102 @@
 //! Dies and channels, each of which does one thing at a time.
+//!
+//! ```text
+//!  read      waits ─▶ sensed ─▶ waits for the channel ─▶ carried to the controller
+//!  program   waits ─▶ waits for the channel ─▶ carried to the die ─▶ programmed ◀─▶ stopped for reads
+//!  erase     waits ─▶ erased ◀─▶ stopped for reads
+//! ```
+//! Reads go first. A program or an erase under way is stopped for them and goes on afterwards, so it ends later; once reads have
+//! held it up for as long as it takes, it goes on to its end. A channel is given to the die that asked for it first, when it is
+//! free: nobody has it before he needs it.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::sample::Sample;
 use crate::spec::FlashSpec;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    Read,
+    Program,
+    Erase,
+}
+
+/// What a die is asked to do, and for which task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub task: usize,
+    pub doing: Doing,
+    pub sectors: u64,
+    /// Of the die alone: sensing, programming or erasing.
+    pub cell_ns: u64,
+}
+
+/// A program or an erase.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    order: Order,
+    left_ns: u64,
+    has_begun: bool,
+    /// How long reads have held it up, but for those since `since_ns`.
+    delayed_ns: u64,
+    since_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Idle,
+    Sensing(Order),
+    /// Waits for the channel, or is on it.
+    Leaving(Order),
+    Entering(Change),
+    Changing(Change, u64),
+    /// A change that will be stopped in a moment.
+    Stopping(Change),
+}
+
+#[derive(Clone, Debug)]
 struct Die {
-    /// When it has done all that was asked of it.
-    free_ns: u64,
-    /// When its last read is done: reads do not wait for programs and erases to end, only for their suspension.
-    read_ns: u64,
+    state: State,
+    reads: VecDeque<Order>,
+    /// In their order; the first one may have been stopped.
+    changes: VecDeque<Change>,
+    /// Which of its events is the one that counts.
+    turn: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    is_busy: bool,
+    /// Dies that wait for it.
+    queue: VecDeque<usize>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Dies {
     dies: Vec<Die>,
-    channel_free_ns: Vec<u64>,
-    read_ns: u64,
-    program_ns: u64,
-    erase_ns: u64,
+    channels: Vec<Channel>,
+    /// By time, and by the order in which they were foreseen: die, and its turn.
+    events: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    turns: u64,
+    pub read_ns: u64,
+    pub program_ns: u64,
+    pub erase_ns: u64,
     suspend_ns: u64,
     /// 2⁻¹⁶ ns for a sector on a channel.
     sector_ns_16: u64,
-    /// Time that dies were at work, in sum.
+    /// Time that dies were asked to work, in sum.
     pub busy_ns: u64,
 }
 
 impl Dies {
     pub fn new(spec: &FlashSpec, sample: &Sample) -> Self {
+        let die = Die { state: State::Idle, reads: VecDeque::new(), changes: VecDeque::new(), turn: 0 };
         Dies {
-            dies: vec![Die::default(); spec.dies as usize],
-            channel_free_ns: vec![0; spec.channels as usize],
+            dies: vec![die; spec.dies as usize],
+            channels: vec![Channel::default(); spec.channels as usize],
+            events: BinaryHeap::with_capacity(1024),
+            turns: 0,
             read_ns: sample.seek_ns(spec.read_ns),
             program_ns: sample.seek_ns(spec.program_ns),
             erase_ns: sample.seek_ns(spec.erase_ns),
@@ -39,56 +106,262 @@ impl Dies {
         }
     }
 
-    pub fn free_ns(&self, die: usize) -> u64 {
-        self.dies[die].free_ns
-    }
-
-    /// Reads pages that lie side by side on a die's planes. Returns when they have left it, and how long that took.
-    pub fn read(&mut self, now_ns: u64, die: usize, sectors: u64) -> (u64, u64) {
-        let own = &mut self.dies[die];
-        let begins_ns = own.free_ns.min(now_ns + self.suspend_ns).max(own.read_ns).max(now_ns);
-        let sensed_ns = begins_ns + self.read_ns;
-        let ends_ns = self.carry(sensed_ns, die, sectors);
-        let took_ns = self.read_ns + self.carry_ns(sectors);
-        let own = &mut self.dies[die];
-        own.read_ns = ends_ns;
-        // What was interrupted takes so much longer.
-        own.free_ns = if own.free_ns > begins_ns { own.free_ns + took_ns } else { ends_ns };
-        self.busy_ns += took_ns;
-        (ends_ns, took_ns)
-    }
-
-    /// Programs a unit. Returns when it is safe, and how long that took.
-    pub fn program(&mut self, from_ns: u64, die: usize, sectors: u64) -> (u64, u64) {
-        let begins_ns = self.dies[die].free_ns.max(from_ns);
-        let ends_ns = self.carry(begins_ns, die, sectors) + self.program_ns;
-        self.dies[die].free_ns = ends_ns;
-        let took_ns = self.carry_ns(sectors) + self.program_ns;
-        self.busy_ns += took_ns;
-        (ends_ns, took_ns)
-    }
-
-    /// Erases a block of every die.
-    pub fn erase(&mut self, now_ns: u64) {
-        for die in &mut self.dies {
-            die.free_ns = die.free_ns.max(now_ns) + self.erase_ns;
-        }
-        self.busy_ns += self.erase_ns * self.dies.len() as u64;
-    }
-
     pub fn count(&self) -> usize {
         self.dies.len()
     }
 
-    fn carry(&mut self, from_ns: u64, die: usize, sectors: u64) -> u64 {
-        let carry_ns = self.carry_ns(sectors);
-        let channel = die % self.channel_free_ns.len();
-        let free_ns = &mut self.channel_free_ns[channel];
-        *free_ns = (*free_ns).max(from_ns) + carry_ns;
-        *free_ns
+    /// Whether it has nothing to program or to erase, now or later.
+    pub fn takes_changes(&self, die: usize) -> bool {
+        let die = &self.dies[die];
+        die.changes.is_empty() && matches!(die.state, State::Idle | State::Sensing(_) | State::Leaving(_))
     }
 
-    fn carry_ns(&self, sectors: u64) -> u64 {
+    /// What an order takes that waits for nothing.
+    pub fn alone_ns(&self, order: &Order) -> u64 {
+        order.cell_ns + self.carry_ns(order.sectors)
+    }
+
+    pub fn carry_ns(&self, sectors: u64) -> u64 {
         (self.sector_ns_16 * sectors) >> 16
+    }
+
+    pub fn ask(&mut self, now_ns: u64, die: usize, order: Order) {
+        self.busy_ns += self.alone_ns(&order);
+        let own = &mut self.dies[die];
+        if order.doing == Doing::Read {
+            own.reads.push_back(order);
+            self.stop_for_reads(now_ns, die);
+        } else {
+            own.changes.push_back(Change {
+                order,
+                left_ns: order.cell_ns,
+                has_begun: false,
+                delayed_ns: 0,
+                since_ns: now_ns,
+            });
+        }
+        if matches!(self.dies[die].state, State::Idle) {
+            self.go_on(now_ns, die);
+        }
+    }
+
+    pub fn next_event_ns(&self) -> Option<u64> {
+        self.events.peek().map(|Reverse((at_ns, _, _))| *at_ns)
+    }
+
+    /// What dies do up to now, until one has carried out an order.
+    pub fn finish(&mut self, now_ns: u64) -> Option<(usize, Order)> {
+        while let Some(Reverse((at_ns, turn, die))) = self.events.peek().copied() {
+            if at_ns > now_ns {
+                return None;
+            }
+            self.events.pop();
+            if self.dies[die].turn == turn
+                && let Some(order) = self.turn_over(at_ns, die)
+            {
+                return Some((die, order));
+            }
+        }
+        None
+    }
+
+    /// What a die was doing has ended.
+    fn turn_over(&mut self, now_ns: u64, die: usize) -> Option<Order> {
+        let mut done = None;
+        match self.dies[die].state {
+            State::Idle => {}
+            State::Sensing(order) => {
+                self.dies[die].state = State::Leaving(order);
+                self.line_up(now_ns, die);
+            }
+            State::Leaving(order) => {
+                self.leave_channel(now_ns, die);
+                self.dies[die].state = State::Idle;
+                done = Some(order);
+            }
+            State::Entering(change) => {
+                self.leave_channel(now_ns, die);
+                self.change(now_ns, die, change);
+            }
+            State::Changing(change, _) => {
+                self.dies[die].state = State::Idle;
+                if let Some(next) = self.dies[die].changes.front_mut() {
+                    next.since_ns = now_ns;
+                }
+                done = Some(change.order);
+            }
+            State::Stopping(change) => {
+                self.dies[die].state = State::Idle;
+                self.dies[die].changes.push_front(Change { since_ns: now_ns, ..change });
+            }
+        }
+        if matches!(self.dies[die].state, State::Idle) {
+            self.go_on(now_ns, die);
+        }
+        done
+    }
+
+    /// What an idle die does next.
+    fn go_on(&mut self, now_ns: u64, die: usize) {
+        let own = &mut self.dies[die];
+        let is_due = |c: &Change| c.delayed_ns + (now_ns - c.since_ns) >= c.order.cell_ns;
+        if !own.changes.front().is_some_and(is_due)
+            && let Some(order) = own.reads.pop_front()
+        {
+            own.state = State::Sensing(order);
+            return self.foresee(now_ns + order.cell_ns, die);
+        }
+        let Some(change) = own.changes.pop_front() else { return };
+        let change = Change { delayed_ns: change.delayed_ns + (now_ns - change.since_ns), ..change };
+        if change.has_begun || change.order.doing == Doing::Erase {
+            self.change(now_ns, die, change);
+        } else {
+            own.state = State::Entering(change);
+            self.line_up(now_ns, die);
+        }
+    }
+
+    fn change(&mut self, now_ns: u64, die: usize, change: Change) {
+        let ends_ns = now_ns + change.left_ns;
+        self.dies[die].state = State::Changing(Change { has_begun: true, ..change }, ends_ns);
+        self.foresee(ends_ns, die);
+        self.stop_for_reads(now_ns, die);
+    }
+
+    /// Stops a change for the reads that wait, unless it is soon done or was held up for long enough.
+    fn stop_for_reads(&mut self, now_ns: u64, die: usize) {
+        let own = &mut self.dies[die];
+        let State::Changing(change, ends_ns) = own.state else { return };
+        let stops_ns = now_ns + self.suspend_ns;
+        if own.reads.is_empty() || change.delayed_ns >= change.order.cell_ns || ends_ns <= stops_ns {
+            return;
+        }
+        own.state = State::Stopping(Change { left_ns: ends_ns - stops_ns, ..change });
+        self.foresee(stops_ns, die);
+    }
+
+    fn foresee(&mut self, at_ns: u64, die: usize) {
+        self.turns += 1;
+        self.dies[die].turn = self.turns;
+        self.events.push(Reverse((at_ns, self.turns, die)));
+    }
+
+    fn line_up(&mut self, now_ns: u64, die: usize) {
+        let number = die % self.channels.len();
+        self.channels[number].queue.push_back(die);
+        self.serve(now_ns, number);
+    }
+
+    fn leave_channel(&mut self, now_ns: u64, die: usize) {
+        let number = die % self.channels.len();
+        self.channels[number].is_busy = false;
+        self.serve(now_ns, number);
+    }
+
+    /// Gives a free channel to who waits for it.
+    fn serve(&mut self, now_ns: u64, number: usize) {
+        let channel = &mut self.channels[number];
+        if channel.is_busy {
+            return;
+        }
+        let Some(die) = channel.queue.pop_front() else { return };
+        channel.is_busy = true;
+        let sectors = match self.dies[die].state {
+            State::Leaving(order) | State::Entering(Change { order, .. }) => order.sectors,
+            other => unreachable!("a die that is {other:?} needs no channel"),
+        };
+        self.foresee(now_ns + self.carry_ns(sectors), die);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Model;
+    use crate::{SHIPPED, Spec};
+
+    const READ: u64 = 70_000;
+    const PROGRAM: u64 = 2_000_000;
+    const SUSPEND: u64 = 500_000;
+
+    /// Those of `ssd-sata`: dies 0 and 4 are on one channel.
+    fn dies() -> Dies {
+        let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "ssd-sata").unwrap();
+        match Spec::parse(text).unwrap().model {
+            Model::Flash(flash) => Dies::new(&flash, &Sample::NOMINAL),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn order(task: usize, doing: Doing, sectors: u64, cell_ns: u64) -> Order {
+        Order { task, doing, sectors, cell_ns }
+    }
+
+    /// When each task's order was carried out.
+    fn ends(dies: &mut Dies) -> Vec<(usize, u64)> {
+        let mut ends = Vec::new();
+        while let Some(at_ns) = dies.next_event_ns() {
+            while let Some((_, order)) = dies.finish(at_ns) {
+                ends.push((order.task, at_ns));
+            }
+        }
+        ends
+    }
+
+    #[test]
+    fn a_program_is_stopped_for_a_read_and_ends_so_much_later() {
+        let mut dies = dies();
+        let (page, unit) = (dies.carry_ns(8), dies.carry_ns(192));
+        dies.ask(0, 0, order(0, Doing::Program, 192, PROGRAM));
+        assert!(!dies.takes_changes(0) && dies.takes_changes(1));
+        assert_eq!(dies.finish(unit + 100_000), None);
+        dies.ask(unit + 100_000, 0, order(1, Doing::Read, 8, READ));
+        let read = unit + 100_000 + SUSPEND + READ + page;
+        assert_eq!(ends(&mut dies), [(1, read), (0, unit + PROGRAM + READ + page)]);
+    }
+
+    #[test]
+    fn a_program_that_is_nearly_done_is_waited_for() {
+        let mut dies = dies();
+        let unit = dies.carry_ns(192);
+        dies.ask(0, 0, order(0, Doing::Program, 192, PROGRAM));
+        assert_eq!(dies.finish(unit + PROGRAM - SUSPEND), None);
+        dies.ask(unit + PROGRAM - SUSPEND, 0, order(1, Doing::Read, 8, READ));
+        let read = unit + PROGRAM + READ + dies.carry_ns(8);
+        assert_eq!(ends(&mut dies), [(0, unit + PROGRAM), (1, read)]);
+    }
+
+    /// A hundred reads take 7.8 ms, an erase 5 ms: it waits for as long as it takes itself, and then for none.
+    #[test]
+    fn reads_hold_an_erase_up_for_no_longer_than_it_takes() {
+        let mut dies = dies();
+        let each = READ + dies.carry_ns(8);
+        dies.ask(0, 0, order(0, Doing::Erase, 0, 5_000_000));
+        (1..=100).for_each(|task| dies.ask(0, 0, order(task, Doing::Read, 8, READ)));
+        let ends = ends(&mut dies);
+        let before = 5_000_000_u64.div_ceil(each);
+        let erased = ends.iter().find(|(task, _)| *task == 0).unwrap().1;
+        assert_eq!(erased, SUSPEND + before * each + 5_000_000 - SUSPEND);
+        assert_eq!(ends.last(), Some(&(100, 5_000_000 + 100 * each)));
+    }
+
+    /// Whoever has its page ready first is carried first, though another die was asked before.
+    #[test]
+    fn a_channel_is_not_kept_for_who_cannot_use_it_yet() {
+        let mut dies = dies();
+        let page = dies.carry_ns(8);
+        dies.ask(0, 0, order(0, Doing::Erase, 0, 5_000_000));
+        dies.ask(0, 0, order(1, Doing::Program, 192, PROGRAM));
+        dies.ask(1000, 4, order(2, Doing::Read, 8, READ));
+        dies.ask(1000, 1, order(3, Doing::Read, 8, READ));
+        assert_eq!(&ends(&mut dies)[..2], [(2, 1000 + READ + page), (3, 1000 + READ + page)]);
+    }
+
+    #[test]
+    fn dies_of_one_channel_sense_together_and_are_carried_one_after_the_other() {
+        let mut dies = dies();
+        let page = dies.carry_ns(8);
+        [0, 4, 8].into_iter().for_each(|die| dies.ask(0, die, order(die, Doing::Read, 8, READ)));
+        assert_eq!(ends(&mut dies), [(0, READ + page), (4, READ + 2 * page), (8, READ + 3 * page)]);
     }
 }

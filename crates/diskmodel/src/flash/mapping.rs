@@ -1,11 +1,11 @@
 //! Where each unit of the disk lies on the flash, and which superblocks are worth erasing.
 //!
-//! A disk that was in use long before the trial is not written first: it begins full, as a rule instead of a table. Logical
-//! unit u lies in superblock u ÷ V at place u mod V, where V units of each superblock are live and the rest is dead. Tables
-//! exist for what was written since: four bytes a unit in each direction, 0.2 % of it.
+//! A disk that was in use long before the trial is not written first: it begins full, by the rule of `beginning.rs` instead of a
+//! table. Tables exist for what was written since: four bytes a unit in each direction, 0.2 % of it.
 
 use std::ops::Range;
 
+use super::beginning::{Beginning, Location};
 use crate::mix::mix;
 use crate::spec::FlashSpec;
 
@@ -18,13 +18,6 @@ const MIB_UNITS: u32 = 256;
 /// Never written since the beginning.
 const AS_BEFORE: u32 = 0;
 const NOWHERE: u32 = u32::MAX;
-
-/// A place on the flash: superblock and unit within it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Location {
-    pub superblock: u32,
-    pub place: u32,
-}
 
 /// The units of 4 MiB that follow one another.
 #[derive(Clone, Debug)]
@@ -40,6 +33,8 @@ enum Leaf {
 #[derive(Clone, Debug)]
 enum State {
     Erased,
+    /// Nothing in it is live, and it is not erased yet.
+    Condemned,
     /// Full since the beginning, by the rule.
     Before,
     /// Which logical units were written, in order.
@@ -55,8 +50,7 @@ pub(crate) struct Mapping {
     erased: Vec<u32>,
     /// Units of a superblock.
     units: u32,
-    /// Live units of one that is full since before.
-    before: u32,
+    beginning: Beginning,
     /// Superblocks that are full since before come first.
     full: u32,
     filled_permille: u64,
@@ -68,21 +62,28 @@ impl Mapping {
     pub fn new(spec: &FlashSpec) -> Self {
         let (all, units) = (spec.superblocks(), spec.superblock_units());
         let logical = spec.sectors / UNIT_SECTORS;
-        let erased = (all * spec.erased_permille / 1000).clamp(KEPT_ERASED as u64 + 1, all);
+        // In steady state collecting keeps step with what is written.
+        let ready = if spec.preconditioned { 0 } else { all * spec.erased_permille / 1000 };
+        let erased = ready.clamp(KEPT_ERASED as u64 + 1, all);
         let before = logical.div_ceil(all - erased.min(all - 1)).min(units);
         // A disk that begins erased keeps its data, if any, packed.
         let full = logical.div_ceil(before).min(all - erased);
-        let live = (before * spec.filled_permille / 1000) as u32;
-        let is_before = |n: u64| n < full && spec.filled_permille > 0;
+        let beginning = match spec.preconditioned {
+            true => Beginning::scattered(logical, full, units),
+            false => Beginning::Packed { live: before as u32 },
+        };
+        let filled_permille = if spec.preconditioned { 1000 } else { spec.filled_permille };
+        let is_before = |n: u64| n < full && filled_permille > 0;
+        let live = |n: u64| (u64::from(beginning.live(n as u32)) * filled_permille / 1000) as u32;
         Mapping {
             leaves: vec![Leaf::AsBefore; (logical + 1).div_ceil(LEAF as u64) as usize],
             superblocks: (0..all).map(|n| if is_before(n) { State::Before } else { State::Erased }).collect(),
-            live: (0..all).map(|n| if is_before(n) { live } else { 0 }).collect(),
+            live: (0..all).map(|n| if is_before(n) { live(n) } else { 0 }).collect(),
             erased: (0..all as u32).rev().filter(|n| !is_before(u64::from(*n))).collect(),
             units: units as u32,
-            before: before as u32,
+            beginning,
             full: full as u32,
-            filled_permille: spec.filled_permille,
+            filled_permille,
             spare: Vec::new(),
         }
     }
@@ -127,7 +128,7 @@ impl Mapping {
     pub fn written(&self, superblock: u32) -> u32 {
         match &self.superblocks[superblock as usize] {
             State::Written(list) => list.len() as u32,
-            State::Before => self.units,
+            State::Before | State::Condemned => self.units,
             State::Erased => 0,
         }
     }
@@ -172,10 +173,14 @@ impl Mapping {
         if !matches!(self.leaves[units.start as usize / LEAF], Leaf::AsBefore) {
             return units.for_each(|unit| self.forget(unit));
         }
-        // By the rule: a MiB, or what of it is in one superblock, is there or not there as a whole.
+        if matches!(self.beginning, Beginning::Scattered { .. }) {
+            return units.for_each(|unit| self.forget(unit));
+        }
+        // Packed: a MiB, or what of it is in one superblock, is there or not there as a whole.
         let mut unit = units.start;
         while unit < units.end {
-            let superblock_end = (unit / self.before + 1) * self.before;
+            let at = self.beginning.locate(unit);
+            let superblock_end = unit + self.beginning.live(at.superblock) - at.place;
             let to = units.end.min((unit / MIB_UNITS + 1) * MIB_UNITS).min(superblock_end);
             if let Some(old) = self.before(unit) {
                 let live = &mut self.live[old.superblock as usize];
@@ -188,7 +193,8 @@ impl Mapping {
     /// The superblock with the fewest live units, but for those that are open.
     pub fn cheapest(&self, open: [Option<u32>; 2]) -> Option<u32> {
         let candidates = (0..self.superblocks.len() as u32)
-            .filter(|n| !matches!(self.superblocks[*n as usize], State::Erased) && !open.contains(&Some(*n)));
+            .filter(|n| !open.contains(&Some(*n)))
+            .filter(|n| !matches!(self.superblocks[*n as usize], State::Erased | State::Condemned));
         candidates.min_by_key(|n| self.live[*n as usize])
     }
 
@@ -196,11 +202,11 @@ impl Mapping {
     pub fn next_live(&self, superblock: u32, from: u32) -> Option<(u32, u32)> {
         let is_here = |unit: u32, place: u32| self.locate(unit) == Some(Location { superblock, place });
         match &self.superblocks[superblock as usize] {
-            State::Erased => None,
+            State::Erased | State::Condemned => None,
             State::Before => {
-                let unit_of = |place: u32| superblock * self.before + place;
+                let unit_of = |place: u32| self.beginning.unit_at(Location { superblock, place });
                 let known = (self.leaves.len() * LEAF) as u32;
-                (from..self.before)
+                (from..self.beginning.live(superblock))
                     .map(|place| (unit_of(place), place))
                     .find(|(unit, place)| *unit < known && is_here(*unit, *place))
             }
@@ -210,20 +216,25 @@ impl Mapping {
         }
     }
 
-    /// Nothing live is left in it.
-    pub fn erase(&mut self, superblock: u32) {
+    /// Nothing live is left in it: it will be erased.
+    pub fn condemn(&mut self, superblock: u32) {
         let index = superblock as usize;
-        if let State::Written(mut list) = std::mem::replace(&mut self.superblocks[index], State::Erased) {
+        if let State::Written(mut list) = std::mem::replace(&mut self.superblocks[index], State::Condemned) {
             list.clear();
             self.spare.push(list);
         }
         self.live[index] = 0;
+    }
+
+    /// It can be written to again, after those that are erased already.
+    pub fn erase(&mut self, superblock: u32) {
+        self.superblocks[superblock as usize] = State::Erased;
         self.erased.insert(0, superblock);
     }
 
     /// Where a unit lies by the rule of the beginning.
     fn before(&self, unit: u32) -> Option<Location> {
-        let location = Location { superblock: unit / self.before, place: unit % self.before };
+        let location = self.beginning.locate(unit);
         // By the MiB, so that files are there or not there as a whole.
         let is_filled = mix(u64::from(unit / MIB_UNITS)) % 1000 < self.filled_permille;
         let is_there = location.superblock < self.full

@@ -10,10 +10,12 @@
 //! So write amplification and the slow-down of a full disk are not set, they happen. `card.rs` is another, older layer: the
 //! one of SD cards.
 
+mod beginning;
 mod card;
 mod dies;
 mod mapping;
 mod ssd;
+mod tasks;
 
 pub(crate) use card::Card;
 pub(crate) use ssd::Ssd;

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::dies::Dies;
-use super::mapping::{KEPT_ERASED, Location, Mapping, UNIT_SECTORS};
+use super::beginning::Location;
+use super::dies::{Dies, Doing, Order};
+use super::mapping::{KEPT_ERASED, Mapping, UNIT_SECTORS};
+use super::tasks::{Purpose, Tasks};
 use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
@@ -12,13 +14,17 @@ use crate::mix::mix;
 use crate::sample::Sample;
 use crate::spec::FlashSpec;
 
+/// Extents that one program takes from the cache at most.
+const FLIGHTS: usize = 64;
+
 /// What has ended, by time and order of beginning.
 type Ending = Reverse<(u64, u64, Ended)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ended {
-    Read { slot: usize, began_ns: u64, took_ns: u64 },
+    Read { slot: usize, began_ns: u64, took_ns: u64, streamed_ns: u64 },
     Written { flight: u64, began_ns: u64, took_ns: u64 },
+    Flushed { slot: usize, began_ns: u64 },
 }
 
 /// A superblock whose live units are being copied away.
@@ -33,23 +39,29 @@ struct Victim {
 #[derive(Clone, Debug)]
 pub(crate) struct Ssd {
     dies: Dies,
+    tasks: Tasks,
     mapping: Mapping,
     /// Units that a die programs at once, and that a page holds.
     program_units: u32,
     page_units: u32,
     gather_ns: u64,
+    flush_ns: u64,
     /// The die that a superblock begins on.
     first_die: usize,
     /// Open superblocks: for what the host writes, for what is copied.
     host: Option<u32>,
     copies: Option<u32>,
     victim: Option<Victim>,
+    /// Superblocks that are being erased.
+    erasing: usize,
     /// Thousandths of units that writes owe to collecting.
     owed_mille: u64,
     swept: u64,
     wake_ns: Option<u64>,
     endings: BinaryHeap<Ending>,
     begun: u64,
+    /// Whether something was programmed since the last flush.
+    is_unflushed: bool,
     counters: Counters,
 }
 
@@ -59,18 +71,22 @@ impl Ssd {
         Ssd {
             first_die: (mix(sample.seed) % dies.count() as u64) as usize,
             dies,
+            tasks: Tasks::default(),
             mapping: Mapping::new(spec),
             program_units: spec.program_units as u32,
             page_units: spec.page_units as u32,
             gather_ns: spec.gather_ns,
+            flush_ns: sample.seek_ns(spec.flush_ns),
             host: None,
             copies: None,
             victim: None,
+            erasing: 0,
             owed_mille: 0,
             swept: 0,
             wake_ns: None,
             endings: BinaryHeap::with_capacity(1024),
             begun: 0,
+            is_unflushed: false,
             counters: Counters::default(),
         }
     }
@@ -84,10 +100,77 @@ impl Ssd {
         self.endings.push(Reverse((at_ns, self.begun, ended)));
     }
 
+    /// Has a die read for a task.
+    fn sense(&mut self, now_ns: u64, task: usize, die: usize, sectors: u64) {
+        self.tasks.get(task).reads += 1;
+        let order = Order { task, doing: Doing::Read, sectors, cell_ns: self.dies.read_ns };
+        self.dies.ask(now_ns, die, order);
+    }
+
+    /// Has a die programmed once all is there that the task reads first.
+    fn program(&mut self, now_ns: u64, task: usize, die: usize, units: u32) {
+        let sectors = u64::from(units) * UNIT_SECTORS;
+        let order = Order { task, doing: Doing::Program, sectors, cell_ns: self.dies.program_ns };
+        let own = self.tasks.get(task);
+        own.took_ns = self.dies.alone_ns(&order);
+        if own.reads > 0 {
+            own.then = Some((die, order));
+        } else {
+            self.dies.ask(now_ns, die, order);
+        }
+    }
+
+    /// A die has carried out an order.
+    fn ordered(&mut self, now_ns: u64, order: Order) {
+        let carry_ns = self.dies.carry_ns(order.sectors);
+        let alone_ns = self.dies.alone_ns(&order);
+        let task = self.tasks.get(order.task);
+        if order.doing == Doing::Read {
+            task.reads -= 1;
+            task.first_ns = task.first_ns.min(now_ns - carry_ns);
+            task.took_ns = task.took_ns.max(alone_ns);
+            if task.reads > 0 {
+                return;
+            }
+            if let Some((die, order)) = task.then.take() {
+                return self.dies.ask(now_ns, die, order);
+            }
+        }
+        self.carried_out(now_ns, order.task);
+    }
+
+    fn carried_out(&mut self, now_ns: u64, task: usize) {
+        let own = self.tasks.get(task);
+        let (began_ns, took_ns) = (own.began_ns, own.took_ns);
+        match own.purpose {
+            Purpose::Read { slot } => {
+                let streamed_ns = now_ns.saturating_sub(own.first_ns);
+                self.end(now_ns, Ended::Read { slot, began_ns, took_ns, streamed_ns });
+            }
+            Purpose::Write => {
+                let flights = std::mem::take(&mut self.tasks.get(task).flights);
+                flights.iter().for_each(|flight| {
+                    self.end(now_ns, Ended::Written { flight: *flight, began_ns, took_ns })
+                });
+                self.tasks.get(task).flights = flights;
+            }
+            Purpose::Copy => {}
+            Purpose::Erase { superblock, die } if die + 1 < self.dies.count() => {
+                own.purpose = Purpose::Erase { superblock, die: die + 1 };
+                return self.erase_block(now_ns, task, die + 1);
+            }
+            Purpose::Erase { superblock, .. } => {
+                self.erasing -= 1;
+                self.mapping.erase(superblock);
+            }
+        }
+        self.tasks.release(task);
+    }
+
     /// Each run of units that lie side by side in a program unit is one sensing of its die.
     fn begin_read(&mut self, now_ns: u64, read: &Read) {
         let (first, last) = (read.sector / UNIT_SECTORS, (read.end() - 1) / UNIT_SECTORS);
-        let (mut ends_ns, mut took_ns) = (now_ns, 0);
+        let task = self.tasks.begin(now_ns, Purpose::Read { slot: read.slot });
         let mut unit = first;
         while unit <= last {
             let here = self.mapping.locate(unit as u32);
@@ -101,31 +184,28 @@ impl Ssd {
                 self.mapping.locate((unit + n) as u32) == Some(next)
             };
             let run = 1 + (1..rest.min(last - unit + 1)).take_while(follows).count() as u64;
-            let (left_ns, die_ns) = self.dies.read(now_ns, self.die_of(here), run * UNIT_SECTORS);
-            if left_ns > ends_ns {
-                (ends_ns, took_ns) = (left_ns, die_ns);
-            }
+            self.sense(now_ns, task, self.die_of(here), run * UNIT_SECTORS);
             self.counters.media_reads += 1;
             self.counters.media_sectors_read += run * UNIT_SECTORS;
             unit += run;
         }
-        self.end(ends_ns, Ended::Read { slot: read.slot, began_ns: now_ns, took_ns });
+        if self.tasks.get(task).reads == 0 {
+            self.carried_out(now_ns, task);
+        }
     }
 
-    /// The open superblock for what the host writes.
-    fn open_host(&mut self, now_ns: u64) -> u32 {
-        match self.host.filter(|s| self.mapping.written(*s) < self.mapping.units()) {
-            Some(open) => open,
-            None => {
-                self.host = None;
-                while self.mapping.erased() <= 1 {
-                    self.collect(now_ns, self.program_units);
-                }
-                let open = self.mapping.open().expect("one was erased");
-                self.host = Some(open);
-                open
-            }
+    /// The open superblock for what the host writes; none before another one is erased.
+    fn open_host(&mut self, now_ns: u64) -> Option<u32> {
+        let has_room = |s: &u32| self.mapping.written(*s) < self.mapping.units();
+        if let Some(open) = self.host.filter(has_room) {
+            return Some(open);
         }
+        self.host = None;
+        while self.mapping.erased() + self.erasing <= 1 && self.collect(now_ns) {}
+        if self.mapping.erased() > 1 {
+            self.host = self.mapping.open();
+        }
+        self.host
     }
 
     /// Fills what is left of a program unit from the cache and programs it.
@@ -133,13 +213,12 @@ impl Ssd {
         let place = self.mapping.written(superblock);
         let die = self.die_of(Location { superblock, place });
         let room = self.program_units - place % self.program_units;
-        let mut from_ns = now_ns;
+        let task = self.tasks.begin(now_ns, Purpose::Write);
         let mut units = 0;
-        let mut flights = [0; 64];
         let mut flown = 0;
         for choice in awaited.into_iter().chain([Choice::Any]) {
             while units < room
-                && flown < flights.len()
+                && flown < FLIGHTS
                 && let Some((index, extent)) = dirty.next(self.swept, choice)
             {
                 let first = extent.start / UNIT_SECTORS;
@@ -147,14 +226,14 @@ impl Ssd {
                 let last = (end - 1) / UNIT_SECTORS;
                 for part in [(extent.start, first), (end, last)] {
                     if !part.0.is_multiple_of(UNIT_SECTORS) {
-                        from_ns = from_ns.max(self.read_old(now_ns, part.1 as u32));
+                        self.read_old(now_ns, task, part.1 as u32);
                     }
                 }
                 for unit in first..=last {
                     self.mapping.write(superblock, Some(unit as u32));
                 }
                 units += (last - first + 1) as u32;
-                flights[flown] = dirty.launch(index, extent.start, end).id;
+                self.tasks.get(task).flights.push(dirty.launch(index, extent.start, end).id);
                 flown += 1;
                 self.swept = end;
                 self.counters.media_sectors_written += end - extent.start;
@@ -166,82 +245,104 @@ impl Ssd {
         self.counters.units_written += u64::from(units);
         self.counters.units_programmed += u64::from(programmed);
         self.counters.media_writes += 1;
-        let (ends_ns, took_ns) = self.dies.program(from_ns, die, u64::from(programmed) * UNIT_SECTORS);
-        for flight in &flights[..flown] {
-            self.end(ends_ns, Ended::Written { flight: *flight, began_ns: now_ns, took_ns });
-        }
+        self.is_unflushed = true;
+        self.program(now_ns, task, die, programmed);
         self.pay(now_ns, programmed);
     }
 
-    /// What is written is a part of a unit: the rest of it is read first. Returns when that is done.
-    fn read_old(&mut self, now_ns: u64, unit: u32) -> u64 {
-        let old = self.mapping.locate(unit).map(|old| self.die_of(old));
-        old.map_or(now_ns, |die| self.dies.read(now_ns, die, UNIT_SECTORS).0)
+    /// What is written is a part of a unit: the rest of it is read first.
+    fn read_old(&mut self, now_ns: u64, task: usize, unit: u32) {
+        if let Some(old) = self.mapping.locate(unit) {
+            self.sense(now_ns, task, self.die_of(old), UNIT_SECTORS);
+        }
     }
 
     /// Who writes while few superblocks are erased copies in proportion: v live of U units cost v ÷ (U − v) copies each.
     fn pay(&mut self, now_ns: u64, units: u32) {
-        if self.mapping.erased() >= KEPT_ERASED {
+        if self.mapping.erased() + self.erasing >= KEPT_ERASED {
             return;
         }
         let per_mille = self.victim().map_or(0, |v| v.per_mille);
+        let unit_mille = 1000 * u64::from(self.program_units);
         self.owed_mille += u64::from(units) * per_mille + 1;
-        while self.owed_mille > 1000 * u64::from(self.program_units) || per_mille == 0 {
-            self.owed_mille = self.owed_mille.saturating_sub(1000 * u64::from(self.program_units));
-            self.collect(now_ns, self.program_units);
-            if per_mille == 0 {
+        while self.owed_mille > unit_mille || per_mille == 0 {
+            self.owed_mille = self.owed_mille.saturating_sub(unit_mille);
+            if !self.collect(now_ns) || per_mille == 0 {
                 return;
             }
         }
     }
 
+    /// What is copied needs a place: before a superblock is chosen, one is erased, or the open one has room for all of it.
     fn victim(&mut self) -> Option<Victim> {
         if self.victim.is_none() {
             let superblock = self.mapping.cheapest([self.host, self.copies])?;
             let (live, all) = (u64::from(self.mapping.live(superblock)), u64::from(self.mapping.units()));
+            let room = self.copies.map_or(0, |open| all - u64::from(self.mapping.written(open)));
+            if self.mapping.erased() == 0 && room < live {
+                return None;
+            }
             let per_mille = (1000 * live).div_ceil((all - live.min(all)).max(1));
             self.victim = Some(Victim { superblock, next: 0, per_mille });
         }
         self.victim
     }
 
-    /// Copies up to so many live units of the victim; erases it after the last.
-    fn collect(&mut self, now_ns: u64, units: u32) {
-        let Some(mut victim) = self.victim() else { return };
+    /// Copies live units of the victim, up to what a die programs at once; erases it after the last. Says whether there was one.
+    fn collect(&mut self, now_ns: u64) -> bool {
+        let Some(mut victim) = self.victim() else { return false };
         let busy_ns = self.dies.busy_ns;
+        let task = self.tasks.begin(now_ns, Purpose::Copy);
         let mut copied = 0;
-        let mut read_ns = now_ns;
         let mut sensed = None;
-        while copied < units
+        let mut last = None;
+        while copied < self.program_units
             && let Some((unit, place)) = self.mapping.next_live(victim.superblock, victim.next)
         {
             let die = self.die_of(Location { superblock: victim.superblock, place });
             let group = place / self.program_units;
             if sensed != Some(group) {
-                read_ns = read_ns.max(self.dies.read(now_ns, die, UNIT_SECTORS).0);
+                self.sense(now_ns, task, die, UNIT_SECTORS);
                 sensed = Some(group);
             }
             let target = self.open_copies();
+            last = Some(Location { superblock: target, place: self.mapping.written(target) });
             self.mapping.write(target, Some(unit));
             copied += 1;
             victim.next = place + 1;
         }
-        if copied > 0 {
-            let target = self.open_copies();
-            let place = self.mapping.written(target).saturating_sub(1);
-            let die = self.die_of(Location { superblock: target, place });
-            self.dies.program(read_ns, die, u64::from(copied) * UNIT_SECTORS);
+        if let Some(last) = last {
+            let die = self.die_of(last);
+            self.counters.copy_ns += self.dies.busy_ns - busy_ns;
+            self.program(now_ns, task, die, copied);
+            self.counters.copy_ns += self.tasks.get(task).took_ns;
             self.counters.units_copied += u64::from(copied);
             self.counters.units_programmed += u64::from(copied);
+        } else {
+            self.tasks.release(task);
         }
         self.victim = Some(victim);
-        if copied < units {
-            self.dies.erase(now_ns);
-            self.mapping.erase(victim.superblock);
-            self.counters.erases += self.dies.count() as u64;
+        if copied < self.program_units {
             self.victim = None;
+            self.erase(now_ns, victim.superblock);
         }
-        self.counters.copy_ns += self.dies.busy_ns - busy_ns;
+        true
+    }
+
+    /// Erases a superblock block by block: one die after the other is at it, and the rest go on with their work.
+    fn erase(&mut self, now_ns: u64, superblock: u32) {
+        self.mapping.condemn(superblock);
+        self.erasing += 1;
+        self.counters.erases += self.dies.count() as u64;
+        self.counters.copy_ns += self.dies.erase_ns * self.dies.count() as u64;
+        let task = self.tasks.begin(now_ns, Purpose::Erase { superblock, die: 0 });
+        self.erase_block(now_ns, task, 0);
+    }
+
+    fn erase_block(&mut self, now_ns: u64, task: usize, number: usize) {
+        let die = (self.first_die + number) % self.dies.count();
+        let order = Order { task, doing: Doing::Erase, sectors: 0, cell_ns: self.dies.erase_ns };
+        self.dies.ask(now_ns, die, order);
     }
 
     /// The open superblock for what is copied. One erased superblock is kept for it.
@@ -294,37 +395,51 @@ impl Medium for Ssd {
         let awaited = work.awaited.map(|(choice, _)| choice);
         self.wake_ns = None;
         while self.wants_program(now_ns, work.dirty, awaited) {
-            let superblock = self.open_host(now_ns);
+            let Some(superblock) = self.open_host(now_ns) else { return };
             let place = self.mapping.written(superblock);
-            let free_ns = self.dies.free_ns(self.die_of(Location { superblock, place }));
-            if free_ns > now_ns {
-                self.wake_ns = Some(free_ns);
+            if !self.dies.takes_changes(self.die_of(Location { superblock, place })) {
                 return;
             }
             self.begin_program(now_ns, work.dirty, superblock, awaited);
         }
     }
 
-    fn flush(&mut self, _now_ns: u64, _slot: usize) -> bool {
-        true
+    /// What says where the data lie is written behind them.
+    fn flush(&mut self, now_ns: u64, slot: usize) -> bool {
+        if self.flush_ns == 0 || !std::mem::take(&mut self.is_unflushed) {
+            return true;
+        }
+        self.end(now_ns + self.flush_ns, Ended::Flushed { slot, began_ns: now_ns });
+        false
     }
 
     fn next_event_ns(&self) -> Option<u64> {
         let ending = self.endings.peek().map(|Reverse((at_ns, _, _))| *at_ns);
-        ending.into_iter().chain(self.wake_ns).min()
+        ending.into_iter().chain(self.wake_ns).chain(self.dies.next_event_ns()).min()
     }
 
     fn finish(&mut self, now_ns: u64) -> Option<Done> {
         self.wake_ns = self.wake_ns.filter(|wake| *wake > now_ns);
+        while let Some((_, order)) = self.dies.finish(now_ns) {
+            self.ordered(now_ns, order);
+        }
         if self.endings.peek().is_none_or(|Reverse((at_ns, _, _))| *at_ns > now_ns) {
             return None;
         }
         let Reverse((_, _, ended)) = self.endings.pop()?;
-        let (what, began_ns, took_ns) = match ended {
-            Ended::Read { slot, began_ns, took_ns } => (What::Read { slot }, began_ns, took_ns),
-            Ended::Written { flight, began_ns, took_ns } => (What::Written { flight }, began_ns, took_ns),
+        let (what, began_ns, transfer_ns, streamed_ns) = match ended {
+            Ended::Read { slot, began_ns, took_ns, streamed_ns } => {
+                (What::Read { slot }, began_ns, took_ns, streamed_ns)
+            }
+            Ended::Written { flight, began_ns, took_ns } => {
+                (What::Written { flight }, began_ns, took_ns, took_ns)
+            }
+            Ended::Flushed { slot, began_ns } => {
+                (What::Flushed { slot }, began_ns, self.flush_ns, self.flush_ns)
+            }
         };
-        Some(Done { what, began_ns, motion: Motion { transfer_ns: took_ns, ..Motion::default() } })
+        let motion = Motion { transfer_ns, ..Motion::default() };
+        Some(Done { what, began_ns, motion, streamed_ns })
     }
 
     fn count(&self, now_ns: u64, counters: &mut Counters) {

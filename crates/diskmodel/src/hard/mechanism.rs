@@ -173,7 +173,11 @@ impl Hard {
         dirty
             .sweep(self.swept, choice)
             .take(WRITES_COMPARED)
-            .map(|(index, e)| Candidate { index, positioning: self.positioning(now_ns, e.start, true) })
+            .map(|(index, e)| {
+                let goes_to = |shingle: &Shingle| shingle.target(e.start, e.end - e.start);
+                let sector = self.shingle.as_ref().map_or(e.start, goes_to);
+                Candidate { index, positioning: self.positioning(now_ns, sector, true) }
+            })
             .min_by_key(|c| c.positioning.total_ns())
     }
 
@@ -323,7 +327,7 @@ impl Hard {
         self.counters.seek_ns += motion.seek_ns;
         self.counters.rotation_ns += motion.rotation_ns;
         self.counters.transfer_ns += motion.transfer_ns;
-        let done = Done { what, began_ns: now_ns, motion };
+        let done = Done { what, began_ns: now_ns, motion, streamed_ns: motion.transfer_ns };
         self.state = State::Working { done, ends_ns: now_ns + motion.total_ns(), fills };
     }
 

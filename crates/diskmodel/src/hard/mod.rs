@@ -12,4 +12,4 @@ mod shingle;
 
 pub(crate) use geometry::cylinders_per_zone;
 pub(crate) use mechanism::Hard;
-pub(crate) use seek::{SeekCurve, SeekSpec};
+pub(crate) use seek::{SeekCurve, SeekSpec, SeekTimes};

@@ -100,10 +100,19 @@ impl Shingle {
         }
     }
 
+    /// Where writing a dirty run of so many sectors would begin.
+    pub fn target(&self, start: u64, run_sectors: u64) -> u64 {
+        if self.goes_direct(start, run_sectors) { start } else { self.sectors + self.head }
+    }
+
+    fn goes_direct(&self, start: u64, run_sectors: u64) -> bool {
+        let begins = start.is_multiple_of(self.band_sectors) && run_sectors >= self.stream_sectors;
+        begins || self.stream == Some(start)
+    }
+
     /// Decides where `start..end` goes, of a dirty run that has so many sectors, and notes it.
     pub fn write(&mut self, start: u64, end: u64, run_sectors: u64) -> Way {
-        let begins = start.is_multiple_of(self.band_sectors) && run_sectors >= self.stream_sectors;
-        if self.stream == Some(start) || begins {
+        if self.goes_direct(start, run_sectors) {
             let torn = self.stream.filter(|next| *next != start).and_then(|next| {
                 let band_end = self.band(next).1;
                 (!next.is_multiple_of(self.band_sectors) && next < band_end).then_some((next, band_end))
@@ -198,6 +207,15 @@ mod tests {
         assert_eq!(s.write(115, 118, 3), Way::Log { at: 1010 });
         assert_eq!(runs(&s, 100, 130), [(100, 10), (1000, 5), (1010, 3), (1008, 2), (120, 10)]);
         assert_eq!((s.next_logged(0), s.next_logged(112), s.next_logged(120)), (110, 112, u64::MAX));
+    }
+
+    #[test]
+    fn a_write_is_reached_where_it_goes() {
+        let mut s = shingle();
+        assert_eq!((s.target(110, 10), s.target(200, 50)), (1000, 200));
+        s.write(110, 120, 10);
+        s.write(200, 250, 50);
+        assert_eq!((s.target(700, 8), s.target(250, 8)), (1010, 250));
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(crate) struct Raid {
     busy: Vec<u64>,
     stripes_at_once: usize,
     gather_ns: u64,
+    /// A battery keeps the controller's cache, and not those of the members: what leaves it must be on the medium.
+    forces: bool,
     /// When a part of a stripe has waited long enough for the rest of it.
     wake_ns: Option<u64>,
     /// Where the last stripe that was written ended: all are come to in turn.
@@ -61,6 +63,7 @@ impl Raid {
             busy: Vec::with_capacity(spec.stripes_at_once as usize),
             stripes_at_once: spec.stripes_at_once as usize,
             gather_ns: spec.gather_ns,
+            forces: spec.front.way.protected,
             wake_ns: None,
             swept: 0,
             ended: VecDeque::with_capacity(most),
@@ -131,6 +134,7 @@ impl Raid {
     /// Data and parity, once all that the parity is computed from is there.
     fn write_stripe(&mut self, now_ns: u64, job: usize, extent: Extent) {
         let Extent { start, end, urgent, .. } = extent;
+        let urgent = urgent || self.forces;
         self.layout.pieces(start, end).for_each(|piece| self.ask(now_ns, job, Op::Write, urgent, piece));
         self.ask(now_ns, job, Op::Write, urgent, self.layout.parity(start, end));
     }
@@ -149,7 +153,8 @@ impl Raid {
         if let Some(extent) = job.then.take() {
             return self.write_stripe(now_ns, index, extent);
         }
-        self.ended.push_back(Done { what: job.what, began_ns: job.began_ns, motion: job.motion });
+        let Job { what, began_ns, motion, .. } = *job;
+        self.ended.push_back(Done { what, began_ns, motion, streamed_ns: motion.transfer_ns });
         if let Some(stripe) = job.stripe {
             self.busy.retain(|busy| *busy != stripe);
         }

@@ -1,7 +1,7 @@
 //! The values of a cloud's volume.
 
 use super::fields::Fields;
-use super::{SpecError, sectors};
+use super::{Attached, SpecError, UNLIMITED, Way, sectors};
 use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,7 @@ pub(crate) struct CloudSpec {
     /// Latency is uniform within so much of its mean, to either side.
     pub jitter_ns: u64,
     pub interface_kbps: u64,
+    pub way: Way,
 }
 
 impl CloudSpec {
@@ -33,6 +34,7 @@ impl CloudSpec {
             write_latency_ns: fields.number("write_latency_us", "µs", 1, 1_000_000)? * 1000,
             jitter_ns: fields.number("jitter_us", "µs", 0, 1_000_000)? * 1000,
             interface_kbps: fields.number("interface_kbps", "kB/s", 1, 100_000_000)?,
+            way: Way::read(fields, Attached::Network, UNLIMITED)?,
         };
         if spec.jitter_ns > spec.read_latency_ns.min(spec.write_latency_ns) {
             return Err(SpecError::Contradiction {

@@ -65,6 +65,70 @@ impl<'a> Fields<'a> {
         Ok(number)
     }
 
+    /// The same of a value that may be left out, and what it then is and why.
+    pub fn number_or(
+        &mut self,
+        key: &'static str,
+        unit: &'static str,
+        (low, high): (u64, u64),
+        (otherwise, why): (u64, &str),
+    ) -> Result<u64, SpecError> {
+        if self.has(key) {
+            return self.number(key, unit, low, high);
+        }
+        self.leave_out(key, otherwise.to_string(), unit, why);
+        Ok(otherwise)
+    }
+
+    /// Whether the file gives it.
+    pub fn has(&self, key: &'static str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// One of some words; where it is left out, what it then is and why.
+    pub fn word_or<T: Copy>(
+        &mut self,
+        key: &'static str,
+        words: &[(&'static str, T)],
+        otherwise: (&'static str, T),
+        why: &str,
+    ) -> Result<T, SpecError> {
+        if !self.has(key) {
+            self.leave_out(key, otherwise.0.to_owned(), "", why);
+            return Ok(otherwise.1);
+        }
+        let (value, source) = self.sourced(key)?;
+        let known = words.iter().find(|(word, _)| value.as_str() == Some(word));
+        let (word, meaning) = known.ok_or_else(|| SpecError::Wrong {
+            key: self.name(key),
+            value: value.to_string(),
+            allowed: words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", "),
+        })?;
+        self.list(key, (*word).to_owned(), "", source);
+        Ok(*meaning)
+    }
+
+    /// True or false.
+    pub fn flag_or(&mut self, key: &'static str, (otherwise, why): (bool, &str)) -> Result<bool, SpecError> {
+        if !self.has(key) {
+            self.leave_out(key, otherwise.to_string(), "", why);
+            return Ok(otherwise);
+        }
+        let (value, source) = self.sourced(key)?;
+        let flag = value.as_bool().ok_or_else(|| SpecError::Wrong {
+            key: self.name(key),
+            value: value.to_string(),
+            allowed: "true, false".to_owned(),
+        })?;
+        self.list(key, flag.to_string(), "", source);
+        Ok(flag)
+    }
+
+    fn leave_out(&mut self, key: &'static str, value: String, unit: &'static str, why: &str) {
+        self.asked.push(key);
+        self.list(key, value, unit, format!("left out: {why}"));
+    }
+
     /// A list of 1 to `most` whole numbers within bounds.
     pub fn numbers(
         &mut self,
@@ -88,6 +152,33 @@ impl<'a> Fields<'a> {
         let text: Vec<String> = numbers.iter().map(u64::to_string).collect();
         self.list(key, text.join(" "), unit, source);
         Ok(numbers)
+    }
+
+    /// A list of 2 to `most` pairs of whole numbers within bounds.
+    pub fn pairs(
+        &mut self,
+        key: &'static str,
+        unit: &'static str,
+        (low, high): (u64, u64),
+        most: usize,
+    ) -> Result<Vec<(u64, u64)>, SpecError> {
+        let (value, source) = self.sourced(key)?;
+        let number = |v: &Toml| v.as_integer().and_then(|n| u64::try_from(n).ok());
+        let pair = |v: &Toml| {
+            let [first, second] = v.as_array()?.as_slice() else { return None };
+            let pair = (number(first)?, number(second)?);
+            [pair.0, pair.1].iter().all(|n| (low..=high).contains(n)).then_some(pair)
+        };
+        let pairs: Option<Vec<(u64, u64)>> =
+            value.as_array().map(|a| a.iter().map(pair).collect()).unwrap_or_default();
+        let pairs = pairs.filter(|p| (2..=most).contains(&p.len())).ok_or_else(|| SpecError::Wrong {
+            key: self.name(key),
+            value: value.to_string(),
+            allowed: format!("a list of 2 to {most} pairs of whole numbers from {low} to {high}, {unit}"),
+        })?;
+        let text: Vec<String> = pairs.iter().map(|(a, b)| format!("{a}:{b}")).collect();
+        self.list(key, text.join(" "), unit, source);
+        Ok(pairs)
     }
 
     /// All of them were asked for.

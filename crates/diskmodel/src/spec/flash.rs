@@ -1,7 +1,7 @@
 //! The values of a solid-state disk, and those of a card.
 
 use super::fields::Fields;
-use super::{FrontSpec, SpecError, sectors};
+use super::{Attached, FrontSpec, SpecError, sectors};
 use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -23,12 +23,16 @@ pub(crate) struct FlashSpec {
     pub suspend_ns: u64,
     /// How long an incomplete program unit waits in the cache for more.
     pub gather_ns: u64,
+    /// What a flush takes once the data is programmed: that which says where it lies.
+    pub flush_ns: u64,
     /// Flash beyond the disk's size.
     pub spare_permille: u64,
     /// How much of the disk holds data when the trial begins.
     pub filled_permille: u64,
     /// How much of the flash is erased when the trial begins.
     pub erased_permille: u64,
+    /// Full, and overwritten at random until that changed nothing any more: in place of the two above.
+    pub preconditioned: bool,
 }
 
 impl FlashSpec {
@@ -46,10 +50,12 @@ impl FlashSpec {
             erase_ns: fields.number("erase_us", "µs", 1, 1_000_000)? * 1000,
             suspend_ns: fields.number("suspend_us", "µs", 0, 1_000_000)? * 1000,
             gather_ns: fields.number("gather_us", "µs", 0, 1_000_000)? * 1000,
+            flush_ns: fields.number_or("flush_us", "µs", (0, 1_000_000), (0, "the data alone"))? * 1000,
             spare_permille: fields.number("spare_permille", "‰", 10, 1000)?,
             filled_permille: fields.number("filled_permille", "‰", 0, 1000)?,
             erased_permille: fields.number("erased_permille", "‰", 0, 1000)?,
-            front: FrontSpec::read(fields)?,
+            preconditioned: fields.flag_or("preconditioned", (false, "a disk in use, as said above"))?,
+            front: FrontSpec::read_parallel(fields)?,
         };
         spec.check()?;
         Ok(spec)
@@ -79,6 +85,15 @@ impl FlashSpec {
             );
         }
         Ok(())
+    }
+
+    pub fn in_steady_state(&self, part: u64) -> FlashSpec {
+        let block_units = (self.block_units / part).next_multiple_of(self.program_units);
+        // Whole units of 4 KiB.
+        let sectors = (self.sectors / part).next_multiple_of(8);
+        // A block holds so much less, and must not take longer to gain than what it holds.
+        let erase_ns = self.erase_ns / part;
+        FlashSpec { preconditioned: true, sectors, block_units, erase_ns, ..self.clone() }
     }
 
     pub fn superblock_units(&self) -> u64 {
@@ -125,7 +140,7 @@ impl CardSpec {
             program_ns: fields.number("program_us", "µs", 1, 100_000)? * 1000,
             erase_ns: fields.number("erase_us", "µs", 1, 1_000_000)? * 1000,
             read_kbps: fields.number("read_kbps", "kB/s", 1000, 10_000_000)?,
-            front: FrontSpec::read(fields)?,
+            front: FrontSpec::read(fields, Attached::Mmc)?,
         };
         if !spec.unit_sectors.is_multiple_of(spec.page_sectors) {
             return Err(SpecError::Contradiction {

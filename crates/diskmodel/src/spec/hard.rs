@@ -1,8 +1,8 @@
 //! The values of a hard disk.
 
 use super::fields::Fields;
-use super::{FrontSpec, SpecError, sectors};
-use crate::hard::{SeekCurve, SeekSpec, cylinders_per_zone};
+use super::{Attached, FrontSpec, SpecError, sectors};
+use crate::hard::{SeekCurve, SeekSpec, SeekTimes, cylinders_per_zone};
 use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,19 @@ impl ShingleSpec {
     }
 }
 
+/// The measured curve where there is one, else the three times of a data sheet.
+fn read_seek(fields: &mut Fields<'_>) -> Result<SeekSpec, SpecError> {
+    if fields.has("seek_curve_us") {
+        let points = fields.pairs("seek_curve_us", "cylinders and µs", (1, 1_000_000), 256)?;
+        return Ok(SeekSpec::Table(points.into_iter().map(|(far, us)| (far, us * 1000)).collect()));
+    }
+    Ok(SeekSpec::Times(SeekTimes {
+        track_ns: fields.number("seek_track_us", "µs", 1, 100_000)? * 1000,
+        average_ns: fields.number("seek_average_us", "µs", 1, 100_000)? * 1000,
+        full_ns: fields.number("seek_full_us", "µs", 1, 100_000)? * 1000,
+    }))
+}
+
 impl HardSpec {
     /// A disk whose tracks overlap.
     pub(super) fn read_shingled(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
@@ -69,17 +82,13 @@ impl HardSpec {
             turn_ns: 60_000_000_000 / rpm,
             heads: fields.number("heads", "heads", 1, 64)?,
             zones: fields.numbers("sectors_per_track", "sectors per track, by zone", (16, 100_000), 64)?,
-            seek: SeekSpec {
-                track_ns: fields.number("seek_track_us", "µs", 1, 100_000)? * 1000,
-                average_ns: fields.number("seek_average_us", "µs", 1, 100_000)? * 1000,
-                full_ns: fields.number("seek_full_us", "µs", 1, 100_000)? * 1000,
-            },
+            seek: read_seek(fields)?,
             head_switch_ns: fields.number("head_switch_us", "µs", 0, 100_000)? * 1000,
             write_settle_ns: fields.number("write_settle_us", "µs", 0, 100_000)? * 1000,
             read_segments: fields.number("read_segments", "segments", 1, 1024)?,
             read_segment_sectors: fields.number("read_segment_kib", "KiB", 1, 1 << 20)? * 2,
             shingle: None,
-            front: FrontSpec::read(fields)?,
+            front: FrontSpec::read(fields, Attached::Sata)?,
         };
         spec.check()?;
         Ok(spec)
@@ -89,14 +98,18 @@ impl HardSpec {
         let contradiction = |keys: &str, why: &str| {
             Err(SpecError::Contradiction { keys: keys.to_owned(), why: why.to_owned() })
         };
-        if SeekCurve::new(&self.seek, self.cylinders()).is_none() {
+        let has_curve = SeekCurve::new(&self.seek, self.cylinders()).is_some();
+        if !has_curve && matches!(self.seek, SeekSpec::Table(_)) {
+            return contradiction("seek_curve_us", "the distances must rise, from 1 on");
+        }
+        if !has_curve {
             let keys = "seek_track_us, seek_average_us, seek_full_us";
             return contradiction(
                 keys,
                 "an arm needs 3·average ≥ 2·track + full and 15·average ≤ 7·track + 8·full",
             );
         }
-        if self.head_switch_ns.max(self.seek.track_ns) * 2 >= self.turn_ns {
+        if self.head_switch_ns.max(self.seek.track_ns()) * 2 >= self.turn_ns {
             return contradiction(
                 "head_switch_us, seek_track_us, rpm",
                 "the next track must be reached within half a turn",
@@ -121,7 +134,7 @@ impl HardSpec {
     pub fn service_4k_ns(&self) -> u64 {
         let mean_track = self.zones.iter().sum::<u64>() / self.zones.len() as u64;
         self.front.overhead_ns
-            + self.seek.average_ns
+            + self.seek.average_ns(self.cylinders())
             + self.turn_ns / 2
             + 8 * self.turn_ns / mean_track
             + wire_ns(8, self.front.interface_kbps)

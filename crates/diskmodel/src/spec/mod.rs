@@ -19,15 +19,19 @@ mod fields;
 mod flash;
 mod hard;
 mod raid;
+mod way;
 
 use toml::Table;
 
+use crate::sample::Sample;
 pub(crate) use cloud::CloudSpec;
 use fields::Fields;
 pub use fields::{SpecError, Value};
 pub(crate) use flash::{CardSpec, FlashSpec};
 pub(crate) use hard::{HardSpec, ShingleSpec};
 pub(crate) use raid::RaidSpec;
+use way::Attached;
+pub use way::{Scheduler, Way};
 
 /// A parsed and checked disk file.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,10 +66,14 @@ const KINDS: &str = "\"zero\", \"hard\", \"shingled\", \"raid5\", \"flash\", \"c
 /// What all disks with a queue and a cache have.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FrontSpec {
+    /// How long the controller is at a command, and how soon after one it takes the next.
     pub overhead_ns: u64,
+    pub write_overhead_ns: u64,
+    pub command_ns: u64,
     /// Thousands of bytes a second.
     pub interface_kbps: u64,
     pub queue_depth: u64,
+    pub way: Way,
     pub write_cache_sectors: u64,
     /// Separate runs of sectors that the write cache can hold.
     pub write_cache_entries: u64,
@@ -74,17 +82,42 @@ pub(crate) struct FrontSpec {
 }
 
 impl FrontSpec {
-    fn read(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+    fn read(fields: &mut Fields<'_>, usual: Attached) -> Result<Self, SpecError> {
+        let overhead_ns = fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000;
+        FrontSpec::with(fields, usual, overhead_ns, overhead_ns)
+    }
+
+    /// Of a controller that is at many commands at once.
+    fn read_parallel(fields: &mut Fields<'_>) -> Result<Self, SpecError> {
+        let overhead_ns = fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000;
+        let commands_per_s = fields.number("commands_per_s", "commands/s", 1, 100_000_000)?;
+        FrontSpec::with(fields, Attached::Sata, overhead_ns, 1_000_000_000 / commands_per_s)
+    }
+
+    fn with(
+        fields: &mut Fields<'_>,
+        usual: Attached,
+        overhead_ns: u64,
+        command_ns: u64,
+    ) -> Result<Self, SpecError> {
+        let queue_depth = fields.number("queue_depth", "commands", 1, 256)?;
+        let otherwise = (overhead_ns / 1000, "as for other commands");
         Ok(FrontSpec {
-            overhead_ns: fields.number("overhead_us", "µs", 0, 1_000_000)? * 1000,
+            overhead_ns,
+            write_overhead_ns: fields.number_or("write_overhead_us", "µs", (0, 1_000_000), otherwise)? * 1000,
+            command_ns,
+            way: Way::read(fields, usual, queue_depth)?,
+            queue_depth,
             interface_kbps: fields.number("interface_kbps", "kB/s", 1, 100_000_000)?,
-            queue_depth: fields.number("queue_depth", "commands", 1, 256)?,
             write_cache_sectors: fields.number("write_cache_kib", "KiB", 1, 1 << 22)? * 2,
             write_cache_entries: fields.number("write_cache_entries", "runs", 1, 4096)?,
             age_limit_ns: fields.number("age_limit_ms", "ms", 1, 100_000)? * 1_000_000,
         })
     }
 }
+
+/// Requests in flight at a disk that sets no limit.
+const UNLIMITED: u64 = 128;
 
 impl Spec {
     /// Reads a disk file.
@@ -191,14 +224,41 @@ impl Spec {
 
     /// How many requests it takes at once; where it sets no limit, as many as Linux keeps in flight.
     pub fn queue_depth(&self) -> u16 {
-        let front = match &self.model {
-            Model::Zero { .. } | Model::Cloud(_) => return 128,
-            Model::Hard(hard) => &hard.front,
-            Model::Raid(raid) => &raid.front,
-            Model::Flash(flash) => &flash.front,
-            Model::Card(card) => &card.front,
+        self.front().map_or(UNLIMITED as u16, |front| front.queue_depth as u16)
+    }
+
+    /// How Linux talks to it.
+    pub fn way(&self) -> Way {
+        match &self.model {
+            Model::Zero { .. } => Way::BARE,
+            Model::Cloud(cloud) => cloud.way,
+            _ => self.front().map_or(Way::BARE, |front| front.way),
+        }
+    }
+
+    /// What the kernel is told of this sample of it: whether it must be flushed.
+    pub fn needs_flushes(&self, sample: &Sample) -> bool {
+        let way = self.way();
+        way.volatile_cache && (way.protected || !sample.is_write_through())
+    }
+
+    /// An SSD that begins in steady state, with a part of its sectors and of each block. Any other disk is as it is.
+    pub(crate) fn in_steady_state(&self, part: u64) -> Spec {
+        let model = match &self.model {
+            Model::Flash(flash) => Model::Flash(flash.in_steady_state(part)),
+            other => other.clone(),
         };
-        front.queue_depth as u16
+        Spec { model, ..self.clone() }
+    }
+
+    fn front(&self) -> Option<&FrontSpec> {
+        match &self.model {
+            Model::Zero { .. } | Model::Cloud(_) => None,
+            Model::Hard(hard) => Some(&hard.front),
+            Model::Raid(raid) => Some(&raid.front),
+            Model::Flash(flash) => Some(&flash.front),
+            Model::Card(card) => Some(&card.front),
+        }
     }
 
     /// All values in the file's order of meaning, with unit and source.

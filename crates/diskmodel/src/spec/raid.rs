@@ -3,7 +3,7 @@
 use toml::Table;
 
 use super::fields::Fields;
-use super::{FrontSpec, HardSpec, SpecError, Value, sectors};
+use super::{Attached, FrontSpec, HardSpec, SpecError, Value, sectors};
 use crate::request::wire_ns;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ impl RaidSpec {
             chunk_sectors: fields.number("chunk_kib", "KiB", 4, 4096)? * 2,
             stripes_at_once: fields.number("stripes_at_once", "stripes", 1, 64)?,
             gather_ns: fields.number("gather_ms", "ms", 0, 10_000)? * 1_000_000,
-            front: FrontSpec::read(fields)?,
+            front: FrontSpec::read(fields, Attached::Scsi)?,
             member: HardSpec::read(&mut of_member)?,
         };
         listed.extend(of_member.end()?);

@@ -22,6 +22,19 @@ pub fn changed(name: &str, values: &[(&str, u64)]) -> Spec {
     Spec::parse(&text).unwrap()
 }
 
+/// A disk with values of any kind added or replaced.
+pub fn altered(name: &str, values: &[(&str, toml::Value)]) -> Spec {
+    let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
+    let mut table: toml::Table = text.parse().unwrap();
+    let own = table.get_mut("values").unwrap().as_table_mut().unwrap();
+    for (key, value) in values {
+        let entry = [("is", value.clone()), ("source", "a test".into())];
+        let entry = entry.map(|(key, value)| (key.to_owned(), value)).into_iter().collect();
+        own.insert((*key).to_owned(), toml::Value::Table(entry));
+    }
+    Spec::parse(&toml::to_string(&table).unwrap()).unwrap()
+}
+
 pub fn specs() -> impl Iterator<Item = Spec> {
     SHIPPED.iter().map(|(name, _)| spec(name))
 }

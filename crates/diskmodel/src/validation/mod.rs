@@ -1,0 +1,141 @@
+//! The shipped disks against what was published of the real ones: jobs, cells, and the table of `docs/validation.md`.
+
+#![allow(
+    clippy::float_arithmetic,
+    reason = "a table is made of the model's results; the model itself has none"
+)]
+
+mod jobs;
+mod table;
+
+use serde::Deserialize;
+
+use jobs::Job;
+pub use table::markdown;
+
+use crate::{SHIPPED, Spec};
+
+/// How a published figure came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+enum Kind {
+    #[serde(rename = "data sheet")]
+    DataSheet,
+    #[serde(rename = "measured")]
+    Measured,
+}
+
+/// What it is to the disk's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    Input,
+    Fitted,
+    Check,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Published {
+    held_out: Vec<String>,
+    cell: Vec<Cell>,
+}
+
+/// One figure of one drive, or a range, in the job's unit.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cell {
+    disk: String,
+    job: String,
+    is: Vec<f64>,
+    kind: Kind,
+    role: Role,
+}
+
+/// A cell and what the model has in its place.
+struct Compared {
+    cell: Cell,
+    job: &'static Job,
+    is_held_out: bool,
+    ours: f64,
+}
+
+impl Cell {
+    /// The geometric middle of a range.
+    fn middle(&self) -> f64 {
+        let logarithms: f64 = self.is.iter().map(|is| is.ln()).sum();
+        (logarithms / self.is.len() as f64).exp()
+    }
+}
+
+impl Compared {
+    /// Ours ÷ theirs; 1 within a range.
+    fn ratio(&self) -> f64 {
+        let (low, high) = (self.cell.is[0], self.cell.is[self.cell.is.len() - 1]);
+        if self.cell.is.len() > 1 && (low..=high).contains(&self.ours) {
+            return 1.0;
+        }
+        self.ours / self.cell.middle()
+    }
+
+    /// Somebody measured it, and no value of the file comes from it.
+    fn is_evidence(&self) -> bool {
+        self.cell.kind == Kind::Measured && self.cell.role == Role::Check
+    }
+}
+
+/// Runs the jobs of all cells.
+fn compare() -> Vec<Compared> {
+    let published: Published =
+        toml::from_str(include_str!("measured.toml")).expect("it is checked by a test, as is all below");
+    let held_out = published.held_out;
+    let compared = published.cell.into_iter().map(|cell| {
+        let (_, text) = SHIPPED.iter().find(|(name, _)| *name == cell.disk).expect("a shipped disk");
+        let spec = Spec::parse(text).expect("shipped disks are understood");
+        let job = jobs::find(&cell.job).expect("a known job");
+        let ours = (job.run)(&spec) as f64 / 1000.0;
+        Compared { is_held_out: held_out.contains(&cell.disk), job, ours, cell }
+    });
+    compared.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = include_str!("../../../../docs/validation.md");
+
+    /// The document is what the command prints. After a change: `FSDERBY_KNOWN=write cargo test -p fsderby-diskmodel validation`.
+    #[test]
+    fn the_table_that_is_shown_is_the_one_that_is_computed() {
+        let table = markdown();
+        if std::env::var_os("FSDERBY_KNOWN").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
+            return std::fs::write(path, &table).unwrap();
+        }
+        assert_eq!(TABLE, table);
+    }
+
+    #[test]
+    fn a_range_is_met_anywhere_within_and_a_figure_in_the_middle() {
+        let (disk, job) = ("zero".to_owned(), "sync".to_owned());
+        let cell =
+            |is| Cell { disk: disk.clone(), job: job.clone(), is, kind: Kind::Measured, role: Role::Check };
+        let compared = |is, ours| Compared {
+            cell: cell(is),
+            job: jobs::find("sync").unwrap(),
+            is_held_out: false,
+            ours,
+        };
+        assert_eq!(compared(vec![10.0, 40.0], 39.0).ratio(), 1.0);
+        assert!((compared(vec![10.0, 40.0], 5.0).ratio() - 0.25).abs() < 1e-9);
+        assert!((compared(vec![10.0], 15.0).ratio() - 1.5).abs() < 1e-9);
+    }
+
+    /// A write of 4 KiB: 32 µs of the controller and 7.45 on the wire; its flush one more command of 32.
+    #[test]
+    fn a_job_measures_what_arithmetic_says() {
+        let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "samsung-pm883-960").unwrap();
+        let spec = Spec::parse(text).unwrap();
+        assert_eq!((jobs::find("sync").unwrap().run)(&spec), 32_000 + 7_447 + 32_000);
+    }
+}
