@@ -13,6 +13,7 @@ pub mod ensemble;
 #[cfg(test)]
 mod example;
 mod interference;
+pub mod latencies;
 pub mod metrics;
 pub mod over_time;
 pub mod recommendation;
