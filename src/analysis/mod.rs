@@ -17,6 +17,7 @@ pub mod latencies;
 pub mod metrics;
 pub mod over_time;
 pub mod recommendation;
+pub mod recommended;
 pub mod rounds;
 mod stationary;
 pub mod steps;

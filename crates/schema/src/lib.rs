@@ -17,6 +17,7 @@ pub mod plan;
 pub mod power_cut;
 pub mod random;
 pub mod reason;
+pub mod recommendation;
 pub mod record;
 pub mod request;
 pub mod scenario;
