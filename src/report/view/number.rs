@@ -31,6 +31,11 @@ impl Scale {
         Scale { divisor, decimals, unit: unit.to_owned() }
     }
 
+    /// The same with so many decimals at least.
+    pub fn at_least(self, decimals: usize) -> Self {
+        Scale { decimals: self.decimals.max(decimals), ..self }
+    }
+
     /// The same for ticks: as many decimals as the step between them needs.
     pub fn for_ticks(&self, step: f64) -> Self {
         let decimals = (-(step / self.divisor).log10().floor()).clamp(0.0, 9.0) as usize;
