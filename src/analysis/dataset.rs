@@ -59,6 +59,14 @@ pub struct Cell {
     pub values: Vec<Value>,
 }
 
+impl Cell {
+    /// The arithmetic mean, as papers print it.
+    pub fn mean(&self) -> Option<f64> {
+        let sum: f64 = self.values.iter().map(|value| value.value).sum();
+        (self.n > 0).then(|| sum / self.n as f64)
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Value {
     /// All figures of a trial share its name: a run may have a million of them.

@@ -43,7 +43,11 @@ pub fn of(
     let headlines: Vec<&Row> = rows.iter().filter(|row| row.headline).copied().collect();
     let Judged { verdict, baseline } = judged;
     let comparisons = comparison::of(&work.label, &headlines, verdict, baseline);
-    let drawn_by_paper = published.as_ref().map(|beside| beside.table.metrics.clone()).unwrap_or_default();
+    let drawn_by_paper = published
+        .iter()
+        .flat_map(|beside| &beside.tables)
+        .flat_map(|compared| compared.table.metrics.clone())
+        .collect::<Vec<String>>();
     sections::draw_each_fact_once(&mut sections, &drawn_by_paper);
     WorkloadSummary {
         label: work.label.clone(),

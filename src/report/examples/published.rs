@@ -2,7 +2,7 @@
 //! more for such a kind with an option of its own.
 
 use super::Example;
-use crate::papers::{self, Table};
+use crate::papers;
 use crate::report::examples::model;
 use crate::schema::job::WorkSpec;
 use crate::workloads;
@@ -22,9 +22,8 @@ pub fn on_model() -> Example {
 fn published(mut example: Example) -> Example {
     let (engine, set) = workloads::find(SET).expect("the set is shipped");
     let file = set.file();
-    let (_, Table { figures, .. }) =
-        papers::of_work(engine.name(), &file.parameters).expect("a paper did this work");
-    let kinds: Vec<String> = figures.into_keys().collect();
+    let (_, tables) = papers::of_work(engine.name(), &file.parameters).expect("a paper did this work");
+    let kinds: Vec<String> = tables[0].figures.keys().cloned().collect();
     let work = WorkSpec { engine: engine.name().into(), parameters: file.parameters };
     example.run.plan.workloads[0].work = work;
     for candidate in &mut example.run.plan.candidates {

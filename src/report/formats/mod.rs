@@ -96,8 +96,8 @@ mod tests {
         let json = written(&json::Json, &example.report());
         let all: serde_json::Value = serde_json::from_str(&json).expect("what is written is JSON");
         let beside = &all["summary"]["workloads"][0]["published"];
-        assert_eq!(beside["table"]["workload"], published::SET);
-        insta::assert_json_snapshot!("json_line", beside["lines"][0]);
+        assert_eq!(beside["tables"][0]["table"]["workload"], published::SET);
+        insta::assert_json_snapshot!("json_line", beside["tables"][0]["lines"][0]);
         assert!(all["summary"]["workloads"][1].get("published").is_none());
     }
 

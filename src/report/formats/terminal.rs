@@ -214,21 +214,27 @@ impl Page {
         }
     }
 
-    /// A paper's figures, in one table where it fits and in one for each metric where not.
+    /// A paper's figures: of each of its tables one table where it fits, and one for each metric where not.
     fn published(&mut self, work: &WorkloadSummary, beside: &Beside) {
         self.line("");
         self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(Beside::TITLE)));
         self.paragraph(QUIET, &beside.caption());
-        let whole = published_table(&beside.shown());
-        if fits(&whole, self.width) {
-            self.table(whole);
-        } else {
-            beside.apart().iter().for_each(|shown| self.table(published_table(shown)));
+        for compared in &beside.tables {
+            self.paragraph(QUIET, &compared.caption());
+            let whole = published_table(&compared.shown());
+            if fits(&whole, self.width) {
+                self.table(whole);
+            } else {
+                compared.apart().iter().for_each(|shown| self.table(published_table(shown)));
+            }
+            for sentence in &compared.sentences {
+                self.paragraph(Style::new(), sentence);
+            }
+            self.paragraph(QUIET, &compared.note());
         }
         for sentence in &beside.sentences {
             self.paragraph(Style::new(), sentence);
         }
-        self.paragraph(QUIET, &beside.note());
     }
 
     /// What the columns of a comparison are.
