@@ -112,105 +112,128 @@ impl Latencies {
 }
 
 /// How many of each value.
+///
+/// Nearly all values are the highest of a bucket of 2,048 to a doubling and below, as `workloads::kit` records them: three digits.
+/// Those have a place each, in a block for each doubling. What has none is kept as it is.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Each value once, rising.
-    known: Vec<(u64, u64)>,
-    /// Those that were not known yet.
-    waiting: Vec<(u64, u64)>,
+    blocks: Vec<Option<Box<[u32; BLOCK]>>>,
+    /// Values of other buckets, and what is too much for a place.
+    others: Vec<(u64, u64)>,
 }
 
-/// So many may wait at least: soon most values of a trial have been seen.
-const WAITING: usize = 512;
+const BLOCK: usize = 1 << BITS;
+const BITS: u32 = 10;
 
 impl Counts {
-    /// A histogram rises, so each value is looked for a little behind the one before it.
     pub fn add(&mut self, more: &[(u64, u64)]) {
-        let mut from = 0;
         for (value, count) in more {
-            from = match place(&self.known, from, *value) {
-                Ok(at) => {
-                    self.known[at].1 = self.known[at].1.saturating_add(*count);
-                    at + 1
-                }
-                Err(at) => {
-                    self.waiting.push((*value, *count));
-                    at
-                }
-            };
+            let (block, at) = place(*value);
+            match u32::try_from(*count) {
+                Ok(count) if value_at(block, at) == *value => self.count(block, at, count),
+                _ => self.others.push((*value, *count)),
+            }
         }
-        if self.waiting.len() > WAITING.max(self.known.len() / 4) {
-            self.sum();
+        if self.others.len() > OTHERS {
+            self.others = summed(std::mem::take(&mut self.others));
         }
     }
 
-    fn sum(&mut self) {
-        self.known.append(&mut self.waiting);
-        // What was known rises, and so does each histogram: this sort makes use of it.
-        self.known.sort_by_key(|(value, _)| *value);
-        self.known.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            kept.1 = kept.1.saturating_add(if is_same { next.1 } else { 0 });
-            is_same
+    fn count(&mut self, block: usize, at: usize, count: u32) {
+        if self.blocks.len() <= block {
+            self.blocks.resize(block + 1, None);
+        }
+        let place = &mut self.blocks[block].get_or_insert_with(|| Box::new([0; BLOCK]))[at];
+        *place = place.checked_add(count).unwrap_or_else(|| {
+            self.others.push((value_at(block, at), u64::from(*place)));
+            count
         });
     }
 
     /// Each value once, rising; what was counted 0 times has no place.
-    pub fn done(mut self) -> Vec<(u64, u64)> {
-        self.sum();
-        self.known.retain(|(_, count)| *count > 0);
-        self.known
+    pub fn done(&self) -> Vec<(u64, u64)> {
+        let blocks =
+            self.blocks.iter().enumerate().filter_map(|(block, counts)| Some((block, counts.as_ref()?)));
+        let places = blocks.flat_map(|(block, counts)| {
+            let count = move |(at, count): (usize, &u32)| (value_at(block, at), u64::from(*count));
+            counts.iter().enumerate().map(count)
+        });
+        let counted = places.filter(|(_, count)| *count > 0);
+        let mut all = summed(counted.chain(self.others.iter().copied()).collect());
+        all.retain(|(_, count)| *count > 0);
+        all
     }
 }
 
-/// Where this value stands at or behind `from`, or would stand; in steps that double, as it is mostly near.
-fn place(rising: &[(u64, u64)], from: usize, value: u64) -> Result<usize, usize> {
-    let (mut low, mut step) = (from, 1);
-    while rising.get(low + step).is_some_and(|(known, _)| *known < value) {
-        (low, step) = (low + step, 2 * step);
-    }
-    let high = rising.len().min(low + step + 1);
-    let found = rising[low.min(high)..high].binary_search_by_key(&value, |(known, _)| *known);
-    found.map(|at| low + at).map_err(|at| low + at)
+/// So many may wait to be summed.
+const OTHERS: usize = 1 << 14;
+
+fn summed(mut counts: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    counts.sort_by_key(|(value, _)| *value);
+    counts.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 = kept.1.saturating_add(if is_same { next.1 } else { 0 });
+        is_same
+    });
+    counts
+}
+
+/// The block of a value and the place in it: the first block has a place for each value, each further one for the upper half of
+/// a doubling.
+fn place(value: u64) -> (usize, usize) {
+    let block = (u64::BITS - value.leading_zeros()).saturating_sub(BITS);
+    let at = (value >> block.saturating_sub(1)) as usize & (BLOCK - 1);
+    (block as usize, at)
+}
+
+/// The highest value that has this place.
+fn value_at(block: usize, at: usize) -> u64 {
+    let step = block.saturating_sub(1) as u32;
+    let first = if block == 0 { 0 } else { BLOCK as u64 };
+    ((first + at as u64) << step) | ((1 << step) - 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::units::sum;
 
     #[test]
-    fn many_histograms_take_no_more_room_than_their_values() {
+    fn the_buckets_of_our_own_histograms_have_a_place_each() {
+        let mut histogram =
+            hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds");
+        let mut values: Vec<u64> = (0..40_000_000_000).step_by(7_654_321).chain(0..5000).collect();
+        values.extend((0..42).map(|bit| 1 << bit));
+        values.iter().for_each(|value| histogram.saturating_record(*value));
+        let highest = |value| histogram.highest_equivalent(value);
+        let buckets: Vec<(u64, u64)> =
+            histogram.iter_recorded().map(|v| (highest(v.value_iterated_to()), v.count_at_value())).collect();
         let mut counts = Counts::default();
-        for round in 0..1000_u64 {
-            let one: Vec<(u64, u64)> = (0..1000).map(|at| (at * 3 + round % 3, round)).collect();
-            counts.add(&one);
-            assert!(counts.known.len() + counts.waiting.len() <= 3000 + 750 + 1000);
-        }
-        let all = counts.done();
-        assert_eq!(
-            (all.len(), all[0], all[1].0, all[2999].0),
-            (3000, (0, (0..1000).step_by(3).sum()), 1, 2999)
-        );
-        assert_eq!(sum(all.iter().map(|(_, n)| *n)), 1000 * (0..1000).sum::<u64>());
+        (0..3).for_each(|_| counts.add(&buckets));
+        assert_eq!(counts.others, []);
+        assert!(buckets.len() > 5_000, "{}", buckets.len());
+        let thrice: Vec<(u64, u64)> = buckets.iter().map(|(value, count)| (*value, 3 * count)).collect();
+        assert_eq!(counts.done(), thrice);
     }
 
     #[test]
-    fn a_value_is_found_wherever_it_stands() {
-        let rising: Vec<(u64, u64)> = (0..100).map(|at| (10 * at, 1)).collect();
-        for from in [0, 1, 37, 99, 100] {
-            for value in 0..1010 {
-                let all = rising[from..].binary_search_by_key(&value, |(known, _)| *known);
-                let all = all.map(|at| from + at).map_err(|at| from + at);
-                assert_eq!(place(&rising, from, value), all, "{value} from {from}");
-            }
+    fn each_place_has_one_highest_value() {
+        let near = |value: u64| [value.saturating_sub(1), value, value.saturating_add(1)];
+        for value in (0..64).flat_map(|bit| near(1 << bit)).chain([u64::MAX, 6594, 6595, 6596]) {
+            let (block, at) = place(value);
+            let highest = value_at(block, at);
+            assert!(highest >= value && place(highest) == (block, at), "{value}: {highest}");
+            assert!(highest == u64::MAX || place(highest + 1) != (block, at), "{value}: {highest}");
         }
     }
 
     #[test]
-    fn what_does_not_rise_is_counted_all_the_same() {
+    fn what_has_no_place_is_counted_all_the_same() {
         let mut counts = Counts::default();
-        (0..300).for_each(|_| counts.add(&[(30, 1), (10, 2), (20, 0), (10, u64::MAX)]));
-        assert_eq!(counts.done(), [(10, u64::MAX), (30, 300)]);
+        // Not rising, not the highest of a bucket, and more than a place holds.
+        (0..20_000).for_each(|_| counts.add(&[(3000, 1), (10, 2), (20, 0), (10, u64::from(u32::MAX))]));
+        assert!(counts.others.len() <= OTHERS + 3);
+        assert_eq!(counts.done(), [(10, 20_000 * (2 + u64::from(u32::MAX))), (3000, 20_000)]);
+        counts.add(&[(10, u64::MAX)]);
+        assert_eq!(counts.done()[0], (10, u64::MAX));
     }
 }

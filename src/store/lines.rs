@@ -45,7 +45,10 @@ pub fn read(line: &str) -> Line {
         Ok(record) if record.schema != SCHEMA => {
             Line::Damaged(format!("it is of version {}, this fsderby reads {SCHEMA}", record.schema))
         }
-        Ok(record) => Line::Sound(Box::new(record), sum.to_owned()),
+        Ok(mut record) => {
+            record.shrink();
+            Line::Sound(Box::new(record), sum.to_owned())
+        }
     }
 }
 

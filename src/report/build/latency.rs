@@ -17,12 +17,12 @@ fn latency(merged: &Merged, filesystems: &[Entry]) -> Latency {
     let Merged { phase, operation, unit, by_candidate, .. } = merged;
     let rows = filesystems.iter().filter_map(|entry| {
         let (_, counts) = by_candidate.iter().find(|(label, _)| *label == entry.label)?;
-        row(entry.label.clone(), counts.clone())
+        row(entry.label.clone(), counts)
     });
     Latency { phase: phase.clone(), operation: operation.clone(), unit: unit.clone(), rows: rows.collect() }
 }
 
-fn row(filesystem: String, counts: Counts) -> Option<Row> {
+fn row(filesystem: String, counts: &Counts) -> Option<Row> {
     let counts = counts.done();
     let n = sum(counts.iter().map(|(_, count)| *count));
     Some(Row {
