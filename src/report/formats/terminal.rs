@@ -8,8 +8,9 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::lines::{lower_first, wrapped};
 use super::tables::{
-    Column, align, cells_table, columns, fits, headline_table, label, latency_table, means_table,
-    metric_table, new_table, numbers_table, over_time_table, published_table, setups_table, waits,
+    Column, align, cells_table, columns, fits, headline_table, keep_words_whole, label, latency_table,
+    means_table, metric_table, new_table, numbers_table, over_time_table, published_table, setups_table,
+    waits,
 };
 use crate::report::Report;
 use crate::report::view::Summary;
@@ -284,6 +285,7 @@ impl Page {
     fn table(&mut self, mut table: Table) {
         table.set_width(self.width);
         table.set_content_arrangement(ContentArrangement::Dynamic);
+        keep_words_whole(&mut table, self.width);
         self.line("");
         let text = table.trim_fmt();
         let mut style = QUIET;
