@@ -75,15 +75,16 @@ pub fn with_verdict(
     let workloads: Vec<WorkloadSummary> =
         workloads.map(|work| workload::of(run, work, &filesystems, judged, known, latencies)).collect();
     let setups = setups::of(run, &dataset.filesystems);
+    let recommendation = needs::of(run, dataset, &verdict, known);
     Summary {
-        heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict),
+        heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict, recommendation.as_ref()),
         overall: comparison::overall(&verdict, baseline),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),
         filesystems,
         setups,
         skips: absent::skips(run, workloads.len()),
-        recommendation: needs::of(run, dataset, &verdict, known),
+        recommendation,
         planes: plane::of(
             &workloads,
             run.plan.margin,

@@ -7,7 +7,7 @@ use crate::analysis::dataset::Dataset;
 use crate::analysis::recommendation::{self, Place, Recommendation, Weighed};
 use crate::analysis::recommended;
 use crate::report::view::needs::{ToChoose, ratio, times, title, why};
-use crate::report::view::number::{count, list};
+use crate::report::view::number::{count, list, named};
 use crate::schema::finding::{Finding, Found, Verdict};
 use crate::schema::metric::Better;
 use crate::schema::needs::Aspect;
@@ -18,7 +18,12 @@ pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> 
     let Known { kind, metrics, .. } = known;
     let found = recommended::of(run, dataset, verdict, recommended::Known { kind, metrics })?;
     let titles: Vec<String> = found.needs.iter().map(|weighed| title(&weighed.need)).collect();
-    Some(ToChoose { sentences: sentences(&found, verdict), titles, found })
+    let sentences = sentences(&found, verdict);
+    let first = found.choice.as_ref().and(found.ranking.first());
+    let sure =
+        first.map(|first| established(&found, first, verdict).unwrap_or_else(|| rests_on(&found, verdict)));
+    let brief = sentences.first().cloned().into_iter().chain(sure).collect();
+    Some(ToChoose { sentences, brief, titles, found })
 }
 
 fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<String> {
@@ -68,7 +73,7 @@ fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place
         (Some(next), None) => format!(
             "{by}, {label} is the choice: over all of them it reaches {} {overall}, the next, {}, {}.",
             ratio(first.score),
-            next.filesystem,
+            named(&next.filesystem),
             ratio(next.score)
         ),
     }
@@ -159,8 +164,9 @@ fn changes(found: &Recommendation, first: &Place) -> String {
 
 /// Those that no weights could make the choice.
 fn behind(found: &Recommendation) -> Option<String> {
-    let one =
-        |place: &Place| place.behind.first().map(|other| format!("{} (behind {other})", place.filesystem));
+    let one = |place: &Place| {
+        place.behind.first().map(|other| format!("{} (behind {other})", named(&place.filesystem)))
+    };
     let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
     (!all.is_empty()).then(|| {
         format!("Nowhere better and somewhere worse than another, whatever the weights: {}.", list(&all))

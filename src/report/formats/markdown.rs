@@ -50,8 +50,8 @@ pub fn text(report: &Report<'_>) -> String {
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
-    let said =
-        [vec![heading.answer.clone()], heading.findings.clone(), vec![heading.conclusion.clone()]].concat();
+    let (answer, conclusion) = (vec![heading.answer.clone()], vec![heading.conclusion.clone()]);
+    let said = [heading.choice.clone(), answer, heading.findings.clone(), conclusion].concat();
     let said: Vec<String> = said.into_iter().filter(|sentence| !sentence.is_empty()).collect();
     out.push(format!("**{}.** {}", heading.title, escaped(&said.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", visible_line(&next.command))));
