@@ -198,6 +198,25 @@ mod tests {
     }
 
     #[test]
+    fn all_tables_of_the_work_are_there_and_averages_stand_beside_averages() {
+        let example = example::in_many_tables();
+        let beside = beside(&example).expect("it is the paper's work");
+        assert!(beside.tables.len() > 10, "{}", beside.tables.len());
+        let first = &beside.tables[0];
+        assert_eq!(first.table.metrics, ["mkfs.time", "mount.time"]);
+        assert!(first.caption().ends_with("; here the averages of 6 trials each."), "{}", first.caption());
+        let summary = example.report().summary;
+        let row = summary.workloads[0].rows().find(|r| r.name == "mkfs.time").expect("it was measured");
+        let of_first = row.cells.iter().find(|c| c.filesystem == first.lines[0].filesystem);
+        let values: Vec<f64> = of_first.expect("it took part").values.iter().map(|v| v.value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        assert_eq!(first.lines[0].figures[0].here, Some(mean));
+        let figures = beside.tables.iter().flat_map(|table| &table.lines).flat_map(|line| &line.figures);
+        let zeros: Vec<&Figure> = figures.filter(|figure| figure.published == 0.0).collect();
+        assert!(!zeros.is_empty() && zeros.iter().all(|figure| figure.ratio.is_none()));
+    }
+
+    #[test]
     fn the_order_is_told_and_what_the_margin_makes_of_it() {
         let lines = [line("a", [3.0, 30.0]), line("b", [3.05, 20.0]), line("c", [9.0, 40.0])];
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));

@@ -10,17 +10,24 @@ use crate::workloads;
 /// Its paper counts in smaller units than its metrics do.
 pub const SET: &str = "mail-2008-2";
 
+/// Of this its paper has many tables, of averages.
+const OF_MANY_TABLES: &str = "fileserver-2006-as-published";
+
 pub fn on_loop() -> Example {
-    published(super::example())
+    published(super::example(), SET)
 }
 
 pub fn on_model() -> Example {
-    published(model::samples(12))
+    published(model::samples(12), SET)
+}
+
+pub fn in_many_tables() -> Example {
+    published(super::example(), OF_MANY_TABLES)
 }
 
 /// The first workload keeps its label, and the filesystems theirs.
-fn published(mut example: Example) -> Example {
-    let (engine, set) = workloads::find(SET).expect("the set is shipped");
+fn published(mut example: Example, set: &str) -> Example {
+    let (engine, set) = workloads::find(set).expect("the set is shipped");
     let file = set.file();
     let (_, tables) = papers::of_work(engine.name(), &file.parameters).expect("a paper did this work");
     let kinds: Vec<String> = tables[0].figures.keys().cloned().collect();

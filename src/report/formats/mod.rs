@@ -102,6 +102,18 @@ mod tests {
     }
 
     #[test]
+    fn at_a_glance_a_paper_of_many_tables_has_its_first() {
+        let example = published::in_many_tables();
+        let tables = |detail| {
+            let text = strip_str(&terminal::text(&example.report(), 200, detail)).to_string();
+            (text.matches("here the averages of").count(), text.contains(" more tables of this work"))
+        };
+        let (first, says_more) = tables(Detail::Glance);
+        let (all, says_all) = tables(Detail::Everything);
+        assert!(first > 0 && all > first && says_more && !says_all, "{first} of {all}");
+    }
+
+    #[test]
     fn what_to_choose_stands_in_every_format() {
         let example = examples::needs::stated();
         let report = example.report();

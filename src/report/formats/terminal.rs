@@ -27,6 +27,9 @@ use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Verdict;
 use crate::visible::{visible, visible_line};
 
+/// So many tables of a paper are a glance.
+const GLANCE: usize = 2;
+
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
@@ -114,7 +117,7 @@ impl Page {
             self.findings(work, &summary.verdict);
         }
         if let Some(beside) = &work.published {
-            self.published(work, beside);
+            self.published(work, beside, detail);
         }
         self.footnotes(work);
     }
@@ -215,12 +218,14 @@ impl Page {
         }
     }
 
-    /// A paper's figures: of each of its tables one table where it fits, and one for each metric where not.
-    fn published(&mut self, work: &WorkloadSummary, beside: &Beside) {
+    /// A paper's figures: of each of its tables one table where it fits, and one for each metric where not. At a glance a paper of
+    /// many tables has its first.
+    fn published(&mut self, work: &WorkloadSummary, beside: &Beside, detail: Detail) {
         self.line("");
         self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(Beside::TITLE)));
         self.paragraph(QUIET, &beside.caption());
-        for compared in &beside.tables {
+        let most = if detail == Detail::Glance { GLANCE } else { beside.tables.len() };
+        for compared in beside.tables.iter().take(most) {
             self.paragraph(QUIET, &compared.caption());
             let whole = published_table(&compared.shown());
             if fits(&whole, self.width) {
@@ -232,6 +237,14 @@ impl Page {
                 self.paragraph(Style::new(), sentence);
             }
             self.paragraph(QUIET, &compared.note());
+        }
+        let left = beside.tables.len().saturating_sub(most);
+        if left > 0 {
+            let more = number::count(left, "more table");
+            self.paragraph(
+                QUIET,
+                &format!("The paper has {more} of this work: fsderby report --all, or --html FILE."),
+            );
         }
         for sentence in &beside.sentences {
             self.paragraph(Style::new(), sentence);
