@@ -58,7 +58,7 @@ fn by_whose(found: &Recommendation) -> String {
 
 fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place) -> String {
     let by = by_whose(found);
-    let label = &first.filesystem;
+    let label = named(&first.filesystem);
     let overall = "of what the best at each need would reach";
     match (found.ranking.get(1), choice.draw) {
         (None, _) => format!("{by}, {label} is the choice: no other is left to choose from."),

@@ -125,12 +125,12 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// `0.43`, `0.0004`, `under 0.0001`
+/// `p = 0.43`, `p = 0.0004`, `p under 0.0001`
 pub fn chance(p: f64) -> String {
     match p {
-        p if p < 0.0001 => "under 0.0001".to_owned(),
-        p if p < 0.01 => format!("{p:.4}"),
-        p => format!("{p:.2}"),
+        p if p < 0.0001 => "p under 0.0001".to_owned(),
+        p if p < 0.01 => format!("p = {p:.4}"),
+        p => format!("p = {p:.2}"),
     }
 }
 
