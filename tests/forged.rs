@@ -36,6 +36,10 @@ filesystems = ["ext2", "ext4"]
 rounds = 3
 scale = "1/16"
 seed = 7
+
+[needs]
+workloads = 1
+cpu = 1
 "#;
 
 /// A run with every kind of file, one void attempt, a seal and a signature.
@@ -407,6 +411,24 @@ const FOUND: &[(&str, How)] = &[
         Plain(|run| fs::write(run.join("consoles/other.txt"), "").unwrap()),
     ),
     ("the seal counts other rounds", Chained(|f| f.complete_after(2))),
+    (
+        "another filesystem is recommended",
+        Plain(|run| {
+            recommend(run, |found| {
+                let other = found["ranking"][1]["filesystem"].clone();
+                found["choice"]["filesystem"] = other;
+            });
+        }),
+    ),
+    (
+        "what is recommended is nearer to the best than its figures are",
+        Plain(|run| {
+            recommend(run, |found| {
+                let score = found["ranking"][1]["score"].as_f64().unwrap();
+                found["ranking"][1]["score"] = (score + 1e-15).into();
+            });
+        }),
+    ),
 ];
 
 /// These are as consistent as an honest run, so that nothing but a signature tells them from one.
@@ -476,6 +498,16 @@ fn shorten(run: &Path, at: fn(&str) -> usize) {
 /// Does it to the first file of this folder.
 fn beside(run: &Path, folder: &str, alter: fn(&Path)) {
     alter(&files(&run.join(folder))[0]);
+}
+
+/// Alters what the stored verdict recommends.
+fn recommend(run: &Path, alter: fn(&mut serde_json::Value)) {
+    let path = run.join("verdict.json");
+    let mut verdict: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let before = verdict.clone();
+    alter(&mut verdict["recommendation"]);
+    assert_ne!(verdict, before);
+    fs::write(path, serde_json::to_string_pretty(&verdict).unwrap() + "\n").unwrap();
 }
 
 #[test]

@@ -6,8 +6,14 @@ use crate::schema::metric::{Better, Metric};
 use crate::schema::needs::Aspect;
 use crate::schema::record::Record;
 
-const CAPACITY: Declared =
-    Declared { better: Better::Higher, section: Section::Capacity, over: Over::Moment, ..Declared::PERCENT };
+/// A filesystem may keep as little as 0.02 % of its volume to itself (H. Ivers, 2006).
+const CAPACITY: Declared = Declared {
+    better: Better::Higher,
+    section: Section::Capacity,
+    over: Over::Moment,
+    decimals: 4,
+    ..Declared::PERCENT
+};
 
 static INITIAL: Declared = Declared {
     name: "capacity.initial",

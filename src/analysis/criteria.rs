@@ -7,33 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
 use super::dataset::{Cell, Dataset, Series, Work};
 use crate::schema::metric::Better;
 use crate::schema::needs::{Aspect, Needs, Weighed};
-
-/// What a weight is given to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Need {
-    /// By its headline.
-    Workload(String),
-    Metric {
-        workload: String,
-        metric: String,
-    },
-    Aspect(Aspect),
-}
-
-impl Need {
-    fn workload(&self) -> Option<&String> {
-        match self {
-            Need::Workload(workload) | Need::Metric { workload, .. } => Some(workload),
-            Need::Aspect(_) => None,
-        }
-    }
-}
+pub use crate::schema::recommendation::{Missing, Need};
 
 /// A need with all that it is judged by.
 #[derive(Clone, Debug)]
@@ -58,19 +35,6 @@ pub struct Criterion {
     pub rounds: usize,
     /// By candidate.
     pub means: Vec<Option<f64>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Missing {
-    /// No trial that counts has it.
-    NotMeasured,
-    /// It is a time, and times say nothing where it was measured.
-    TimesSayNothing,
-    /// Not all of its values are above 0, so there is no ratio of them.
-    NoRatio,
-    /// There is no round in which all have it.
-    NoRoundInCommon,
 }
 
 impl Criterion {

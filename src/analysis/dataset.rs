@@ -59,6 +59,14 @@ pub struct Cell {
     pub values: Vec<Value>,
 }
 
+impl Cell {
+    /// The arithmetic mean, as papers print it.
+    pub fn mean(&self) -> Option<f64> {
+        let sum: f64 = self.values.iter().map(|value| value.value).sum();
+        (self.n > 0).then(|| sum / self.n as f64)
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Value {
     /// All figures of a trial share its name: a run may have a million of them.
@@ -201,8 +209,11 @@ struct Found<'r> {
 impl<'r> Collected<'r> {
     fn add(&mut self, record: &'r Record, number: usize, filesystem: usize) {
         let trial: Arc<str> = record.trial.as_str().into();
+        let mut next = 0;
         for metric in &record.metrics {
-            let found = self.found(metric);
+            let at = self.at(metric, next);
+            next = at + 1;
+            let found = &mut self.found[at];
             let is_first = std::mem::replace(&mut found.last, number) != number;
             if !record.says(metric) {
                 continue;
@@ -217,12 +228,19 @@ impl<'r> Collected<'r> {
         }
     }
 
-    fn found(&mut self, metric: &'r Metric) -> &mut Found<'r> {
+    /// Most records have their metrics in the order of the one before, so that the next is mostly known without a search.
+    fn at(&mut self, metric: &'r Metric, next: usize) -> usize {
+        let is_it = |found: &Found<'_>| {
+            (&found.like.name, &found.like.dimensions) == (&metric.name, &metric.dimensions)
+        };
+        if self.found.get(next).is_some_and(is_it) {
+            return next;
+        }
         let at = *self.known.entry((&metric.name, &metric.dimensions)).or_insert(self.found.len());
         if at == self.found.len() {
             self.found.push(Found { like: metric, is_said: false, last: 0, values: BTreeMap::new() });
         }
-        &mut self.found[at]
+        at
     }
 }
 

@@ -146,7 +146,7 @@ fn work(record: &Record, of: usize) -> Option<Stepped> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::declared::PART;
+    use crate::schema::declared::{PART, Section};
     use crate::schema::metric::Of;
 
     fn everything() -> Vec<&'static Declared> {
@@ -171,6 +171,21 @@ mod tests {
             );
             assert_eq!(declared.over == Over::Part, name.ends_with(PART), "{name}");
         }
+    }
+
+    /// `ext4 created files 1.42 times as fast as the next, xfs`
+    #[test]
+    fn every_headline_says_what_a_candidate_did_fast() {
+        let headlines = || everything().into_iter().filter(|d| d.section == Section::Headline);
+        for Declared { name, did, of, .. } in headlines() {
+            let is_said = did.starts_with(char::is_lowercase) && !did.ends_with(['.', ' ']);
+            assert!(is_said && *of == Of::Time, "{name}: {did:?}");
+        }
+        for engine in workloads::TABLE {
+            let own = engine.declared();
+            assert!(own.iter().any(|d| d.section == Section::Headline), "{} has no headline", engine.name());
+        }
+        assert!(headlines().count() > workloads::TABLE.len(), "and that of a recovery");
     }
 
     /// Two rates of one thing over two phases must be told apart by their titles.

@@ -13,9 +13,11 @@ pub mod ensemble;
 #[cfg(test)]
 mod example;
 mod interference;
+pub mod latencies;
 pub mod metrics;
 pub mod over_time;
 pub mod recommendation;
+pub mod recommended;
 pub mod rounds;
 mod stationary;
 pub mod steps;

@@ -82,6 +82,7 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
         ranks: judged().map(|(at, (m, judged))| m.ranks(&tables[at], judged, judging)).collect(),
         overall: overall(&measured, &tables, plan.plan_seed, judging),
         guard: plan.guard.as_ref().map(|twice| guard(dataset, twice, rows)),
+        recommendation: None,
     }
 }
 

@@ -1,8 +1,11 @@
-//! The verdict of a run: all its findings, and what they make together. Pure, from the records alone.
+//! The verdict of a run: all its findings, and what they make together, up to what is recommended by the plan's needs. Pure, from
+//! the records, and for needs from what kinds state of themselves.
 
 use super::dataset::{Dataset, Work};
 use super::ensemble::{self, AGREEMENT, SAMPLES_NEEDED};
-use super::rounds;
+use super::recommended::{self, Known};
+use super::{metrics, rounds};
+use crate::filesystems;
 use crate::schema::finding::{self, Basis, Finding, Look, Verdict};
 use crate::store::Run;
 
@@ -12,16 +15,23 @@ use crate::store::Run;
 /// is none: the runner looks, when the run's end or a look that was planned has come, and the seal says so.
 pub fn of(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
-    over_samples(run, dataset).unwrap_or_else(|| over_rounds(run, dataset, looks))
+    let verdict = over_samples(run, dataset).unwrap_or_else(|| over_rounds(run, dataset, looks));
+    with_recommendation(run, dataset, verdict)
 }
 
 /// What a run that has come so far is given: the same, or where enough complete rounds have come since the last look, a new one.
 pub fn given(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let shown = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
-    over_samples(run, dataset).unwrap_or_else(|| {
+    let verdict = over_samples(run, dataset).unwrap_or_else(|| {
         let looks: Vec<_> = shown.iter().copied().chain(rounds::next(&run.plan, dataset, shown)).collect();
         over_rounds(run, dataset, &looks)
-    })
+    });
+    with_recommendation(run, dataset, verdict)
+}
+
+fn with_recommendation(run: &Run, dataset: &Dataset<'_>, verdict: Verdict) -> Verdict {
+    let known = Known { kind: filesystems::find, metrics: metrics::declared_of };
+    Verdict { recommendation: recommended::of(run, dataset, &verdict, known), ..verdict }
 }
 
 fn over_rounds(run: &Run, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
@@ -43,5 +53,6 @@ fn over_samples(run: &Run, dataset: &Dataset<'_>) -> Option<Verdict> {
         ranks: Vec::new(),
         overall: Vec::new(),
         guard: None,
+        recommendation: None,
     })
 }

@@ -10,6 +10,7 @@ use clap::parser::ArgMatches;
 use clap::{Arg, ArgAction, Args, Command, Error, FromArgMatches};
 
 use super::output::{print, say};
+use crate::analysis::latencies::Latencies;
 use crate::exit::{self, Failure};
 use crate::imports;
 use crate::names;
@@ -19,7 +20,7 @@ use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes};
 use crate::report::view::imported::Imported;
 use crate::runner::planned;
-use crate::runner::verify::verify;
+use crate::runner::verify::{verify, verify_and_read};
 use crate::schema::plan::Plan;
 use crate::store::{self, Run};
 
@@ -89,9 +90,10 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
         return of_import(options);
     }
     let beside = load(&options.beside)?;
-    let run = judged(planned::judged(store::read(&options.run)?));
+    let (run, latencies) = judged_and_read(planned::judged(store::read(&options.run)?));
     known_baseline(options.baseline.as_deref(), &run.plan)?;
-    let report = Report::beside(&run, options.baseline.as_deref()).with_imports(&beside);
+    let report = Report::with_latencies(&run, &latencies, options.baseline.as_deref()).with_imports(&beside);
+    drop(latencies);
     let Asked { files, output } = &options.asked;
     for (format, path) in files {
         write_file(path, |to| format.write(&report, to))?;
@@ -151,12 +153,23 @@ pub fn known_baseline(label: Option<&str>, plan: &Plan) -> anyhow::Result<()> {
 
 /// The run with all that [`verify`] finds among its damage, of which a report names the first.
 pub fn judged(run: Run) -> Run {
+    let damage = first_of(verify(&run).wrong);
+    Run { damage, ..run }
+}
+
+/// The same, with the latencies, which are read once for both.
+fn judged_and_read(run: Run) -> (Run, Latencies) {
+    let (found, latencies) = verify_and_read(&run);
+    let latencies = latencies.unwrap_or_else(|| Latencies::of(&run));
+    (Run { damage: first_of(found.wrong), ..run }, latencies)
+}
+
+fn first_of(mut damage: Vec<String>) -> Vec<String> {
     const NAMED: usize = 10;
-    let mut damage = verify(&run).wrong;
     let more = damage.len().saturating_sub(NAMED);
     damage.truncate(NAMED);
     damage.extend((more > 0).then(|| format!("and {more} more; fsderby verify names all")));
-    Run { damage, ..run }
+    damage
 }
 
 /// After a run: the page into the run's folder, the table to standard output. Returns the page's path.

@@ -8,6 +8,7 @@
 //! disk = "a Disk 40 of 40 GB"
 //! model = "disk-40"                     # the modelled disk that stands for it, where there is one
 //! machine = "a processor of 2.66 GHz, 512 MB of memory, Linux 2.6.15"
+//! averages = true                       # its figures are averages of its trials, and ours beside them are then averages too
 //!
 //! [environment]                         # all that it says of what it measured on; what is not here, it does not say
 //! kernel = "2.6.15-1"
@@ -65,15 +66,15 @@ pub fn find(name: &str) -> Option<Paper> {
     Some(toml::from_str(text).unwrap_or_else(|e| panic!("the shipped paper {name} does not parse: {e}")))
 }
 
-/// The paper, and its first table with figures of metrics of ours, for exactly this work.
-pub fn of_work(engine: &str, parameters: &Parameters) -> Option<(Paper, Table)> {
+/// The paper, and its tables with figures of metrics of ours, for exactly this work.
+pub fn of_work(engine: &str, parameters: &Parameters) -> Option<(Paper, Vec<Table>)> {
     let is_same = |table: &Table| {
         let found = workloads::find(&table.workload).filter(|_| table.is_comparable());
         found.is_some_and(|(e, set)| e.name() == engine && set.file().parameters == *parameters)
     };
     TABLE.iter().filter_map(|(name, _)| find(name)).find_map(|paper| {
-        let table = paper.tables.iter().find(|table| is_same(table)).cloned()?;
-        Some((paper, table))
+        let tables: Vec<Table> = paper.tables.iter().filter(|table| is_same(table)).cloned().collect();
+        (!tables.is_empty()).then_some((paper, tables))
     })
 }
 

@@ -22,6 +22,9 @@ pub struct Paper {
     pub model: Option<String>,
     /// All else that the figures were measured on, in a line.
     pub machine: String,
+    /// Whether its figures are averages of its trials. Ours beside them are averages then, and else medians.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub averages: bool,
     pub environment: Environment,
     /// Those of which there is more to say than the name of a kind.
     #[serde(default, rename = "candidate", skip_serializing_if = "Vec::is_empty")]

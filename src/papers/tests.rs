@@ -112,7 +112,7 @@ fn only_the_very_parameters_of_a_set_are_those_of_the_paper() {
     let mut seen = 0;
     for ((engine, set), workload) in shipped {
         let parameters = set.file().parameters;
-        let of = |engine: &str, parameters| of_work(engine, parameters).map(|(_, t)| t.workload);
+        let of = |engine: &str, parameters| of_work(engine, parameters).map(|(_, t)| t[0].workload.clone());
         assert_eq!(of(engine.name(), &parameters).as_ref(), Some(&workload));
         let half = engine.scale(&parameters, Scale { of: 1, by: 2 }).expect("it scales");
         assert!(of(engine.name(), &half).is_none() && of("another", &parameters).is_none());

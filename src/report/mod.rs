@@ -19,6 +19,7 @@ use self::build::known::Known;
 use self::view::Summary;
 use self::view::changes::ChangesView;
 use crate::analysis::changes::Pair;
+use crate::analysis::latencies::Latencies;
 use crate::analysis::metrics;
 use crate::filesystems;
 use crate::schema::change::Changes;
@@ -50,7 +51,12 @@ impl<'r> Report<'r> {
 
     /// All are compared with `baseline`, and without one with the best.
     pub fn beside(run: &'r Run, baseline: Option<&str>) -> Self {
-        Report { run, summary: build::summary(run, Report::KNOWN, baseline) }
+        Report::with_latencies(run, &Latencies::of(run), baseline)
+    }
+
+    /// The same, where the latencies were read already.
+    pub fn with_latencies(run: &'r Run, latencies: &Latencies, baseline: Option<&str>) -> Self {
+        Report { run, summary: build::summary(run, latencies, Report::KNOWN, baseline) }
     }
 
     /// The same with imported figures beside its own.

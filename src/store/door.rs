@@ -73,6 +73,11 @@ impl Door {
         Ok(bytes)
     }
 
+    /// The same, to be read part by part.
+    pub fn open_file(&self, path: &str, most: Bytes) -> io::Result<impl Read> {
+        Ok(self.regular(path, OFlags::RDONLY, most)?.take(most.0))
+    }
+
     pub fn text(&self, path: &str, most: Bytes) -> io::Result<String> {
         String::from_utf8(self.read(path, most)?).map_err(|_| refused("it is not text"))
     }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::ensure;
@@ -99,12 +99,10 @@ impl Folder {
                 _ => Failure::missing(format!("could not lock {path}: {e}")),
             }
         })?;
-        let mut bytes = Vec::new();
-        (&mut trials).take(TRIALS_MOST.0).read_to_end(&mut bytes).map_err(refused)?;
-        let (run, last) = parsed(&door, &bytes)?;
+        let (run, last) = parsed(&door, (&mut trials).take(TRIALS_MOST.0), |e| refused(e).into())?;
         let run = run.with_all_damage().sound()?;
         beside::make_way_for_all(&door, &run.records)?;
-        let torn = bytes.last().is_some_and(|b| *b != b'\n');
+        let torn = lacks_its_end(&mut trials).map_err(refused)?;
         Ok((Folder { door, trials, last, torn }, run))
     }
 
@@ -183,7 +181,7 @@ impl Folder {
         self.trials.rewind()?;
         self.trials.read_to_end(&mut trials)?;
         let (plan, machine) = (self.door.read(PLAN, PAGE_MOST)?, self.door.read(MACHINE, PAGE_MOST)?);
-        let records = parsed(&self.door, &trials)?.0.records.len();
+        let records = parsed(&self.door, trials.as_slice(), anyhow::Error::from)?.0.records.len();
         let covered = Covered { plan: &plan, machine: &machine, trials: &trials };
         seal::store(&self.door, &covered.sealed(records, rounds, looks, ended))
     }
@@ -221,8 +219,9 @@ pub fn read(path: &Path) -> anyhow::Result<Run> {
 
 /// The same, of a folder that is open already.
 pub fn read_through(door: Door) -> anyhow::Result<Run> {
-    let bytes = door.read(TRIALS, TRIALS_MOST).map_err(|e| no_trials(door.path(), &e))?;
-    Ok(parsed(&door, &bytes)?.0)
+    let missing = |e: io::Error| no_trials(door.path(), &e).into();
+    let trials = door.open_file(TRIALS, TRIALS_MOST).map_err(missing)?;
+    Ok(parsed(&door, trials, missing)?.0)
 }
 
 /// The door of a run's folder.
@@ -251,8 +250,23 @@ pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
     }
 }
 
+/// Whether the last line has none.
+fn lacks_its_end(trials: &mut File) -> io::Result<bool> {
+    if trials.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    trials.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    trials.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
 /// The run of these records, and the checksum of the last of them.
-fn parsed(door: &Door, trials: &[u8]) -> anyhow::Result<(Run, String)> {
+fn parsed(
+    door: &Door,
+    trials: impl Read,
+    unreadable_trials: impl Fn(io::Error) -> anyhow::Error,
+) -> anyhow::Result<(Run, String)> {
     let path = door.path();
     let damaged = |name: &str, e: String| damaged(path, name, &e);
     let text = |name: &str| {
@@ -263,19 +277,20 @@ fn parsed(door: &Door, trials: &[u8]) -> anyhow::Result<(Run, String)> {
     };
     let (plan, machine) = (text(PLAN)?, text(MACHINE)?);
     super::plan::is_of_this_version(&plan, &path.display().to_string())?;
+    let (seal, no_seal) = seal::read(door).map_or_else(|what| (None, Some(what)), |seal| (seal, None));
+    let mut seen = seal::Trials::covered_by(seal.as_ref());
     let lines::Lines { records, last, mut damage, torn } =
-        lines::read_all(trials, &first_sum(&plan, &machine));
-    let covered = Covered { plan: plan.as_bytes(), machine: machine.as_bytes(), trials };
-    let seal = seal::read(door).unwrap_or_else(|what| {
-        damage.push(what);
-        None
-    });
-    damage.extend(seal.iter().flat_map(|seal| covered.differences(seal)));
+        lines::read_all(trials, &first_sum(&plan, &machine), |bytes| seen.add(bytes))
+            .map_err(unreadable_trials)?;
+    damage.extend(no_seal);
+    damage.extend(
+        seal.iter().flat_map(|seal| seal::differences(seal, plan.as_bytes(), machine.as_bytes(), &seen)),
+    );
     let verdict = verdict::read(door).unwrap_or_else(|what| {
         damage.push(what);
         None
     });
-    let unsealed = trials.len().saturating_sub(seal.as_ref().map_or(0, |seal| seal.bytes));
+    let unsealed = seen.bytes.saturating_sub(seal.as_ref().map_or(0, |seal| seal.bytes));
     let plan = toml::from_str(&plan).map_err(|e| damaged(PLAN, mistakes::in_words(&e)))?;
     let machine = serde_json::from_str(&machine).map_err(|e| damaged(MACHINE, e.to_string()))?;
     let run = Run {

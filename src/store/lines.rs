@@ -6,9 +6,11 @@
 //! ```
 
 use std::borrow::Cow;
+use std::io::{self, Read};
 
 use crate::parallel::parallel;
 use crate::schema::record::{Record, SCHEMA};
+use crate::schema::units::MIB;
 use crate::visible;
 
 /// How a whole line ends, but for the eight digits.
@@ -43,7 +45,10 @@ pub fn read(line: &str) -> Line {
         Ok(record) if record.schema != SCHEMA => {
             Line::Damaged(format!("it is of version {}, this fsderby reads {SCHEMA}", record.schema))
         }
-        Ok(record) => Line::Sound(Box::new(record), sum.to_owned()),
+        Ok(mut record) => {
+            record.shrink();
+            Line::Sound(Box::new(record), sum.to_owned())
+        }
     }
 }
 
@@ -67,48 +72,92 @@ pub struct Lines {
     pub torn: Vec<String>,
 }
 
+/// So much of the file is in memory at a time, and a line more: the records take several times as much as their text.
+const PART: u64 = 4 * MIB;
+
 /// A torn line loses only its own trial: whoever writes next begins a new line and chains to the last sound one. So a line
 /// without a whole end is torn only at the end of the file, or where the next sound line passes over it.
 ///
-/// `first` is what the first line follows: the sum of plan and machine.
-pub fn read_all(bytes: &[u8], first: &str) -> Lines {
-    let mut lines = Lines { last: first.to_owned(), ..Lines::default() };
-    // Lines without a whole end, of which it is not known yet whether they were torn.
-    let mut open = Vec::new();
-    // Sound text, of which there may be much, is known as such at once.
-    let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
-    let numbered: Vec<(u32, &str)> =
-        (1..).zip(text.split('\n')).filter(|(_, line)| !line.is_empty()).collect();
-    let parts = parallel(&numbered, |part| part.iter().map(|(n, line)| (*n, read(line))).collect::<Vec<_>>());
-    for (number, line) in parts.into_iter().flatten() {
+/// `first` is what the first line follows: the sum of plan and machine. All bytes pass `seen`, in their order.
+pub fn read_all(mut file: impl Read, first: &str, mut seen: impl FnMut(&[u8])) -> io::Result<Lines> {
+    let mut chain = Chain::from(first);
+    let mut part = Vec::new();
+    loop {
+        let begun = part.len();
+        let is_end = ((&mut file).take(PART).read_to_end(&mut part)? as u64) < PART;
+        seen(&part[begun..]);
+        let end = part[begun..].iter().rposition(|byte| *byte == b'\n').map(|at| begun + at + 1);
+        let whole = if is_end { part.len() } else { end.unwrap_or(0) };
+        chain.follow(&part[..whole]);
+        part.drain(..whole);
+        if is_end {
+            return Ok(chain.end());
+        }
+    }
+}
+
+/// The lines so far.
+struct Chain<'f> {
+    first: &'f str,
+    lines: Lines,
+    /// How many lines there were.
+    count: u32,
+    /// Lines without a whole end, of which it is not known yet whether they were torn.
+    open: Vec<u32>,
+    ends_in_newline: bool,
+}
+
+impl<'f> Chain<'f> {
+    fn from(first: &'f str) -> Self {
+        let lines = Lines { last: first.to_owned(), ..Lines::default() };
+        Chain { first, lines, count: 0, open: Vec::new(), ends_in_newline: false }
+    }
+
+    /// More lines; only the last of the file may lack its end.
+    fn follow(&mut self, bytes: &[u8]) {
+        // Sound text, of which there may be much, is known as such at once.
+        let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+        let numbered: Vec<(u32, &str)> = (self.count + 1..)
+            .zip(text.split_terminator('\n'))
+            .filter(|(_, line)| !line.is_empty())
+            .collect();
+        let parts =
+            parallel(&numbered, |part| part.iter().map(|(n, line)| (*n, read(line))).collect::<Vec<_>>());
+        parts.into_iter().flatten().for_each(|(number, line)| self.line(number, line));
+        self.count += text.split_terminator('\n').count() as u32;
+        self.ends_in_newline = text.ends_with('\n') || (text.is_empty() && self.ends_in_newline);
+    }
+
+    fn line(&mut self, number: u32, line: Line) {
         match line {
-            Line::Torn => open.push(number),
-            Line::Damaged(what) => lines.damage.push(format!("line {number}: {what}")),
+            Line::Torn => self.open.push(number),
+            Line::Damaged(what) => self.lines.damage.push(format!("line {number}: {what}")),
             Line::Sound(record, sum) => {
-                let follows = record.previous == lines.last;
-                lines.judge(&mut open, follows);
+                let follows = record.previous == self.lines.last;
+                self.judge(follows);
                 if !follows {
-                    lines.damage.push(match lines.last == first {
+                    self.lines.damage.push(match self.lines.last == self.first {
                         true => format!("line {number} does not follow plan and machine: one of them or a line is altered"),
                         false => format!("line {number} does not follow the line before it: one is altered, missing or out of order"),
                     });
                 }
-                lines.last = sum;
-                lines.records.push(*record);
+                self.lines.last = sum;
+                self.lines.records.push(*record);
             }
         }
     }
-    lines.judge(&mut open, !text.ends_with('\n'));
-    lines
-}
 
-impl Lines {
-    fn judge(&mut self, open: &mut Vec<u32>, are_torn: bool) {
+    fn judge(&mut self, are_torn: bool) {
         let (into, what) = match are_torn {
-            true => (&mut self.torn, "was not written to its end"),
-            false => (&mut self.damage, "was written and has lost its end"),
+            true => (&mut self.lines.torn, "was not written to its end"),
+            false => (&mut self.lines.damage, "was written and has lost its end"),
         };
-        into.extend(open.drain(..).map(|number| format!("line {number} {what}")));
+        into.extend(self.open.drain(..).map(|number| format!("line {number} {what}")));
+    }
+
+    fn end(mut self) -> Lines {
+        self.judge(!self.ends_in_newline);
+        self.lines
     }
 }
 
@@ -119,11 +168,27 @@ mod tests {
     #[test]
     fn a_line_without_its_whole_end_is_torn_only_where_the_file_ends_in_it() {
         let found = |text: &str| {
-            let Lines { torn, damage, .. } = read_all(text.as_bytes(), "00000000");
+            let Lines { torn, damage, .. } = read_all(text.as_bytes(), "00000000", |_| ()).unwrap();
             (torn.len(), damage.len())
         };
         assert_eq!(found("{\"schema\":2,\"tri"), (1, 0));
         assert_eq!(found("{\"schema\":2,\"tri\n"), (0, 1), "its end was written, so it was whole once");
         assert_eq!(found("{\"sche\n{\"schema\":2,\"tri"), (2, 0), "the second writer was killed too");
+    }
+
+    #[test]
+    fn a_file_of_many_parts_is_read_as_a_whole() {
+        // Nothing of it is sound, so each line is told with its number, wherever a part ends.
+        let line = format!("{{{KEY}00000000{END}");
+        let lines = (3 * PART) as usize / (line.len() + 1);
+        let mut text = format!("{line}\n").repeat(lines);
+        text.push('\n');
+        text.push_str(&"x".repeat(2 * PART as usize));
+        let mut bytes = 0;
+        let Lines { torn, damage, .. } =
+            read_all(text.as_bytes(), "00000000", |part| bytes += part.len()).unwrap();
+        assert_eq!((bytes, damage.len(), torn.len()), (text.len(), lines, 1));
+        assert!(damage[lines - 1].starts_with(&format!("line {lines}: ")));
+        assert_eq!(torn[0], format!("line {} was not written to its end", lines + 2));
     }
 }

@@ -122,7 +122,7 @@ impl Run {
             let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
             for (at, line) in lines.enumerate() {
                 let place = || format!("read line {} of {}", at + 1, file.path);
-                all.push(serde_json::from_slice(line).with_context(place)?);
+                all.push(Buckets::from_line(line).with_context(place)?);
             }
         }
         Ok(all)

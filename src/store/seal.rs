@@ -35,24 +35,45 @@ impl Covered<'_> {
             trials_blake3: hash(self.trials),
         }
     }
+}
 
-    /// What is no longer as it was sealed, one sentence each.
-    pub fn differences(self, seal: &Seal) -> Vec<String> {
-        let altered = |name: &str| format!("{name} is not as it was when the run ended and was sealed");
-        let mut found = Vec::new();
-        found.extend((hash(self.plan) != seal.plan_blake3).then(|| altered(PLAN)));
-        found.extend((hash(self.machine) != seal.machine_blake3).then(|| altered(MACHINE)));
-        match self.trials.get(..seal.bytes) {
-            None => found.push(format!(
-                "{TRIALS} was shortened: it had {} records in {} bytes when the run ended, and has {} bytes",
-                seal.records,
-                seal.bytes,
-                self.trials.len()
-            )),
-            Some(sealed) => found.extend((hash(sealed) != seal.trials_blake3).then(|| altered(TRIALS))),
-        }
-        found
+/// What of `trials.jsonl` a seal covers, hashed while the file is read.
+#[derive(Default)]
+pub struct Trials {
+    hasher: blake3::Hasher,
+    /// How many bytes the seal covers.
+    covered: usize,
+    /// How many there are.
+    pub bytes: usize,
+}
+
+impl Trials {
+    pub fn covered_by(seal: Option<&Seal>) -> Self {
+        Trials { covered: seal.map_or(0, |seal| seal.bytes), ..Trials::default() }
     }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        let covered = self.covered.saturating_sub(self.bytes).min(bytes.len());
+        self.hasher.update(&bytes[..covered]);
+        self.bytes += bytes.len();
+    }
+}
+
+/// What is no longer as it was sealed, one sentence each.
+pub fn differences(seal: &Seal, plan: &[u8], machine: &[u8], trials: &Trials) -> Vec<String> {
+    let altered = |name: &str| format!("{name} is not as it was when the run ended and was sealed");
+    let mut found = Vec::new();
+    found.extend((hash(plan) != seal.plan_blake3).then(|| altered(PLAN)));
+    found.extend((hash(machine) != seal.machine_blake3).then(|| altered(MACHINE)));
+    if trials.bytes < seal.bytes {
+        found.push(format!(
+            "{TRIALS} was shortened: it had {} records in {} bytes when the run ended, and has {} bytes",
+            seal.records, seal.bytes, trials.bytes
+        ));
+    } else if trials.hasher.finalize().to_hex().as_str() != seal.trials_blake3 {
+        found.push(altered(TRIALS));
+    }
+    found
 }
 
 /// The seal of the run in this folder; none where the run was killed before it had any.

@@ -26,6 +26,8 @@ pub struct Declared {
     pub over: Over,
     /// What it means: a sentence or two.
     pub explained: &'static str,
+    /// So many at least, where a difference that counts is smaller than the first three digits show.
+    pub decimals: usize,
     /// Whether it stands beside the headline in narrow tables.
     pub key: bool,
     /// Whether it is explained under such a table, because a short heading does not say it.
@@ -95,6 +97,7 @@ impl Declared {
             section: Section::Steps,
             over: Over::Phases,
             explained: "",
+            decimals: 0,
             key: false,
             footnote: false,
             drawn: true,

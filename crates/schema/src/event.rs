@@ -190,6 +190,42 @@ pub struct Buckets {
     pub buckets: Vec<(u64, u64)>,
 }
 
+impl Buckets {
+    /// The line of a file of histograms. Those are most of a run's bytes, and nearly all of their bytes are pairs of numbers: so
+    /// these are read here where they are as serde_json writes them, and by serde_json where they are not.
+    pub fn from_line(line: &[u8]) -> serde_json::Result<Buckets> {
+        const KEY: &[u8] = b",\"buckets\":[";
+        let at = line.windows(KEY.len()).position(|window| window == KEY).map(|at| at + KEY.len());
+        let split = at.and_then(|at| Some((&line[..at], pairs(line[at..].strip_suffix(b"]}")?)?)));
+        let Some((head, buckets)) = split else { return serde_json::from_slice(line) };
+        let others: Buckets = serde_json::from_slice(&[head, b"]}"].concat())?;
+        Ok(Buckets { buckets, ..others })
+    }
+}
+
+/// `[1,2],[3,4]`: no blanks, no signs, no leading zeros, at most 19 digits, which always fit.
+fn pairs(mut text: &[u8]) -> Option<Vec<(u64, u64)>> {
+    let mut pairs = Vec::with_capacity(text.len() / "[123456,1],".len());
+    while !text.is_empty() {
+        if !pairs.is_empty() {
+            text = text.strip_prefix(b",")?;
+        }
+        let (value, rest) = number(text.strip_prefix(b"[")?)?;
+        let (count, rest) = number(rest.strip_prefix(b",")?)?;
+        pairs.push((value, count));
+        text = rest.strip_prefix(b"]")?;
+    }
+    Some(pairs)
+}
+
+fn number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_plain = (1..=19).contains(&digits) && (digits == 1 || text[0] != b'0');
+    let (number, rest) = text.split_at(digits);
+    let value = number.iter().fold(0, |value: u64, digit| 10 * value + u64::from(digit - b'0'));
+    is_plain.then_some((value, rest))
+}
+
 /// The hash of a live tree, and how it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
@@ -245,5 +281,44 @@ impl ClientPhase {
 impl Phase {
     pub fn count(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_histograms_is_read_as_serde_json_reads_it() {
+        let of = |buckets: &str| {
+            format!(r#"{{"phase":"a,\"buckets\":[","operation":"create","unit":"ns","buckets":[{buckets}]}}"#)
+        };
+        let plain = |buckets: &str| of(buckets).replacen(r#"a,\"buckets\":["#, "work", 1);
+        let pairs = [
+            "",
+            "[1,2]",
+            "[0,1],[10,20],[3600000000000,7]",
+            "[9999999999999999999,18446744073709551615]",
+            "[18446744073709551616,1]",
+            "[1, 2]",
+            "[01,2]",
+            "[-1,2]",
+            "[1.0,2]",
+            "[1,2],",
+            ",[1,2]",
+            "[1,2][3,4]",
+            "[1]",
+            "[1,2,3]",
+            "[,2]",
+            "[1,2",
+            "1,2",
+        ];
+        for line in pairs.iter().flat_map(|pairs| [of(pairs), plain(pairs)]) {
+            let theirs: Result<Buckets, String> = serde_json::from_str(&line).map_err(|e| e.to_string());
+            let ours = Buckets::from_line(line.as_bytes()).map_err(|e| e.to_string());
+            assert_eq!(ours, theirs, "{line}");
+        }
+        assert!(Buckets::from_line(br#"{"phase":"work","buckets":[[1,2]]}"#).is_err(), "it lacks the rest");
+        assert!(Buckets::from_line(b"").is_err());
     }
 }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::recommendation::Recommendation;
 use crate::units::Percent;
 
 /// The shape of `verdict.json`.
@@ -29,6 +30,9 @@ pub struct Verdict {
     pub overall: Vec<Overall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
+    /// Where the plan states needs; absent in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<Recommendation>,
 }
 
 /// What the findings rest on.
@@ -378,6 +382,7 @@ mod tests {
             ranks: Vec::new(),
             overall: Vec::new(),
             guard: Some(guard),
+            recommendation: None,
         };
         assert!(verdict(guard(false)).is_final() && !verdict(guard(true)).is_final());
         let text = serde_json::to_string(&verdict(guard(false))).expect("it is JSON");

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod power_cut;
 pub mod random;
 pub mod reason;
+pub mod recommendation;
 pub mod record;
 pub mod request;
 pub mod scenario;

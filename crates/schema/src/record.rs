@@ -247,6 +247,19 @@ impl Record {
         self.reason.as_ref().map_or(String::new(), Reason::to_string)
     }
 
+    /// Gives back the room that lists had to grow into: up to half of a record, of which a report holds all.
+    pub fn shrink(&mut self) {
+        self.metrics.shrink_to_fit();
+        self.steps.shrink_to_fit();
+        self.space.shrink_to_fit();
+        self.validity.shrink_to_fit();
+        for stage in &mut self.stages {
+            stage.phases.shrink_to_fit();
+            stage.series.values_mut().for_each(Vec::shrink_to_fit);
+        }
+        self.stages.shrink_to_fit();
+    }
+
     /// A hash of all that decides the figures, in virtual time, where nothing else does.
     pub fn fingerprint(&self) -> Option<String> {
         if self.clock != ClockKind::Virtual || self.provenance.is_empty() {

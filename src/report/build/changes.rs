@@ -243,7 +243,7 @@ fn moved(controls: &[Change]) -> String {
 fn guarded(which: &str, guard: &Guard) -> Option<String> {
     let p = chance(guard.p?);
     Some(format!(
-        "In the {which} run {}, entered a second time as {}, does not differ from itself (p = {p}).",
+        "In the {which} run {}, entered a second time as {}, does not differ from itself ({p}).",
         guard.of, guard.copy
     ))
 }

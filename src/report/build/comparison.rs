@@ -230,7 +230,7 @@ mod tests {
         let said = compared(open.clone(), None).sentence;
         assert!(
             said.starts_with(
-                "alderfs, no atime and alderfs lead and are equivalent within the margin of 3% (ratio 1.06; "
+                "“alderfs, no atime” and alderfs lead and are equivalent within the margin of 3% (ratio 1.06; "
             ),
             "{said}"
         );

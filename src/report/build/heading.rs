@@ -6,6 +6,7 @@ use super::{durability, model, repeat, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::report::view::heading::{Heading, Next, Standing};
+use crate::report::view::needs::ToChoose;
 use crate::report::view::number::{count, list};
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
@@ -31,6 +32,7 @@ pub fn of(
     workloads: &[WorkloadSummary],
     setups: &Setups,
     verdict: &Verdict,
+    choosing: Option<&ToChoose>,
 ) -> Heading {
     let progress = Progress::of(run, workloads, verdict);
     let standing = match progress {
@@ -54,6 +56,8 @@ pub fn of(
         (Standing::Preliminary, _) => (verdict::so_far(workloads), Vec::new()),
         _ => (String::new(), Vec::new()),
     };
+    let choosing = choosing.filter(|_| !matches!(standing, Standing::Nothing | Standing::Void));
+    let choice = choosing.map(|choosing| choosing.brief.clone()).unwrap_or_default();
     let mut sentences = vec![compared(run, filesystems, workloads, setups), place(run, setups), trials(run)];
     sentences.extend(clients(workloads));
     if progress.is_modelled {
@@ -62,6 +66,7 @@ pub fn of(
     let conclusion = conclusion(standing, progress, next.as_ref());
     let unequal = durability::unequal(workloads);
     let brief = [
+        choice.clone(),
         vec![answer.clone()],
         findings.clone(),
         setups.apart.clone(),
@@ -83,6 +88,7 @@ pub fn of(
         question: run.plan.analysis.trim().to_owned(),
         standing,
         title: title(standing, progress.is_modelled),
+        choice,
         answer,
         findings,
         conclusion,

@@ -33,6 +33,7 @@ use super::view::capabilities::Kind;
 use super::view::entry::Entry;
 use super::view::workload::WorkloadSummary;
 use crate::analysis::dataset::Dataset;
+use crate::analysis::latencies::Latencies;
 use crate::report::view::look::Look;
 use crate::schema::finding::Verdict;
 use crate::store::Run;
@@ -45,38 +46,46 @@ struct Judged<'v> {
 }
 
 /// `baseline` is the candidate that all are compared with; without one, the best.
-pub fn summary(run: &Run, known: Known, baseline: Option<&str>) -> Summary {
+pub fn summary(run: &Run, latencies: &Latencies, known: Known, baseline: Option<&str>) -> Summary {
     let dataset = Dataset::of(run);
     let verdict = crate::analysis::verdict::of(run, &dataset);
-    with_verdict(run, &dataset, verdict, known, baseline)
+    with_verdict(run, &Read { dataset, latencies }, verdict, known, baseline)
+}
+
+/// What was read of a run.
+pub struct Read<'r> {
+    pub dataset: Dataset<'r>,
+    pub latencies: &'r Latencies,
 }
 
 pub fn with_verdict(
     run: &Run,
-    dataset: &Dataset<'_>,
+    read: &Read<'_>,
     verdict: Verdict,
     known: Known,
     baseline: Option<&str>,
 ) -> Summary {
+    let Read { dataset, latencies } = read;
     let mut filesystems: Vec<Entry> = dataset.filesystems.iter().map(|label| entry(run, label)).collect();
     let kinds: Vec<&str> = filesystems.iter().map(|f| f.kind.as_str()).collect();
     let looks = looks::of(&(known.kinds)(), &kinds);
     filesystems.iter_mut().zip(looks).for_each(|(filesystem, look)| filesystem.look = look);
-    let mut damage = run.damage.clone();
+    let damage = run.damage.iter().chain(&latencies.missing).cloned().collect();
     let judged = Judged { verdict: &verdict, baseline };
     let workloads = dataset.workloads.iter();
     let workloads: Vec<WorkloadSummary> =
-        workloads.map(|work| workload::of(run, work, &filesystems, judged, known, &mut damage)).collect();
+        workloads.map(|work| workload::of(run, work, &filesystems, judged, known, latencies)).collect();
     let setups = setups::of(run, &dataset.filesystems);
+    let recommendation = needs::of(run, dataset, &verdict, known);
     Summary {
-        heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict),
+        heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict, recommendation.as_ref()),
         overall: comparison::overall(&verdict, baseline),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),
         filesystems,
         setups,
         skips: absent::skips(run, workloads.len()),
-        recommendation: needs::of(run, dataset, &verdict, known),
+        recommendation,
         planes: plane::of(
             &workloads,
             run.plan.margin,

@@ -3,66 +3,26 @@
 use super::known::Known;
 use crate::analysis::criteria::Need;
 use crate::analysis::dataset::Dataset;
-use crate::analysis::recommendation::{self, Asked, Lack, Place, Recommendation, Weighed, by_findings};
-use crate::filesystems::{Variant, answer};
+use crate::analysis::recommendation::{self, Place, Recommendation, Weighed};
+use crate::analysis::recommended;
 use crate::report::view::needs::{ToChoose, ratio, times, title, why};
-use crate::report::view::number::{count, list};
+use crate::report::view::number::{count, list, named};
 use crate::schema::finding::{Finding, Found, Verdict};
 use crate::schema::metric::Better;
-use crate::schema::needs::{Aspect, Needs};
-use crate::schema::plan::Plan;
+use crate::schema::needs::Aspect;
 use crate::store::Run;
 
 /// Where the plan states needs.
 pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> Option<ToChoose> {
-    let needs = run.plan.needs.as_ref()?;
-    let margin = run.plan.margin;
-    let lacks = |label: &str| lacks(&run.plan, needs, known, label);
-    let aspect_of = aspects(run, known);
-    // One that took part twice is one choice.
-    let is_copy = |label: &str| run.plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
-    let candidates: Vec<String> =
-        dataset.filesystems.iter().filter(|label| !is_copy(label)).cloned().collect();
-    let candidates = &candidates;
-    let asked = Asked { dataset, candidates, needs, margin, lacks: &lacks, aspect_of: &aspect_of };
-    let found = recommendation::recommend(&asked, &by_findings(verdict));
+    let Known { kind, metrics, .. } = known;
+    let found = recommended::of(run, dataset, verdict, recommended::Known { kind, metrics })?;
     let titles: Vec<String> = found.needs.iter().map(|weighed| title(&weighed.need)).collect();
-    Some(ToChoose { sentences: sentences(&found, verdict), titles, found })
-}
-
-/// By what each declares of the metrics that records of this run may have.
-fn aspects(run: &Run, known: Known) -> impl Fn(&str) -> Option<Aspect> {
-    let engines = run.plan.workloads.iter().map(|work| &work.work.engine);
-    let engines = engines.chain(run.records.iter().flat_map(|r| &r.works).map(|work| &work.work.engine));
-    let mut names: Vec<&String> = Vec::new();
-    engines.for_each(|engine| {
-        if !names.contains(&engine) {
-            names.push(engine);
-        }
-    });
-    let declared: Vec<(&'static str, Aspect)> = names
-        .into_iter()
-        .flat_map(|engine| (known.metrics)(engine))
-        .filter_map(|declared| Some((declared.name, declared.aspect?)))
-        .collect();
-    move |metric| declared.iter().find(|(name, _)| *name == metric).map(|(_, aspect)| *aspect)
-}
-
-/// A kind that nobody knows, as on a directory, answers for nothing.
-fn lacks(plan: &Plan, needs: &Needs, known: Known, label: &str) -> Vec<Lack> {
-    let candidate = plan.candidates.iter().find(|candidate| candidate.label == label);
-    let kind = candidate.and_then(|candidate| (known.kind)(&candidate.kind));
-    let variant = candidate.map_or_else(Variant::default, |candidate| candidate.variant.clone());
-    let lack = |required: &_| match kind.map(|kind| answer(kind, &variant, *required)) {
-        Some(answer) if answer.is_met => None,
-        Some(answer) => {
-            Some(Lack { required: *required, said: answer.said, source: answer.source.to_owned() })
-        }
-        None => {
-            Some(Lack { required: *required, said: "nobody says".to_owned(), source: "no kind".to_owned() })
-        }
-    };
-    needs.require.iter().filter_map(lack).collect()
+    let sentences = sentences(&found, verdict);
+    let first = found.choice.as_ref().and(found.ranking.first());
+    let sure =
+        first.map(|first| established(&found, first, verdict).unwrap_or_else(|| rests_on(&found, verdict)));
+    let brief = sentences.first().cloned().into_iter().chain(sure).collect();
+    Some(ToChoose { sentences, brief, titles, found })
 }
 
 fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<String> {
@@ -97,7 +57,7 @@ fn by_whose(found: &Recommendation) -> String {
 
 fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place) -> String {
     let by = by_whose(found);
-    let label = &first.filesystem;
+    let label = named(&first.filesystem);
     let overall = "of what the best at each need would reach";
     match (found.ranking.get(1), choice.draw) {
         (None, _) => format!("{by}, {label} is the choice: no other is left to choose from."),
@@ -112,7 +72,7 @@ fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place
         (Some(next), None) => format!(
             "{by}, {label} is the choice: over all of them it reaches {} {overall}, the next, {}, {}.",
             ratio(first.score),
-            next.filesystem,
+            named(&next.filesystem),
             ratio(next.score)
         ),
     }
@@ -203,8 +163,9 @@ fn changes(found: &Recommendation, first: &Place) -> String {
 
 /// Those that no weights could make the choice.
 fn behind(found: &Recommendation) -> Option<String> {
-    let one =
-        |place: &Place| place.behind.first().map(|other| format!("{} (behind {other})", place.filesystem));
+    let one = |place: &Place| {
+        place.behind.first().map(|other| format!("{} (behind {other})", named(&place.filesystem)))
+    };
     let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
     (!all.is_empty()).then(|| {
         format!("Nowhere better and somewhere worse than another, whatever the weights: {}.", list(&all))

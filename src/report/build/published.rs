@@ -1,6 +1,6 @@
 //! A paper's figures beside the run's own, where a workload has exactly the parameters that the paper's figures belong to.
 //!
-//! What is set beside each other is the paper's figure and the median here, by kind; a filesystem with mkfs or mount options of
+//! What is set beside each other is the paper's figure and the median here, or the average where the paper's are, by kind; a filesystem with mkfs or mount options of
 //! its own is another than the paper's. Absolute speeds differ with the disk, so the order of the filesystems is told too.
 
 use super::{model, setups, timeless};
@@ -8,7 +8,7 @@ use crate::analysis::ensemble::sampled;
 use crate::papers::{self, Paper, Table, factor};
 use crate::report::view::entry::Entry;
 use crate::report::view::number::{count, list};
-use crate::report::view::published::{Beside, Figure, Line};
+use crate::report::view::published::{Beside, Compared, Figure, Line};
 use crate::report::view::row::{Cell, Row};
 use crate::schema::declared::{self, Declared};
 use crate::schema::job::WorkSpec;
@@ -23,48 +23,70 @@ pub fn of(
     compared: &[Entry],
     declared: &[&'static Declared],
 ) -> Option<Beside> {
-    let (paper, table) = papers::of_work(&spec.engine, &spec.parameters)?;
-    let lines = lines(&table, rows, compared)?;
-    let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
-    let title = |metric: &String| match declared::find(declared, metric) {
-        Some(declared) => declared.heading().to_owned(),
-        None => metric.clone(),
-    };
-    let titles: Vec<String> = table.metrics.iter().map(title).collect();
+    let (paper, tables) = papers::of_work(&spec.engine, &spec.parameters)?;
+    let ours = Ours { rows, compared, declared, averages: paper.averages, margin: run.plan.margin };
+    let tables: Vec<Compared> = tables.into_iter().filter_map(|table| ours.beside(table)).collect();
+    if tables.is_empty() {
+        return None;
+    }
     let mut sentences = Vec::new();
-    if is_measured {
-        sentences.extend(order(&titles, &lines, run.plan.margin));
-    } else {
+    if tables.iter().all(|table| !table.is_measured) {
         let why = timeless::of(run).map(|why| why.brief.trim_end());
         sentences
             .push(format!("This run has no figure to compare. {}", why.unwrap_or("No trial is counted.")));
     }
     sentences.push(place(run, &paper));
-    Some(Beside { paper, table, titles, lines, is_measured, sentences })
+    Some(Beside { paper, tables, sentences })
 }
 
-fn lines(table: &Table, rows: &[&Row], compared: &[Entry]) -> Option<Vec<Line>> {
-    let is_plain = |e: &&Entry| e.is_plain && table.figures.contains_key(&e.kind);
-    let here: Vec<&Entry> = compared.iter().filter(is_plain).collect();
-    let absent = table.figures.keys().filter(|kind| !here.iter().any(|e| e.kind == **kind));
-    let both = here.iter().map(|e| (&e.label, &e.kind));
-    let line = |(label, kind): (&String, &String)| {
-        let figures = table.metrics.iter().zip(&table.figures[kind]);
-        let cell = |metric: &str| cell(rows, metric, label);
-        let figures = figures.map(|(metric, figure)| beside(*figure, cell(metric), &table.unit));
-        Line { filesystem: label.clone(), kind: kind.clone(), figures: figures.collect() }
-    };
-    (!here.is_empty()).then(|| both.chain(absent.map(|kind| (kind, kind))).map(line).collect())
+/// What a table of a paper is set beside.
+struct Ours<'o> {
+    rows: &'o [&'o Row],
+    compared: &'o [Entry],
+    declared: &'o [&'static Declared],
+    averages: bool,
+    margin: Percent,
+}
+
+impl Ours<'_> {
+    fn beside(&self, table: Table) -> Option<Compared> {
+        let lines = self.lines(&table)?;
+        let is_measured = lines.iter().flat_map(|l| &l.figures).any(|f| f.here.is_some());
+        let title = |metric: &String| match declared::find(self.declared, metric) {
+            Some(declared) => declared.heading().to_owned(),
+            None => metric.clone(),
+        };
+        let titles: Vec<String> = table.metrics.iter().map(title).collect();
+        let sentences = if is_measured { order(&titles, &lines, self.margin) } else { Vec::new() };
+        Some(Compared { table, titles, lines, averages: self.averages, is_measured, sentences })
+    }
+
+    fn lines(&self, table: &Table) -> Option<Vec<Line>> {
+        let is_plain = |e: &&Entry| e.is_plain && table.figures.contains_key(&e.kind);
+        let here: Vec<&Entry> = self.compared.iter().filter(is_plain).collect();
+        let absent = table.figures.keys().filter(|kind| !here.iter().any(|e| e.kind == **kind));
+        let both = here.iter().map(|e| (&e.label, &e.kind));
+        let line = |(label, kind): (&String, &String)| {
+            let figures = table.metrics.iter().zip(&table.figures[kind]);
+            let cell = |metric: &str| cell(self.rows, metric, label);
+            let figures = figures.map(|(metric, figure)| self.figure(*figure, cell(metric), &table.unit));
+            Line { filesystem: label.clone(), kind: kind.clone(), figures: figures.collect() }
+        };
+        (!here.is_empty()).then(|| both.chain(absent.map(|kind| (kind, kind))).map(line).collect())
+    }
+
+    fn figure(&self, published: f64, cell: Option<(&str, &Cell)>, unit: &str) -> Figure {
+        let ours = |cell: &Cell| if self.averages { cell.mean() } else { cell.median };
+        let here = cell.and_then(|(from, cell)| Some(ours(cell)? * factor(from, unit)?));
+        // A paper may print 0, of which nothing is so many times.
+        let ratio = here.map(|here| here / published).filter(|ratio| ratio.is_finite());
+        Figure { published, here, ratio, n: cell.map_or(0, |(_, c)| c.n) }
+    }
 }
 
 fn cell<'r>(rows: &[&'r Row], metric: &str, label: &str) -> Option<(&'r str, &'r Cell)> {
     let row = rows.iter().find(|r| r.name == metric && r.dimensions.is_empty() && !r.once)?;
     Some((&row.unit, row.cells.iter().find(|c| c.filesystem == label)?))
-}
-
-fn beside(published: f64, cell: Option<(&str, &Cell)>, unit: &str) -> Figure {
-    let here = cell.and_then(|(from, cell)| Some(cell.median? * factor(from, unit)?));
-    Figure { published, here, ratio: here.map(|h| h / published), n: cell.map_or(0, |(_, c)| c.n) }
 }
 
 /// For each metric, and once where all metrics say the same.
@@ -144,6 +166,10 @@ mod tests {
         example.report().summary.workloads[0].published.clone()
     }
 
+    fn table(example: &Example) -> Compared {
+        beside(example).expect("it is the paper's work").tables.remove(0)
+    }
+
     fn line(label: &str, figures: [f64; 2]) -> Line {
         let [published, here] = figures;
         let figures = vec![Figure { published, here: Some(here), ratio: Some(here / published), n: 5 }];
@@ -152,12 +178,12 @@ mod tests {
 
     #[test]
     fn a_kind_counts_under_any_label_and_by_conversion_but_not_with_options() {
-        let beside = beside(&example::on_loop()).expect("it is the paper's work");
-        let lines: Vec<&str> = beside.lines.iter().map(|l| l.filesystem.as_str()).collect();
-        let absent = beside.table.figures.keys().find(|k| lines.contains(&k.as_str())).map(String::as_str);
+        let table = table(&example::on_loop());
+        let lines: Vec<&str> = table.lines.iter().map(|l| l.filesystem.as_str()).collect();
+        let absent = table.table.figures.keys().find(|k| lines.contains(&k.as_str())).map(String::as_str);
         assert_eq!(lines[..4], ["alderfs", "birchfs", "birchfs-journal", "cedarfs"]);
         assert_eq!((lines.len(), absent), (5, Some(lines[4])));
-        assert!(beside.lines[4].figures.iter().all(|f| f.here.is_none()));
+        assert!(table.lines[4].figures.iter().all(|f| f.here.is_none()));
     }
 
     #[test]
@@ -165,10 +191,29 @@ mod tests {
         let example = example::on_loop();
         let summary = example.report().summary;
         let row = summary.workloads[0].rows().find(|r| r.name == "read.throughput").expect("it was measured");
-        let figure = &beside(&example).expect("it is the paper's work").lines[0].figures[0];
+        let figure = &table(&example).lines[0].figures[0];
         let median = row.cells[0].median.expect("it was measured");
         assert_eq!((figure.here, figure.n), (Some(median * 1024.0), 6));
         assert_eq!(figure.ratio, Some(median * 1024.0 / figure.published));
+    }
+
+    #[test]
+    fn all_tables_of_the_work_are_there_and_averages_stand_beside_averages() {
+        let example = example::in_many_tables();
+        let beside = beside(&example).expect("it is the paper's work");
+        assert!(beside.tables.len() > 10, "{}", beside.tables.len());
+        let first = &beside.tables[0];
+        assert_eq!(first.table.metrics, ["mkfs.time", "mount.time"]);
+        assert!(first.caption().ends_with("; here the averages of 6 trials each."), "{}", first.caption());
+        let summary = example.report().summary;
+        let row = summary.workloads[0].rows().find(|r| r.name == "mkfs.time").expect("it was measured");
+        let of_first = row.cells.iter().find(|c| c.filesystem == first.lines[0].filesystem);
+        let values: Vec<f64> = of_first.expect("it took part").values.iter().map(|v| v.value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        assert_eq!(first.lines[0].figures[0].here, Some(mean));
+        let figures = beside.tables.iter().flat_map(|table| &table.lines).flat_map(|line| &line.figures);
+        let zeros: Vec<&Figure> = figures.filter(|figure| figure.published == 0.0).collect();
+        assert!(!zeros.is_empty() && zeros.iter().all(|figure| figure.ratio.is_none()));
     }
 
     #[test]
@@ -214,7 +259,7 @@ mod tests {
             beside.sentences[0]
                 .starts_with("This run has no figure to compare. The modelled disk answers faster")
         );
-        assert!(beside.shown().columns.iter().all(|c| c.what == "published"));
-        assert!(!beside.caption().contains("here"));
+        assert!(beside.tables[0].shown().columns.iter().all(|c| c.what == "published"));
+        assert!(!beside.tables[0].caption().contains("here") && beside.tables[0].sentences.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pairs::{Pair, Pairs};
 use crate::report::view::comparison::{Comparison, Lead};
-use crate::report::view::number::{list, ratio};
+use crate::report::view::number::{list, named, ratio};
 use crate::report::view::row::Row;
 use crate::schema::finding::{Basis, Evidence, Found, Verdict};
 use crate::schema::metric::Of as Quantity;
@@ -18,8 +18,9 @@ pub struct Of<'r> {
 
 pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
     if comparison.is_preliminary {
-        return so_far(comparison)
-            .map_or_else(String::new, |ahead| format!("So far {ahead}; no difference is established."));
+        return so_far(comparison).map_or_else(String::new, |ahead| {
+            format!("So far {ahead} in {}; no difference is established.", about.row.title)
+        });
     }
     let leaders = &comparison.leaders;
     let won = comparison.lead.as_ref().map(|lead| won(lead, about));
@@ -34,12 +35,13 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
 pub fn so_far(comparison: &Comparison) -> Option<String> {
     let [first, second, ..] = comparison.lines.as_slice() else { return None };
     let times = ratio(first.ratio / second.ratio);
-    Some(format!("{} is ahead, {times} times {}", first.candidate, second.candidate))
+    Some(format!("{} is ahead, {times} times {}", named(&first.candidate), named(&second.candidate)))
 }
 
 /// `alderfs created files 1.42 times as fast as the next, birchfs (1.36 to 1.49, simultaneous 95 %)`
 fn won(lead: &Lead, about: &Of<'_>) -> String {
-    let Lead { leader, next, low, high, .. } = lead;
+    let Lead { low, high, .. } = lead;
+    let (leader, next) = (named(&lead.leader), named(&lead.next));
     let times = ratio(lead.ratio);
     let sure = format!("({} to {}, {})", ratio(*low), ratio(*high), certainty(about.verdict));
     let did = about.row.declared.map_or("", |declared| declared.did);

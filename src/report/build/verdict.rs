@@ -76,7 +76,7 @@ pub fn so_far(workloads: &[WorkloadSummary]) -> String {
 
 /// Why nothing that was measured can be used.
 pub fn void(guard: &Guard) -> String {
-    let p = guard.p.map_or_else(String::new, |p| format!(" (p = {})", chance(p)));
+    let p = guard.p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     format!(
         "This run is void: {} is {}, entered a second time, and over all headline metrics the two differ from each other{p}, so what \
          was measured is not what the filesystems differ by.",
@@ -139,7 +139,7 @@ fn smallest(pairs: &[Finding]) -> String {
 pub fn guarded(guard: &Guard) -> Option<String> {
     let p = guard.p.filter(|_| !guard.voids)?;
     Some(format!(
-        "{}, entered a second time as {}, does not differ from itself (p = {}; under 0.001 the run would be void).",
+        "{}, entered a second time as {}, does not differ from itself ({}; under 0.001 the run would be void).",
         guard.of,
         guard.copy,
         chance(p)

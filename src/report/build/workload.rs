@@ -1,17 +1,14 @@
 //! One workload of the run: its figures in sections, its latencies, its findings, and a paper beside them.
 
 use super::known::Known;
-use super::latency::Merge;
-use super::{Judged, comparison, notes, published, sections};
+use super::{Judged, comparison, latency, notes, published, sections};
 use crate::analysis::dataset::Work;
+use crate::analysis::latencies::Latencies;
 use crate::analysis::over_time;
-use crate::parallel::parallel;
 use crate::report::view::entry::Entry;
-use crate::report::view::latency::Latency;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::declared::Declared;
-use crate::schema::event::Buckets;
 use crate::schema::job::WorkSpec;
 use crate::schema::record::Record;
 use crate::schema::scenario::{Scenario, Stage, WorkStage};
@@ -25,7 +22,7 @@ pub fn of(
     filesystems: &[Entry],
     judged: Judged<'_>,
     known: Known,
-    damage: &mut Vec<String>,
+    latencies: &Latencies,
 ) -> WorkloadSummary {
     let mine: Vec<&Record> = run.records.iter().filter(|r| r.scenario == work.label).collect();
     let scenario = run.plan.scenarios.iter().find(|s| s.label == work.label);
@@ -46,7 +43,11 @@ pub fn of(
     let headlines: Vec<&Row> = rows.iter().filter(|row| row.headline).copied().collect();
     let Judged { verdict, baseline } = judged;
     let comparisons = comparison::of(&work.label, &headlines, verdict, baseline);
-    let drawn_by_paper = published.as_ref().map(|beside| beside.table.metrics.clone()).unwrap_or_default();
+    let drawn_by_paper = published
+        .iter()
+        .flat_map(|beside| &beside.tables)
+        .flat_map(|compared| compared.table.metrics.clone())
+        .collect::<Vec<String>>();
     sections::draw_each_fact_once(&mut sections, &drawn_by_paper);
     WorkloadSummary {
         label: work.label.clone(),
@@ -64,7 +65,7 @@ pub fn of(
         disturbed: notes.disturbed,
         labels: notes.labels,
         sections,
-        latencies: latencies(run, work, filesystems, damage),
+        latencies: latency::of(latencies, &work.label, filesystems),
         over_time: over_time::of(work, &filesystems.iter().map(|f| f.label.clone()).collect::<Vec<_>>()),
         comparisons,
         findings: verdict.findings.iter().filter(|f| f.scenario == work.label).cloned().collect(),
@@ -124,43 +125,4 @@ fn story(label: &str, spec: Option<&WorkSpec>) -> String {
 
 fn parameters(table: &toml::Table) -> Vec<String> {
     table.iter().map(|(key, value)| format!("{key} = {value}")).collect()
-}
-
-/// A histogram that cannot be read is told, and the rest of the report stands.
-fn latencies(run: &Run, work: &Work<'_>, filesystems: &[Entry], damage: &mut Vec<String>) -> Vec<Latency> {
-    let of = |filesystem: &'_ Entry| {
-        let timed = |r: &&&Record| r.filesystem == filesystem.label && r.fidelity.times_count();
-        work.counted.iter().filter(timed).copied().collect::<Vec<&Record>>()
-    };
-    let records: Vec<&Record> = filesystems.iter().flat_map(of).collect();
-    let mut merge = Merge::default();
-    for (part, missing) in parallel(&records, |part| merged(run, part)) {
-        merge.absorb(part);
-        damage.extend(missing);
-    }
-    merge.done()
-}
-
-/// The latencies of these records, and which are missing.
-fn merged(run: &Run, records: &[&Record]) -> (Merge, Vec<String>) {
-    let (mut merge, mut missing) = (Merge::default(), Vec::new());
-    for record in records {
-        match run.histograms(record) {
-            Ok(all) => {
-                let measured = all.into_iter().filter_map(|histogram| of_measured(record, histogram));
-                measured.for_each(|histogram| merge.add(&record.filesystem, &histogram));
-            }
-            Err(error) => missing.push(format!("The latencies of {} are missing: {error:#}", record.trial)),
-        }
-    }
-    (merge, missing)
-}
-
-/// With its work before its phase, where several were measured.
-fn of_measured(record: &Record, histogram: Buckets) -> Option<Buckets> {
-    let Some(work) = histogram.of.map(|of| record.works.get(of)) else { return Some(histogram) };
-    let work = work.filter(|work| work.measured)?;
-    let several = record.works.iter().filter(|work| work.measured).count() > 1;
-    let phase = if several { format!("{}, {}", work.name, histogram.phase) } else { histogram.phase };
-    Some(Buckets { phase, ..histogram })
 }

@@ -17,6 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tempfile::TempDir;
 
 use crate::analysis::dataset::Dataset;
+use crate::analysis::latencies::Latencies;
 use crate::filesystems::*;
 use crate::report::Report;
 use crate::report::build;
@@ -53,13 +54,14 @@ impl Example {
     }
 
     pub fn report(&self) -> Report<'_> {
-        Report { run: &self.run, summary: build::summary(&self.run, KNOWN, None) }
+        let latencies = Latencies::of(&self.run);
+        Report { run: &self.run, summary: build::summary(&self.run, &latencies, KNOWN, None) }
     }
 
     /// With a verdict of the test's own.
     pub fn judged(&self, verdict: Verdict, baseline: Option<&str>) -> Report<'_> {
-        let dataset = Dataset::of(&self.run);
-        Report { run: &self.run, summary: build::with_verdict(&self.run, &dataset, verdict, KNOWN, baseline) }
+        let read = build::Read { dataset: Dataset::of(&self.run), latencies: &Latencies::of(&self.run) };
+        Report { run: &self.run, summary: build::with_verdict(&self.run, &read, verdict, KNOWN, baseline) }
     }
 }
 

@@ -2,7 +2,7 @@
 //! more for such a kind with an option of its own.
 
 use super::Example;
-use crate::papers::{self, Table};
+use crate::papers;
 use crate::report::examples::model;
 use crate::schema::job::WorkSpec;
 use crate::workloads;
@@ -10,21 +10,27 @@ use crate::workloads;
 /// Its paper counts in smaller units than its metrics do.
 pub const SET: &str = "mail-2008-2";
 
+/// Of this its paper has many tables, of averages.
+const OF_MANY_TABLES: &str = "fileserver-2006-as-published";
+
 pub fn on_loop() -> Example {
-    published(super::example())
+    published(super::example(), SET)
 }
 
 pub fn on_model() -> Example {
-    published(model::samples(12))
+    published(model::samples(12), SET)
+}
+
+pub fn in_many_tables() -> Example {
+    published(super::example(), OF_MANY_TABLES)
 }
 
 /// The first workload keeps its label, and the filesystems theirs.
-fn published(mut example: Example) -> Example {
-    let (engine, set) = workloads::find(SET).expect("the set is shipped");
+fn published(mut example: Example, set: &str) -> Example {
+    let (engine, set) = workloads::find(set).expect("the set is shipped");
     let file = set.file();
-    let (_, Table { figures, .. }) =
-        papers::of_work(engine.name(), &file.parameters).expect("a paper did this work");
-    let kinds: Vec<String> = figures.into_keys().collect();
+    let (_, tables) = papers::of_work(engine.name(), &file.parameters).expect("a paper did this work");
+    let kinds: Vec<String> = tables[0].figures.keys().cloned().collect();
     let work = WorkSpec { engine: engine.name().into(), parameters: file.parameters };
     example.run.plan.workloads[0].work = work;
     for candidate in &mut example.run.plan.candidates {

@@ -17,7 +17,7 @@ use crate::report::view::imported::Imported;
 use crate::report::view::needs::{Table, ToChoose};
 use crate::report::view::number::ratio;
 use crate::report::view::plane::Plane;
-use crate::report::view::published::Beside;
+use crate::report::view::published::{Beside, Compared};
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
 use crate::report::view::standings::{self, Standings};
@@ -56,8 +56,8 @@ pub fn text(report: &Report<'_>) -> String {
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
-    let said =
-        [vec![heading.answer.clone()], heading.findings.clone(), vec![heading.conclusion.clone()]].concat();
+    let (answer, conclusion) = (vec![heading.answer.clone()], vec![heading.conclusion.clone()]);
+    let said = [heading.choice.clone(), answer, heading.findings.clone(), conclusion].concat();
     let said: Vec<String> = said.into_iter().filter(|sentence| !sentence.is_empty()).collect();
     out.push(format!("**{}.** {}", heading.title, escaped(&said.join(" "))));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", visible_line(&next.command))));
@@ -164,14 +164,21 @@ fn shown(Table { columns, lines }: &Table, left: usize) -> String {
 }
 
 fn published(beside: &Beside) -> String {
-    let shown = beside.shown();
+    let mut out = vec![format!("### {}", Beside::TITLE), escaped(&beside.caption())];
+    out.extend(beside.tables.iter().map(compared));
+    out.push(escaped(&beside.sentences.join(" ")));
+    out.join("\n\n")
+}
+
+fn compared(compared: &Compared) -> String {
+    let shown = compared.shown();
     let columns = shown.columns.iter().map(|column| escaped(&column.in_a_line()));
     let titles: Vec<String> = std::iter::once("filesystem".to_owned()).chain(columns).collect();
     let line = |(filesystem, cells): (String, Vec<String>)| [vec![escaped(&filesystem)], cells].concat();
-    let lines = table(&titles, shown.lines.into_iter().map(line), 1);
-    let (title, caption) = (Beside::TITLE, escaped(&beside.caption()));
-    let said = escaped(&beside.sentences.join(" "));
-    format!("### {title}\n\n{caption}\n\n{lines}\n\n{said}\n\n{}", escaped(&beside.note()))
+    let mut out = vec![escaped(&compared.caption())];
+    out.push(table(&titles, shown.lines.into_iter().map(line), 1));
+    out.push(escaped(&[compared.sentences.join(" "), compared.note()].join(" ")));
+    out.join("\n\n")
 }
 
 /// Headline and key figures: a line for each filesystem.

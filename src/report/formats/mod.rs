@@ -101,9 +101,21 @@ mod tests {
         let json = written(&json::Json, &example.report());
         let all: serde_json::Value = serde_json::from_str(&json).expect("what is written is JSON");
         let beside = &all["summary"]["workloads"][0]["published"];
-        assert_eq!(beside["table"]["workload"], published::SET);
-        insta::assert_json_snapshot!("json_line", beside["lines"][0]);
+        assert_eq!(beside["tables"][0]["table"]["workload"], published::SET);
+        insta::assert_json_snapshot!("json_line", beside["tables"][0]["lines"][0]);
         assert!(all["summary"]["workloads"][1].get("published").is_none());
+    }
+
+    #[test]
+    fn at_a_glance_a_paper_of_many_tables_has_its_first() {
+        let example = published::in_many_tables();
+        let tables = |detail| {
+            let text = strip_str(&terminal::text(&example.report(), 200, detail)).to_string();
+            (text.matches("here the averages of").count(), text.contains(" more tables of this work"))
+        };
+        let (first, says_more) = tables(Detail::Glance);
+        let (all, says_all) = tables(Detail::Everything);
+        assert!(first > 0 && all > first && says_more && !says_all, "{first} of {all}");
     }
 
     #[test]

@@ -229,6 +229,38 @@ pub fn new_table() -> Table {
     table
 }
 
+/// No word of a heading and no value is broken, as far as all columns fit with theirs.
+pub fn keep_words_whole(table: &mut Table, width: u16) {
+    let mut longest: Vec<u16> = vec![0; table.column_count()];
+    let heads = table.header().into_iter().flat_map(|header| header.cell_iter().map(|cell| cell.content()));
+    let heads: Vec<Vec<String>> =
+        heads.map(|head| head.split_whitespace().map(str::to_owned).collect()).collect();
+    let values = table.row_iter().map(|row| row.cell_iter().map(|cell| vec![cell.content()]).collect());
+    for row in values.chain([heads]) {
+        let row: Vec<Vec<String>> = row;
+        for (parts, longest) in row.iter().zip(&mut longest) {
+            let most = parts.iter().map(|part| part.chars().count()).max();
+            *longest = (*longest).max(most.unwrap_or(0) as u16 + PADDING);
+        }
+    }
+    let contents = table.column_max_content_widths();
+    // The label's column, and that of a picture, have their own widths.
+    let own = |at: usize| if at == 0 { contents[at].min(LABEL_MOST) } else { contents[at] } + PADDING;
+    let is_free: Vec<bool> = table.column_iter().map(|column| column.constraint().is_none()).collect();
+    let least = (0..longest.len()).map(|at| if is_free[at] { longest[at] } else { own(at) });
+    if least.sum::<u16>() > width {
+        return;
+    }
+    for ((column, least), is_free) in table.column_iter_mut().zip(longest).zip(is_free) {
+        if is_free {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+        }
+    }
+}
+
+/// Of a column of numbers, on both sides together.
+const PADDING: u16 = 2;
+
 /// The label to the left, numbers to the right, and the bar to the left again.
 pub fn align(table: &mut Table, bar: Option<usize>) {
     for (at, column) in table.column_iter_mut().enumerate() {

@@ -9,8 +9,9 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::lines::{lower_first, wrapped};
 use super::tables::{
-    Column, align, cells_table, columns, fits, headline_table, label, latency_table, means_table,
-    metric_table, new_table, numbers_table, over_time_table, published_table, setups_table, waits,
+    Column, align, cells_table, columns, fits, headline_table, keep_words_whole, label, latency_table,
+    means_table, metric_table, new_table, numbers_table, over_time_table, published_table, setups_table,
+    waits,
 };
 use crate::report::Report;
 use crate::report::view::Summary;
@@ -26,6 +27,9 @@ use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Verdict;
 use crate::visible::{visible, visible_line};
+
+/// So many tables of a paper are a glance.
+const GLANCE: usize = 2;
 
 const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
@@ -115,7 +119,7 @@ impl Page {
             self.findings(work, &summary.verdict);
         }
         if let Some(beside) = &work.published {
-            self.published(work, beside);
+            self.published(work, beside, detail);
         }
         work.imported.iter().for_each(|imported| self.imported_beside(&work.label, imported));
         self.footnotes(work);
@@ -217,21 +221,37 @@ impl Page {
         }
     }
 
-    /// A paper's figures, in one table where it fits and in one for each metric where not.
-    fn published(&mut self, work: &WorkloadSummary, beside: &Beside) {
+    /// A paper's figures: of each of its tables one table where it fits, and one for each metric where not. At a glance a paper of
+    /// many tables has its first.
+    fn published(&mut self, work: &WorkloadSummary, beside: &Beside, detail: Detail) {
         self.line("");
         self.paragraph(TITLE, &format!("{}: {}", work.label, lower_first(Beside::TITLE)));
         self.paragraph(QUIET, &beside.caption());
-        let whole = published_table(&beside.shown());
-        if fits(&whole, self.width) {
-            self.table(whole);
-        } else {
-            beside.apart().iter().for_each(|shown| self.table(published_table(shown)));
+        let most = if detail == Detail::Glance { GLANCE } else { beside.tables.len() };
+        for compared in beside.tables.iter().take(most) {
+            self.paragraph(QUIET, &compared.caption());
+            let whole = published_table(&compared.shown());
+            if fits(&whole, self.width) {
+                self.table(whole);
+            } else {
+                compared.apart().iter().for_each(|shown| self.table(published_table(shown)));
+            }
+            for sentence in &compared.sentences {
+                self.paragraph(Style::new(), sentence);
+            }
+            self.paragraph(QUIET, &compared.note());
+        }
+        let left = beside.tables.len().saturating_sub(most);
+        if left > 0 {
+            let more = number::count(left, "more table");
+            self.paragraph(
+                QUIET,
+                &format!("The paper has {more} of this work: fsderby report --all, or --html FILE."),
+            );
         }
         for sentence in &beside.sentences {
             self.paragraph(Style::new(), sentence);
         }
-        self.paragraph(QUIET, &beside.note());
     }
 
     /// What the columns of a comparison are.
@@ -281,6 +301,7 @@ impl Page {
     fn table(&mut self, mut table: Table) {
         table.set_width(self.width);
         table.set_content_arrangement(ContentArrangement::Dynamic);
+        keep_words_whole(&mut table, self.width);
         self.line("");
         let text = table.trim_fmt();
         let mut style = QUIET;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::look::Look;
 
 /// A filesystem as it was entered, and as it was mounted.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
     pub label: String,
     pub kind: String,

@@ -12,6 +12,8 @@ pub struct Heading {
     pub standing: Standing,
     /// The standing in a few words.
     pub title: &'static str,
+    /// What to choose by the stated needs, and how sure that is; empty where none are stated.
+    pub choice: Vec<String>,
     /// Which one, by how much, how sure; empty where nothing is compared.
     pub answer: String,
     /// How much was decided, one sentence each.

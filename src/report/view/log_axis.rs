@@ -64,9 +64,16 @@ impl LogAxis {
         let mut ticks: Vec<LogTick> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
         for value in self.round_values(most) {
-            if self.at(value) >= free_from {
-                free_from = self.at(value) + apart;
-                ticks.push(tick(value));
+            // At an end a text does not stand around its line, but all of it on one side.
+            let tick = tick(value);
+            let [before, behind] = match tick.anchor {
+                "start" => [0.0, 1.25],
+                "end" => [1.25, 0.0],
+                _ => [1.0, 1.0],
+            };
+            if self.at(value) >= free_from + (before - 1.0) * apart {
+                free_from = self.at(value) + behind * apart;
+                ticks.push(tick);
             }
         }
         ticks
@@ -113,6 +120,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_few() {
         assert_eq!(values(&[0.72, 1.0]), ["0.75", "0.8", "0.85", "0.9", "0.95", "1."]);
+        assert_eq!(values(&[0.5, 1.6]).last().map(String::as_str), Some("1.4"), "1.6 would touch it");
         assert_eq!(values(&[0.1, 1.0]), ["0.1", "0.2", "0.5", "1."]);
         assert_eq!(values(&[1e3, 1e9]).len(), 4);
         assert_eq!(values(&[1.0, 1.0]), ["0.96", "0.98", "1.", "1.02", "1.04"]);

@@ -38,7 +38,7 @@ use crate::schema::finding::{Basis, Verdict};
 use crate::schema::units::Percent;
 
 /// The shape of the JSON report.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {

@@ -13,6 +13,9 @@ pub struct ToChoose {
     pub found: Recommendation,
     /// The choice, why, what it costs, when it would be another, and what could not be judged.
     pub sentences: Vec<String>,
+    /// The choice, and how sure it is: what a report says first.
+    #[serde(skip)]
+    pub brief: Vec<String>,
     /// Each need in a few words, in the order of the needs.
     #[serde(skip)]
     pub titles: Vec<String>,

@@ -31,6 +31,11 @@ impl Scale {
         Scale { divisor, decimals, unit: unit.to_owned() }
     }
 
+    /// The same with so many decimals at least.
+    pub fn at_least(self, decimals: usize) -> Self {
+        Scale { decimals: self.decimals.max(decimals), ..self }
+    }
+
     /// The same for ticks: as many decimals as the step between them needs.
     pub fn for_ticks(&self, step: f64) -> Self {
         let decimals = (-(step / self.divisor).log10().floor()).clamp(0.0, 9.0) as usize;
@@ -120,12 +125,12 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
-/// `0.43`, `0.0004`, `under 0.0001`
+/// `p = 0.43`, `p = 0.0004`, `p under 0.0001`
 pub fn chance(p: f64) -> String {
     match p {
-        p if p < 0.0001 => "under 0.0001".to_owned(),
-        p if p < 0.01 => format!("{p:.4}"),
-        p => format!("{p:.2}"),
+        p if p < 0.0001 => "p under 0.0001".to_owned(),
+        p if p < 0.01 => format!("p = {p:.4}"),
+        p => format!("p = {p:.2}"),
     }
 }
 
@@ -154,11 +159,27 @@ pub fn count(n: usize, one: &str) -> String {
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn list(items: &[String]) -> String {
-    match items {
+    let named: Vec<String> = items.iter().map(|item| named(item)).collect();
+    match named.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// In a sentence: what has a comma of its own, as labels may, is quoted, or nobody could tell where it ends. What stands in brackets
+/// or in quotes has an end.
+pub fn named(item: &str) -> String {
+    let mut depth = 0;
+    let is_open = item.chars().any(|c| {
+        match c {
+            '(' | '“' => depth += 1,
+            ')' | '”' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth <= 0
+    });
+    if is_open { format!("“{item}”") } else { item.to_owned() }
 }
 
 #[cfg(test)]
@@ -169,6 +190,16 @@ mod tests {
         let scale = Scale::of(unit, values.iter().copied());
         let numbers: Vec<String> = values.iter().map(|v| scale.number(*v)).collect();
         format!("{} {}", numbers.join(" "), scale.unit)
+    }
+
+    #[test]
+    fn what_has_a_comma_of_its_own_is_quoted() {
+        let items = ["xfs, large log", "xfs", "btrfs, no atime"].map(str::to_owned);
+        assert_eq!(list(&items), "“xfs, large log”, xfs and “btrfs, no atime”");
+        assert_eq!(list(&items[1..2]), "xfs");
+        for item in ["xfs (13%, under half)", "“xfs, large log” (behind ext4)"] {
+            assert_eq!(named(item), item);
+        }
     }
 
     #[test]

@@ -8,17 +8,27 @@ use crate::papers::{Paper, Table};
 #[derive(Clone, Debug, Serialize)]
 pub struct Beside {
     pub paper: Paper,
-    /// Of the paper, the table for this very work.
+    /// In the order of the paper.
+    pub tables: Vec<Compared>,
+    /// What it was measured on, and why there are no figures of ours where there are none.
+    pub sentences: Vec<String>,
+}
+
+/// One of its tables for this very work.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
     pub table: Table,
     /// What the published metrics are called here.
     #[serde(skip)]
     pub titles: Vec<String>,
     /// The compared ones that the paper has too, in the order of the plan; then what only the paper has.
     pub lines: Vec<Line>,
+    /// Whether ours are averages, as the paper's are, and not medians.
+    pub averages: bool,
     /// Whether anything stands here beside the paper's figures.
     #[serde(skip)]
     pub is_measured: bool,
-    /// The order, what it was measured on, and why there are no figures of ours where there are none.
+    /// The order.
     pub sentences: Vec<String>,
 }
 
@@ -35,11 +45,11 @@ pub struct Line {
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
     pub published: f64,
-    /// The median.
+    /// The median, or the average.
     pub here: Option<f64>,
     /// Here ÷ published.
     pub ratio: Option<f64>,
-    /// How many trials the median is of.
+    /// How many trials it is of.
     pub n: usize,
 }
 
@@ -61,17 +71,27 @@ pub struct Column {
 impl Beside {
     pub const TITLE: &'static str = "Beside the published figures";
 
-    /// `A. Author, "Filesystems", 2008, tables 3 and 4; here the medians of 5 trials.`
+    /// `A. Author, "Filesystems", 2008.`
     pub fn caption(&self) -> String {
-        let (Paper { title, year, .. }, Table { place, .. }) = (&self.paper, &self.table);
+        let Paper { title, year, .. } = &self.paper;
+        format!("{title}, {year}.")
+    }
+}
+
+impl Compared {
+    /// `Tables 3 and 4; here the medians of 5 trials each.`
+    pub fn caption(&self) -> String {
         let n = || self.lines.iter().flat_map(|l| &l.figures).map(|f| f.n).filter(|n| *n > 0);
+        let what = if self.averages { "averages" } else { "medians" };
         let here = match (n().min(), n().max()) {
             (Some(1), Some(1)) => "; here one trial each".to_owned(),
-            (Some(least), Some(most)) if least == most => format!("; here the medians of {most} trials each"),
-            (Some(least), Some(most)) => format!("; here the medians of {least} to {most} trials each"),
+            (Some(least), Some(most)) if least == most => format!("; here the {what} of {most} trials each"),
+            (Some(least), Some(most)) => format!("; here the {what} of {least} to {most} trials each"),
             _ => String::new(),
         };
-        format!("{title}, {year}, {place}{here}.")
+        let (first, rest) =
+            self.table.place.split_at(self.table.place.chars().next().map_or(0, char::len_utf8));
+        format!("{}{rest}{here}.", first.to_uppercase())
     }
 
     /// What exactly is compared.

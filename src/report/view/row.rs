@@ -46,7 +46,8 @@ impl Row {
 
     /// How these values are written.
     pub fn scale(&self) -> Scale {
-        Scale::of(&self.unit, self.values())
+        let decimals = self.declared.map_or(0, |declared| declared.decimals);
+        Scale::of(&self.unit, self.values()).at_least(decimals)
     }
 
     /// Whether it is one cell of a field over two quantities.

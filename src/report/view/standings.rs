@@ -153,7 +153,7 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
 /// `alderfs is better (p = 0.002); 1.05 would have been found`
 fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equivalent: Option<u32>) -> String {
     let Finding { a, b, n, .. } = pair;
-    let p = p.map_or_else(String::new, |p| format!(" (p = {})", chance(p)));
+    let p = p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     let smallest =
         smallest.map_or_else(String::new, |times| format!("; {} would have been found", ratio(times)));
     let rounds =

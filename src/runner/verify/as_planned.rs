@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::understood::Known;
 use crate::runner::jobs;
 use crate::runner::scenarios::LaidWork;
 use crate::runner::skipped;
 use crate::schema::event::Seen;
-use crate::schema::job::{Step, StepName, WorkJob};
+use crate::schema::job::{Purpose, Step, StepName, WorkJob, WorkSpec};
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::{ClockKind, Fidelity, Named};
 use crate::store::Run;
-use crate::workloads;
 
 /// The plan's trials of the rounds that the records name, by their names.
 pub struct Planned<'p>(HashMap<String, Trial<'p>>);
@@ -34,8 +34,76 @@ impl<'p> Planned<'p> {
     }
 }
 
+/// What the plan has for all trials of a candidate and a scenario, but for what the round decides.
+pub struct Cell {
+    /// The steps that such a trial goes through.
+    pub steps: Vec<Step>,
+    works: Vec<PlannedWork>,
+    /// Of each stage that works, which work and which part of it.
+    stages: Vec<(usize, Option<String>)>,
+    layers: Vec<Named>,
+    setup: String,
+}
+
+#[derive(PartialEq)]
+struct PlannedWork {
+    name: String,
+    measured: bool,
+    clients: u32,
+    work: WorkSpec,
+}
+
+/// The cells that are known already: by candidate, scenario, whether it is an integrity check, and whether a filesystem is made.
+#[derive(Default)]
+pub struct Cells<'p>(HashMap<(&'p str, &'p str, bool, bool), Cell>);
+
+impl<'p> Cells<'p> {
+    pub fn of(&mut self, plan: &Plan, trial: Trial<'p>, record: &Record) -> &Cell {
+        let makes_filesystem = record.fidelity != Fidelity::Directory;
+        let (candidate, scenario) = (&trial.candidate.label, &trial.scenario.label);
+        let key =
+            (candidate.as_str(), scenario.as_str(), trial.purpose == Purpose::Integrity, makes_filesystem);
+        self.0.entry(key).or_insert_with(|| Cell::of(plan, &trial, makes_filesystem))
+    }
+}
+
+impl Cell {
+    fn of(plan: &Plan, trial: &Trial<'_>, makes_filesystem: bool) -> Self {
+        let laid = jobs::laid(plan, trial);
+        let work = |laid: &LaidWork<'_>| PlannedWork {
+            name: laid.name.clone(),
+            measured: laid.measured,
+            clients: laid.clients,
+            work: laid.planned.work.canonical(),
+        };
+        let stage = |job: WorkJob| (job.of, job.portion.part);
+        Cell {
+            steps: jobs::steps_of(plan, trial, makes_filesystem),
+            works: laid.works.iter().map(work).collect(),
+            stages: jobs::works(plan, trial, &laid).into_iter().map(stage).collect(),
+            layers: jobs::layers(plan, trial.candidate).iter().map(|layer| layer.named()).collect(),
+            setup: plan.setup(trial.candidate).name(),
+        }
+    }
+
+    /// The workloads of the scenario, and of those that were begun the stages.
+    fn works_are(&self, record: &Record) -> bool {
+        let same = |(planned, recorded): (&PlannedWork, &RecordedWork)| {
+            (&planned.name, planned.measured, planned.clients, &planned.work)
+                == (&recorded.name, recorded.measured, recorded.clients, &recorded.work)
+        };
+        let stage = |((of, part), stage): (&(usize, Option<String>), &StageRecord)| {
+            (*of, part) == (stage.of, &stage.part)
+        };
+        self.works.len() == record.works.len()
+            && self.works.iter().zip(&record.works).all(same)
+            && record.stages.len() <= self.stages.len()
+            && self.stages.iter().zip(&record.stages).all(stage)
+    }
+}
+
 /// What of this record is not as the plan has it.
-pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String> {
+pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
     if record.order != trial.order {
         return Some(format!("the plan's order has it at {}, not {}", trial.order, record.order));
     }
@@ -47,39 +115,18 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Option<String
         ("kind", record.kind == trial.candidate.kind),
         ("variant", record.variant == trial.candidate.variant),
         ("scenario", record.scenario == trial.scenario.label),
-        ("work", works_are(plan, trial, record)),
+        ("work", cell.works_are(record)),
         ("seed", record.workload_seed == plan.workload_seed(trial.round)),
         ("testbed", record.testbed == setup.testbed),
-        ("setup", record.setup == setup.name()),
+        ("setup", record.setup == cell.setup),
         ("volume", record.volume.size == setup.size),
         ("state", record.state.as_deref() == setup.state),
-        ("stack of layers", record.layers == layers_of(plan, trial)),
+        ("stack of layers", record.layers == cell.layers),
         ("memory limit", record.memory == setup.memory),
         ("number of CPUs", record.cpus == setup.cpus),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
     Some(format!("the plan has another {what}"))
-}
-
-/// As a record has them.
-fn layers_of(plan: &Plan, trial: &Trial<'_>) -> Vec<Named> {
-    jobs::layers(plan, trial.candidate).iter().map(|layer| layer.named()).collect()
-}
-
-/// The workloads of the scenario, and of those that were begun the stages.
-fn works_are(plan: &Plan, trial: &Trial<'_>, record: &Record) -> bool {
-    let laid = jobs::laid(plan, trial);
-    let same = |(laid, recorded): (&LaidWork<'_>, &RecordedWork)| {
-        (&laid.name, laid.measured, laid.clients, laid.planned.work.canonical())
-            == (&recorded.name, recorded.measured, recorded.clients, recorded.work.clone())
-    };
-    let jobs = jobs::works(plan, trial, &laid);
-    let stage =
-        |(job, stage): (&WorkJob, &StageRecord)| (job.of, &job.portion.part) == (stage.of, &stage.part);
-    laid.works.len() == record.works.len()
-        && laid.works.iter().zip(&record.works).all(same)
-        && record.stages.len() <= jobs.len()
-        && jobs.iter().zip(&record.stages).all(stage)
 }
 
 fn has_clients(record: &Record, stage: &StageRecord) -> bool {
@@ -104,11 +151,6 @@ pub fn more_than_a_skip(record: &Record) -> Option<String> {
         && record.metrics.is_empty()
         && record.attempt == 1;
     (!is_one).then(|| "it was skipped, and says more than why".into())
-}
-
-/// The steps that such a trial goes through.
-pub fn steps(plan: &Plan, trial: &Trial<'_>, record: &Record) -> Vec<Step> {
-    jobs::steps_of(plan, trial, record.fidelity != Fidelity::Directory)
 }
 
 /// Whether the trial was carried out to its end: only then everything must be there.
@@ -205,16 +247,19 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     }
     let carried_out = || records.iter().filter(|record| record.outcome != Outcome::Skipped);
     // Some scenarios have a second disk.
-    let copies = |record: &Record| {
-        let needs = |work: &RecordedWork| workloads::parsed(&work.work).is_ok_and(|w| w.needs().source);
-        record.works.iter().any(needs)
-    };
-    let key = |record: &Record| (record.round, record.testbed.clone(), copies(record));
-    let of_round: HashMap<(u32, String, bool), &Record> =
-        carried_out().map(|record| (key(record), record)).collect();
-    let other = carried_out().find(|record| {
-        let of = |record: &Record| (record.storage.clone(), record.volume);
-        of_round.get(&key(record)).is_some_and(|last| of(last) != of(record))
+    let mut known = Known::default();
+    let mut keyed: Vec<(Key<'_>, &Record)> = Vec::new();
+    for record in carried_out() {
+        let works = known.of(record).works.as_ref();
+        let copies = works.is_ok_and(|works| works.iter().any(|work| work.needs().source));
+        keyed.push(((record.round, &record.testbed, copies), record));
+    }
+    let of_round: HashMap<Key<'_>, &Record> = keyed.iter().copied().collect();
+    let (_, other) = keyed.iter().find(|(key, record)| {
+        of_round.get(key).is_some_and(|last| (&last.storage, last.volume) != (&record.storage, record.volume))
     })?;
     Some(format!("{}: its storage is not that of the others of its round and testbed", other.trial))
 }
+
+/// A round, a testbed, and whether the trial has a second disk.
+type Key<'r> = (u32, &'r String, bool);

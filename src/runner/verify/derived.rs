@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::as_planned::is_whole;
+use super::understood::Understood;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
 use crate::runner::fold::not_held;
@@ -11,14 +12,14 @@ use crate::schema::job::{Step, StepName};
 use crate::schema::reason::{Condition, Held, Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::Fidelity;
-use crate::workloads::{self, Amount, clients};
+use crate::workloads::{Amount, Work, clients};
 
-pub fn metrics_hold(record: &Record) -> Option<String> {
-    let works = match metrics::parsed(record) {
+pub fn metrics_hold(record: &Record, understood: &Understood<'_>) -> Option<String> {
+    let works = match &understood.works {
         Ok(works) => works,
         Err(e) => return Some(format!("its metrics cannot be computed again: {e}")),
     };
-    let version = metrics::version(&works);
+    let version = metrics::version(works);
     if record.metrics_version != version {
         return Some(format!(
             "its metrics are of version {}, this fsderby computes {version}",
@@ -26,7 +27,10 @@ pub fn metrics_hold(record: &Record) -> Option<String> {
         ));
     }
     // They are a set: a version that puts them into another order has the same ones.
-    let again = metrics::all(record, &works);
+    let again = metrics::all(record, works);
+    if again == record.metrics {
+        return None;
+    }
     let differs = record.metrics.iter().find(|stored| !again.contains(stored));
     match differs {
         Some(stored) => Some(format!("{} is not what its raw values give", stored.name)),
@@ -37,9 +41,9 @@ pub fn metrics_hold(record: &Record) -> Option<String> {
     }
 }
 
-pub fn parameters_hold(record: &Record) -> Option<String> {
-    let differs = |work: &RecordedWork| work.work.hash() != work.params_hash;
-    record.works.iter().any(differs).then(|| "its parameters do not fit their hash".into())
+pub fn parameters_hold(record: &Record, understood: &Understood<'_>) -> Option<String> {
+    let holds = record.works.iter().map(|work| &work.params_hash).eq(&understood.hashes);
+    (!holds).then(|| "its parameters do not fit their hash".into())
 }
 
 /// Above so many operations an amount is believed: to count them would take minutes, and a run from a stranger may ask for more.
@@ -50,19 +54,22 @@ const COUNTED: u64 = 50_000_000;
 pub struct Amounts(HashMap<(String, u64, u32), Amount>);
 
 impl Amounts {
-    pub fn hold(&mut self, record: &Record) -> Option<String> {
-        let is_other = record.works.iter().any(|work| self.is_other(work, record.workload_seed));
+    pub fn hold(&mut self, record: &Record, understood: &Understood<'_>) -> Option<String> {
+        // Works that are not understood are told with the metrics.
+        let Ok(works) = &understood.works else { return None };
+        let mut each = record.works.iter().zip(works).zip(&understood.hashes);
+        let is_other =
+            each.any(|((recorded, work), hash)| self.is_other(recorded, &**work, hash, record.workload_seed));
         is_other.then(|| "it says another amount of work than its parameters give".into())
     }
 
-    fn is_other(&mut self, recorded: &RecordedWork, seed: u64) -> bool {
-        let Ok(work) = workloads::parsed(&recorded.work) else { return false };
+    fn is_other(&mut self, recorded: &RecordedWork, work: &dyn Work, hash: &str, seed: u64) -> bool {
         let of_one = work.operations().max(work.most_clients());
         if of_one.saturating_mul(recorded.clients.into()) > COUNTED {
             return false;
         }
-        let known = self.0.entry((recorded.work.hash(), seed, recorded.clients));
-        recorded.amount != *known.or_insert_with(|| clients::amount(&*work, seed, recorded.clients))
+        let known = self.0.entry((hash.to_owned(), seed, recorded.clients));
+        recorded.amount != *known.or_insert_with(|| clients::amount(work, seed, recorded.clients))
     }
 }
 
@@ -104,7 +111,8 @@ fn are_in_order(part: &[Client]) -> bool {
 pub fn validity_holds(record: &Record, steps: &[Step]) -> Option<String> {
     let asked = steps.iter().find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
     let judged = |direct| validity::judge(record, steps, Witness { asked, direct });
-    let holds = [None, Some(true), Some(false)].into_iter().any(|direct| judged(direct) == record.validity);
+    // Most images are opened so.
+    let holds = [Some(true), None, Some(false)].into_iter().any(|direct| judged(direct) == record.validity);
     (!holds).then(|| "its validity checks are not those that its raw values give".into())
 }
 

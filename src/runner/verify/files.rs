@@ -9,8 +9,8 @@ use crate::store::Run;
 use crate::store::beside::{self, Beside, CONSOLES, HISTOGRAMS, REQUESTS};
 use crate::workloads;
 
-/// What is wrong with the files of this record.
-pub fn hold(run: &Run, record: &Record) -> Option<String> {
+/// What is wrong with the files of this record, whose histograms are handed on.
+pub fn hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Option<String> {
     if record.histograms.len() > 1 {
         return Some("it names more than one file of histograms".into());
     }
@@ -29,12 +29,12 @@ pub fn hold(run: &Run, record: &Record) -> Option<String> {
         true => run.altered_but_histograms(record),
         false => run.altered(record),
     };
-    let wrong = wrong.or(elsewhere).or_else(|| counts_hold(run, record))?;
+    let wrong = wrong.or(elsewhere).or_else(|| counts_hold(run, record, hear))?;
     Some(run.altered(record).unwrap_or(wrong))
 }
 
 /// Each histogram has an entry for each operation that its phase counts, and no phase lacks one.
-fn counts_hold(run: &Run, record: &Record) -> Option<String> {
+fn counts_hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Option<String> {
     if !is_whole(record) {
         return None;
     }
@@ -42,6 +42,7 @@ fn counts_hold(run: &Run, record: &Record) -> Option<String> {
         Err(e) => return Some(format!("{e:#}")),
         Ok(all) => all,
     };
+    hear(&histograms);
     let mut due = Vec::new();
     let mut unknown = Vec::new();
     let several = record.works.len() > 1;

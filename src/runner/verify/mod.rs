@@ -5,10 +5,14 @@ mod as_planned;
 mod derived;
 mod files;
 mod missing;
+mod understood;
 mod verdict;
 
-use self::as_planned::Planned;
+use self::as_planned::{Cells, Planned};
+use self::understood::Known;
+use crate::analysis::latencies::{Counted, Latencies};
 use crate::parallel::parallel;
+use crate::schema::event::Buckets;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::store::Run;
@@ -29,6 +33,25 @@ pub struct Verified {
 
 /// Everything about a run that can be wrong.
 pub fn verify(run: &Run) -> Verified {
+    verified(run, &|(): &mut (), _, _| ()).0
+}
+
+/// The same, with the latencies, which it has to read; none where anything is wrong.
+pub fn verify_and_read(run: &Run) -> (Verified, Option<Latencies>) {
+    let counted = Counted::of(run);
+    let (found, latencies) = verified(run, &|latencies: &mut Latencies, record, histograms| {
+        if counted.has(record) {
+            latencies.add(record, histograms);
+        }
+    });
+    let is_sound = found.wrong.is_empty();
+    (found, is_sound.then(|| Latencies::together(latencies)))
+}
+
+/// What becomes of the histograms of a record.
+type Hear<'h, H> = &'h (dyn Fn(&mut H, &Record, &[Buckets]) + Sync);
+
+fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H>) {
     let records = &run.records;
     let mut found = Verified {
         records: records.len(),
@@ -41,48 +64,69 @@ pub fn verify(run: &Run) -> Verified {
     };
     found.notes.extend(run.torn.iter().map(|what| format!("{what}; that trial was lost, nothing else")));
     let planned = Planned::of(run);
-    let wrong = parallel(records, |part| differences_of(run, &planned, part));
-    found.wrong.extend(wrong.into_iter().flatten());
+    let mut heard = Vec::new();
+    for (wrong, hears) in parallel(records, |part| differences_of(run, &planned, hear, part)) {
+        found.wrong.extend(wrong);
+        heard.push(hears);
+    }
     found.wrong.extend(as_planned::unlike_each_other(records));
     files::unnamed(run, &mut found);
     verdict::holds(run, &mut found);
     missing::find(run, &mut found);
-    found
+    (found, heard)
 }
 
 /// What is wrong with these records, each under its name.
-fn differences_of(run: &Run, planned: &Planned<'_>, records: &[Record]) -> Vec<String> {
-    let mut amounts = derived::Amounts::default();
-    let named = |record: &Record| {
-        let name = format!("{} (attempt {})", record.trial, record.attempt);
-        let wrong = differences(run, planned, &mut amounts, record);
-        wrong.into_iter().map(move |what| format!("{name}: {what}"))
-    };
-    records.iter().flat_map(named).collect()
+fn differences_of<'r, H: Default>(
+    run: &'r Run,
+    planned: &Planned<'r>,
+    hear: Hear<'_, H>,
+    records: &'r [Record],
+) -> (Vec<String>, H) {
+    let mut memory = Memory::default();
+    let (mut all, mut heard) = (Vec::new(), H::default());
+    for record in records {
+        let mut hear = |histograms: &[Buckets]| hear(&mut heard, record, histograms);
+        let wrong = differences(run, planned, &mut memory, record, &mut hear);
+        let named = |what| format!("{} (attempt {}): {what}", record.trial, record.attempt);
+        all.extend(wrong.into_iter().map(named));
+    }
+    (all, heard)
+}
+
+/// What many records have in common, and takes long to find out.
+#[derive(Default)]
+struct Memory<'r> {
+    cells: Cells<'r>,
+    works: Known<'r>,
+    amounts: derived::Amounts,
 }
 
 /// What is wrong with one record.
-fn differences(
-    run: &Run,
-    planned: &Planned<'_>,
-    amounts: &mut derived::Amounts,
-    record: &Record,
+fn differences<'r>(
+    run: &'r Run,
+    planned: &Planned<'r>,
+    memory: &mut Memory<'r>,
+    record: &'r Record,
+    hear: &mut dyn FnMut(&[Buckets]),
 ) -> Vec<String> {
     let Some(trial) = planned.trial(record) else { return vec!["the plan has no such trial".into()] };
-    let mut wrong: Vec<String> = as_planned::differs(&run.plan, &trial, record).into_iter().collect();
+    let Memory { cells, works, amounts } = memory;
+    let cell = cells.of(&run.plan, trial, record);
+    let mut wrong: Vec<String> = as_planned::differs(&run.plan, &trial, cell, record).into_iter().collect();
     if record.outcome == Outcome::Skipped {
         wrong.extend(as_planned::more_than_a_skip(record));
         return wrong;
     }
-    let steps = as_planned::steps(&run.plan, &trial, record);
+    let understood = works.of(record);
     wrong.extend(as_planned::other_kernel(run, record));
-    wrong.extend(as_planned::lacks(&steps, record));
-    wrong.extend(derived::parameters_hold(record));
-    wrong.extend(amounts.hold(record));
+    wrong.extend(as_planned::lacks(&cell.steps, record));
+    wrong.extend(derived::parameters_hold(record, understood));
+    wrong.extend(amounts.hold(record, understood));
     wrong.extend(derived::clients_hold(record));
-    wrong.extend(derived::validity_holds(record, &steps));
+    wrong.extend(derived::validity_holds(record, &cell.steps));
     wrong.extend(derived::outcome_holds(record));
-    wrong.extend(derived::metrics_hold(record));
-    wrong.extend(files::hold(run, record));
+    wrong.extend(derived::metrics_hold(record, understood));
+    wrong.extend(files::hold(run, record, hear));
     wrong
 }

@@ -1,8 +1,9 @@
-//! The stored verdict, computed again from the records that it was given on.
+//! The stored verdict, computed again from the records that it was given on, with what it recommends.
 
 use super::Verified;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::verdict;
+use crate::schema::finding::Verdict;
 use crate::schema::seal::Seal;
 use crate::store::Run;
 
@@ -23,7 +24,7 @@ pub fn holds(run: &Run, found: &mut Verified) {
         return;
     };
     // A second run beside the first would take as much memory again.
-    let again = match seal.records < run.records.len() {
+    let mut again = match seal.records < run.records.len() {
         false => verdict::of(run, &Dataset::of(run)),
         true => {
             let mut then = run.clone();
@@ -32,6 +33,11 @@ pub fn holds(run: &Run, found: &mut Verified) {
         }
     };
     found.findings = again.findings.len();
+    if stored.recommendation.is_none() && again.recommendation.is_some() {
+        let what = "verdict.json recommends nothing, as those of older versions, though the plan states needs; fsderby report does";
+        found.notes.push(what.into());
+        again.recommendation = None;
+    }
     if again == *stored {
         return;
     }
@@ -48,6 +54,21 @@ pub fn holds(run: &Run, found: &mut Verified) {
             again.finding,
             again.ratio
         ),
+        None if stored.recommendation != again.recommendation => other_recommendation(stored, &again),
         None => "verdict.json is not what the records give".into(),
     });
+}
+
+/// What is recommended may be the same, and be said with other figures.
+fn other_recommendation(stored: &Verdict, again: &Verdict) -> String {
+    let chosen = |verdict: &Verdict| {
+        let choice = verdict.recommendation.as_ref().and_then(|found| found.choice.as_ref());
+        choice.map_or_else(|| "nothing".to_owned(), |choice| choice.filesystem.clone())
+    };
+    match [chosen(stored), chosen(again)] {
+        [one, other] if one == other => {
+            format!("verdict.json: it recommends {one} with other figures than the records give")
+        }
+        [one, other] => format!("verdict.json: it recommends {one}, and the records give {other}"),
+    }
 }

@@ -470,7 +470,7 @@ mod tests {
         let one = judged(verdict::of_one_workload(12), None);
         leave("report-verdict-one.html", &one);
         let opens = one.split_once("<nav").expect("there is a table of contents").0;
-        assert!(opens.contains("cedarfs did transactions 1.24 times as fast as the next, alderfs, no atime (1.11 to 1.37, simultaneous 95 %)."));
+        assert!(opens.contains("cedarfs did transactions 1.24 times as fast as the next, “alderfs, no atime” (1.11 to 1.37, simultaneous 95 %)."));
         assert!(opens.contains("class=\"bars ratios\"") && opens.contains("<i class=\"first\">"));
         leave("report-verdict-two.html", &judged(verdict::over_rounds(12), None));
         let beside = judged(verdict::over_rounds(12), Some("birchfs"));

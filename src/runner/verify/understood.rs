@@ -1,0 +1,36 @@
+//! The works of records, understood once for all records that have the same.
+
+use crate::analysis::metrics::{self, Works};
+use crate::schema::job::WorkSpec;
+use crate::schema::record::Record;
+
+/// The works of a record, as they are understood.
+pub struct Understood<'r> {
+    specs: Vec<&'r WorkSpec>,
+    /// BLAKE3 of each.
+    pub hashes: Vec<String>,
+    pub works: Result<Works, String>,
+}
+
+/// What was understood already: trials of one scenario have the same works.
+#[derive(Default)]
+pub struct Known<'r>(Vec<Understood<'r>>);
+
+/// More scenarios than a plan may well have: who writes a run that never has the same works twice waits no longer for each.
+const KNOWN: usize = 64;
+
+impl<'r> Known<'r> {
+    pub fn of(&mut self, record: &'r Record) -> &Understood<'r> {
+        let specs = || record.works.iter().map(|work| &work.work);
+        let at = self.0.iter().position(|known| known.specs.iter().copied().eq(specs()));
+        let at = at.unwrap_or_else(|| {
+            if self.0.len() == KNOWN {
+                self.0.clear();
+            }
+            let hashes = specs().map(WorkSpec::hash).collect();
+            self.0.push(Understood { specs: specs().collect(), hashes, works: metrics::parsed(record) });
+            self.0.len() - 1
+        });
+        &self.0[at]
+    }
+}
