@@ -24,15 +24,20 @@ use crate::host::wait_for;
 use crate::schema::event::{Event, Seen};
 use crate::schema::job::{Job, PROTOCOL, StepName};
 use crate::storage;
+use crate::storage::disk::handover;
 
 /// The name of the port that events leave by.
 pub const PORT: &str = "fsderby.events";
 
-/// The hidden role `init`. The machine is off before it returns.
-pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
+/// The hidden role `init`. The machine is off before it returns. One that waits is handed its job after its boot.
+pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
     ensure!(rustix::process::getpid().is_init(), "only the first process of a guest can be its init");
     mount_own()?;
     load("boot")?;
+    let loaded = load("job");
+    if waits {
+        handover::wait_for_files()?;
+    }
     let job = read_job();
     let known = job.as_ref().and_then(|job| job.as_ref().ok());
     let tell = Teller::with(way_out(known)?, mishap);
@@ -40,7 +45,7 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     let build = env!("CARGO_PKG_VERSION").to_owned();
     tell.send(&Event::Hello { protocol: PROTOCOL, build, kernel, clock_ns: monotonic_ns() })?;
     match job {
-        Some(Ok(job)) => carry_out(&job, &tell)?,
+        Some(Ok(job)) => carry_out(&job, loaded, &tell)?,
         Some(Err(e)) => tell.send(&failed(&e))?,
         None => {}
     }
@@ -50,8 +55,8 @@ pub fn main(mishap: Option<Mishap>) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn carry_out(job: &Job, tell: &Teller) -> io::Result<()> {
-    let ready = match load("job").and_then(|()| prepare(job)) {
+fn carry_out(job: &Job, loaded: anyhow::Result<()>, tell: &Teller) -> io::Result<()> {
+    let ready = match loaded.and_then(|()| prepare(job)) {
         Ok(ready) => ready,
         Err(e) => return tell.send(&failed(&e)),
     };

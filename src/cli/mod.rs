@@ -100,7 +100,12 @@ enum Command {
     Agent,
     /// Carry out one trial as the init of a guest
     #[command(hide = true)]
-    Init { mishap: Option<crate::agent::Mishap> },
+    Init {
+        mishap: Option<crate::agent::Mishap>,
+        /// For its job, after the boot
+        #[arg(long)]
+        waits: bool,
+    },
     /// Do the work of one trial for an agent
     #[command(hide = true)]
     Worker,
@@ -145,7 +150,7 @@ impl Cli {
             Command::Completions { shell } => shell::completions(shell),
             Command::Man(arguments) => shell::man(&arguments),
             Command::Agent => Ok(ExitCode::from(crate::agent::supervisor_main()?)),
-            Command::Init { mishap } => Ok(ExitCode::from(crate::agent::init_main(mishap)?)),
+            Command::Init { mishap, waits } => Ok(ExitCode::from(crate::agent::init_main(mishap, waits)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
             Command::Report(options) => report::run(&options),
         }

@@ -47,6 +47,8 @@ pub unsafe extern "C" fn gettimeofday(time: *mut Time, _zone: *mut u8) -> i32 {
 
 /// The thread of the main loop, which is the one that loads us.
 static MAIN: AtomicUsize = AtomicUsize::new(0);
+/// The thread of the CPU: of all others the first that waits. One that writes a snapshot comes later.
+static CPU: AtomicUsize = AtomicUsize::new(0);
 /// Whether the main loop is back from its `ppoll` and has not the lock yet.
 static IS_BACK: AtomicBool = AtomicBool::new(false);
 /// 1 while the CPU's thread waits, or is not there yet.
@@ -72,6 +74,11 @@ fn this_thread() -> usize {
 
 fn is_main() -> bool {
     this_thread() == MAIN.load(SeqCst)
+}
+
+fn is_cpu() -> bool {
+    let this = this_thread();
+    !is_main() && CPU.compare_exchange(0, this, SeqCst, SeqCst).map_or_else(|cpu| cpu == this, |_| true)
 }
 
 type Ppoll = unsafe extern "C" fn(*mut c_void, u64, *const c_void, *const c_void) -> c_int;
@@ -138,7 +145,7 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
 pub unsafe extern "C" fn pthread_cond_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int {
     // SAFETY: this is its type.
     let wait: Wait = unsafe { transmute(original(&WAIT, c"pthread_cond_wait", c"GLIBC_2.3.2")) };
-    let is_cpu = !is_main();
+    let is_cpu = is_cpu();
     if is_cpu {
         CPU_WAITS.store(1, SeqCst);
         if MAIN_WAITS.load(SeqCst) == 1 {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! address 0          the kernel's own memory, far less than it could have
-//!         4 GiB      events, requests, each disk's sectors; where the power will be cut, what each disk then has left;
+//!         4 GiB      events, requests, the job, each disk's sectors; where the power will be cut, what each disk then has left;
 //!                    each written from its beginning or here and there, so only what is used costs
 //! ```
 
@@ -22,7 +22,9 @@ pub const ADDRESSES: u64 = 1 << 40;
 /// The same in every guest, so that a job is not needed to tell of it.
 pub const EVENTS: Range = Range { address: HIGH, length: (64 * MIB) as usize };
 pub const REQUESTS: Range = Range { address: HIGH + 64 * MIB, length: GIB as usize };
-const STORES: u64 = HIGH + 64 * MIB + GIB;
+/// What a guest is handed that has booted without it.
+pub const JOB: Range = Range { address: HIGH + 64 * MIB + GIB, length: (64 * MIB) as usize };
+const STORES: u64 = HIGH + 64 * MIB + GIB + 64 * MIB;
 
 /// Physical addresses in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@
 
 mod attach;
 mod floor;
+pub mod handover;
 pub mod layout;
 mod medium;
 pub mod outbox;

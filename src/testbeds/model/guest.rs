@@ -22,6 +22,8 @@ const STUCK: Duration = Duration::from_secs(120);
 
 pub struct Guest {
     running: Running,
+    /// What is done with a machine that has booted, until it has.
+    then: Option<Then>,
     layout: Layout,
     lines: Lines,
     /// Bytes of events that were read.
@@ -32,6 +34,9 @@ pub struct Guest {
     fault: Option<Fault>,
     provenance: BTreeMap<String, String>,
 }
+
+/// Keeps a machine that has stopped itself, and starts one that goes on from there.
+pub type Then = Box<dyn FnOnce(&mut Running) -> anyhow::Result<Running>>;
 
 /// When the guest was last known to be well.
 struct Heard {
@@ -44,7 +49,14 @@ impl Guest {
     pub fn new(running: Running, layout: Layout, patience: Duration) -> Self {
         let heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
         let provenance = BTreeMap::new();
-        Guest { running, layout, lines: Lines::default(), read: 0, heard, patience, fault: None, provenance }
+        let then = None;
+        Guest { running, then, layout, lines: Lines::default(), read: 0, heard, patience, fault: None, provenance }
+    }
+
+    /// Whose machine is still to boot.
+    pub fn with(mut self, then: Then) -> Self {
+        self.then = Some(then);
+        self
     }
 
     /// With the hashes of what it was started from.
@@ -85,6 +97,17 @@ impl Guest {
         !new.is_empty()
     }
 
+    /// Goes on from a boot that is done.
+    fn go_on(&mut self) -> anyhow::Result<()> {
+        if self.then.is_none() || !self.running.has_stopped()? {
+            return Ok(());
+        }
+        let Some(then) = self.then.take() else { return Ok(()) };
+        self.running = then(&mut self.running)?;
+        self.heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
+        Ok(())
+    }
+
     /// Ends a guest that has gone astray, by the CPU time that it used: a busy host makes none look hung.
     fn watch(&mut self) {
         let Some(cpu) = cpu_time(self.running.child.id()) else { return };
@@ -115,6 +138,9 @@ impl Launched for Guest {
         }
         if has_ended {
             return Next::Ended;
+        }
+        if let Err(e) = self.go_on() {
+            self.switch_off(Some(Fault::Lost(format!("the guest could not go on after its boot: {e:#}"))));
         }
         self.watch();
         std::thread::sleep(wait.min(LOOK));

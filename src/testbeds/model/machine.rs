@@ -1,7 +1,8 @@
 //! The virtual machine whose clock counts its instructions.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
+use std::os::fd::RawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,17 +12,21 @@ use fsderby_sys::inherit::Inherited;
 use fsderby_sys::process::tied_command;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
+use serde_json::json;
 
+use super::super::vm::guest::text;
 use super::super::vm::machine::{in_memory, mishap};
 use super::machines::flags;
+use super::monitor::Monitor;
+use super::snapshot::Snapshot;
 use crate::agent::Mishap;
 use crate::schema::units::{Bytes, MIB};
-use crate::storage::disk::layout::Layout;
+use crate::storage::disk::layout::{JOB, LOW, Layout};
 
 pub struct Machine<'a> {
     pub qemu: &'a Path,
     pub kernel: PathBuf,
-    pub initramfs: [&'a [u8]; 3],
+    pub initramfs: [&'a [u8]; 2],
     /// What the guest's kernel may use.
     pub memory: Bytes,
     pub layout: Layout,
@@ -40,13 +45,48 @@ pub struct Running {
     pub console: File,
     /// What QEMU wrote.
     pub complaints: File,
+    monitor: Monitor,
+    /// What QEMU tells of CPU and devices, read or written, and its number there.
+    state: (File, RawFd),
 }
 
 impl Machine<'_> {
-    /// With blank disks, or with those that another machine's power cut has left.
-    pub fn start(&self, left: Option<(&File, Layout)>) -> anyhow::Result<Running> {
-        let [console, complaints, memory] =
-            [in_memory("console")?, in_memory("complaints")?, in_memory("memory")?];
+    /// Up to where its init waits for its job; QEMU then stops it.
+    pub fn boot(&self) -> anyhow::Result<Running> {
+        let memory = self.blank()?;
+        self.start(memory, in_memory("state")?, false)
+    }
+
+    /// Goes on where a machine like this one was stopped, handed these files, with blank disks or with those that another machine's
+    /// power cut has left.
+    pub fn go_on(
+        &self,
+        snapshot: &Snapshot,
+        files: &[u8],
+        left: Option<(&File, Layout)>,
+    ) -> anyhow::Result<Running> {
+        let memory = self.blank()?;
+        let fill = || {
+            snapshot.fill(&memory)?;
+            memory.write_all_at(files, JOB.in_file())
+        };
+        fill().context("there is too little memory")?;
+        if let Some((left, layout)) = left {
+            self.take_over(&memory, left, layout).context("what the disks had left could not be copied")?;
+        }
+        let mut state = in_memory("state")?;
+        state.write_all(snapshot.state()).and_then(|()| state.rewind()).context("there is too little memory")?;
+        self.start(memory, state, true)
+    }
+
+    fn blank(&self) -> anyhow::Result<File> {
+        let memory = in_memory("memory")?;
+        memory.set_len(self.layout.file().0).context("the guest's memory could not be made")?;
+        Ok(memory)
+    }
+
+    fn start(&self, memory: File, state: File, goes_on: bool) -> anyhow::Result<Running> {
+        let [console, complaints] = [in_memory("console")?, in_memory("complaints")?];
         let mut initramfs = in_memory("initramfs")?;
         self.initramfs
             .iter()
@@ -55,20 +95,31 @@ impl Machine<'_> {
         let mut steady = in_memory("steady")?;
         let library = fsderby_sys::steady::LIBRARY.context("virtual time needs an x86-64 machine")?;
         steady.write_all(library).context("there is too little memory")?;
-        memory.set_len(self.layout.file().0).context("the guest's memory could not be made")?;
-        if let Some((left, layout)) = left {
-            self.take_over(&memory, left, layout).context("what the disks had left could not be copied")?;
-        }
         let mut command = tied_command(self.qemu);
         let mut inherited = Inherited::default();
         let mut shown = |file| inherited.path(file);
         let files = [shown(&console)?, shown(&initramfs)?, shown(&memory)?];
         command.env("LD_PRELOAD", shown(&steady)?);
         self.arguments(&mut command, &files)?;
+        let (monitor, theirs) = Monitor::pair()?;
+        let theirs = inherited.descriptor(theirs)?;
+        command.arg("-chardev").arg(format!("socket,id=monitor,fd={theirs}"));
+        command.args(["-mon", "chardev=monitor,mode=control"]);
+        let number = inherited.descriptor(&state)?;
+        if goes_on {
+            command.args(["-incoming", "defer"]);
+        }
         inherited.hand_to(&mut command);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints.try_clone()?);
         let child = command.spawn().with_context(|| format!("could not start {}", self.qemu.display()))?;
-        Ok(Running { child, memory, console, complaints })
+        let mut running = Running { child, memory, console, complaints, monitor, state: (state, number) };
+        if let Err(e) = running.greet(goes_on) {
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+            let said = text(&mut running.complaints).join("; ");
+            return Err(e).with_context(|| format!("the machine could not be started: {said}"));
+        }
+        Ok(running)
     }
 
     /// Of the memory of the machine before, what its disks hold and nothing else.
@@ -119,6 +170,13 @@ impl Machine<'_> {
             ["-append", &kernel],
             ["-display", "none"],
             ["-monitor", "none"],
+            // What it leaves in the guest's memory where random numbers are expected.
+            ["-seed", "1"],
+            // By it the guest stops itself, at an instruction of its own.
+            ["-device", "pvpanic"],
+            ["-action", "panic=pause"],
+            // Timers of the host's clock, for the news that a machine has moved; while one has not run the CPU does nothing.
+            ["-global", "migration.announce-rounds=0"],
             ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
         ];
         let plain = ["-nodefaults", "-no-user-config", "-no-reboot"];
@@ -140,11 +198,57 @@ impl Machine<'_> {
     fn kernel_arguments(&self) -> String {
         format!(
             "console=ttyS0 quiet panic=-1 oops=panic reboot=t mitigations=off rdinit=/init norandmaps \
-             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz={}000 mem={}M -- init{}",
+             random.trust_cpu=off random.trust_bootloader=off tsc=reliable tsc_early_khz={}000 mem={}M -- init --waits{}",
             self.mips,
             self.memory.0 / MIB,
             mishap(self.mishap)
         )
+    }
+}
+
+impl Running {
+    /// Has the monitor listen, and this machine go on from that state.
+    fn greet(&mut self, goes_on: bool) -> anyhow::Result<()> {
+        self.monitor.tell("qmp_capabilities", &json!({}))?;
+        // Its memory is a file of ours and no part of the state.
+        let capabilities = ["x-ignore-shared", "events"].map(|name| json!({"capability": name, "state": true}));
+        self.monitor.tell("migrate-set-capabilities", &json!({"capabilities": capabilities}))?;
+        if !goes_on {
+            return Ok(());
+        }
+        self.monitor.tell("migrate-incoming", &json!({"uri": format!("fd:{}", self.state.1)}))?;
+        self.monitor.wait_for("MIGRATION completed", "MIGRATION failed")?;
+        self.monitor.tell("cont", &json!({})).map(drop)
+    }
+
+    /// Whether it has stopped itself.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn has_stopped(&mut self) -> anyhow::Result<bool> {
+        // Asked before, QEMU's main loop would have work that no other boot has.
+        let mut mark = [0; 8];
+        self.memory.read_exact_at(&mut mark, JOB.in_file())?;
+        Ok(mark != [0; 8] && self.monitor.tell("query-status", &json!({}))?["status"] == "guest-panicked")
+    }
+
+    /// Ends a machine that has stopped itself, and keeps what it was.
+    ///
+    /// # Errors
+    /// When QEMU cannot write its state down.
+    pub fn snapshot(&mut self) -> anyhow::Result<Snapshot> {
+        let mut state = self.state()?;
+        // Memory is what the kernel was told of, so the disks behind it, still blank, are left out.
+        Snapshot::of(&self.memory, LOW, &mut state)
+    }
+
+    fn state(&mut self) -> anyhow::Result<File> {
+        self.monitor.give("state", &self.state.0)?;
+        self.monitor.tell("migrate", &json!({"uri": "fd:state"}))?;
+        self.monitor.wait_for("MIGRATION completed", "MIGRATION failed")?;
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(self.state.0.try_clone()?)
     }
 }
 
@@ -204,7 +308,7 @@ mod tests {
         let machine = Machine {
             qemu: Path::new("qemu"),
             kernel: PathBuf::new(),
-            initramfs: [&[]; 3],
+            initramfs: [&[]; 2],
             memory: Bytes(64 * MIB),
             layout: Layout::new(Bytes(MIB), 1, false),
             mips: 333,

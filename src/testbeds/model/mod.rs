@@ -13,6 +13,8 @@ mod files;
 mod guest;
 mod machine;
 pub mod machines;
+mod monitor;
+mod snapshot;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,15 +26,16 @@ use anyhow::Context;
 use fsderby_diskmodel::{CpuSpeed, Sample, Spec};
 
 use self::guest::Guest;
-use self::machine::Machine;
+use self::machine::{Machine, Running};
 use self::machines::Machine as Stands;
+use self::snapshot::Snapshot;
 use super::power::PowerCut;
 use super::vm::machine::QEMU;
 use super::vm::{self, modules_missing};
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
-use crate::guest::initramfs::{self, Base, Bases};
+use crate::guest::initramfs::{Base, Bases};
 use crate::guest::kernel::{self, Kernel};
 use crate::host::programs;
 use crate::older::{self, Stood};
@@ -42,6 +45,7 @@ use crate::schema::setup::{ClockKind, Modelled, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
+use crate::storage::disk::handover;
 use crate::storage::disk::layout::{ADDRESSES, Layout};
 use crate::storage::layers::Layer;
 
@@ -385,10 +389,13 @@ impl Testbed for Model {
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
         let base = self.bases.base(&found.kernel, &self.agent, &job)?;
         let (before, after) = job.lives();
-        let archive = |job: &Job| initramfs::job(job, &[(disk::SPEC, self.text.as_bytes())]);
+        let files = |job: &Job| {
+            let job = ("/job.json".to_owned(), serde_json::to_string(job)?);
+            handover::encode(&vec![(disk::SPEC.to_owned(), self.text.clone()), job])
+        };
         let lives = [Some(before), after].into_iter().flatten();
         let lives: Vec<Life> = lives
-            .map(|job| Ok(Life { layout: Layout::of(&job, &modelled), archive: archive(&job)? }))
+            .map(|job| Ok(Life { layout: Layout::of(&job, &modelled), files: files(&job)? }))
             .collect::<anyhow::Result<_>>()?;
         let parts = Parts {
             found: found.clone(),
@@ -398,15 +405,17 @@ impl Testbed for Model {
             instructions: modelled.instructions,
             mishap: self.mishap,
             patience: self.patience,
+            snapshot: OnceLock::new(),
         };
         let provenance = parts.provenance(&lives)?;
+        let parts = Arc::new(parts);
         let mut lives = lives.into_iter();
         let first = lives.next().context("a job has steps")?;
-        let guest = parts.start(&first, None)?.made_of(provenance);
+        let guest = parts.start(first, None)?.made_of(provenance);
         Ok(match lives.next() {
             None => Box::new(guest),
             Some(next) => {
-                let restart = move |before: &Guest| parts.start(&next, Some(before.left()));
+                let restart = move |before: &Guest| parts.start(next, Some(before.left()));
                 Box::new(PowerCut::new(guest, Box::new(restart)))
             }
         })
@@ -416,8 +425,8 @@ impl Testbed for Model {
 /// From one boot to the machine's end.
 struct Life {
     layout: Layout,
-    /// Its job and its disk, as the guest finds them.
-    archive: Vec<u8>,
+    /// Its job and its disk, as the guest is handed them.
+    files: Vec<u8>,
 }
 
 /// What the machines of one launch have in common.
@@ -429,42 +438,76 @@ struct Parts {
     instructions: Vec<String>,
     mishap: Option<Mishap>,
     patience: Duration,
+    /// The machine after its boot, the same in all lives.
+    snapshot: OnceLock<Snapshot>,
 }
 
 impl Parts {
-    fn machine<'a>(&'a self, life: &'a Life) -> Machine<'a> {
+    fn machine(&self, layout: Layout) -> Machine<'_> {
         Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
-            initramfs: [&self.base.tools.bytes, &self.base.program.bytes, &life.archive],
-            memory: memory(self.limit, life.layout),
-            layout: life.layout,
+            initramfs: [&self.base.tools.bytes, &self.base.program.bytes],
+            memory: memory(self.limit, layout),
+            layout,
             mips: self.mips,
             instructions: &self.instructions,
             mishap: self.mishap,
         }
     }
 
-    /// Starts a machine on blank disks, or on what the disks of the one before it have left.
-    fn start(&self, life: &Life, left: Option<(&File, Layout)>) -> anyhow::Result<Guest> {
-        let running = self.machine(life).start(left)?;
-        Ok(Guest::new(running, life.layout, self.patience))
+    /// Starts a machine on blank disks, or on what the disks of the one before it have left. Where no snapshot of it is kept it boots
+    /// first.
+    fn start(self: &Arc<Self>, life: Life, left: Option<(&File, Layout)>) -> anyhow::Result<Guest> {
+        let machine = self.machine(life.layout);
+        let name = self.snapshot_name(&machine)?;
+        if self.snapshot.get().is_none()
+            && let Some(kept) = Snapshot::find(&name)
+        {
+            let _ = self.snapshot.set(kept);
+        }
+        if let Some(snapshot) = self.snapshot.get() {
+            let running = machine.go_on(snapshot, &life.files, left)?;
+            return Ok(Guest::new(running, life.layout, self.patience));
+        }
+        anyhow::ensure!(left.is_none(), "the machine before it was none of its kind");
+        let (parts, layout) = (self.clone(), life.layout);
+        let then = move |booted: &mut Running| {
+            let snapshot = booted.snapshot()?;
+            // Without a cache each trial boots.
+            let _ = snapshot.keep(&name);
+            let snapshot = parts.snapshot.get_or_init(|| snapshot);
+            parts.machine(life.layout).go_on(snapshot, &life.files, None)
+        };
+        Ok(Guest::new(machine.boot()?, layout, self.patience).with(Box::new(then)))
+    }
+
+    /// By all that decides what a machine is after its boot.
+    fn snapshot_name(&self, machine: &Machine<'_>) -> anyhow::Result<String> {
+        let mut hasher = blake3::Hasher::new();
+        for (name, hash) in self.made_of() {
+            hasher.update(name.as_bytes()).update(hash.as_bytes());
+        }
+        hasher.update(machine.shape()?.as_bytes());
+        hasher.update(fsderby_sys::steady::LIBRARY.unwrap_or_default());
+        Ok(hasher.finalize().to_hex().to_string())
+    }
+
+    fn made_of(&self) -> Vec<(&'static str, String)> {
+        let own = [("kernel", self.found.kernel.index.image_blake3.clone()), ("qemu", self.found.qemu_blake3.clone())];
+        own.into_iter().chain(self.base.hashes()).collect()
     }
 
     /// Hashes of all that decides what comes, over all lives.
     fn provenance(&self, lives: &[Life]) -> anyhow::Result<BTreeMap<String, String>> {
         let (mut jobs, mut machines) = (blake3::Hasher::new(), blake3::Hasher::new());
         for life in lives {
-            jobs.update(&life.archive);
-            machines.update(self.machine(life).shape()?.as_bytes());
+            jobs.update(&life.files);
+            machines.update(self.machine(life.layout).shape()?.as_bytes());
         }
-        let hashes = [
-            ("kernel", self.found.kernel.index.image_blake3.clone()),
-            ("job", jobs.finalize().to_hex().to_string()),
-            ("qemu", self.found.qemu_blake3.clone()),
-            ("machine", machines.finalize().to_hex().to_string()),
-        ];
-        let hashes = hashes.into_iter().chain(self.base.hashes());
+        let hashes = [("job", jobs.finalize()), ("machine", machines.finalize())];
+        let hashes = hashes.map(|(name, hash)| (name, hash.to_hex().to_string()));
+        let hashes = hashes.into_iter().chain(self.made_of());
         Ok(hashes.map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
 }

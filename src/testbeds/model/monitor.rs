@@ -1,0 +1,161 @@
+//! A machine's monitor, in QEMU's Machine Protocol: an object a line, answers in order, events between them.
+
+use std::fs::File;
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use serde_json::{Value, json};
+
+/// A command that has no answer after so long never gets one.
+const PATIENCE: Duration = Duration::from_secs(300);
+const LOOK: Duration = Duration::from_millis(20);
+
+pub struct Monitor {
+    stream: UnixStream,
+    unread: Vec<u8>,
+    /// Names of events that came, and of a migration's its status.
+    events: Vec<String>,
+}
+
+impl Monitor {
+    /// Ours and QEMU's end.
+    pub fn pair() -> anyhow::Result<(Self, UnixStream)> {
+        let (ours, theirs) = UnixStream::pair().context("could not make a monitor's socket")?;
+        ours.set_nonblocking(true)?;
+        Ok((Monitor { stream: ours, unread: Vec::new(), events: Vec::new() }, theirs))
+    }
+
+    /// Carries a command out.
+    ///
+    /// # Errors
+    /// When QEMU refuses it, or is gone.
+    pub fn tell(&mut self, command: &str, arguments: &Value) -> anyhow::Result<Value> {
+        let line = json!({"execute": command, "arguments": arguments}).to_string();
+        self.stream.write_all(line.as_bytes()).with_context(|| format!("QEMU does not take {command}"))?;
+        self.answer(command)
+    }
+
+    /// Gives QEMU this file, under that name.
+    ///
+    /// # Errors
+    /// When QEMU refuses it, or is gone.
+    pub fn give(&mut self, name: &str, file: &File) -> anyhow::Result<()> {
+        let line = json!({"execute": "getfd", "arguments": {"fdname": name}}).to_string();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        let files = [file.as_fd()];
+        ensure!(beside.push(SendAncillaryMessage::ScmRights(&files)), "a file has room in a message");
+        let pieces = [IoSlice::new(line.as_bytes())];
+        sendmsg(&self.stream, &pieces, &mut beside, SendFlags::NOSIGNAL).context("QEMU takes no file")?;
+        self.answer("getfd").map(drop)
+    }
+
+    fn answer(&mut self, command: &str) -> anyhow::Result<Value> {
+        let begin = Instant::now();
+        loop {
+            match self.message().with_context(|| format!("QEMU has not answered to {command}"))? {
+                Some(mut answer) => {
+                    if let Some(returned) = answer.get_mut("return") {
+                        return Ok(returned.take());
+                    }
+                    if let Some(error) = answer.get("error") {
+                        bail!("QEMU refuses {command}: {}", error["desc"].as_str().unwrap_or("it says not why"));
+                    }
+                }
+                None if begin.elapsed() > PATIENCE => bail!("QEMU has not answered to {command}"),
+                None => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// Whether this event has come.
+    ///
+    /// # Errors
+    /// When QEMU is gone.
+    pub fn has(&mut self, event: &str) -> anyhow::Result<bool> {
+        while self.message()?.is_some() {}
+        Ok(self.events.iter().any(|known| known == event))
+    }
+
+    /// Waits for this event.
+    ///
+    /// # Errors
+    /// When one that says the opposite comes, or nothing, or QEMU is gone.
+    pub fn wait_for(&mut self, event: &str, opposite: &str) -> anyhow::Result<()> {
+        let begin = Instant::now();
+        while !self.has(event)? {
+            if self.has(opposite)? {
+                bail!("QEMU says {opposite}");
+            }
+            if begin.elapsed() > PATIENCE {
+                bail!("QEMU does not say {event}");
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// The next answer that is there; events are kept.
+    fn message(&mut self) -> anyhow::Result<Option<Value>> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                let value: Value = serde_json::from_slice(&line).context("QEMU's monitor says no JSON")?;
+                match value["event"].as_str() {
+                    Some("MIGRATION") => {
+                        let status = value["data"]["status"].as_str().unwrap_or_default();
+                        self.events.push(format!("MIGRATION {status}"));
+                    }
+                    Some(event) => self.events.push(event.to_owned()),
+                    None => return Ok(Some(value)),
+                }
+                continue;
+            }
+            let mut piece = [0; 4096];
+            match self.stream.read(&mut piece) {
+                Ok(0) => bail!("QEMU has ended"),
+                Ok(n) => self.unread.extend_from_slice(&piece[..n]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e).context("QEMU's monitor cannot be read"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_and_events_are_told_apart() {
+        let (mut monitor, mut qemu) = Monitor::pair().unwrap();
+        let said = concat!(
+            "{\"QMP\": {}}\r\n{\"event\": \"STOP\"}\r\n{\"return\": {}}\r\n",
+            "{\"event\": \"MIGRATION\", \"data\": {\"status\": \"setup\"}}\r\n",
+            "{\"error\": {\"class\": \"GenericError\", \"desc\": \"no such file\"}}\r\n",
+        );
+        qemu.write_all(said.as_bytes()).unwrap();
+        monitor.tell("one", &json!({})).unwrap();
+        assert!(monitor.tell("two", &json!({})).is_err());
+        for event in ["STOP", "MIGRATION setup"] {
+            assert!(monitor.has(event).unwrap(), "{event}");
+        }
+        assert!(!monitor.has("RESUME").unwrap());
+    }
+
+    #[test]
+    fn a_refusal_is_an_error_with_its_words_and_so_is_an_end() {
+        let (mut monitor, mut qemu) = Monitor::pair().unwrap();
+        qemu.write_all(b"{\"error\": {\"desc\": \"no such file\"}}\n").unwrap();
+        let refused = monitor.tell("migrate", &json!({})).unwrap_err();
+        assert_eq!(refused.to_string(), "QEMU refuses migrate: no such file");
+        drop(qemu);
+        assert!(monitor.has("STOP").is_err());
+    }
+}
