@@ -50,7 +50,17 @@ impl Guest {
         let heard = Heard { cpu: Duration::ZERO, moved: Instant::now(), event_cpu: Duration::ZERO };
         let provenance = BTreeMap::new();
         let then = None;
-        Guest { running, then, layout, lines: Lines::default(), read: 0, heard, patience, fault: None, provenance }
+        Guest {
+            running,
+            then,
+            layout,
+            lines: Lines::default(),
+            read: 0,
+            heard,
+            patience,
+            fault: None,
+            provenance,
+        }
     }
 
     /// Whose machine is still to boot.

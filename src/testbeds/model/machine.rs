@@ -30,6 +30,8 @@ pub struct Machine<'a> {
     /// What the guest's kernel may use.
     pub memory: Bytes,
     pub layout: Layout,
+    /// What there is room for: what the job's first life needs, so that all its lives are of one machine.
+    pub room: Layout,
     /// Million instructions a second.
     pub mips: u32,
     /// Which its CPU has beyond those of the first 64-bit ones.
@@ -75,13 +77,16 @@ impl Machine<'_> {
             self.take_over(&memory, left, layout).context("what the disks had left could not be copied")?;
         }
         let mut state = in_memory("state")?;
-        state.write_all(snapshot.state()).and_then(|()| state.rewind()).context("there is too little memory")?;
+        state
+            .write_all(snapshot.state())
+            .and_then(|()| state.rewind())
+            .context("there is too little memory")?;
         self.start(memory, state, true)
     }
 
     fn blank(&self) -> anyhow::Result<File> {
         let memory = in_memory("memory")?;
-        memory.set_len(self.layout.file().0).context("the guest's memory could not be made")?;
+        memory.set_len(self.room.file().0).context("the guest's memory could not be made")?;
         Ok(memory)
     }
 
@@ -140,7 +145,7 @@ impl Machine<'_> {
         [console, initramfs, memory]: &[String; 3],
     ) -> anyhow::Result<()> {
         command.args(self.fixed()?);
-        let size = self.layout.file().0;
+        let size = self.room.file().0;
         command
             .arg("-object")
             .arg(format!("memory-backend-file,id=memory,size={size},mem-path={memory},share=on"));
@@ -155,7 +160,7 @@ impl Machine<'_> {
     }
 
     fn fixed(&self) -> anyhow::Result<Vec<String>> {
-        let memory = format!("{}M", self.layout.file().0 / MIB);
+        let memory = format!("{}M", self.room.file().0 / MIB);
         let cpu = self.cpu()?;
         let kernel = self.kernel_arguments();
         let words = [
@@ -211,7 +216,8 @@ impl Running {
     fn greet(&mut self, goes_on: bool) -> anyhow::Result<()> {
         self.monitor.tell("qmp_capabilities", &json!({}))?;
         // Its memory is a file of ours and no part of the state.
-        let capabilities = ["x-ignore-shared", "events"].map(|name| json!({"capability": name, "state": true}));
+        let capabilities =
+            ["x-ignore-shared", "events"].map(|name| json!({"capability": name, "state": true}));
         self.monitor.tell("migrate-set-capabilities", &json!({"capabilities": capabilities}))?;
         if !goes_on {
             return Ok(());
@@ -311,6 +317,7 @@ mod tests {
             initramfs: [&[]; 2],
             memory: Bytes(64 * MIB),
             layout: Layout::new(Bytes(MIB), 1, false),
+            room: Layout::new(Bytes(MIB), 1, false),
             mips: 333,
             instructions: &instructions,
             mishap: None,

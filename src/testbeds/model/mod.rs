@@ -401,6 +401,7 @@ impl Testbed for Model {
             found: found.clone(),
             base,
             limit: job.memory,
+            room: lives.first().context("a job has steps")?.layout,
             mips: modelled.mips,
             instructions: modelled.instructions,
             mishap: self.mishap,
@@ -434,6 +435,8 @@ struct Parts {
     found: Found,
     base: Arc<Base>,
     limit: Option<Bytes>,
+    /// Of the first life, and no less than any other's.
+    room: Layout,
     mips: u32,
     instructions: Vec<String>,
     mishap: Option<Mishap>,
@@ -448,8 +451,9 @@ impl Parts {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
             initramfs: [&self.base.tools.bytes, &self.base.program.bytes],
-            memory: memory(self.limit, layout),
+            memory: memory(self.limit, self.room),
             layout,
+            room: self.room,
             mips: self.mips,
             instructions: &self.instructions,
             mishap: self.mishap,
@@ -494,7 +498,10 @@ impl Parts {
     }
 
     fn made_of(&self) -> Vec<(&'static str, String)> {
-        let own = [("kernel", self.found.kernel.index.image_blake3.clone()), ("qemu", self.found.qemu_blake3.clone())];
+        let own = [
+            ("kernel", self.found.kernel.index.image_blake3.clone()),
+            ("qemu", self.found.qemu_blake3.clone()),
+        ];
         own.into_iter().chain(self.base.hashes()).collect()
     }
 

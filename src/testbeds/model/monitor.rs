@@ -64,7 +64,10 @@ impl Monitor {
                         return Ok(returned.take());
                     }
                     if let Some(error) = answer.get("error") {
-                        bail!("QEMU refuses {command}: {}", error["desc"].as_str().unwrap_or("it says not why"));
+                        bail!(
+                            "QEMU refuses {command}: {}",
+                            error["desc"].as_str().unwrap_or("it says not why")
+                        );
                     }
                 }
                 None if begin.elapsed() > PATIENCE => bail!("QEMU has not answered to {command}"),

@@ -142,7 +142,12 @@ fn take(bytes: &[u8], at: &mut usize) -> anyhow::Result<u64> {
 }
 
 /// Pages before `end` that hold anything but zeros, those side by side as one.
-fn written_pages(memory: &File, end: u64, table: &mut Vec<(u64, u64)>, pages: &mut Vec<u8>) -> io::Result<()> {
+fn written_pages(
+    memory: &File,
+    end: u64,
+    table: &mut Vec<(u64, u64)>,
+    pages: &mut Vec<u8>,
+) -> io::Result<()> {
     let mut piece = vec![0; MIB as usize];
     let mut at = 0;
     while at < end {
