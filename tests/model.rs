@@ -6,6 +6,8 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +16,7 @@ use std::time::Duration;
 use fsderby::agent::Mishap;
 use fsderby::analysis::dataset::Dataset;
 use fsderby::analysis::ensemble;
-use fsderby::guest::kernel;
+use fsderby::guest::{cache, kernel};
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
@@ -142,6 +144,44 @@ fn a_machine_of_any_speed_has_its_clocks_by_it() {
     });
     let (least, most) = (floors.iter().min().unwrap(), floors.iter().max().unwrap());
     assert!(*least > 5_000 && most * 10 < least * 11, "instructions of a request: {floors:?}");
+}
+
+/// Made a moment ago, kept, or made anew because what was kept is damaged.
+#[test]
+fn a_trial_is_the_same_from_any_snapshot_of_its_boot() {
+    if !has_guests("snapshots of guests") {
+        return;
+    }
+    let desk = Desk::new();
+    desk.file(
+        "snapshots.toml",
+        "name = \"snapshots\"\nsize = \"256m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [\"ext4\"]\n\
+         rounds = 1\nseed = 7\nscale = \"1/32\"\n",
+    );
+    let cache = desk.path("cache").join("fsderby");
+    fs::create_dir_all(&cache).unwrap();
+    symlink(cache::folder("kernels").unwrap(), cache.join("kernels")).unwrap();
+    let trials = |output: &str| {
+        let words = ["run", "snapshots.toml", "--on", "model:hdd-16tb,samples=off", "--output", output];
+        let said = run(desk.fsderby(&words).env("XDG_CACHE_HOME", desk.path("cache")));
+        assert_eq!(said.code, 0, "{}", said.err);
+        let records = store::read(&desk.path(output)).unwrap().records;
+        assert!(records.iter().all(|record| record.outcome == Outcome::Done));
+        let told = |record: Record| (record.trial, record.steps, record.metrics, record.requests);
+        records.into_iter().map(told).collect::<Vec<_>>()
+    };
+    let first = trials("first");
+    let kept = || fs::read_dir(cache.join("snapshots")).unwrap().map(|entry| entry.unwrap().path());
+    let [snapshot] = <[PathBuf; 1]>::try_from(kept().collect::<Vec<_>>()).unwrap();
+    let made = fs::metadata(&snapshot).unwrap().ino();
+    assert_eq!(trials("second"), first);
+    assert_eq!(fs::metadata(&snapshot).unwrap().ino(), made, "what is kept is used");
+    let mut bytes = fs::read(&snapshot).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&snapshot, bytes).unwrap();
+    assert_eq!(trials("third"), first);
+    assert_ne!(fs::metadata(&snapshot).unwrap().ino(), made, "what is damaged is made anew");
 }
 
 /// The disk's own cache goes with the power. A filesystem that has it flushed keeps what it promised; the same one that was told not
@@ -375,7 +415,7 @@ fn a_window_beyond_the_disk_is_refused_before_anything_is_made() {
 fn only_runs_in_virtual_time_can_be_run_again() {
     let desk = Desk::new();
     let site = desk.path("site");
-    std::fs::create_dir(&site).unwrap();
+    fs::create_dir(&site).unwrap();
     let testbed = format!("directory:{}", site.display());
     let run =
         ["run", "--on", &testbed, "--workloads", "postmark-quick", "--scale", "1/64", "--memory", "none"];
@@ -447,7 +487,7 @@ fn cells_that_are_known_come_out_as_they_did() {
         }
     }
     if std::env::var_os("FSDERBY_KNOWN").is_some() {
-        std::fs::write("tests/known_cells.toml", toml::to_string(&seen).unwrap()).unwrap();
+        fs::write("tests/known_cells.toml", toml::to_string(&seen).unwrap()).unwrap();
         return;
     }
     assert_eq!(seen.keys().collect::<Vec<_>>(), known.keys().collect::<Vec<_>>());
@@ -475,7 +515,7 @@ fn cell(run: &Path, record: &Record) -> BTreeMap<String, String> {
     let mut cell = record.provenance.clone();
     let file = |file: &Option<FileRef>| file.as_ref().unwrap().clone();
     let (requests, console) = (file(&record.requests), file(&record.console));
-    let bytes = std::fs::read(run.join(&requests.path)).unwrap();
+    let bytes = fs::read(run.join(&requests.path)).unwrap();
     let (served, rest) = bytes.as_chunks();
     assert!(rest.is_empty());
     let served: Vec<Served> = served.iter().map(|bytes| Served::from_bytes(bytes).unwrap()).collect();

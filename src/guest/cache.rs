@@ -1,4 +1,4 @@
-//! Where kernels are kept: a folder that belongs to the user, in which nobody else can change anything.
+//! Where kernels and snapshots of guests are kept: a folder that belongs to the user, in which nobody else can change anything.
 //!
 //! `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. What stands there is booted, so a folder that all can write in is no
 //! place for it.
