@@ -286,7 +286,8 @@ impl Experiment {
         rounds: Rounds,
         candidates: &[Candidate],
     ) -> Result<Option<(Twice, Candidate)>, Failure> {
-        // `auto` has not been chosen yet, and is no modelled disk.
+        // Where the one that takes part twice does. `auto` has not been chosen yet, and is no modelled disk.
+        let testbed = candidates.first().and_then(|first| first.own.on.as_deref()).unwrap_or(testbed);
         let kind = testbeds::kind(testbed).ok();
         let is_of_use = kind.is_none_or(|kind| kind.makes_filesystem() && kind.scatters());
         let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;

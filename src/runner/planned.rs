@@ -115,6 +115,15 @@ mod tests {
         error.message
     }
 
+    /// Nothing scatters there, whatever testbed the experiment itself states.
+    #[test]
+    fn where_all_are_on_modelled_disks_nobody_takes_part_twice() {
+        let text = "filesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick']\nrounds = 12\ncross = { on = ['model:hdd-16tb', 'model:ssd-sata'] }";
+        let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 7).unwrap();
+        assert_eq!((plan.guard.clone(), plan.candidates.len()), (None, 4));
+        assert!(Experiment::try_from(plan).is_ok());
+    }
+
     #[test]
     fn a_plan_is_held_to_all_that_an_experiment_is() {
         assert!(Experiment::try_from(plan()).is_ok());
