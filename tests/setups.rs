@@ -215,10 +215,10 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
     let report = Report::of(&run);
     let apart = report.summary.setups.apart.join(" ");
     assert!(
-        apart.contains("Times are by 2 clocks: the guest's (ext4, on vm); the host's (ext4, on loop)"),
+        apart.contains("Times are by 2 clocks: the guest's (“ext4, on vm”); the host's (“ext4, on loop”)"),
         "{apart}"
     );
-    assert!(apart.contains("No time is shown of ext4, on vm"), "{apart}");
+    assert!(apart.contains("No time is shown of “ext4, on vm”"), "{apart}");
     let headline = report.summary.workloads[0].headlines()[0];
     let n = |label: &str| headline.cells.iter().find(|c| c.filesystem == label).map(|c| c.n);
     assert_eq!((n("ext4, on loop"), n("ext4, on vm")), (Some(3), Some(0)));
