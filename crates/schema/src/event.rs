@@ -221,9 +221,12 @@ fn pairs(mut text: &[u8]) -> Option<Vec<(u64, u64)>> {
 fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let is_plain = (1..=19).contains(&digits) && (digits == 1 || text[0] != b'0');
+    if !is_plain {
+        return None;
+    }
     let (number, rest) = text.split_at(digits);
     let value = number.iter().fold(0, |value: u64, digit| 10 * value + u64::from(digit - b'0'));
-    is_plain.then_some((value, rest))
+    Some((value, rest))
 }
 
 /// The hash of a live tree, and how it is stored.
