@@ -14,10 +14,11 @@ pub struct Keys<'a>(&'a Table);
 
 impl<'a> Keys<'a> {
     pub fn of(table: &'a Table, known: &[&str]) -> Result<Self, String> {
-        match table.keys().find(|key| !known.contains(&key.as_str())) {
-            None => Ok(Keys(table)),
-            Some(key) => Err(names::unknown("parameter", key, known.iter().copied())),
+        if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(names::unknown("parameter", key, known.iter().copied()));
         }
+        let strange = |(key, value)| Some(format!("{key}: {} is no parameter's value", no_jobs(value)?));
+        table.iter().find_map(strange).map_or(Ok(Keys(table)), Err)
     }
 
     pub fn get<'de, T: Deserialize<'de>>(&self, key: &str) -> Result<Option<T>, String> {
@@ -46,6 +47,17 @@ impl<'a> Keys<'a> {
         }
         let (least, most) = bounds.into_inner();
         Err(format!("{key} = {value}: write a size from {} to {}", Bytes(least), Bytes(most)))
+    }
+}
+
+/// What TOML knows and JSON, in which a job is handed over, does not.
+fn no_jobs(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Float(float) => (!float.is_finite()).then_some(value),
+        Value::Datetime(_) => Some(value),
+        Value::Array(values) => values.iter().find_map(no_jobs),
+        Value::Table(table) => table.values().find_map(no_jobs),
+        Value::String(_) | Value::Integer(_) | Value::Boolean(_) => None,
     }
 }
 
@@ -85,6 +97,16 @@ mod tests {
         assert_eq!(keys.number("folders", 1..=9), Err("folders is missing".into()));
         assert!(keys.get::<String>("name").is_err_and(|e| e.starts_with("name: ")));
         assert_eq!(keys.or("depth", 3), Ok(3));
+    }
+
+    #[test]
+    fn what_a_job_cannot_hold_is_refused_however_deep_it_stands() {
+        for value in ["inf", "[1, nan]", "[{ path = 'a', x = { y = -inf } }]", "{ day = 1999-12-31 }"] {
+            let table: Table = format!("files = {value}").parse().expect("TOML");
+            let wrong = Keys::of(&table, &["files"]).map(drop).unwrap_err();
+            assert!(wrong.starts_with("files: "), "{wrong}");
+            assert!(wrong.ends_with("is no parameter's value"), "{wrong}");
+        }
     }
 
     #[test]

@@ -42,6 +42,7 @@ const KEYS: &[&str] = &[
 ];
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Place {
     path: String,
     #[serde(default = "one")]
@@ -198,6 +199,7 @@ mod tests {
             ("buffering = 1", "buffering"),
             ("locations = [{path = '../x'}]", "'../x'"),
             ("locations = [{path = 'x', weight = 0}]", "weight"),
+            ("locations = [{path = 'x', wieght = 2}]", "wieght"),
             ("stdio_buffer = '64k'", "8192"),
             ("fsync_folder = true", "set fsync = true too"),
         ] {
