@@ -8,10 +8,9 @@ use super::parameters::Parameters;
 use super::state::State;
 use super::{RATES, VERSION};
 use crate::schema::metric::Metric;
-use crate::schema::units::Bytes;
 use crate::workloads::kit::files::{self, CHUNK, wrong};
 use crate::workloads::kit::visit::{Entry, Visitor, visit};
-use crate::workloads::kit::{Latencies, Phases, Tree, Under};
+use crate::workloads::kit::{Latencies, Phases, Tree, Under, sizes};
 use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
 /// What is timed by itself, each with its number.
@@ -21,8 +20,7 @@ const READ: usize = 1;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        let largest = self.tree.sizes.last().map_or(0, |row| u64::from(row.up_to));
-        Needs { largest_file: Bytes(largest), ..Needs::default() }
+        Needs { largest_file: sizes::largest(&self.tree.sizes), ..Needs::default() }
     }
 
     fn amount(&self, seed: u64) -> Amount {
@@ -152,7 +150,7 @@ impl Ready for Trial {
         let mut phases = Phases::new(clock, log, latencies, operations).stop_after(*stop_after);
         phases.run("full", |under| {
             for folder in hands.state.tree.folders() {
-                hands.make_folder(&folder)?;
+                files::make_folder(&folder, hands.parameters.fsync)?;
             }
             let mut bytes = 0;
             for file in 0..hands.parameters.tree.files {
@@ -197,32 +195,19 @@ fn there_are(found: u64, made: u64) -> Result<(), OpError> {
     if found == made { Ok(()) } else { Err(wrong(".", format!("{found} files where {made} were made"))) }
 }
 
-/// The folder that has this name.
-fn above(path: &str) -> &str {
-    path.rsplit_once('/').map_or(".", |(above, _)| above)
-}
-
 impl Hands {
-    fn make_folder(&self, path: &str) -> Result<(), OpError> {
-        files::mkdir(path)?;
-        if self.parameters.fsync { files::sync_folder(above(path)) } else { Ok(()) }
-    }
-
     /// The file as it is now, written beside its place and put there.
     fn put(&mut self, file: u32) -> Result<u64, OpError> {
         let Hands { state, parameters, path, temporary, .. } = self;
         state.tree.path(file, path);
         state.temporary(file, temporary);
         let (number, size) = (state.number(file), state.size(file));
-        let opened = files::create(temporary)?;
-        state.noise().content(number, size, |chunk| files::write_all(&opened, temporary, chunk))?;
-        if parameters.fsync {
-            files::fsync(&opened, temporary)?;
-        }
-        files::close(opened, temporary)?;
+        files::make(temporary, parameters.fsync, |opened| {
+            state.noise().content(number, size, |chunk| files::write_all(opened, temporary, chunk))
+        })?;
         files::rename(temporary, path)?;
         if parameters.fsync {
-            files::sync_folder(above(path))?;
+            files::sync_name(path)?;
         }
         Ok(size)
     }

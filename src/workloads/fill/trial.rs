@@ -13,7 +13,7 @@ use super::parameters::{Parameters, To, WHOLE};
 use crate::schema::event::Phase;
 use crate::schema::job::Portion;
 use crate::schema::metric::Metric;
-use crate::schema::units::{Bytes, KIB};
+use crate::schema::units::KIB;
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::kit::files::failed;
 use crate::workloads::kit::{Latencies, Noise, files, random, sizes, tree};
@@ -32,8 +32,7 @@ const MOST_KEPT: u64 = 1 << 24;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        let largest = self.sizes.last().map_or(0, |row| u64::from(row.up_to));
-        Needs { largest_file: Bytes(largest), whole_filesystem: true, ..Needs::default() }
+        Needs { largest_file: sizes::largest(&self.sizes), whole_filesystem: true, ..Needs::default() }
     }
 
     /// How much it is depends on the filesystem, and is not known before: what was written stands in the phase.

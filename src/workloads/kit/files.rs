@@ -6,10 +6,11 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 
+use crate::schema::units::KIB;
 use crate::workloads::OpError;
 
-/// What a program that copies or reads whole files asks for at a time.
-pub const CHUNK: usize = super::noise::CHUNK;
+/// What one call writes or reads at most.
+pub const CHUNK: usize = 128 * KIB as usize;
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 const NEW: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
@@ -43,6 +44,26 @@ pub fn open_with(path: &str, flags: OFlags) -> Result<OwnedFd, OpError> {
 pub fn open_folder(within: impl AsFd, path: &str) -> Result<OwnedFd, OpError> {
     let opened = rustix::fs::openat(within, path, FOLDER, Mode::empty());
     opened.map_err(|e| failed("open the folder", path, e))
+}
+
+/// A file that was not there, filled, and closed; with fsync its content is on the disk then, but not its name: see [`sync_name`].
+pub fn make<T>(
+    path: &str,
+    fsync_it: bool,
+    fill: impl FnOnce(&OwnedFd) -> Result<T, OpError>,
+) -> Result<T, OpError> {
+    let file = create(path)?;
+    let filled = fill(&file)?;
+    if fsync_it {
+        fsync(&file, path)?;
+    }
+    close(file, path).map(|()| filled)
+}
+
+/// A folder that was not there; with fsync its name is on the disk then.
+pub fn make_folder(path: &str, fsync_it: bool) -> Result<(), OpError> {
+    mkdir(path)?;
+    if fsync_it { sync_name(path) } else { Ok(()) }
 }
 
 /// All of it, in as many calls as the kernel wants.
@@ -87,7 +108,7 @@ pub fn close(file: OwnedFd, path: &str) -> Result<(), OpError> {
     fsderby_sys::file::close(file).map_err(|e| failed("close", path, e))
 }
 
-/// The content of a file is on the disk from here on, but not its name: see [`sync_folder`].
+/// The content of a file is on the disk from here on, but not its name: see [`sync_name`].
 pub fn fsync(file: impl AsFd, path: &str) -> Result<(), OpError> {
     rustix::fs::fsync(&file).map_err(|e| failed("fsync", path, e))
 }
@@ -96,6 +117,11 @@ pub fn fsync(file: impl AsFd, path: &str) -> Result<(), OpError> {
 pub fn sync_folder(path: &str) -> Result<(), OpError> {
     let synced = rustix::fs::fsync(open_folder(CWD, path)?);
     synced.map_err(|e| failed("fsync of the folder", path, e))
+}
+
+/// The name of this file or folder is on the disk from here on.
+pub fn sync_name(path: &str) -> Result<(), OpError> {
+    sync_folder(path.rsplit_once('/').map_or(".", |(above, _)| above))
 }
 
 /// Everything of the filesystem in which the current folder lies is on the disk from here on.

@@ -7,12 +7,10 @@ use std::path::Path;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-use super::files::{self, wrong};
+use super::files::{self, CHUNK, wrong};
 use crate::schema::units::{KIB, MIB};
 use crate::workloads::OpError;
 
-/// What one call writes or reads at most.
-pub const CHUNK: usize = 128 * KIB as usize;
 /// What a kernel keeps, and so loses, at once. What comes at other places, after a short read, is not looked at.
 pub const PAGE: u64 = 4 * KIB;
 /// So many bytes at the beginning of each chunk say of which file and which place they are.

@@ -62,6 +62,11 @@ pub fn draw(rows: &[Row], whole: u64, source: &mut impl Rng) -> u32 {
     above
 }
 
+/// No file is larger.
+pub fn largest(rows: &[Row]) -> Bytes {
+    Bytes(rows.last().map_or(0, |row| row.up_to.into()))
+}
+
 /// The middle of the sizes, weighed; 1 at least.
 pub fn mean(rows: &[Row]) -> u64 {
     let mut above = 0;

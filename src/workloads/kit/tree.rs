@@ -49,9 +49,9 @@ pub trait Tree {
 
 /// A new file of this size, from its creation to its close.
 pub fn make(noise: &mut Noise, path: &str, file: u32, size: u64) -> Result<(), OpError> {
-    let opened = files::create(path)?;
-    noise.content(file, size, |chunk| files::write_all(&opened, path, chunk))?;
-    files::close(opened, path)
+    files::make(path, false, |opened| {
+        noise.content(file, size, |chunk| files::write_all(opened, path, chunk))
+    })
 }
 
 /// How a tree is drawn.

@@ -2,10 +2,9 @@
 
 use super::{Parameters, RATES, VERSION};
 use crate::schema::metric::Metric;
-use crate::schema::units::Bytes;
 use crate::workloads::kit::files::{self, CHUNK};
 use crate::workloads::kit::tree::Grown;
-use crate::workloads::kit::{Latencies, Phases, Tree};
+use crate::workloads::kit::{Latencies, Phases, Tree, sizes};
 use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
 /// What is timed by itself, each with its number.
@@ -17,8 +16,7 @@ const UNLINK: usize = 3;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        let largest = self.tree.sizes.last().map_or(0, |row| u64::from(row.up_to));
-        Needs { largest_file: Bytes(largest), ..Needs::default() }
+        Needs { largest_file: sizes::largest(&self.tree.sizes), ..Needs::default() }
     }
 
     fn amount(&self, seed: u64) -> Amount {
@@ -102,7 +100,7 @@ impl Ready for Trial {
         let mut phases = Phases::new(clock, log, latencies, operations).stop_after(*stop_after);
         phases.run("groups", |under| {
             for folder in &*folders {
-                under.time(MKDIR, || make_folder(folder, fsync))?;
+                under.time(MKDIR, || files::make_folder(folder, fsync))?;
             }
             Ok(vec![("folders", folders.len() as u64)])
         })?;
@@ -137,28 +135,15 @@ impl Ready for Trial {
     }
 }
 
-fn make_folder(path: &str, fsync: bool) -> Result<(), OpError> {
-    files::mkdir(path)?;
-    if fsync { files::sync_folder(above(path)) } else { Ok(()) }
-}
-
-/// The folder that has this name.
-fn above(path: &str) -> &str {
-    path.rsplit_once('/').map_or(".", |(above, _)| above)
-}
-
 impl Hands {
     fn take_in(&mut self, file: u32, fsync: bool) -> Result<u64, OpError> {
         let size = self.tree.size(file);
         let path = self.tree.path(file, &mut self.path);
-        let article = files::create(path)?;
-        self.tree.noise_mut().content(file, size, |chunk| files::write_all(&article, path, chunk))?;
+        files::make(path, fsync, |article| {
+            self.tree.noise_mut().content(file, size, |chunk| files::write_all(article, path, chunk))
+        })?;
         if fsync {
-            files::fsync(&article, path)?;
-        }
-        files::close(article, path)?;
-        if fsync {
-            files::sync_folder(above(path))?;
+            files::sync_name(path)?;
         }
         Ok(size)
     }

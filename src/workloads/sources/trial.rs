@@ -6,10 +6,9 @@ use rustix::fs::{AtFlags, Timespec, Timestamps, futimens, statat, unlinkat};
 
 use super::{Parameters, RATES, VERSION};
 use crate::schema::metric::Metric;
-use crate::schema::units::Bytes;
 use crate::workloads::kit::tree::Grown;
 use crate::workloads::kit::visit::{Entry, Visitor, visit};
-use crate::workloads::kit::{Latencies, Phases, Tree, Under, files};
+use crate::workloads::kit::{Latencies, Phases, Tree, Under, files, sizes};
 use crate::workloads::{Amount, Clock, Durable, LiveFile, Log, Needs, OpError, Phase, Portion, Ready, Work};
 
 /// What is timed by itself, each with its number.
@@ -24,8 +23,7 @@ const PACKED: Timespec = Timespec { tv_sec: 1_577_836_800, tv_nsec: 0 };
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        let largest = self.tree.sizes.last().map_or(0, |row| u64::from(row.up_to));
-        Needs { largest_file: Bytes(largest), ..Needs::default() }
+        Needs { largest_file: sizes::largest(&self.tree.sizes), ..Needs::default() }
     }
 
     fn amount(&self, seed: u64) -> Amount {
@@ -121,7 +119,7 @@ impl Ready for Trial {
             let mut bytes = 0;
             for Packed { path, file } in &*archive {
                 match file {
-                    None => under.time(MKDIR, || make_folder(path, fsync))?,
+                    None => under.time(MKDIR, || files::make_folder(path, fsync))?,
                     Some(file) => bytes += under.time(CREATE, || unpack(tree, *file, path, fsync))?,
                 }
             }
@@ -149,28 +147,15 @@ impl Ready for Trial {
     }
 }
 
-fn make_folder(path: &str, fsync: bool) -> Result<(), OpError> {
-    files::mkdir(path)?;
-    if fsync { files::sync_folder(above(path)) } else { Ok(()) }
-}
-
-/// The folder that has this name.
-fn above(path: &str) -> &str {
-    path.rsplit_once('/').map_or(".", |(above, _)| above)
-}
-
 fn unpack(tree: &mut Grown, file: u32, path: &str, fsync: bool) -> Result<u64, OpError> {
     let size = tree.size(file);
-    let opened = files::create(path)?;
-    tree.noise_mut().content(file, size, |chunk| files::write_all(&opened, path, chunk))?;
-    let packed = Timestamps { last_access: PACKED, last_modification: PACKED };
-    futimens(&opened, &packed).map_err(|e| files::failed("set the time of", path, e))?;
+    files::make(path, fsync, |opened| {
+        tree.noise_mut().content(file, size, |chunk| files::write_all(opened, path, chunk))?;
+        let packed = Timestamps { last_access: PACKED, last_modification: PACKED };
+        futimens(opened, &packed).map_err(|e| files::failed("set the time of", path, e))
+    })?;
     if fsync {
-        files::fsync(&opened, path)?;
-    }
-    files::close(opened, path)?;
-    if fsync {
-        files::sync_folder(above(path))?;
+        files::sync_name(path)?;
     }
     Ok(size)
 }

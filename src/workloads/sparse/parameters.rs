@@ -3,7 +3,7 @@
 use toml::Table;
 
 use crate::schema::units::{Bytes, GIB, KIB, Scale};
-use crate::workloads::kit::noise::CHUNK;
+use crate::workloads::kit::files::CHUNK;
 use crate::workloads::kit::parameters::{self, Keys};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

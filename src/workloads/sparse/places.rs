@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::parameters::Parameters;
 use crate::schema::random::below;
-use crate::workloads::kit::noise::CHUNK;
+use crate::workloads::kit::files::CHUNK;
 use crate::workloads::kit::random;
 
 /// The beginnings of a file's pieces, rising. Drawn as R. Floyd does (J. Bentley, "Programming Pearls: A Sample of Brilliance", CACM
