@@ -5,20 +5,14 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use fsderby::exit;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::rounds::{Runner, Watch};
-use fsderby::runner::skips::Skip;
-use fsderby::schema::plan::{Plan, Rounds};
-use fsderby::schema::record::Record;
-use fsderby::store::{self, Folder};
 use fsderby::testbeds::Testbeds;
 use serde_json::Value;
 use support::desk::{Desk, Said};
-use support::scripted::{Scripted, machine};
+use support::quiet;
+use support::scripted::Scripted;
 
 const USAGE: i32 = exit::USAGE as i32;
 const MISSING: i32 = exit::MISSING as i32;
@@ -45,32 +39,10 @@ seed = 7
 const SCRIPT: &str =
     "set number 800\nset transactions 2500\nset size 1000 60000\nset read 4096\nset write 4096\nrun\nquit\n";
 
-struct Silent;
-
-impl Watch for Silent {
-    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, _: &str, _: Option<Duration>) {}
-    fn tick(&mut self, _: u64, _: u64) {}
-    fn record(&mut self, _: &Record) {}
-    fn round(&mut self, _: u32, _: Rounds) {}
-}
-
 fn run_in(path: PathBuf) {
     let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap();
-    let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
-    let testbeds = Testbeds::one(&testbed);
-    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
-    let before = store::read(&path).unwrap();
-    let runner = Runner {
-        plan: &plan,
-        testbeds: &testbeds,
-        folder: &mut folder,
-        skips: &[],
-        watch: &mut Silent,
-        jobs: 1,
-        stop: &stop,
-    };
-    runner.run(&before).unwrap();
+    let testbed = Scripted::well();
+    quiet::run(&path, &plan, &Testbeds::one(&testbed), &[]);
 }
 
 fn well(desk: &Desk, words: &[&str]) -> Said {

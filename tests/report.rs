@@ -6,18 +6,12 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
-use fsderby::schema::plan::{Plan, Rounds};
-use fsderby::schema::record::Record;
-use fsderby::store::{self, Folder};
 use fsderby::testbeds::Testbeds;
-use support::fsderby;
-use support::scripted::{Scripted, machine};
+use support::scripted::Scripted;
+use support::{fsderby, quiet};
 
 const EXPERIMENT: &str = r#"
 name = "scripted"
@@ -34,24 +28,11 @@ profile = "file-server"
 workload.postmark-quick = 2
 "#;
 
-struct Silent;
-
-impl Watch for Silent {
-    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, _: &str, _: Option<Duration>) {}
-    fn tick(&mut self, _: u64, _: u64) {}
-    fn record(&mut self, _: &Record) {}
-    fn round(&mut self, _: u32, _: Rounds) {}
-}
-
 /// A run in which the two kinds of FAT are skipped.
 fn compared(within: &Path) -> PathBuf {
     let path = within.join("run");
     let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap();
-    let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
-    let testbeds = Testbeds::one(&testbed);
-    let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
-    let before = store::read(&path).unwrap();
+    let testbed = Scripted::well();
     let skip = |filesystem: &str, workload: &str| Skip {
         filesystem: filesystem.into(),
         scenario: workload.into(),
@@ -60,16 +41,7 @@ fn compared(within: &Path) -> PathBuf {
     };
     let works = ["postmark-quick", "maildir-quick"];
     let skips: Vec<Skip> = works.iter().flat_map(|w| [skip("fat16", w), skip("fat32", w)]).collect();
-    let race = Runner {
-        plan: &plan,
-        testbeds: &testbeds,
-        folder: &mut folder,
-        skips: &skips,
-        watch: &mut Silent,
-        jobs: 1,
-        stop: &stop,
-    };
-    race.run(&before).unwrap();
+    quiet::run(&path, &plan, &Testbeds::one(&testbed), &skips);
     path
 }
 

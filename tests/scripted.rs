@@ -7,7 +7,6 @@ mod support;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use fsderby::analysis::metrics;
 use fsderby::probes;
@@ -15,8 +14,7 @@ use fsderby::report::Report;
 use fsderby::report::formats::terminal::{self, Detail};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun;
-use fsderby::runner::rounds::{Finish, Runner, Watch};
-use fsderby::runner::skips::Skip;
+use fsderby::runner::rounds::{Finish, Runner};
 use fsderby::runner::verify::verify;
 use fsderby::schema::declared;
 use fsderby::schema::event::{Event, Seen};
@@ -29,6 +27,7 @@ use fsderby::schema::setup::ClockKind;
 use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::{Fault, Next, Stamped, Testbed, Testbeds};
 use support::carry::cut;
+use support::quiet::Quiet;
 use support::scripted::{Scripted, is_integrity, machine};
 
 const EXPERIMENT: &str = r#"
@@ -43,17 +42,6 @@ seed = 7
 
 fn plan() -> Plan {
     Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap()
-}
-
-/// Somebody who keeps silent.
-struct Quiet;
-
-impl Watch for Quiet {
-    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, _: &str, _: Option<Duration>) {}
-    fn tick(&mut self, _: u64, _: u64) {}
-    fn record(&mut self, _: &Record) {}
-    fn round(&mut self, _: u32, _: Rounds) {}
 }
 
 /// With a trial's name, Ctrl-C when that begins.

@@ -2,19 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::rounds::{Runner, Watch};
-use fsderby::runner::skips::Skip;
-use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::schema::plan::Plan;
 use fsderby::schema::record::{Circumstances, Record};
-use fsderby::store::{self, Folder, Run, lines};
+use fsderby::store::{self, Run, lines};
 use fsderby::testbeds::Testbeds;
 use tempfile::TempDir;
 
-use crate::support::scripted::{Scripted, machine};
+use crate::support::quiet;
+use crate::support::scripted::Scripted;
 
 /// One for each way in which a trial can go: files, a cold start between parts, a power cut, several clients.
 pub fn plans() -> Vec<Plan> {
@@ -50,26 +47,11 @@ impl Stored {
     pub fn of(plan: Plan) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
-        let (testbed, stop) = (Scripted::well(), AtomicBool::new(false));
-        let testbeds = Testbeds::one(&testbed);
-        let mut open = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
-        let before = store::read(&path).unwrap();
-        let (plan_of, folder_of) = (&plan, &mut open);
-        let watch = &mut Silent;
-        Runner {
-            plan: plan_of,
-            testbeds: &testbeds,
-            folder: folder_of,
-            skips: &[],
-            watch,
-            jobs: 1,
-            stop: &stop,
-        }
-        .run(&before)
-        .unwrap();
+        let testbed = Scripted::well();
+        let run = quiet::run(&path, &plan, &Testbeds::one(&testbed), &[]);
         let sums = ["plan.toml", "machine.json"].map(|name| fs::read(path.join(name)).unwrap());
         let first = format!("{:08x}", crc32fast::hash(&sums.concat()));
-        let lines = chained(store::read(&path).unwrap().records, &first);
+        let lines = chained(run.records, &first);
         Stored { folder, plan, lines, first }
     }
 
@@ -101,14 +83,4 @@ pub fn words(seeds: &[Vec<u8>]) -> Vec<String> {
         .filter(|word| word.chars().all(|c| c.is_alphanumeric() || "-_./ ".contains(c)))
         .collect();
     words.into_iter().filter(|word| (1..30).contains(&word.len())).map(str::to_owned).collect()
-}
-
-struct Silent;
-
-impl Watch for Silent {
-    fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, _: &str, _: Option<Duration>) {}
-    fn tick(&mut self, _: u64, _: u64) {}
-    fn record(&mut self, _: &Record) {}
-    fn round(&mut self, _: u32, _: Rounds) {}
 }

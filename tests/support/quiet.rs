@@ -1,14 +1,19 @@
 //! Runs that nobody watches, and whether guests can take part at all.
 
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use fsderby::guest::kernel;
 use fsderby::host::programs;
-use fsderby::runner::rounds::Watch;
+use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::record::Record;
+use fsderby::store::{self, Folder, Run};
+use fsderby::testbeds::Testbeds;
 
+use super::scripted::machine;
 use super::skipped;
 
 /// Whether guests can be started; says so where they cannot.
@@ -28,10 +33,17 @@ pub struct Quiet;
 
 impl Watch for Quiet {
     fn begins(&mut self, _: &Plan, _: &[Skip]) {}
-    fn trial(&mut self, name: &str, _: Option<Duration>) {
-        eprintln!("{name}");
-    }
+    fn trial(&mut self, _: &str, _: Option<Duration>) {}
     fn tick(&mut self, _: u64, _: u64) {}
     fn record(&mut self, _: &Record) {}
     fn round(&mut self, _: u32, _: Rounds) {}
+}
+
+/// Carried out in a folder that is not there yet, to its end.
+pub fn run(path: &Path, plan: &Plan, testbeds: &Testbeds<'_>, skips: &[Skip]) -> Run {
+    let mut folder = Folder::create(path, plan, &machine(plan, testbeds)).unwrap();
+    let before = store::read(path).unwrap();
+    let (watch, stop) = (&mut Quiet, &AtomicBool::new(false));
+    Runner { plan, testbeds, folder: &mut folder, skips, watch, jobs: 1, stop }.run(&before).unwrap();
+    store::read(path).unwrap()
 }
