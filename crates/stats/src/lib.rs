@@ -1,6 +1,7 @@
 //! Pure mathematics on slices: no I/O, no clock; random numbers come from a seed that is passed in. Each function says its
 //! formula, its source and when it misleads.
 
+pub mod agreement;
 pub mod ensemble;
 pub mod family;
 mod flips;

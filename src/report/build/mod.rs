@@ -3,6 +3,7 @@
 
 mod absent;
 mod advice;
+mod agreement;
 mod capabilities;
 pub mod changes;
 mod comparison;
@@ -73,8 +74,9 @@ pub fn with_verdict(
     let damage = run.damage.iter().chain(&latencies.missing).cloned().collect();
     let judged = Judged { verdict: &verdict, baseline };
     let workloads = dataset.workloads.iter();
-    let workloads: Vec<WorkloadSummary> =
+    let mut workloads: Vec<WorkloadSummary> =
         workloads.map(|work| workload::of(run, work, &filesystems, judged, known, latencies)).collect();
+    agreement::add(&mut workloads, run.plan.margin);
     let setups = setups::of(run, &dataset.filesystems);
     let recommendation = needs::of(run, dataset, &verdict, known);
     Summary {

@@ -3,6 +3,8 @@
 //! What is set beside each other is the paper's figure and the median here, or the average where the paper's are, by kind; a filesystem with mkfs or mount options of
 //! its own is another than the paper's. Absolute speeds differ with the disk, so the order of the filesystems is told too.
 
+use fsderby_stats::agreement::{self, Order};
+
 use super::{model, setups, timeless};
 use crate::analysis::ensemble::sampled;
 use crate::papers::{self, Paper, Table, factor};
@@ -36,7 +38,7 @@ pub fn of(
             .push(format!("This run has no figure to compare. {}", why.unwrap_or("No trial is counted.")));
     }
     sentences.push(place(run, &paper));
-    Some(Beside { paper, tables, sentences })
+    Some(Beside { paper, tables, sentences, agreement: None })
 }
 
 /// What a table of a paper is set beside.
@@ -107,37 +109,40 @@ fn sentence(metrics: &str, order: &str) -> String {
     format!("{}{rest}: {order}", first.to_uppercase())
 }
 
+/// A filesystem, its figure in the paper and the one here.
+type Of<'l> = (&'l Line, f64, f64);
+
 fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
     let figures = lines.iter().filter_map(|l| {
         let Figure { published, here, .. } = l.figures[metric];
-        Some((l.filesystem.as_str(), published, here?))
+        Some((l, published, here?))
     });
-    let figures: Vec<(&str, f64, f64)> = figures.collect();
+    let figures: Vec<Of<'_>> = figures.collect();
     let ahead = |(at, a): (usize, _)| figures[at + 1..].iter().map(move |b| (a, b));
     // Two labels of one kind have no order in the paper.
-    let pairs: Vec<_> = figures.iter().enumerate().flat_map(ahead).filter(|(a, b)| a.1 != b.1).collect();
-    let is_small = |x: f64, y: f64| x.max(y) / x.min(y) <= 1.0 + margin.0 / 100.0;
-    let changed = pairs.iter().filter(|(a, b)| (a.1 - b.1) * (a.2 - b.2) < 0.0);
-    let said = |(a, b): &(&(&str, f64, f64), &(&str, f64, f64))| {
-        let near = match (is_small(a.1, b.1), is_small(a.2, b.2)) {
-            (true, true) => format!(" (within {margin} in both)"),
-            (true, false) => format!(" (within {margin} in the paper)"),
-            (false, true) => format!(" (within {margin} here)"),
-            (false, false) => String::new(),
-        };
-        let [above, below] = if a.1 > b.1 { [a.0, b.0] } else { [b.0, a.0] };
-        format!("{above} is ahead of {below}{near}")
+    let pairs: Vec<_> =
+        figures.iter().enumerate().flat_map(ahead).filter(|(a, b)| a.0.kind != b.0.kind).collect();
+    let order = |(a, b): &(&Of<'_>, &Of<'_>)| agreement::order([a.1, b.1], [a.2, b.2], margin.0 / 100.0);
+    let number = |wanted| pairs.iter().filter(|pair| order(pair) == wanted).count();
+    let said = |(a, b): &(&Of<'_>, &Of<'_>)| {
+        let [above, below] = if a.1 > b.1 { [a, b] } else { [b, a] }.map(|of| &of.0.filesystem);
+        format!("{above} is ahead of {below}")
     };
-    let changed: Vec<String> = changed.map(said).collect();
-    match (pairs.len(), changed.len()) {
-        (0, _) => "there are no two filesystems to put into an order.".to_owned(),
-        (n, 0) => format!("the order is that of the paper ({}).", count(n, "pair")),
-        (n, m) => {
-            let changed = changed.join("; ");
-            format!(
-                "the order differs from the paper's in {m} of {}. In the paper {changed}.",
-                count(n, "pair")
-            )
+    let opposite: Vec<String> = pairs.iter().filter(|p| order(p) == Order::Opposite).map(said).collect();
+    let all = count(pairs.len(), "pair");
+    let tied = match number(Order::Tied) {
+        0 => String::new(),
+        1 => format!(" 1 is a tie, within {margin} there or here."),
+        tied => format!(" {tied} are ties, within {margin} there or here."),
+    };
+    match (number(Order::Same), opposite.as_slice()) {
+        _ if pairs.is_empty() => "there are no two filesystems to put into an order.".to_owned(),
+        (0, []) => format!("of {all} none has an order both there and here.{tied}"),
+        (same, []) if tied.is_empty() => format!("the order is that of the paper ({}).", count(same, "pair")),
+        (same, []) => format!("the order is that of the paper in {same} of {all}.{tied}"),
+        (_, opposite) => {
+            let (number, said) = (opposite.len(), opposite.join("; "));
+            format!("the order differs from the paper's in {number} of {all}. In the paper {said}.{tied}")
         }
     }
 }
@@ -222,10 +227,20 @@ mod tests {
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
         assert_eq!(
             order(&lines),
-            "the order differs from the paper's in 1 of 3 pairs. In the paper b is ahead of a (within 3% in the paper)."
+            "the order is that of the paper in 2 of 3 pairs. 1 is a tie, within 3% there or here."
         );
         assert_eq!(order(&lines[1..]), "the order is that of the paper (1 pair).");
-        let twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
+        let exchanged = [line("a", [3.0, 30.0]), line("b", [4.0, 20.0]), line("c", [4.0, 40.0])];
+        assert_eq!(
+            order(&exchanged),
+            "the order differs from the paper's in 1 of 3 pairs. In the paper b is ahead of a. 1 is a tie, within 3% there or here."
+        );
+        assert_eq!(
+            order(&exchanged[1..]),
+            "of 1 pair none has an order both there and here. 1 is a tie, within 3% there or here."
+        );
+        let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
+        twice[1].kind = "a".into();
         assert_eq!(order(&twice), "there are no two filesystems to put into an order.");
     }
 

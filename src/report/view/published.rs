@@ -1,5 +1,6 @@
 //! A paper's figures beside the run's own.
 
+use fsderby_stats::agreement;
 use serde::Serialize;
 
 use super::number::Scale;
@@ -12,6 +13,26 @@ pub struct Beside {
     pub tables: Vec<Compared>,
     /// What it was measured on, and why there are no figures of ours where there are none.
     pub sentences: Vec<String>,
+    /// Of all tables of the paper that this run has, where the last of them stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
+}
+
+/// Over all pairs of filesystems in all tables.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Agreement {
+    /// In the paper's order, in the opposite one, and within the margin on either side.
+    pub same: usize,
+    pub opposite: usize,
+    pub tied: usize,
+    /// Of all ways to exchange the filesystems the share that agree as well or better; absent with too many.
+    pub p: Option<f64>,
+}
+
+impl From<agreement::Agreement> for Agreement {
+    fn from(agreement::Agreement { same, opposite, tied, p }: agreement::Agreement) -> Self {
+        Agreement { same, opposite, tied, p }
+    }
 }
 
 /// One of its tables for this very work.
