@@ -159,7 +159,13 @@ fn measured_of<'d>(work: &'d Work<'_>, needed: usize, guard: Option<&Twice>) -> 
     let headlines = work.series.iter().filter(|s| s.headline && !s.once && s.better != Better::Neither);
     let of = |series: &'d Series| {
         let is_copy = |cell: &&Cell| guard.is_some_and(|twice| twice.copy == cell.filesystem);
-        let cells = || series.cells.iter().filter(|cell| !is_copy(cell) && positive(cell).next().is_some());
+        // A count that is sometimes none has no ratio to another.
+        let has_ratios = |cell: &&Cell| match (positive(cell).count(), series.stands_in) {
+            (0, _) => false,
+            (n, true) => n == cell.values.len(),
+            (_, false) => true,
+        };
+        let cells = || series.cells.iter().filter(|cell| !is_copy(cell) && has_ratios(cell));
         let enough = cells().map(|cell| positive(cell).count()).max().unwrap_or(0).min(needed);
         let cells: Vec<&Cell> = cells().filter(|cell| positive(cell).count() >= enough).collect();
         let of_first: Vec<u32> = cells.first().map(|cell| positive(cell).map(|v| v.0).collect())?;
@@ -270,7 +276,11 @@ pub fn log(margin: Percent) -> f64 {
 fn overall(measured: &[Measured<'_>], tables: &[Table], seed: u64, judging: Judging<'_>) -> Vec<Overall> {
     let labels = |m: &Measured<'_>| m.cells.iter().map(|cell| cell.filesystem.clone()).collect::<Vec<_>>();
     let Some(names) = measured.first().map(labels) else { return Vec::new() };
-    if measured.len() < 2 || measured.iter().any(|m| labels(m) != names) {
+    // Bytes and flushes have no mean that says anything.
+    if measured.len() < 2
+        || measured.iter().any(|m| m.series.stands_in)
+        || measured.iter().any(|m| labels(m) != names)
+    {
         return Vec::new();
     }
     let Some(across) = family::across(tables) else { return Vec::new() };
@@ -366,6 +376,7 @@ mod tests {
             of: Of::Time,
             better: Better::Lower,
             headline: true,
+            stands_in: false,
             once: false,
             cells,
         };

@@ -87,7 +87,7 @@ pub fn of(
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(standing, progress.is_modelled),
+        title: title(standing, progress.is_modelled, timeless::of(run).is_some()),
         choice,
         answer,
         findings,
@@ -132,8 +132,9 @@ impl Progress {
     }
 }
 
-fn title(standing: Standing, is_modelled: bool) -> &'static str {
+fn title(standing: Standing, is_modelled: bool, is_timeless: bool) -> &'static str {
     match standing {
+        Standing::Verdict if is_timeless => "Verdict over counts, without times",
         Standing::Nothing => "Nothing was measured",
         Standing::Preliminary if is_modelled => "Preliminary result over samples of the disk model",
         Standing::Preliminary => "Preliminary result",

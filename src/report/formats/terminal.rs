@@ -261,8 +261,8 @@ impl Page {
         let marks = if marks.is_empty() { marks } else { format!("; {marks}") };
         let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
         let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
-        let text =
-            format!("times: as good as {}, by the geometric mean{interval}{ties}{marks}.", comparison.to);
+        let (good, to) = (comparison.times_as, &comparison.to);
+        let text = format!("times: as {good} as {to}, by the geometric mean{interval}{ties}{marks}.");
         self.paragraph(QUIET, &text);
     }
 
