@@ -82,7 +82,7 @@ pub fn of(
     ];
     let timeless = timeless::of(run).map(|why| why.said).into_iter();
     let warnings = timeless.chain(setups.apart.iter().cloned()).chain(page_cache(workloads));
-    let warnings = warnings.chain(short(workloads)).chain(unequal);
+    let warnings = warnings.chain(short(workloads)).chain(disturbed(workloads)).chain(unequal);
     Heading {
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
@@ -344,6 +344,18 @@ fn short(workloads: &[WorkloadSummary]) -> Option<String> {
     (!labels.is_empty()).then(|| {
         format!(
             "{} {verb} short: figures of the work's beginning, which say little of hours of the same.",
+            list(&labels)
+        )
+    })
+}
+
+fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
+    let labels: Vec<String> =
+        workloads.iter().filter(|w| !w.disturbed.is_empty()).map(|w| w.label.clone()).collect();
+    (!labels.is_empty()).then(|| {
+        format!(
+            "The machine was not idle: in {} others took more than a tenth of the work's time in some trials. That favours nobody, and \
+             makes intervals wider.",
             list(&labels)
         )
     })
