@@ -54,6 +54,7 @@ pub fn of(
         }
         (Standing::Void, Some(guard)) => (verdict::void(guard), Vec::new()),
         (Standing::Preliminary, _) => (verdict::so_far(workloads), Vec::new()),
+        (Standing::Medians, Some(guard)) => (String::new(), Vec::from_iter(verdict::guarded(guard))),
         _ => (String::new(), Vec::new()),
     };
     let choosing = choosing.filter(|_| !matches!(standing, Standing::Nothing | Standing::Void));

@@ -35,6 +35,9 @@ fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
         return format!("No difference was established in {} ({}).", list(&scenarios), certainty(verdict));
     }
     let who = match one {
+        Some(one) if all.iter().all(|c| c.is_of_amounts()) => {
+            format!("{} needed less than all others in {n} comparisons", named(one))
+        }
         Some(one) => format!("{one} was better than all others in {n} comparisons"),
         None => format!("No candidate leads alone in {n} comparisons"),
     };
@@ -76,7 +79,7 @@ fn far(comparison: &Comparison, lead: &Lead) -> String {
 /// a sentence only where titles would be alike without it.
 fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
     let mut others = all.iter().filter(|c| c.scenario == comparison.scenario && *c != &comparison).peekable();
-    if others.peek().is_none() {
+    if others.peek().is_none() && !comparison.is_of_amounts() {
         return comparison.scenario.clone();
     }
     let plain =
