@@ -44,12 +44,12 @@ fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
     format!("{who}: {} ({}).", clauses.join("; "), certainty(verdict))
 }
 
-/// `in mailserver alderfs, 1.42 times the next, birchfs (1.36 to 1.49)`; who, only where it is not the same everywhere.
+/// `in mailserver alderfs leads with 1.42 times the next, birchfs (1.36 to 1.49)`; who, only where it is not the same everywhere.
 fn clause(comparison: &Comparison, all: &[&Comparison], is_said: bool) -> String {
     let about = about(comparison, all);
     match (&comparison.lead, comparison.leaders.as_slice()) {
         (Some(lead), [_]) => {
-            let who = if is_said { String::new() } else { format!("{}, ", named(&lead.leader)) };
+            let who = if is_said { String::new() } else { format!("{} leads with ", named(&lead.leader)) };
             format!("in {about} {who}{}", far(comparison, lead))
         }
         (_, leaders) if leaders.len() == comparison.lines.len() => {
