@@ -20,7 +20,7 @@ pub fn unknown<'a>(what: &str, given: &str, known: impl IntoIterator<Item = &'a 
 /// Those that are as near as any, or else those that what was given is a piece of.
 fn near<'a>(given: &str, known: &[&'a str]) -> Vec<&'a str> {
     let distance = |name: &&str| strsim::damerau_levenshtein(given, name);
-    let least = known.iter().map(|name| distance(name)).min().unwrap_or(0);
+    let least = known.iter().map(distance).min().unwrap_or(0);
     let is_near = |name: &&&str| distance(name) == least && least <= 1 + name.len() / 3;
     let has_piece = |name: &&&str| given.len() >= SHORTEST_PIECE && name.contains(given);
     let nearest: Vec<&str> = known.iter().filter(is_near).copied().collect();

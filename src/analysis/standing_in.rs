@@ -6,6 +6,7 @@ use super::metrics;
 use crate::schema::declared;
 use crate::schema::metric::Of;
 use crate::schema::record::Record;
+use crate::schema::setup::ClockKind;
 use crate::schema::units::MIB;
 
 /// Of fewer nobody chooses: two flushes beside three are no finding worth its place in the family.
@@ -19,8 +20,11 @@ pub fn mark(series: &mut [Series], counted: &[&Record]) {
         return;
     }
     let declared = metrics::standing_in();
+    // There each sample must have a ratio for each pair.
+    let is_modelled = counted.iter().any(|record| record.clock == ClockKind::Virtual);
     let is_one = |one: &&mut Series| {
-        !one.once && declared::find(&declared, &one.name).is_some() && is_much_of_any(one)
+        let is_declared = !one.once && declared::find(&declared, &one.name).is_some();
+        is_declared && is_much_of_any(one) && (!is_modelled || is_never_none(one))
     };
     for one in series.iter_mut().filter(is_one) {
         (one.headline, one.stands_in) = (true, true);
@@ -30,4 +34,8 @@ pub fn mark(series: &mut [Series], counted: &[&Record]) {
 fn is_much_of_any(series: &Series) -> bool {
     let fewest = if series.of == Of::Bytes { FEWEST_BYTES } else { FEWEST_COUNTED };
     series.cells.iter().filter_map(|cell| cell.median).any(|median| median >= fewest)
+}
+
+fn is_never_none(series: &Series) -> bool {
+    series.cells.iter().flat_map(|cell| &cell.values).all(|value| value.value > 0.0)
 }
