@@ -6,11 +6,16 @@ mod support;
 
 use std::fs;
 
+use fsderby::analysis::changes::{self, Asked, Pair};
 use fsderby::exit;
+use fsderby::report::Beside;
+use fsderby::report::view::changes::ChangesView;
+use fsderby::runner::comparable;
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::Job;
 use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::store::Run;
 use serde_json::Value;
 use support::carry::carry_out;
 use support::desk::{Desk, Said};
@@ -164,6 +169,65 @@ fn where_one_candidate_was_entered_otherwise_the_rest_are_its_controls_and_one_r
     let arguments = shell_words::split(command).unwrap();
     let tried = desk.say(&[&arguments[1..], &["--dry-run".to_owned()]].concat());
     assert!(tried.code == OK || tried.code == i32::from(exit::MISSING), "{tried:?}");
+}
+
+/// What is advised beside two runs.
+fn advised(before: &Run, after: &Run) -> ChangesView {
+    let compared = comparable::compared(before, after).unwrap();
+    let pair = Pair { before, after };
+    let asked = Asked { candidates: &compared.candidates, controls: &[], differences: compared.differences };
+    Beside::of(&pair, changes::of(&pair, asked)).view
+}
+
+fn is_planned(desk: &Desk, command: &str) {
+    let arguments = shell_words::split(command).unwrap();
+    let tried = desk.say(&[&arguments[1..], &["--dry-run".to_owned()]].concat());
+    assert!(tried.code == OK || tried.code == i32::from(exit::MISSING), "{tried:?}");
+}
+
+#[test]
+fn two_kernels_of_a_host_are_advised_to_be_guests_of_one_run() {
+    let desk = Desk::new();
+    let [before, after] =
+        [("first", "6.1.0-56-amd64"), ("second", "6.12.117+deb12-amd64")].map(|(name, kernel)| {
+            let mut run = carry_out(&desk.path(name), &plan(EXPERIMENT, 1), &machine(|_| 1.0, 1), &[], None);
+            run.machine.kernel = kernel.into();
+            run.records.iter_mut().for_each(|record| record.kernel = kernel.into());
+            run
+        });
+    let command = advised(&before, &after).command.unwrap();
+    // What the first has is what all have who say nothing.
+    for words in [
+        "--on 'vm:kernel=6.1.0-56-amd64'",
+        "--filesystem 'ext2 label=\"ext2, Linux 6.1.0-56-amd64\"'",
+        "--filesystem 'xfs label=\"xfs, Linux 6.12.117+deb12-amd64\" on=vm:kernel=6.12.117+deb12-amd64'",
+    ] {
+        assert!(command.contains(words), "{words} is missing in {command}");
+    }
+    assert_eq!(command.matches("--filesystem ").count(), 6);
+    is_planned(&desk, &command);
+    // What no run can have both ways stays so, whatever else differs.
+    let mut elsewhere = after.clone();
+    elsewhere.machine.cpus += 1;
+    let view = advised(&before, &elsewhere);
+    assert!(view.command.is_none() && view.advice.contains("the host's CPU"), "{}", view.advice);
+}
+
+#[test]
+fn two_kernels_of_guests_are_advised_to_be_candidates_though_no_plan_names_them() {
+    let desk = Desk::new();
+    let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("vm".into(), 1).unwrap();
+    let [before, after] = [("first", "6.1.0-56-amd64"), ("second", "6.12.117+deb12-amd64")]
+        .map(|(name, kernel)| carry_out(&desk.path(name), &plan, &Scripted::guests("vm", kernel), &[], None));
+    let command = advised(&before, &after).command.unwrap();
+    for words in [
+        "--on 'vm:kernel=6.1.0-56-amd64'",
+        "ext4, before\"",
+        "ext4, after\" on=vm:kernel=6.12.117+deb12-amd64",
+    ] {
+        assert!(command.contains(words), "{words} is missing in {command}");
+    }
+    is_planned(&desk, &command);
 }
 
 #[test]

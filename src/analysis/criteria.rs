@@ -114,9 +114,9 @@ fn weighed(look: &Look<'_>, needs: &Needs) -> Vec<(Need, f64)> {
 }
 
 impl Look<'_> {
-    /// What stands for a quality of every trial is no figure of the workload.
+    /// What stands for a quality of every trial is no figure of the workload, and what stands in for its times is no speed.
     fn is_headline(&self, series: &Series) -> bool {
-        series.headline && (self.aspect_of)(&series.name).is_none()
+        series.headline && !series.stands_in && (self.aspect_of)(&series.name).is_none()
     }
 
     /// Whether it was done for such a quality alone, as a power cut is for the recovery time.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use super::standing_in;
 use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of, WORK};
 use crate::schema::reason::Outcome;
@@ -42,6 +43,8 @@ pub struct Series {
     pub of: Of,
     pub better: Better,
     pub headline: bool,
+    /// It is one only because no time says anything here: see [`super::standing_in`].
+    pub stands_in: bool,
     /// Measured once, in the integrity check, and not in the rounds.
     pub once: bool,
     pub cells: Vec<Cell>,
@@ -104,6 +107,7 @@ impl<'r> Work<'r> {
                 series.push(one);
             }
         }
+        standing_in::mark(&mut series, &counted);
         Work { label, counted, series }
     }
 
@@ -131,6 +135,7 @@ impl Series {
             of: metric.of,
             better: metric.better,
             headline: metric.headline,
+            stands_in: false,
             once: false,
             cells: Vec::new(),
         }

@@ -32,6 +32,7 @@ fn series((name, better, figures): &Row<'_>, filesystems: &[&str]) -> Series {
         of: Of::Time,
         better: *better,
         headline: aspect_of(name).is_none(),
+        stands_in: false,
         once: false,
         cells: filesystems.iter().zip(*figures).map(cell).collect(),
     }

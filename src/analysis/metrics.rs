@@ -110,6 +110,11 @@ fn declared_by_all() -> Vec<(String, Vec<&'static Declared>)> {
     own.into_iter().chain(probes).collect()
 }
 
+/// Those that a verdict is about where no time says anything.
+pub fn standing_in() -> Vec<&'static Declared> {
+    declared_by_all().into_iter().flat_map(|(_, all)| all).filter(|declared| declared.stands_in).collect()
+}
+
 fn probed(record: &Record, of: usize, stages: &[&StageRecord], phases: &[Phase]) -> Vec<Metric> {
     let Some(step) = work(record, of) else { return Vec::new() };
     let work = probes::Work { step: &step, phases };

@@ -19,6 +19,7 @@ pub mod over_time;
 pub mod recommendation;
 pub mod recommended;
 pub mod rounds;
+mod standing_in;
 mod stationary;
 pub mod steps;
 pub mod validity;

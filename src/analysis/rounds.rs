@@ -42,7 +42,7 @@ pub fn looks(plan: &Plan) -> Looks {
 /// The look that has come since those that were given: rounds are complete for it, and something is left that it may spend.
 pub fn next(plan: &Plan, dataset: &Dataset<'_>, shown: &[Look]) -> Option<Look> {
     let looks = looks(plan);
-    let complete = complete(&measured(plan, dataset));
+    let complete = judged_rounds(plan, dataset, &measured(plan, dataset));
     let due = looks.next_after(shown.last().map_or(0, |last| last.rounds as usize))?;
     if (complete as usize) < due.rounds {
         return None;
@@ -60,7 +60,7 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
         Some((last, earlier)) => (Some(*last), earlier),
         None => (None, looks),
     };
-    let rows = look.map_or(complete(&measured), |look| look.rounds) as usize;
+    let rows = look.map_or_else(|| judged_rounds(plan, dataset, &measured), |look| look.rounds) as usize;
     let tables: Vec<Table> = measured.iter().map(|m| m.table(rows)).collect();
     let family = family::judge(&tables, look.map_or(ALPHA, |look| look.alpha), plan.plan_seed);
     let expected = Expected::seen(&family);
@@ -112,7 +112,11 @@ impl Scatter {
 
 /// It shows no difference, so to see it is no look. `None` where there are too few rounds, or nothing is compared.
 pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
-    let measured = measured(plan, dataset);
+    let measured = match measured(plan, dataset) {
+        // A copy beside the only candidate scatters like that one.
+        none if none.is_empty() => measured_by(plan, dataset, None),
+        some => some,
+    };
     let rounds = complete(&measured);
     let tables: Vec<Table> = measured.iter().map(|m| m.table(rounds as usize)).collect();
     // The variances hang on no pattern of signs.
@@ -122,6 +126,13 @@ pub fn scatter(plan: &Plan, dataset: &Dataset<'_>) -> Option<Scatter> {
 
 fn needed(looks: &Looks) -> u32 {
     looks.planned().first().map_or(FEWEST, |look| look.rounds as u32)
+}
+
+/// Where nobody but a copy is beside a candidate, those of the two are judged: what a look can find is whether the machine tells the
+/// same filesystem from itself.
+fn judged_rounds(plan: &Plan, dataset: &Dataset<'_>, measured: &[Measured<'_>]) -> u32 {
+    let of_copy = || plan.guard.as_ref().map_or(0, |twice| guard(dataset, twice, usize::MAX).rounds);
+    if measured.is_empty() { of_copy() } else { complete(measured) }
 }
 
 /// Of the headline metric that has the fewest.
@@ -151,15 +162,25 @@ struct Measured<'d> {
 /// Those headline metrics that at least two candidates have. Who has fewer rounds than a verdict needs takes no part in one where
 /// others have as many: it failed too often.
 fn measured<'d>(plan: &Plan, dataset: &'d Dataset<'_>) -> Vec<Measured<'d>> {
+    measured_by(plan, dataset, plan.guard.as_ref())
+}
+
+fn measured_by<'d>(plan: &Plan, dataset: &'d Dataset<'_>, guard: Option<&Twice>) -> Vec<Measured<'d>> {
     let needed = needed(&looks(plan)) as usize;
-    dataset.workloads.iter().flat_map(|work| measured_of(work, needed, plan.guard.as_ref())).collect()
+    dataset.workloads.iter().flat_map(|work| measured_of(work, needed, guard)).collect()
 }
 
 fn measured_of<'d>(work: &'d Work<'_>, needed: usize, guard: Option<&Twice>) -> Vec<Measured<'d>> {
     let headlines = work.series.iter().filter(|s| s.headline && !s.once && s.better != Better::Neither);
     let of = |series: &'d Series| {
         let is_copy = |cell: &&Cell| guard.is_some_and(|twice| twice.copy == cell.filesystem);
-        let cells = || series.cells.iter().filter(|cell| !is_copy(cell) && positive(cell).next().is_some());
+        // A count that is sometimes none has no ratio to another.
+        let has_ratios = |cell: &&Cell| match (positive(cell).count(), series.stands_in) {
+            (0, _) => false,
+            (n, true) => n == cell.values.len(),
+            (_, false) => true,
+        };
+        let cells = || series.cells.iter().filter(|cell| !is_copy(cell) && has_ratios(cell));
         let enough = cells().map(|cell| positive(cell).count()).max().unwrap_or(0).min(needed);
         let cells: Vec<&Cell> = cells().filter(|cell| positive(cell).count() >= enough).collect();
         let of_first: Vec<u32> = cells.first().map(|cell| positive(cell).map(|v| v.0).collect())?;
@@ -270,7 +291,11 @@ pub fn log(margin: Percent) -> f64 {
 fn overall(measured: &[Measured<'_>], tables: &[Table], seed: u64, judging: Judging<'_>) -> Vec<Overall> {
     let labels = |m: &Measured<'_>| m.cells.iter().map(|cell| cell.filesystem.clone()).collect::<Vec<_>>();
     let Some(names) = measured.first().map(labels) else { return Vec::new() };
-    if measured.len() < 2 || measured.iter().any(|m| labels(m) != names) {
+    // Bytes and flushes have no mean that says anything.
+    if measured.len() < 2
+        || measured.iter().any(|m| m.series.stands_in)
+        || measured.iter().any(|m| labels(m) != names)
+    {
         return Vec::new();
     }
     let Some(across) = family::across(tables) else { return Vec::new() };
@@ -366,6 +391,7 @@ mod tests {
             of: Of::Time,
             better: Better::Lower,
             headline: true,
+            stands_in: false,
             once: false,
             cells,
         };
@@ -464,6 +490,25 @@ mod tests {
         data.workloads[0].series[0].cells[3].values.truncate(4);
         let verdict = given(&plan(Rounds::Exactly(12)), &data);
         assert!(verdict.is_final() && verdict.findings.iter().all(|f| f.a != "slower" && f.b != "slower"));
+    }
+
+    #[test]
+    fn a_single_candidate_is_judged_beside_its_copy() {
+        let twice = |copy: &str| Some(Twice { of: "quick".into(), copy: copy.into() });
+        let plan = Plan { guard: twice("alike"), ..plan(Rounds::Exactly(12)) };
+        let of_two = |labels: [&str; 2]| {
+            let two: Vec<(&str, f64)> = FOUR.iter().filter(|one| labels.contains(&one.0)).copied().collect();
+            dataset(&two, 12)
+        };
+        let steady = given(&plan, &of_two(["quick", "alike"]));
+        let guard = steady.guard.as_ref().expect("there is one");
+        assert!(guard.rounds == 12 && guard.p.is_some_and(|p| p > VOID_BELOW) && !guard.voids, "{guard:?}");
+        assert!(steady.findings.is_empty() && steady.basis.looks().len() == 1);
+        let few = given(&Plan { rounds: Rounds::Exactly(20), ..plan.clone() }, &of_two(["quick", "alike"]));
+        assert!(few.basis.looks().is_empty(), "{:?}", few.basis);
+        assert!(scatter(&plan, &of_two(["quick", "alike"])).is_some());
+        let slowed = Plan { guard: twice("slow"), ..plan };
+        assert!(given(&slowed, &of_two(["quick", "slow"])).is_void());
     }
 
     #[test]

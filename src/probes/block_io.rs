@@ -66,6 +66,7 @@ static DEVICE: [(&str, Declared); 6] = [
             name: "device.bytes_written",
             title: "written to the device",
             explained: "Bytes of all writes that reached the block device, metadata and journal included.",
+            stands_in: true,
             ..BYTES
         },
     ),
@@ -76,6 +77,7 @@ static DEVICE: [(&str, Declared); 6] = [
             title: "read from the device",
             explained: "Bytes of all reads that reached the block device, metadata and read-ahead included.",
             drawn: false,
+            stands_in: true,
             ..BYTES
         },
     ),
@@ -86,6 +88,7 @@ static DEVICE: [(&str, Declared); 6] = [
             title: "write requests",
             explained: "Writes that reached the block device, merged as the kernel's queue merged them.",
             drawn: false,
+            stands_in: true,
             ..REQUESTS
         },
     ),
@@ -96,6 +99,7 @@ static DEVICE: [(&str, Declared); 6] = [
             title: "read requests",
             explained: "Reads that reached the block device, merged as the kernel's queue merged them.",
             drawn: false,
+            stands_in: true,
             ..REQUESTS
         },
     ),
@@ -105,6 +109,7 @@ static DEVICE: [(&str, Declared); 6] = [
             name: "device.flushes",
             title: "flushes",
             explained: "Requests to write the device's own cache through, as fsync and journal commits make them.",
+            stands_in: true,
             ..REQUESTS
         },
     ),

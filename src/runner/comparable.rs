@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::exit::Failure;
-use crate::schema::change::{Difference, Reach};
+use crate::schema::change::{Difference, Point, Reach};
 use crate::schema::machine::{Machine, OnMachine};
 use crate::schema::plan::{Candidate, Plan, PlannedWork, Setup};
 use crate::schema::record::Record;
@@ -32,7 +32,7 @@ pub fn compared(before: &Run, after: &Run) -> Result<Compared, Failure> {
         two.same_work(label)?;
     }
     two.same_meaning()?;
-    let mut differences = two.of_machines();
+    let mut differences = two.of_machines(&candidates);
     for label in &candidates {
         differences.extend(two.of_candidate(label));
     }
@@ -156,8 +156,12 @@ impl Two<'_> {
     }
 
     /// What reaches the figures of all.
-    fn of_machines(&self) -> Vec<Difference> {
+    fn of_machines(&self, candidates: &[String]) -> Vec<Difference> {
         let [before, after] = self.both(|run| &run.machine);
+        // That of a host whose guests have their own serves no filesystem.
+        let serves = candidates
+            .iter()
+            .all(|label| self.both(|run| kernel(run, label)) == self.both(|run| run.machine.kernel.clone()));
         let of = |what: &str, said: fn(&Machine) -> String| {
             difference(what, said(before), said(after), Reach::All)
         };
@@ -165,7 +169,8 @@ impl Two<'_> {
             of("the host's CPU", |m| format!("{} × {}", m.cpus, m.cpu)),
             of("the host's memory", |m| m.memory.to_string()),
             of("the host's hypervisor", |m| m.hypervisor.clone()),
-            of("the host's kernel", |m| format!("{} {}", m.kernel, m.kernel_build).trim().to_owned()),
+            of("the host's kernel", |m| format!("{} {}", m.kernel, m.kernel_build).trim().to_owned())
+                .map(|found| Difference { point: serves.then_some(Point::Kernel), ..found }),
             of("fsderby", |m| {
                 m.fsderby.version.clone() + " " + m.fsderby.blake3.get(..12).unwrap_or_default()
             }),
@@ -196,7 +201,8 @@ impl Two<'_> {
             of("the options of mkfs", [mkfs, mkfs_after]),
             of("the mount options", [mount, mount_after]),
         ];
-        all.push(of("the kernel", kernel).filter(|_| !is_of_host));
+        let of_kernel = of("the kernel", kernel).filter(|_| !is_of_host);
+        all.push(of_kernel.map(|found| Difference { point: Some(Point::Kernel), ..found }));
         all.extend([
             of("the place of the images", place),
             of("the disk below the images", on),
@@ -224,7 +230,7 @@ impl Two<'_> {
 }
 
 fn difference(what: &str, before: String, after: String, reach: Reach) -> Option<Difference> {
-    (before != after).then(|| Difference { what: what.to_owned(), before, after, reach })
+    (before != after).then(|| Difference { what: what.to_owned(), before, after, reach, point: None })
 }
 
 /// How a value of a setup is said.
@@ -292,7 +298,8 @@ fn on_machine(run: &Run, label: &str) -> Option<OnMachine> {
     run.machine.setup(&setup).cloned()
 }
 
-fn kernel(run: &Run, label: &str) -> String {
+/// That served it, as it called itself.
+pub fn kernel(run: &Run, label: &str) -> String {
     let seen = run.records.iter().find(|r| r.filesystem == label && !r.kernel.is_empty());
     let seen = seen.map(|record| record.kernel.clone());
     seen.or_else(|| on_machine(run, label).map(|on| on.kernel)).unwrap_or_default()

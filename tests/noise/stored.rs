@@ -98,6 +98,7 @@ impl Stored {
             of: Of::Time,
             better: Better::Higher,
             headline: true,
+            stands_in: false,
             once: false,
             cells: self.labels.iter().enumerate().map(cell).collect(),
         };

@@ -81,6 +81,17 @@ pub struct Difference {
     pub before: String,
     pub after: String,
     pub reach: Reach,
+    /// Absent where candidates of one run cannot differ in it by a word of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<Point>,
+}
+
+/// What candidates of one run can have both ways, though neither plan stated it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Point {
+    /// The kernel that served the filesystem.
+    Kernel,
 }
 
 /// Whose figures a difference between two runs may change.

@@ -37,6 +37,9 @@ pub struct Declared {
     /// The quality that it is the measure of where a choice is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aspect: Option<Aspect>,
+    /// Whether a verdict is about it where no time says anything, as on an emulated CPU.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stands_in: bool,
 }
 
 /// Stands at the end of a name for the phases of one part of the work, as in `device.reads.walk`.
@@ -102,6 +105,7 @@ impl Declared {
             footnote: false,
             drawn: true,
             aspect: None,
+            stands_in: false,
         }
     }
 

@@ -11,7 +11,6 @@ pub mod power;
 pub mod random;
 pub mod ranks;
 pub mod redrawn;
-pub mod resampled;
 mod table;
 pub mod two_runs;
 mod variance;

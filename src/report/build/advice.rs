@@ -3,9 +3,11 @@
 use super::repeat;
 use crate::analysis::changes::Pair;
 use crate::report::view::number::list;
+use crate::report::view::repeat::Repeat;
+use crate::runner::comparable;
 use crate::runner::experiment::Experiment;
-use crate::schema::change::{ChangeBasis, Changes, Reach};
-use crate::schema::plan::{Candidate, Plan};
+use crate::schema::change::{ChangeBasis, Changes, Point, Reach};
+use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::testbeds;
 
 pub struct Advice {
@@ -24,10 +26,13 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
         .iter()
         .filter_map(|d| if let Reach::Candidate(label) = &d.reach { Some(label.as_str()) } else { None })
         .collect();
-    if changes.differences.iter().any(|d| d.reach == Reach::All) {
-        return of_all(changes);
+    let mut of_everybody = changes.differences.iter().filter(|d| d.reach == Reach::All).peekable();
+    if of_everybody.peek().is_some() {
+        let is_of_kernels = of_everybody.all(|d| d.point == Some(Point::Kernel));
+        let guests = if is_of_kernels { in_guests(pair) } else { None };
+        return guests.map_or_else(|| of_all(changes), |plan| with_both_kernels(&plan));
     }
-    let both = together(pair, &touched);
+    let both = together(pair, &touched, changes);
     match both {
         Some(plan) => with_both(&plan),
         None => {
@@ -44,55 +49,113 @@ fn of_all(changes: &Changes) -> Advice {
     let reached = changes.differences.iter().filter(|d| d.reach == Reach::All).map(|d| d.what.clone());
     let whats: Vec<String> = reached.collect();
     let text = format!(
-        "{} differ, which one run on this machine's own kernel cannot have both ways. Two kernels are candidates of one run in guests: --on vm \
-         --kernel FIRST --kernel SECOND. Otherwise make each run several times in turns, first, second, first, second, and see whether the runs \
+        "{} differ, which one run cannot have both ways. Make each run several times in turns, first, second, first, second, and see whether the runs \
          of a kind lie as far apart as the two kinds; a candidate that the change cannot reach, in both runs, is a control: --control LABEL.",
         list(&whats)
     );
     Advice { text, command: None }
 }
 
+/// Each candidate of both runs twice, under either run's kernel: a machine runs one, and its guests may have any.
+fn in_guests(pair: &Pair<'_>) -> Option<Plan> {
+    let (before, after) = (&pair.before.plan, &pair.after.plan);
+    let mut candidates = Vec::new();
+    let is_copy = |c: &&Candidate| after.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
+    let is_common = |c: &&Candidate| before.candidates.iter().any(|old| old.label == c.label);
+    for one in after.candidates.iter().filter(|c| !is_copy(c) && is_common(c)) {
+        for run in [pair.before, pair.after] {
+            let kernel = comparable::kernel(run, &one.label);
+            let mut under = under(one, "vm", &kernel);
+            under.label = format!("{}, Linux {kernel}", one.label);
+            candidates.push(under);
+        }
+    }
+    possible(Plan { testbed: "vm".to_owned(), candidates, guard: None, ..after.clone() }, after)
+}
+
+/// In a guest with that kernel, on a testbed of which the kernel is a setting.
+fn under(candidate: &Candidate, testbed: &str, kernel: &str) -> Candidate {
+    let (name, settings) = testbed.split_once(':').unwrap_or((testbed, ""));
+    let others = settings.split(',').filter(|setting| !setting.is_empty() && !setting.starts_with("kernel="));
+    let settings: Vec<String> =
+        [format!("kernel={kernel}")].into_iter().chain(others.map(str::to_owned)).collect();
+    let mut under = candidate.clone();
+    under.own.on = Some(format!("{name}:{}", settings.join(",")));
+    under
+}
+
+/// Where a plan of these candidates can be carried out: what takes part a second time is taken from the first of them anew.
+fn possible(mut plan: Plan, after: &Plan) -> Option<Plan> {
+    plan.settle();
+    let is_possible = Experiment::try_from(plan.clone()).is_ok();
+    is_possible.then(|| Plan { guard: after.guard.clone(), ..plan })
+}
+
+fn with_both_kernels(plan: &Plan) -> Advice {
+    let repeat = repeat::of(plan, true);
+    let text = format!(
+        "One machine runs one kernel at a time, but guests have their own: this run has each candidate under both, in the same rounds, in random \
+         order, so that no occasion is confounded with the change. Both kernels must be in the cache (fsderby kernel list; fsderby kernel fetch \
+         SERIES brings a distribution's), and the machine should have KVM: on an emulated CPU only requests, bytes and flushes are judged.{}",
+        not_said(&repeat)
+    );
+    Advice { text, command: Some(repeat.command) }
+}
+
+fn not_said(repeat: &Repeat) -> String {
+    match repeat.beyond.as_slice() {
+        [] => String::new(),
+        beyond => format!(" The command does not say {}: take an experiment file with it.", list(beyond)),
+    }
+}
+
 fn with_both(plan: &Plan) -> Advice {
     let kind = testbeds::kind(&plan.testbed).ok();
     let repeat = repeat::of(plan, kind.is_none_or(testbeds::TestbedKind::makes_filesystem));
-    let beyond = match repeat.beyond.as_slice() {
-        [] => String::new(),
-        beyond => format!(" The command does not say {}: take an experiment file with it.", list(beyond)),
-    };
     let text = format!(
         "One run with both as candidates has them in the same rounds, in random order, so that no occasion is confounded with the change; its \
-         verdict needs no such caution.{beyond}"
+         verdict needs no such caution.{}",
+        not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }
 }
 
 /// The second plan, in which those that were changed take part twice, as in the first run and as in the second; `None` where no
 /// plan can say it.
-fn together(pair: &Pair<'_>, touched: &[&str]) -> Option<Plan> {
+fn together(pair: &Pair<'_>, touched: &[&str], changes: &Changes) -> Option<Plan> {
     let (before, after) = (&pair.before.plan, &pair.after.plan);
     let is_copy = |c: &&Candidate| after.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
     let mut candidates = Vec::new();
     for new in after.candidates.iter().filter(|c| !is_copy(c)) {
         let old = before.candidates.iter().find(|old| old.label == new.label);
         let old = old.filter(|_| touched.contains(&new.label.as_str()));
-        // What a plan does not state, such as the version of mkfs, it cannot have both ways.
-        let Some(old) = old.filter(|old| stated(before, old) != stated(after, new)) else {
+        let has_other_kernel = changes
+            .differences
+            .iter()
+            .any(|d| d.point == Some(Point::Kernel) && d.reach == Reach::Candidate(new.label.clone()));
+        // What a plan does not state, such as the version of mkfs, it cannot have both ways; of kernels the records tell.
+        let Some(old) = old.filter(|old| has_other_kernel || stated(before, old) != stated(after, new))
+        else {
             candidates.push(new.clone());
             continue;
         };
-        for (plan, one, which) in [(before, old, "before"), (after, new, "after")] {
-            let mut one = one.clone();
-            one.own.on = Some(plan.setup(&one).testbed.to_owned());
+        for (run, one, which) in [(pair.before, old, "before"), (pair.after, new, "after")] {
+            let testbed = run.plan.setup(one).testbed;
+            let mut one = match has_other_kernel {
+                true => under(one, testbed, &comparable::kernel(run, &one.label)),
+                false => Candidate { own: on(one, testbed), ..one.clone() },
+            };
             one.label = format!("{}, {which}", one.label);
             candidates.push(one);
         }
     }
     let is_twice = candidates.len() > after.candidates.iter().filter(|c| !is_copy(c)).count();
-    let mut plan = Plan { candidates, guard: None, ..after.clone() };
-    plan.settle();
-    let is_possible = is_twice && Experiment::try_from(plan.clone()).is_ok();
-    // A candidate that enters twice is taken from the first one anew.
-    is_possible.then(|| Plan { guard: after.guard.clone(), ..plan })
+    let plan = Plan { candidates, guard: None, ..after.clone() };
+    if is_twice { possible(plan, after) } else { None }
+}
+
+fn on(candidate: &Candidate, testbed: &str) -> Factors {
+    Factors { on: Some(testbed.to_owned()), ..candidate.own.clone() }
 }
 
 fn stated<'p>(plan: &'p Plan, candidate: &'p Candidate) -> (&'p str, &'p crate::schema::setup::Variant) {

@@ -2,9 +2,10 @@
 
 use super::pairs::{Pair, Pairs};
 use super::sentence::{self, Of};
-use crate::report::view::comparison::{Comparison, Lead, Line, Tie};
+use crate::report::view::comparison::{Comparison, GOOD, Lead, Line, Tie};
 use crate::report::view::row::Row;
 use crate::schema::finding::{Found, Overall, Place, Ranks, Verdict};
+use crate::schema::metric::Of as Quantity;
 
 /// One for each headline metric of a scenario on which there are findings.
 pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&str>) -> Vec<Comparison> {
@@ -22,6 +23,7 @@ pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&st
             metric: row.name.clone(),
             dimensions: row.dimensions.clone(),
             title: row.title.clone(),
+            times_as: times_as(row),
             is_preliminary: !verdict.is_final(),
             ..nobody()
         };
@@ -32,6 +34,9 @@ pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&st
             lead(&mut comparison, &pairs);
         } else {
             comparison.lines.iter_mut().for_each(|line| line.finding = None);
+        }
+        if comparison.is_of_amounts() {
+            as_amounts(&mut comparison);
         }
         comparison.sentence = sentence::of(&comparison, &pairs, &Of { row, verdict });
         Some(comparison)
@@ -66,6 +71,7 @@ fn nobody() -> Comparison {
         metric: String::new(),
         dimensions: String::new(),
         title: String::new(),
+        times_as: GOOD,
         to: String::new(),
         is_baseline: false,
         is_preliminary: false,
@@ -74,6 +80,30 @@ fn nobody() -> Comparison {
         leaders: Vec::new(),
         lead: None,
         sentence: String::new(),
+    }
+}
+
+/// Where amounts stand in for times, a reader thinks of how many there are, and not of how good that is.
+fn times_as(row: &Row) -> &'static str {
+    match row.of {
+        _ if !row.stands_in => GOOD,
+        Quantity::Bytes => "much",
+        _ => "many",
+    }
+}
+
+/// The ratios of the amounts themselves, of which less is better.
+fn as_amounts(comparison: &mut Comparison) {
+    let inverted = |low: &mut Option<f64>, high: &mut Option<f64>| {
+        (*low, *high) = (high.map(f64::recip), low.map(f64::recip));
+    };
+    for line in &mut comparison.lines {
+        line.ratio = line.ratio.recip();
+        inverted(&mut line.low, &mut line.high);
+    }
+    if let Some(Lead { ratio, low, high, .. }) = &mut comparison.lead {
+        *ratio = ratio.recip();
+        (*low, *high) = (high.recip(), low.recip());
     }
 }
 

@@ -54,6 +54,7 @@ pub fn of(
         }
         (Standing::Void, Some(guard)) => (verdict::void(guard), Vec::new()),
         (Standing::Preliminary, _) => (verdict::so_far(workloads), Vec::new()),
+        (Standing::Medians, Some(guard)) => (String::new(), Vec::from_iter(verdict::guarded(guard))),
         _ => (String::new(), Vec::new()),
     };
     let choosing = choosing.filter(|_| !matches!(standing, Standing::Nothing | Standing::Void));
@@ -82,12 +83,12 @@ pub fn of(
     ];
     let timeless = timeless::of(run).map(|why| why.said).into_iter();
     let warnings = timeless.chain(setups.apart.iter().cloned()).chain(page_cache(workloads));
-    let warnings = warnings.chain(short(workloads)).chain(unequal);
+    let warnings = warnings.chain(short(workloads)).chain(disturbed(workloads)).chain(unequal);
     Heading {
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(standing, progress.is_modelled),
+        title: title(standing, progress.is_modelled, timeless::of(run).is_some()),
         choice,
         answer,
         findings,
@@ -132,8 +133,9 @@ impl Progress {
     }
 }
 
-fn title(standing: Standing, is_modelled: bool) -> &'static str {
+fn title(standing: Standing, is_modelled: bool, is_timeless: bool) -> &'static str {
     match standing {
+        Standing::Verdict if is_timeless => "Verdict over counts, without times",
         Standing::Nothing => "Nothing was measured",
         Standing::Preliminary if is_modelled => "Preliminary result over samples of the disk model",
         Standing::Preliminary => "Preliminary result",
@@ -343,6 +345,18 @@ fn short(workloads: &[WorkloadSummary]) -> Option<String> {
     (!labels.is_empty()).then(|| {
         format!(
             "{} {verb} short: figures of the work's beginning, which say little of hours of the same.",
+            list(&labels)
+        )
+    })
+}
+
+fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
+    let labels: Vec<String> =
+        workloads.iter().filter(|w| !w.disturbed.is_empty()).map(|w| w.label.clone()).collect();
+    (!labels.is_empty()).then(|| {
+        format!(
+            "The machine was not idle: in {} others took more than a tenth of the work's time in some trials. That favours nobody, and \
+             makes intervals wider.",
             list(&labels)
         )
     })

@@ -4,9 +4,10 @@ use super::known::Known;
 use crate::analysis::criteria::Need;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::recommendation::{self, Place, Recommendation, Weighed};
-use crate::analysis::recommended;
+use crate::analysis::{metrics, recommended};
 use crate::report::view::needs::{ToChoose, ratio, times, title, why};
 use crate::report::view::number::{count, list, named};
+use crate::schema::declared;
 use crate::schema::finding::{Finding, Found, Verdict};
 use crate::schema::metric::Better;
 use crate::schema::needs::Aspect;
@@ -70,7 +71,7 @@ fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place
             decided.title()
         ),
         (Some(next), None) => format!(
-            "{by}, {label} is the choice: over all of them it reaches {} {overall}, the next, {}, {}.",
+            "{by}, {label} is the choice: over all of them it reaches {} {overall}; the next, {}, reaches {}.",
             ratio(first.score),
             named(&next.filesystem),
             ratio(next.score)
@@ -222,7 +223,11 @@ fn missing(found: &Recommendation) -> Option<String> {
 /// What the findings say of the choice beside the one that comes next.
 fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Option<String> {
     let next = &found.ranking.get(1)?.filesystem;
-    let with_next = |finding: &&Finding| finding.a == *next || finding.b == *next;
+    // A need for speed is not met by fewer requests.
+    let standing_in = metrics::standing_in();
+    let is_counted = |metric: &str| declared::find(&standing_in, metric).is_some();
+    let with_next =
+        |finding: &&Finding| (finding.a == *next || finding.b == *next) && !is_counted(&finding.metric);
     let all: Vec<Finding> = verdict
         .findings
         .iter()
@@ -241,14 +246,14 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
     let told: Vec<String> = [
         told(Found::Better, "it is better at"),
         told(Found::Worse, "it is worse at"),
-        told(Found::Equivalent, "they are equivalent at"),
-        told(Found::CannotTell, "it cannot be told which is better at"),
+        told(Found::Equivalent, "both are equivalent at"),
+        told(Found::CannotTell, "no difference is established at"),
     ]
     .into_iter()
     .flatten()
     .collect();
     (verdict.is_final() && !told.is_empty())
-        .then(|| format!("Of the difference to {next} the findings say: {}.", told.join("; ")))
+        .then(|| format!("Beside the next, {}, {}.", named(next), told.join("; ")))
 }
 
 /// What a reader must not take it for.

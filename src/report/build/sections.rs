@@ -91,6 +91,7 @@ fn row(series: &Series, all: &[Series], declared: &[&'static Declared]) -> Row {
         of: series.of,
         better: series.better,
         headline: series.headline,
+        stands_in: series.stands_in,
         once: series.once,
         declared,
         alike: Vec::new(),

@@ -35,6 +35,10 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
 pub fn so_far(comparison: &Comparison) -> Option<String> {
     let [first, second, ..] = comparison.lines.as_slice() else { return None };
     let times = ratio(first.ratio / second.ratio);
+    if comparison.is_of_amounts() {
+        let (first, second, many) = (named(&first.candidate), named(&second.candidate), comparison.times_as);
+        return Some(format!("{first} has the least, {times} times as {many} as {second}"));
+    }
     Some(format!("{} is ahead, {times} times {}", named(&first.candidate), named(&second.candidate)))
 }
 
@@ -46,6 +50,9 @@ fn won(lead: &Lead, about: &Of<'_>) -> String {
     let sure = format!("({} to {}, {})", ratio(*low), ratio(*high), certainty(about.verdict));
     let did = about.row.declared.map_or("", |declared| declared.did);
     match (did, about.row.of) {
+        _ if about.row.stands_in => {
+            format!("{leader} needed {times} times as {} as the next, {next} {sure}", amount(about.row))
+        }
         ("", Quantity::Time) => {
             format!("{leader} was {times} times as fast as the next, {next}, in {} {sure}", about.row.title)
         }
@@ -54,6 +61,12 @@ fn won(lead: &Lead, about: &Of<'_>) -> String {
         }
         (did, _) => format!("{leader} {did} {times} times as fast as the next, {next} {sure}"),
     }
+}
+
+/// `many write requests`, `many bytes written to the device`
+fn amount(row: &Row) -> String {
+    let bytes = if row.of == Quantity::Bytes { "bytes " } else { "" };
+    format!("many {bytes}{}", row.title)
 }
 
 /// What the ends of an interval are: `simultaneous 95 %`, `over 12 samples of the disk model`.

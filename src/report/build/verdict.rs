@@ -3,7 +3,7 @@
 use super::sentence::{self, certainty};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::comparison::{Comparison, Lead};
-use crate::report::view::number::{chance, count, list, ratio};
+use crate::report::view::number::{chance, count, list, named, ratio};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Evidence, Finding, Found, Guard, Verdict};
 
@@ -35,32 +35,60 @@ fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
         return format!("No difference was established in {} ({}).", list(&scenarios), certainty(verdict));
     }
     let who = match one {
+        Some(one) if all.iter().all(|c| c.is_of_amounts()) => {
+            format!("{} needed less than all others in {n} comparisons", named(one))
+        }
         Some(one) => format!("{one} was better than all others in {n} comparisons"),
-        None => format!("None was better than all others in {n} comparisons"),
+        None => format!("No candidate leads alone in {n} comparisons"),
     };
     format!("{who}: {} ({}).", clauses.join("; "), certainty(verdict))
 }
 
-/// `in mailserver alderfs, 1.42 times the next, birchfs (1.36 to 1.49)`; who, only where it is not the same everywhere.
+/// `in mailserver alderfs leads with 1.42 times the next, birchfs (1.36 to 1.49)`; who, only where it is not the same everywhere.
 fn clause(comparison: &Comparison, all: &[&Comparison], is_said: bool) -> String {
     let about = about(comparison, all);
     match (&comparison.lead, comparison.leaders.as_slice()) {
-        (Some(Lead { leader, next, ratio: times, low, high }), [_]) => {
-            let who = if is_said { String::new() } else { format!("{leader}, ") };
-            let (times, low, high) = (ratio(*times), ratio(*low), ratio(*high));
-            format!("in {about} {who}{times} times the next, {next} ({low} to {high})")
+        (Some(lead), [_]) => {
+            let who = if is_said { String::new() } else { format!("{} leads with ", named(&lead.leader)) };
+            format!("in {about} {who}{}", far(comparison, lead))
         }
         (_, leaders) if leaders.len() == comparison.lines.len() => {
             format!("in {about} no difference was established")
         }
-        (_, leaders) => format!("in {about} {} lead and were not told apart", list(leaders)),
+        (lead, leaders) => {
+            let far = lead.as_ref().map_or_else(String::new, |lead| format!(", {}", far(comparison, lead)));
+            format!("in {about} {} lead and were not told apart{far}", list(leaders))
+        }
     }
 }
 
-/// Its scenario, and the metric where that has several.
+/// `1.42 times the next, birchfs (1.36 to 1.49)`
+fn far(comparison: &Comparison, lead: &Lead) -> String {
+    let Lead { leader, next, ratio: times, low, high } = lead;
+    let many = match comparison.is_of_amounts() {
+        true => format!("times as {} as", comparison.times_as),
+        false => "times".to_owned(),
+    };
+    // Not every leader need be better than the next one.
+    let who = if comparison.leaders.len() > 1 { format!("{} with ", named(leader)) } else { String::new() };
+    let (times, low, high) = (ratio(*times), ratio(*low), ratio(*high));
+    format!("{who}{times} {many} the next, {} ({low} to {high})", named(next))
+}
+
+/// Its scenario, and where that has several metrics which: `mail (create)`. In which phase stands in brackets behind a title, and in
+/// a sentence only where titles would be alike without it.
 fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
-    let is_alone = all.iter().filter(|other| other.scenario == comparison.scenario).count() == 1;
-    if is_alone { comparison.scenario.clone() } else { comparison.about() }
+    let mut others = all.iter().filter(|c| c.scenario == comparison.scenario && *c != &comparison).peekable();
+    if others.peek().is_none() && !comparison.is_of_amounts() {
+        return comparison.scenario.clone();
+    }
+    let plain =
+        |c: &Comparison| c.title.split_once(" (").map_or(c.title.clone(), |(title, _)| title.to_owned());
+    let title = match others.any(|other| plain(other) == plain(comparison)) {
+        true => comparison.title.replace(" (", ", ").replace(')', ""),
+        false => plain(comparison),
+    };
+    format!("{} ({title})", comparison.scenario)
 }
 
 /// While there are too few rounds or samples for any finding.
@@ -263,7 +291,7 @@ mod tests {
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
         let summary = example.report().summary;
         assert!(summary.heading.warnings[0].starts_with("The modelled disk answers faster"));
-        assert!(summary.workloads[0].findings.is_empty());
+        assert!(summary.workloads[0].findings.iter().all(|f| f.metric.starts_with("device.")));
         assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
     }
 

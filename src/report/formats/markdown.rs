@@ -122,7 +122,7 @@ fn workload(work: &WorkloadSummary) -> String {
 
 /// Who leads first, each beside the best or the baseline.
 fn comparison(comparison: &Comparison) -> String {
-    let times = format!("times as good as {}", escaped(&comparison.to));
+    let times = escaped(&comparison.times());
     let titles = ["filesystem", "rank", "", times.as_str(), "interval"].map(str::to_owned);
     let line = |line: &Line| {
         let rank = if comparison.has_ranks() { line.rank() } else { String::new() };

@@ -16,6 +16,7 @@ use super::tables::{
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
+use crate::report::view::comparison::Comparison;
 use crate::report::view::heading::Standing;
 use crate::report::view::heat_map;
 use crate::report::view::latency::NO_P999;
@@ -50,6 +51,15 @@ pub enum Detail {
 pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
     let page = Page { width: width.max(40), out: String::new() };
     page.write(&report.summary, detail)
+}
+
+fn columns_of(comparison: &Comparison) -> String {
+    let marks = comparison.marks();
+    let marks = if marks.is_empty() { marks } else { format!("; {marks}") };
+    let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
+    let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
+    let (good, to) = (comparison.times_as, &comparison.to);
+    format!("as {good} as {to}, by the geometric mean{interval}{ties}{marks}.")
 }
 
 struct Page {
@@ -254,16 +264,15 @@ impl Page {
         }
     }
 
-    /// What the columns of a comparison are.
+    /// What the columns of the comparisons are: in one paragraph where all are beside the same candidate.
     fn marks(&mut self, work: &WorkloadSummary) {
-        let Some(comparison) = work.comparisons.first() else { return };
-        let marks = comparison.marks();
-        let marks = if marks.is_empty() { marks } else { format!("; {marks}") };
-        let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
-        let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
-        let text =
-            format!("times: as good as {}, by the geometric mean{interval}{ties}{marks}.", comparison.to);
-        self.paragraph(QUIET, &text);
+        let Some((first, more)) = work.comparisons.split_first() else { return };
+        if more.iter().all(|other| (&other.to, other.times_as) == (&first.to, first.times_as)) {
+            return self.paragraph(QUIET, &format!("times: {}", columns_of(first)));
+        }
+        for comparison in &work.comparisons {
+            self.paragraph(QUIET, &format!("times in {}: {}", comparison.title, columns_of(comparison)));
+        }
     }
 
     fn footnotes(&mut self, work: &WorkloadSummary) {

@@ -6,6 +6,9 @@ use super::log_axis::LogAxis;
 use super::number::{list, ratio};
 use crate::schema::finding::Found;
 
+/// See [`Comparison::times_as`].
+pub const GOOD: &str = "good";
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Empty over all.
@@ -16,6 +19,8 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dimensions: String,
     pub title: String,
+    /// What ratios are: how many times as `good`, or of an amount of which less is better how many times as `many`, as `much`.
+    pub times_as: &'static str,
     /// Whom all are compared with.
     pub to: String,
     /// Whether that one was asked for, and is not simply the best.
@@ -36,7 +41,7 @@ pub struct Comparison {
     pub sentence: String,
 }
 
-/// How many times as good `leader` is as `next`.
+/// How many times as good `leader` is as `next`; of an amount, how many times as much it has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lead {
     pub leader: String,
@@ -52,7 +57,7 @@ pub struct Line {
     /// The ranks that the findings leave it.
     pub best: u32,
     pub worst: u32,
-    /// How many times as good as `to`.
+    /// How many times as good as `to`; of an amount, how many times as much.
     pub ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
@@ -76,6 +81,16 @@ pub enum Tie {
 }
 
 impl Comparison {
+    /// `times as good as cedarfs`
+    pub fn times(&self) -> String {
+        format!("times as {} as {}", self.times_as, self.to)
+    }
+
+    /// Whether it is of an amount of which less is better.
+    pub fn is_of_amounts(&self) -> bool {
+        self.times_as != GOOD
+    }
+
     /// `beside cedarfs, the best`
     pub fn beside(&self) -> String {
         let what = if self.is_baseline { "the baseline" } else { "the best" };

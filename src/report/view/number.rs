@@ -55,6 +55,7 @@ impl Scale {
         match self.unit.as_str() {
             "" => title.to_owned(),
             "per second" => format!("{title} per second"),
+            unit if title.ends_with(unit) => title.to_owned(),
             unit => format!("{title}, {unit}"),
         }
     }

@@ -20,6 +20,9 @@ pub struct Row {
     pub of: Of,
     pub better: Better,
     pub headline: bool,
+    /// It is one only because no time says anything.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stands_in: bool,
     /// Measured once, in the integrity check, and not in the rounds.
     pub once: bool,
     #[serde(skip)]

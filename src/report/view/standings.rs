@@ -72,7 +72,8 @@ impl Standings {
 
 /// What heads the table of findings.
 pub fn caption(row: &Row, verdict: &Verdict) -> String {
-    let (title, margin) = (&row.title, verdict.margin);
+    let fewer = if row.stands_in { ", of which fewer are better (a ratio of 2 is half as many)" } else { "" };
+    let (title, margin) = (format!("{}{fewer}", row.title), verdict.margin);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!(
             "{title}: what {} rounds show, with a margin of {margin}; all findings together hold with {} %",

@@ -10,6 +10,7 @@ mod flips;
 mod others;
 mod ours;
 mod peers;
+mod resampled;
 mod rest;
 mod two_runs;
 

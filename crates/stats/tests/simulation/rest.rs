@@ -6,9 +6,9 @@ use fsderby_stats::family::{Table, across, judge_by};
 use fsderby_stats::guard::same_twice;
 use fsderby_stats::power::{Expected, Which};
 use fsderby_stats::random::Random;
-use fsderby_stats::resampled::quantile_by_rounds;
 
 use crate::draw::{EQUAL, Machine, NONE, Order, Shape, Study, steady};
+use crate::resampled::quantile_by_rounds;
 use crate::{PATTERNS, STUDIES, share};
 
 /// 0.1 % of 100,000 are 100, with a deviation of 10.

@@ -72,7 +72,7 @@ fn words(line: &Line, comparison: &Comparison) -> String {
     if *candidate == comparison.to {
         return format!("{candidate}{rank}: what all are compared with");
     }
-    format!("{candidate}{rank}: {} times as good as {}{interval}{standing}", ratio(line.ratio), comparison.to)
+    format!("{candidate}{rank}: {} {}{interval}{standing}", ratio(line.ratio), comparison.times())
 }
 
 /// `0.8`, `1`, `20`

@@ -1,9 +1,9 @@
-//! Quantiles of merged histograms, with intervals by resampling whole rounds.
+//! Quantiles of merged histograms, with intervals by resampling whole rounds: whether they would hold. No report has them yet.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-use crate::random::Random;
-use crate::{quantile, quantile_of_counts};
+use fsderby_stats::random::Random;
+use fsderby_stats::{quantile, quantile_of_counts};
 
 /// Ends of an interval at 95 % are then good to about a tenth of its width.
 const RESAMPLES: usize = 2000;
