@@ -17,10 +17,11 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use fsderby_sys::pages::Pages;
 use rustix::fs::{CWD, Mode, OFlags, SeekFrom, fsync, ftruncate, openat, seek, unlink};
 use rustix::io::{Errno, read};
 
-use super::content::{Content, Pages, Written};
+use super::content::{Content, Written};
 use super::matrix::Pair;
 use super::orders::{self, Strided};
 use super::stream::{Stream, write_all};
@@ -83,6 +84,7 @@ pub struct Passes {
     content: Content,
     /// What the file holds now; `None` where somebody else has written it, and nothing can be said about it.
     written: Option<Written>,
+    /// Begins at a page, as direct I/O needs it.
     buffer: Pages,
     stream: Option<Stream>,
     order: Vec<u32>,
