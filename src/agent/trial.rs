@@ -132,8 +132,7 @@ impl Hands<'_> {
             Step::ForcedCheck { check, mount } => self.forced_check(check, mount, limit, told),
             Step::Source { work, make, mount } => self.timed(|hands| {
                 let work = hands.work_job(*work)?.clone();
-                hands.site_mut()?.fill_source(&work, make, mount, limit)?;
-                hands.take_surplus()
+                hands.site_mut()?.fill_source(&work, make, mount, limit)
             }),
             Step::ProbesOn { work } => self.timed(|hands| hands.probes_on(*work, told)),
             Step::Sync { .. } => self.timed(|hands| hands.site()?.sync()),
@@ -260,8 +259,8 @@ impl Hands<'_> {
         Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
     }
 
-    /// What filled the disk beside has the kernel give up memory that it held for itself since it booted: without this the work would find
-    /// up to 30 MiB more than its limit.
+    /// What was done before, mkfs or what filled the disk beside, has the kernel give up memory that it held for itself since it booted:
+    /// without this the work would find up to 30 MiB more than its limit.
     fn take_surplus(&mut self) -> Result<(), StepError> {
         if let Some(limit) = self.job.memory.filter(|_| self.job.guest) {
             let surplus = ballast(limit);
@@ -307,6 +306,7 @@ impl Hands<'_> {
         let clients = Clients::start(&clients::Start { site, work, memory_group: group.clone() })?;
         let (place, progress) = (site.place_of(work), job.alive_every_ms.map(|_| clients.progress()));
         self.clients = Some(clients);
+        self.take_surplus()?;
         let site = probes::Site {
             devices: &devices,
             memory_group: group.as_deref(),
