@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap, thread_usage};
@@ -140,7 +140,8 @@ impl Hands<'_> {
             Step::Verify { at } => self.timed(|hands| {
                 let site = hands.site()?;
                 let free = site.stack().map(|_| site.free()).transpose()?;
-                let tree = tree::read_back(site.place(), *at, hands.live.as_deref())?;
+                let aside = hands.kept_nothing(site);
+                let tree = tree::read_back(site.place(), *at, hands.live.as_deref(), &aside)?;
                 told.push(Event::Tree(Tree { free, ..tree }));
                 Ok(())
             }),
@@ -168,6 +169,15 @@ impl Hands<'_> {
             .works
             .get(work)
             .ok_or_else(|| StepError::new("find", "the workload", "the job has none such"))
+    }
+
+    /// The folders of works that were not told to keep their files.
+    fn kept_nothing(&self, site: &Site) -> Vec<PathBuf> {
+        let keeps = |folder: &Option<String>| {
+            self.job.works.iter().any(|work| work.folder == *folder && work.portion.keep_files)
+        };
+        let apart = self.job.works.iter().filter(|work| work.folder.is_some() && !keeps(&work.folder));
+        apart.map(|work| site.place_of(work)).collect()
     }
 
     fn site(&self) -> Result<&Site, StepError> {
