@@ -1,7 +1,7 @@
 //! One workload of the run: its figures in sections, its latencies, its findings, and a paper beside them.
 
 use super::known::Known;
-use super::{Judged, comparison, latency, notes, published, sections};
+use super::{Judged, comparison, latency, notes, published, sections, sheet};
 use crate::analysis::dataset::Work;
 use crate::analysis::latencies::Latencies;
 use crate::analysis::{losses, over_time};
@@ -51,6 +51,10 @@ pub fn of(
         .flat_map(|beside| &beside.tables)
         .flat_map(|compared| compared.table.metrics.clone())
         .collect::<Vec<String>>();
+    let shown: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
+    let engine = specs.first().filter(|_| specs.len() == 1).and_then(|spec| workloads::engine(&spec.engine));
+    let declared_sheets = engine.map(|engine| engine.sheets()).unwrap_or_default();
+    let sheets = declared_sheets.iter().filter_map(|sheet| sheet::of(sheet, &shown)).collect();
     sections::draw_each_fact_once(&mut sections, &drawn_by_paper);
     WorkloadSummary {
         label: work.label.clone(),
@@ -68,6 +72,7 @@ pub fn of(
         disturbed: notes.disturbed,
         labels: notes.labels,
         sections,
+        sheets,
         latencies: latency::of(latencies, &work.label, filesystems),
         over_time: over_time::of(work, &labels),
         comparisons,
