@@ -17,8 +17,17 @@ pub fn of(sheet: &declared::Sheet, rows: &[&Row]) -> Option<Sheet> {
     let lines: Vec<(&str, Vec<Option<&Row>>)> = sheet.lines.iter().filter_map(own).collect();
     let columns: Vec<Column<'_>> =
         (0..sheet.columns.len()).filter_map(|at| column(sheet, &lines, at)).collect();
-    let filesystems: Vec<&str> =
-        columns.first()?.rows.iter().flatten().next()?.cells.iter().map(|c| c.filesystem.as_str()).collect();
+    let filesystems: Vec<&str> = columns
+        .first()?
+        .rows
+        .iter()
+        .flatten()
+        .next()?
+        .0
+        .cells
+        .iter()
+        .map(|c| c.filesystem.as_str())
+        .collect();
     let has_labels = lines.iter().any(|(label, _)| !label.is_empty());
     let mut shown = Vec::new();
     for (line, (label, _)) in lines.iter().enumerate() {
@@ -38,12 +47,10 @@ pub fn of(sheet: &declared::Sheet, rows: &[&Row]) -> Option<Sheet> {
     })
 }
 
-/// All of it in one unit.
 struct Column<'r> {
     title: &'static str,
-    scale: Scale,
-    /// One for each line.
-    rows: Vec<Option<&'r Row>>,
+    /// One for each line, in the scale that suits it: a listing takes milliseconds where a copy takes minutes.
+    rows: Vec<Option<(&'r Row, Scale)>>,
 }
 
 /// Nothing where no line has it.
@@ -52,15 +59,23 @@ fn column<'r>(
     lines: &[(&str, Vec<Option<&'r Row>>)],
     at: usize,
 ) -> Option<Column<'r>> {
-    let rows: Vec<Option<&Row>> = lines.iter().map(|(_, rows)| rows.get(at).copied().flatten()).collect();
-    let first = rows.iter().flatten().next()?;
-    let values = rows.iter().flatten().flat_map(|row| row.cells.iter().filter_map(|cell| cell.median));
-    Some(Column { title: sheet.columns[at], scale: Scale::of(&first.unit, values), rows })
+    let of = |(_, rows): &(&str, Vec<Option<&'r Row>>)| {
+        rows.get(at).copied().flatten().map(|row| (row, row.scale()))
+    };
+    let column = Column { title: sheet.columns[at], rows: lines.iter().map(of).collect() };
+    column.rows.iter().any(Option::is_some).then_some(column)
 }
 
 impl Column<'_> {
+    /// The unit of all of it, where it has one; empty where each cell says its own, and where there is none.
+    fn unit(&self) -> &str {
+        let mut units = self.rows.iter().flatten().map(|(_, scale)| scale.unit.as_str());
+        let first = units.next().unwrap_or_default();
+        if units.all(|unit| unit == first) { first } else { "" }
+    }
+
     fn heading(&self) -> String {
-        match self.scale.unit.as_str() {
+        match self.unit() {
             "" => self.title.to_owned(),
             unit if self.title.ends_with(unit) => self.title.to_owned(),
             unit => format!("{}, {unit}", self.title),
@@ -68,8 +83,12 @@ impl Column<'_> {
     }
 
     fn cell(&self, line: usize, filesystem: usize) -> String {
-        let median = self.rows[line].and_then(|row| row.cells.get(filesystem)?.median);
-        median.map_or_else(|| "–".to_owned(), |median| self.scale.number(median))
+        let shown = |(row, scale): &(&Row, Scale)| {
+            let number = scale.number(row.cells.get(filesystem)?.median?);
+            let says_it = !self.unit().is_empty() || scale.unit.is_empty();
+            Some(if says_it { number } else { format!("{number} {}", scale.unit) })
+        };
+        self.rows[line].as_ref().and_then(shown).unwrap_or_else(|| "–".to_owned())
     }
 }
 
