@@ -84,7 +84,7 @@ fn look_for(top: &Path, place: &Path, durable: &Durable) -> Result<Survivors, St
 /// All files of the filesystem that stand under no name of a synced one: what a repair has found goes into a folder of its own.
 fn strays(top: &Path, place: &Path, durable: &Durable) -> Result<Vec<LiveFile>, StepError> {
     let known: HashSet<PathBuf> = durable.files.iter().map(|file| place.join(&file.path)).collect();
-    let mut found = read_all(top)?.0;
+    let mut found = read_all(top, &[])?.0;
     found.retain(|file| !known.contains(&top.join(&file.path)));
     Ok(found)
 }

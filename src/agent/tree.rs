@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
@@ -20,9 +20,15 @@ const STAT_BLOCK: u64 = 512;
 /// Of a mode what chmod sets.
 const MODE: u32 = 0o7777;
 
-/// Reads all that is below `place`. `expected` is the engine's own list, where it gave one.
-pub fn read_back(place: &Path, at: At, expected: Option<&[LiveFile]>) -> Result<Tree, StepError> {
-    let (mut found, stored) = read_all(place)?;
+/// Reads all that is below `place`, but for these folders: works that kept nothing for it may have left something there. `expected` is the
+/// engines' own list, where they gave one.
+pub fn read_back(
+    place: &Path,
+    at: At,
+    expected: Option<&[LiveFile]>,
+    aside: &[PathBuf],
+) -> Result<Tree, StepError> {
+    let (mut found, stored) = read_all(place, aside)?;
     let plain = || found.iter().filter(|entry| entry.kind == Kind::File);
     let (files, bytes) = (plain().count() as u64, plain().map(|file| file.bytes).sum());
     as_said(&mut found, expected.unwrap_or_default());
@@ -53,8 +59,8 @@ fn as_said(found: &mut Vec<LiveFile>, said: &[LiveFile]) {
     }
 }
 
-/// Everything below `place`, and the bytes of all blocks that its files occupy. A file of several names is stored once.
-pub fn read_all(place: &Path) -> Result<(Vec<LiveFile>, u64), StepError> {
+/// Everything below `place` but these folders, and the bytes of all blocks that its files occupy. A file of several names is stored once.
+pub fn read_all(place: &Path, aside: &[PathBuf]) -> Result<(Vec<LiveFile>, u64), StepError> {
     let mut found = Vec::new();
     let mut stored = 0;
     let mut counted = HashSet::new();
@@ -63,6 +69,9 @@ pub fn read_all(place: &Path) -> Result<(Vec<LiveFile>, u64), StepError> {
         let fault = |e: io::Error| StepError::io("read back", &folder, e);
         for entry in fs::read_dir(&folder).map_err(fault)? {
             let path = entry.map_err(fault)?.path();
+            if aside.contains(&path) {
+                continue;
+            }
             let fault = |e: io::Error| StepError::io("read back", &path, e);
             let about = fs::symlink_metadata(&path).map_err(fault)?;
             if about.is_file() && (about.nlink() == 1 || counted.insert((about.dev(), about.ino()))) {
@@ -145,10 +154,10 @@ mod tests {
         fs::create_dir(place.path().join("s0")).unwrap();
         fs::write(place.path().join("s0/1"), b"abc").unwrap();
         let known = [LiveFile::file("s0/1", 3, crc32fast::hash(b"abc"))];
-        let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
+        let tree = read_back(place.path(), At::Filled, Some(&known), &[]).unwrap();
         assert_eq!((tree.files, tree.bytes, Some(&tree.hash)), (1, 3, tree.expected.as_ref()));
         fs::write(place.path().join("s0/1"), b"abd").unwrap();
-        let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
+        let tree = read_back(place.path(), At::Filled, Some(&known), &[]).unwrap();
         assert_ne!(Some(&tree.hash), tree.expected.as_ref());
     }
 
@@ -165,7 +174,7 @@ mod tests {
             LiveFile::folder("2/d0/d1"),
         ];
         let as_said = || {
-            let tree = read_back(place.path(), At::Filled, Some(&known)).unwrap();
+            let tree = read_back(place.path(), At::Filled, Some(&known), &[]).unwrap();
             Some(tree.hash) == tree.expected
         };
         assert!(as_said(), "neither the two places nor what the first one made count");
@@ -221,13 +230,29 @@ mod tests {
         for (at, alter) in alters.into_iter().enumerate() {
             let place = tempfile::tempdir().unwrap();
             let said = furnished(place.path());
-            let tree = read_back(place.path(), At::Filled, Some(&said)).unwrap();
+            let tree = read_back(place.path(), At::Filled, Some(&said), &[]).unwrap();
             assert_eq!((tree.files, Some(&tree.hash)), (3, tree.expected.as_ref()));
             assert!(tree.stored < 1 << 20, "{} bytes of a file with a hole", tree.stored);
             alter(place.path());
-            let altered = read_back(place.path(), At::Filled, Some(&said)).unwrap();
+            let altered = read_back(place.path(), At::Filled, Some(&said), &[]).unwrap();
             // Nothing was said of the folder's mode.
             assert_eq!(altered.hash == tree.hash, at == 6, "alteration {at}");
         }
+    }
+    #[test]
+    fn what_another_work_has_left_beside_is_not_compared() {
+        let place = tempfile::tempdir().unwrap();
+        for folder in ["1", "2"] {
+            fs::create_dir(place.path().join(folder)).unwrap();
+            fs::write(place.path().join(folder).join("file"), folder).unwrap();
+        }
+        let kept = [LiveFile::file("2/file", 1, crc32fast::hash(b"2"))];
+        let is_right = |aside: &[PathBuf]| {
+            let tree = read_back(place.path(), At::Filled, Some(&kept), aside).unwrap();
+            (tree.files, Some(tree.hash) == tree.expected)
+        };
+        assert_eq!(is_right(&[place.path().join("1")]), (1, true));
+        assert_eq!(is_right(&[]), (2, false), "whose files it was not told to leave out");
+        assert_eq!(is_right(&[place.path().join("2")]), (1, false), "what was kept is missing");
     }
 }

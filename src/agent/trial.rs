@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fsderby_sys::process::{Reaped, Usage, reap, thread_usage};
@@ -132,8 +132,7 @@ impl Hands<'_> {
             Step::ForcedCheck { check, mount } => self.forced_check(check, mount, limit, told),
             Step::Source { work, make, mount } => self.timed(|hands| {
                 let work = hands.work_job(*work)?.clone();
-                hands.site_mut()?.fill_source(&work, make, mount, limit)?;
-                hands.take_surplus()
+                hands.site_mut()?.fill_source(&work, make, mount, limit)
             }),
             Step::ProbesOn { work } => self.timed(|hands| hands.probes_on(*work, told)),
             Step::Sync { .. } => self.timed(|hands| hands.site()?.sync()),
@@ -141,7 +140,8 @@ impl Hands<'_> {
             Step::Verify { at } => self.timed(|hands| {
                 let site = hands.site()?;
                 let free = site.stack().map(|_| site.free()).transpose()?;
-                let tree = tree::read_back(site.place(), *at, hands.live.as_deref())?;
+                let aside = hands.kept_nothing(site);
+                let tree = tree::read_back(site.place(), *at, hands.live.as_deref(), &aside)?;
                 told.push(Event::Tree(Tree { free, ..tree }));
                 Ok(())
             }),
@@ -169,6 +169,15 @@ impl Hands<'_> {
             .works
             .get(work)
             .ok_or_else(|| StepError::new("find", "the workload", "the job has none such"))
+    }
+
+    /// The folders of works that were not told to keep their files.
+    fn kept_nothing(&self, site: &Site) -> Vec<PathBuf> {
+        let keeps = |folder: &Option<String>| {
+            self.job.works.iter().any(|work| work.folder == *folder && work.portion.keep_files)
+        };
+        let apart = self.job.works.iter().filter(|work| work.folder.is_some() && !keeps(&work.folder));
+        apart.map(|work| site.place_of(work)).collect()
     }
 
     fn site(&self) -> Result<&Site, StepError> {
@@ -260,8 +269,8 @@ impl Hands<'_> {
         Ok(Stepped { ns: elapsed_ns(begin), ..Stepped::default() })
     }
 
-    /// What filled the disk beside has the kernel give up memory that it held for itself since it booted: without this the work would find
-    /// up to 30 MiB more than its limit.
+    /// What was done before, mkfs or what filled the disk beside, has the kernel give up memory that it held for itself since it booted:
+    /// without this the work would find up to 30 MiB more than its limit.
     fn take_surplus(&mut self) -> Result<(), StepError> {
         if let Some(limit) = self.job.memory.filter(|_| self.job.guest) {
             let surplus = ballast(limit);
@@ -307,6 +316,7 @@ impl Hands<'_> {
         let clients = Clients::start(&clients::Start { site, work, memory_group: group.clone() })?;
         let (place, progress) = (site.place_of(work), job.alive_every_ms.map(|_| clients.progress()));
         self.clients = Some(clients);
+        self.take_surplus()?;
         let site = probes::Site {
             devices: &devices,
             memory_group: group.as_deref(),

@@ -254,7 +254,8 @@ fn cells(filesystems: &[String], mut values: BTreeMap<usize, Vec<Value>>) -> Vec
     filesystems.iter().enumerate().map(of).collect()
 }
 
-fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
+/// In the order of the rounds, with what is said of all of them.
+pub fn cell(filesystem: &str, mut values: Vec<Value>) -> Cell {
     values.sort_by_key(|v| v.round);
     let plain: Vec<f64> = values.iter().map(|v| v.value).collect();
     let range = fsderby_stats::range(&plain);

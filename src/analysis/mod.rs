@@ -14,6 +14,7 @@ pub mod ensemble;
 mod example;
 mod interference;
 pub mod latencies;
+pub mod losses;
 pub mod metrics;
 pub mod over_time;
 pub mod recommendation;

@@ -1,7 +1,7 @@
 //! The steps of a trial around its work, and what an administrator does after a power cut: how long each took.
 
 use crate::schema::declared::{Declared, Over, Section};
-use crate::schema::event::Stepped;
+use crate::schema::event::{Stepped, Survivors};
 use crate::schema::job::{At, StepName};
 use crate::schema::metric::{Better, Metric};
 use crate::schema::needs::Aspect;
@@ -259,8 +259,13 @@ pub fn recovery(record: &Record) -> Vec<Metric> {
     let mut metrics = vec![whole];
     metrics.extend(RECOVERIES.iter().filter_map(|declared| time(record, declared)));
     metrics.push(SYNCED.metric(seen.files as f64));
-    metrics.push(LOST.metric(sum([seen.missing, seen.altered, seen.nameless]) as f64));
+    metrics.push(LOST.metric(lost(seen) as f64));
     metrics
+}
+
+/// Of the synced files those that are not there as they were written.
+pub fn lost(seen: &Survivors) -> u64 {
+    sum([seen.missing, seen.altered, seen.nameless])
 }
 
 /// The CPU time of all the declared steps together.

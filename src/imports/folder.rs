@@ -7,23 +7,21 @@
 //! ```
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Context;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
 
+use super::unready::Unready;
 use super::{Given, collected, find};
 use crate::exit::{DAMAGED, Failure};
-use crate::random;
 use crate::schema::import::{Import, SCHEMA, Source};
 use crate::schema::units::{Bytes, MIB};
 use crate::store::Door;
 
 /// What makes a folder an import's.
-const FILE: &str = "import.json";
-const SOURCES: &str = "sources";
+pub const FILE: &str = "import.json";
+pub const SOURCES: &str = "sources";
 /// Output of a tool is kilobytes.
 pub const SOURCE_MOST: Bytes = Bytes(16 * MIB);
 /// Some hundred bytes a figure.
@@ -34,6 +32,12 @@ pub const MOST_SOURCES: usize = 1000;
 /// The path of the copy of a source, by its place.
 pub fn copy_of(at: usize) -> String {
     format!("{SOURCES}/{}.txt", at + 1)
+}
+
+/// Whether a file of the sources has the name of a copy.
+pub fn is_copy(name: &str) -> bool {
+    name.strip_suffix(".txt")
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Whether this folder holds an import and not a run.
@@ -65,10 +69,9 @@ fn made(import: &Import, files: &[Given<'_>], path: &Path) -> anyhow::Result<()>
     let above: Vec<&Path> =
         parent.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
     let made = fs::create_dir_all(parent).map_err(anyhow::Error::from).and_then(|()| {
-        let unready = parent.join(format!(".fsderby-import-{:032x}", random::bits()?));
-        fs::create_dir(&unready)?;
-        let filled = fill(import, files, &unready).and_then(|()| Ok(named(&unready, path)?));
-        filled.inspect_err(|_| drop(fs::remove_dir_all(&unready)))
+        let unready = Unready::in_folder(parent)?;
+        fill(import, files, unready.path())?;
+        Ok(unready.named(path)?)
     });
     made.inspect_err(|_| above.iter().for_each(|folder| drop(fs::remove_dir(folder))))
 }
@@ -82,18 +85,6 @@ fn fill(import: &Import, files: &[Given<'_>], at: &Path) -> anyhow::Result<()> {
     let mut json = serde_json::to_vec_pretty(import)?;
     json.push(b'\n');
     Ok(door.create(FILE, &json)?)
-}
-
-/// Nobody else's folder is replaced.
-fn named(unready: &Path, path: &Path) -> io::Result<()> {
-    match renameat_with(CWD, unready, CWD, path, RenameFlags::NOREPLACE) {
-        // Not every filesystem knows the flag; a rename replaces nothing but an empty folder.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            fs::create_dir(path)?;
-            fs::rename(unready, path).inspect_err(|_| drop(fs::remove_dir(path)))
-        }
-        other => Ok(other?),
-    }
 }
 
 /// An import, its files read once more: what it holds is what they say.

@@ -13,6 +13,7 @@ mod folder;
 mod labels;
 pub mod passes;
 pub mod postmark;
+mod unready;
 
 use toml::Table;
 

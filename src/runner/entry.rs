@@ -27,6 +27,9 @@ pub struct FilesystemEntry {
     pub cpus: Option<u32>,
     pub layers: Option<Vec<String>>,
     pub state: Option<String>,
+    /// The era whose options are among its own already.
+    #[serde(skip)]
+    pub has_era: Option<String>,
 }
 
 /// The keys of an entry, for the nearest one.
@@ -70,7 +73,7 @@ impl FilesystemEntry {
 
     /// The entry that gives this candidate.
     pub fn of_candidate(candidate: Candidate) -> Self {
-        let Candidate { label, kind, own, variant } = candidate;
+        let Candidate { label, kind, own, variant, era } = candidate;
         let (Factors { on, memory, cpus, layers, state }, Variant { mkfs, mount, conversion }) =
             (own, variant);
         FilesystemEntry {
@@ -86,6 +89,7 @@ impl FilesystemEntry {
             cpus,
             layers,
             state,
+            has_era: era,
         }
     }
 
@@ -99,6 +103,7 @@ impl FilesystemEntry {
         self.label.get_or_insert_with(|| format!("{}, {era}", self.kind));
         self.mkfs = [mkfs, self.mkfs].concat();
         self.mount = [mount, self.mount].concat();
+        self.has_era = Some(era);
         Ok(self)
     }
 
@@ -182,6 +187,7 @@ mod tests {
         assert_eq!(entry.label(), "ext3-ordered, 2006");
         assert_eq!(entry.mkfs[..2], ["-I", "128"]);
         assert_eq!(entry.mount, ["barrier=0", "strictatime", "barrier=1"]);
+        assert_eq!((entry.has_era.as_deref(), entry.era.as_deref()), (Some("2006"), None), "taken once");
         assert_eq!(read("xfs era=2006 label=old").unwrap().label(), "old");
         assert_eq!(read("xfs").unwrap(), FilesystemEntry::of_kind("xfs"));
         assert!(read("f2fs era=2006").is_err_and(|e| e.contains("says nothing of f2fs")));

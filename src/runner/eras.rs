@@ -11,6 +11,8 @@ use serde::Deserialize;
 
 use crate::filesystems;
 use crate::names;
+use crate::schema::plan::Candidate;
+use crate::schema::setup::Variant;
 
 /// The shipped option sets, by name.
 pub static TABLE: &[(&str, &str)] = &[
@@ -64,10 +66,18 @@ pub fn options(name: &str, kind: &str) -> Result<Options, String> {
     })
 }
 
+/// What today's tools and drivers no longer have of the options that this candidate was given; `None` where they are of no era, or are not
+/// what its plan says that they are.
+pub fn lost(candidate: &Candidate) -> Option<String> {
+    let of = options(candidate.era.as_deref()?, &candidate.kind).ok()?;
+    let Variant { mkfs, mount, .. } = &candidate.variant;
+    (mkfs.starts_with(&of.mkfs) && mount.starts_with(&of.mount)).then_some(of.lost)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filesystems::{Variant, accept};
+    use crate::filesystems::accept;
 
     #[test]
     fn every_era_has_a_source_and_options_that_its_kinds_accept() {
@@ -86,6 +96,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_lost_is_said_of_whoever_has_the_options_of_that_time() {
+        let Options { mkfs, mount, .. } = options("2006", "jfs").unwrap();
+        let candidate = |era: Option<&str>, mount: Vec<String>| Candidate {
+            kind: "jfs".into(),
+            era: era.map(str::to_owned),
+            variant: Variant { mkfs: mkfs.clone(), mount, conversion: false },
+            ..Candidate::default()
+        };
+        let more = [mount.clone(), vec!["discard".into()]].concat();
+        assert!(lost(&candidate(Some("2006"), more)).is_some_and(|lost| lost.contains("no barriers")));
+        assert_eq!(lost(&candidate(None, mount.clone())), None);
+        assert_eq!(
+            lost(&candidate(Some("2006"), Vec::new())),
+            None,
+            "it has not the options that it should have"
+        );
+        assert_eq!(lost(&candidate(Some("2060"), mount)), None);
     }
 
     #[test]

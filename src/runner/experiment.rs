@@ -360,10 +360,10 @@ impl Experiment {
         if own.cpus.or(self.cpus) == Some(0) {
             return Err(fault("nothing can work on 0 CPUs\n  try: --cpus 1".into()));
         }
-        let FilesystemEntry { kind: name, mkfs, mount, conversion, .. } = entry;
+        let FilesystemEntry { kind: name, mkfs, mount, conversion, has_era: era, .. } = entry;
         let variant = Variant { mkfs, mount, conversion };
         filesystems::accept(kind, &variant).map_err(Failure::usage)?;
-        Ok(Candidate { label, kind: name, own, variant })
+        Ok(Candidate { label, kind: name, own, variant, era })
     }
 
     /// Whether it is a stored plan, read back.

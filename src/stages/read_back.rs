@@ -17,8 +17,8 @@ impl StageKind for ReadBack {
 
     fn story(&self) -> Story {
         Story {
-            what: "Reads every file and compares it with what was written. The work before keeps its files for it. After a power cut it looks for \
-                   what had been synced.",
+            what: "Reads every file and compares it with what was written. The work before keeps its files for it; of works \
+                   that were not told to keep theirs it reads nothing. After a power cut it looks for what had been synced.",
             origin: "CRC-32 of each file as the engine knows it to be, and BLAKE3 over all of them.",
             limits: "After a power cut only files are looked for that the work had synced.",
         }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Table;
 
-use crate::schema::declared::Declared;
+use crate::schema::declared::{Declared, Sheet};
 use crate::schema::metric::Metric;
 use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
@@ -60,6 +60,10 @@ pub trait Workload: Sync {
     fn sets(&self) -> &'static [ParamSet];
     /// Every metric that any parameters can give.
     fn declared(&self) -> Vec<&'static Declared>;
+    /// The tables in which people know these metrics from the tool itself.
+    fn sheets(&self) -> &'static [Sheet] {
+        &[]
+    }
     /// Which operations of a phase have their latencies told, each with the phase's count of them.
     fn timed(&self, _phase: &str) -> &'static [(&'static str, &'static str)] {
         &[]

@@ -16,6 +16,9 @@ pub struct Candidate {
     pub own: Factors,
     #[serde(default, skip_serializing_if = "is_default")]
     pub variant: Variant,
+    /// The time whose options its own begin with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub era: Option<String>,
 }
 
 /// What may differ between candidates beside the filesystem; what is absent is as the plan has it. A further factor is a field

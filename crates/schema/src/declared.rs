@@ -45,6 +45,16 @@ pub struct Declared {
 /// Stands at the end of a name for the phases of one part of the work, as in `device.reads.walk`.
 pub const PART: &str = "PHASE";
 
+/// Metrics side by side as people know them from the tool itself: in each line, for each filesystem, one metric a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet {
+    pub title: &'static str,
+    pub note: &'static str,
+    pub columns: &'static [&'static str],
+    /// What stands before a line, empty where there is one alone; and the names of its metrics, empty where it has none there.
+    pub lines: &'static [(&'static str, &'static [&'static str])],
+}
+
 /// What a metric is a measure of. Reports show the sections in their own order and draw each in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

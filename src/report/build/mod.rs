@@ -23,6 +23,7 @@ pub mod repeat;
 mod sections;
 mod sentence;
 pub mod setups;
+mod sheet;
 mod timeless;
 pub mod validity;
 mod verdict;
@@ -36,7 +37,9 @@ use super::view::workload::WorkloadSummary;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::latencies::Latencies;
 use crate::report::view::look::Look;
+use crate::runner::eras;
 use crate::schema::finding::Verdict;
+use crate::schema::plan::Candidate;
 use crate::store::Run;
 
 /// The verdict, and with whom all are compared where that was asked for.
@@ -129,11 +132,18 @@ fn entry(run: &Run, label: &str) -> Entry {
     if variant.conversion {
         options.push("by conversion".to_owned());
     }
+    let era = |c: &Candidate| {
+        let (era, lost) = (c.era.as_deref()?, eras::lost(c)?);
+        Some(format!(
+            "as mkfs and mount had it in {era}, as far as today's tools have it. Lost since then: {lost}"
+        ))
+    };
+    let era = run.plan.candidates.iter().find(|c| c.label == label).and_then(era).unwrap_or_default();
     let mounted = run.records.iter().filter(|r| r.filesystem == label).find_map(|r| r.mounted.as_ref());
     let mounted = mounted.map(|m| format!("{} by {}: {}", m.fstype, m.driver, m.options.join(",")));
     let is_plain = variant.mkfs.is_empty() && variant.mount.is_empty();
     let (options, mounted) = (options.join("; "), mounted.unwrap_or_default());
-    Entry { label: label.to_owned(), kind, options, mounted, is_plain, look: Look::default() }
+    Entry { label: label.to_owned(), kind, options, mounted, era, is_plain, look: Look::default() }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::validity;
 use crate::analysis::dataset::{Cell, Work};
+use crate::analysis::losses;
 use crate::report::view::entry::Entry;
 use crate::report::view::number;
 use crate::report::view::validity::ValidityLine;
@@ -26,6 +27,7 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     let device = device_cells(work);
     let mut labels = check_labels(run, &work.label, filesystems);
     labels.extend(device.iter().filter_map(device_label));
+    labels.extend(loss_labels(run, work, filesystems));
     let noted = |condition| noted(&work.counted, condition);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
         let what = "wrote less than twice the memory or ended before the third commit of the filesystem";
@@ -80,6 +82,16 @@ fn device_label(cell: &Cell) -> Option<Label> {
         n => format!("{median:.0}%, under half in {little} of {n} trials"),
     };
     Some(Label { filesystem: cell.filesystem.clone(), text, page_cache: true })
+}
+
+/// Of those whose recovery is shown although they lost synced files.
+fn loss_labels(run: &Run, work: &Work<'_>, filesystems: &[Entry]) -> Vec<Label> {
+    let losses = losses::of(run, &work.label);
+    let label = |filesystem: &Entry| {
+        let text = losses::said(work, &losses, &filesystem.label)?;
+        Some(Label { filesystem: filesystem.label.clone(), text, page_cache: false })
+    };
+    filesystems.iter().filter_map(label).collect()
 }
 
 /// In how many of the trials such a check did not hold without a note, and what was seen in the first of them.

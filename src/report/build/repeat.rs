@@ -186,7 +186,7 @@ mod tests {
             let own = Factors { on: Some("vm:images=/srv/a b".into()), cpus: Some(2), ..Factors::default() };
             for own in [Factors::default(), own] {
                 let variant = variant.clone();
-                let one = Candidate { label: label.into(), kind: "kind".into(), own, variant };
+                let one = Candidate { label: label.into(), kind: "kind".into(), own, variant, era: None };
                 assert_eq!(candidate(&one).parse(), Ok(entry(&one)), "{}", candidate(&one));
             }
         }

@@ -1,10 +1,10 @@
 //! One workload of the run: its figures in sections, its latencies, its findings, and a paper beside them.
 
 use super::known::Known;
-use super::{Judged, comparison, latency, notes, published, sections};
+use super::{Judged, comparison, latency, notes, published, sections, sheet};
 use crate::analysis::dataset::Work;
 use crate::analysis::latencies::Latencies;
-use crate::analysis::over_time;
+use crate::analysis::{losses, over_time};
 use crate::report::view::entry::Entry;
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
@@ -32,9 +32,9 @@ pub fn of(
     let clients = measured().map(|work| work.clients).max().unwrap_or(1);
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let declared = declared(&specs, known);
-    let mut sections = sections::of(&work.series, &declared);
+    let compared = sections::of(&work.series, &declared);
     let notes = notes::of(run, work, filesystems, amount, memory);
-    let rows: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
+    let rows: Vec<&Row> = compared.iter().flat_map(|s| &s.rows).collect();
     // Work among other stages is not the paper's, and papers have one process's figures.
     let is_alone = scenario.is_some_and(|s| s.stages == [Stage::work(&work.label)]);
     let spec = specs.first().filter(|_| is_alone);
@@ -43,11 +43,18 @@ pub fn of(
     let headlines: Vec<&Row> = rows.iter().filter(|row| row.headline).copied().collect();
     let Judged { verdict, baseline } = judged;
     let comparisons = comparison::of(&work.label, &headlines, verdict, baseline);
+    let labels: Vec<String> = filesystems.iter().map(|f| f.label.clone()).collect();
+    let shown = losses::shown(work, &losses::of(run, &work.label), &labels);
+    let mut sections = sections::of(&shown, &declared);
     let drawn_by_paper = published
         .iter()
         .flat_map(|beside| &beside.tables)
         .flat_map(|compared| compared.table.metrics.clone())
         .collect::<Vec<String>>();
+    let shown: Vec<&Row> = sections.iter().flat_map(|s| &s.rows).collect();
+    let engine = specs.first().filter(|_| specs.len() == 1).and_then(|spec| workloads::engine(&spec.engine));
+    let declared_sheets = engine.map(|engine| engine.sheets()).unwrap_or_default();
+    let sheets = declared_sheets.iter().filter_map(|sheet| sheet::of(sheet, &shown)).collect();
     sections::draw_each_fact_once(&mut sections, &drawn_by_paper);
     WorkloadSummary {
         label: work.label.clone(),
@@ -65,8 +72,9 @@ pub fn of(
         disturbed: notes.disturbed,
         labels: notes.labels,
         sections,
+        sheets,
         latencies: latency::of(latencies, &work.label, filesystems),
-        over_time: over_time::of(work, &filesystems.iter().map(|f| f.label.clone()).collect::<Vec<_>>()),
+        over_time: over_time::of(work, &labels),
         comparisons,
         findings: verdict.findings.iter().filter(|f| f.scenario == work.label).cloned().collect(),
         published,

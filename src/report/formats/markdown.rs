@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::report::build::{model, setups};
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::comparison::{Comparison, Line};
-use crate::report::view::entry::Entry;
+use crate::report::view::entry::{self, Entry};
 use crate::report::view::heading::Standing;
 use crate::report::view::heat_map::{self, HeatMap};
 use crate::report::view::imported::Imported;
@@ -116,6 +116,12 @@ fn workload(work: &WorkloadSummary) -> String {
     }
     out.push(numbers(work));
     out.push(escaped(&explained(work)));
+    for sheet in &work.sheets {
+        out.push(format!("### {}", sheet.title));
+        out.extend((!sheet.note.is_empty()).then(|| escaped(sheet.note)));
+        let cells = |cells: &[String]| cells.iter().map(|cell| escaped(cell)).collect::<Vec<String>>();
+        out.push(table(&cells(&sheet.columns), sheet.lines.iter().map(|line| cells(line)), sheet.names));
+    }
     out.extend(work.sections.iter().filter_map(|section| maps(&heat_map::of(&section.rows))));
     out.join("\n\n")
 }
@@ -253,7 +259,8 @@ fn absent(absent: &[Absent]) -> String {
 fn entries(entries: &[Entry]) -> String {
     let titles = ["label", "kind", "options", "as mounted"].map(str::to_owned);
     let line = |e: &Entry| [&e.label, &e.kind, &e.options, &e.mounted].map(|t| escaped(t)).to_vec();
-    table(&titles, entries.iter().map(line), 4)
+    let eras = entry::eras(entries).into_iter().map(|line| format!("\n\n{}", escaped(&line)));
+    std::iter::once(table(&titles, entries.iter().map(line), 4)).chain(eras).collect()
 }
 
 fn differing(setups: &Setups) -> String {

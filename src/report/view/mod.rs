@@ -18,6 +18,7 @@ pub mod published;
 pub mod repeat;
 pub mod row;
 pub mod setups;
+pub mod sheet;
 pub mod standings;
 pub mod validity;
 pub mod workload;

@@ -8,6 +8,7 @@ use super::latency::Latency;
 use super::number;
 use super::published::Beside;
 use super::row::Row;
+use super::sheet::Sheet;
 use crate::analysis::over_time::OverTime;
 use crate::schema::finding::Finding;
 use crate::schema::metric::Of;
@@ -46,6 +47,9 @@ pub struct WorkloadSummary {
     pub disturbed: String,
     pub labels: Vec<Label>,
     pub sections: Vec<SectionSummary>,
+    /// The same figures in the tables in which people know them.
+    #[serde(skip)]
+    pub sheets: Vec<Sheet>,
     pub latencies: Vec<Latency>,
     /// Each measured work that was looked at while it went on.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -3,7 +3,7 @@
 //! The two semantics have metrics of their own names, so nothing compares one with the other.
 
 use super::rules::Semantics;
-use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section, Sheet};
 use crate::schema::event::Phase;
 use crate::schema::metric::{Metric, Of};
 use crate::workloads::kit::Rate;
@@ -127,6 +127,83 @@ macro_rules! all {
 
 static CLASSIC: [Measured; 12] = all!("bonnie-classic", "1.0x", CLASSIC_SECTION);
 static SECOND: [Measured; 12] = all!("bonnie-2", "2.00", SECOND_SECTION);
+
+macro_rules! sheets {
+    ($of:literal, $title:literal) => {
+        [
+            Sheet {
+                title: concat!($title, ": data"),
+                note: "",
+                columns: &[
+                    "write, per chr",
+                    "CPU",
+                    "write, block",
+                    "CPU",
+                    "rewrite",
+                    "CPU",
+                    "read, per chr",
+                    "CPU",
+                    "read, block",
+                    "CPU",
+                    "random seeks",
+                    "CPU",
+                ],
+                lines: &[(
+                    "",
+                    &[
+                        concat!($of, ".char-write.throughput"),
+                        concat!($of, ".char-write.cpu"),
+                        concat!($of, ".block-write.throughput"),
+                        concat!($of, ".block-write.cpu"),
+                        concat!($of, ".rewrite.throughput"),
+                        concat!($of, ".rewrite.cpu"),
+                        concat!($of, ".char-read.throughput"),
+                        concat!($of, ".char-read.cpu"),
+                        concat!($of, ".block-read.throughput"),
+                        concat!($of, ".block-read.cpu"),
+                        concat!($of, ".seek.rate"),
+                        concat!($of, ".seek.cpu"),
+                    ],
+                )],
+            },
+            Sheet {
+                title: concat!($title, ": files"),
+                note: "",
+                columns: &["create", "CPU", "stat and read", "CPU", "delete", "CPU"],
+                lines: &[
+                    (
+                        "in order",
+                        &[
+                            concat!($of, ".create-ordered.rate"),
+                            concat!($of, ".create-ordered.cpu"),
+                            concat!($of, ".stat-ordered.rate"),
+                            concat!($of, ".stat-ordered.cpu"),
+                            concat!($of, ".delete-ordered.rate"),
+                            concat!($of, ".delete-ordered.cpu"),
+                        ],
+                    ),
+                    (
+                        "at random",
+                        &[
+                            concat!($of, ".create-random.rate"),
+                            concat!($of, ".create-random.cpu"),
+                            concat!($of, ".stat-random.rate"),
+                            concat!($of, ".stat-random.cpu"),
+                            concat!($of, ".delete-random.rate"),
+                            concat!($of, ".delete-random.cpu"),
+                        ],
+                    ),
+                ],
+            },
+        ]
+    };
+}
+
+const CLASSIC_SHEETS: [Sheet; 2] = sheets!("bonnie-classic", "As Bonnie++ 1.0x prints it");
+const SECOND_SHEETS: [Sheet; 2] = sheets!("bonnie-2", "As Bonnie++ 2.00 prints it");
+
+/// In the order of its output.
+pub static SHEETS: [Sheet; 4] = [CLASSIC_SHEETS[0], CLASSIC_SHEETS[1], SECOND_SHEETS[0], SECOND_SHEETS[1]];
 
 fn of(semantics: Semantics) -> &'static [Measured; 12] {
     match semantics {

@@ -26,7 +26,7 @@
 use toml::Table;
 
 use super::{ParamSet, Work, Workload};
-use crate::schema::declared::Declared;
+use crate::schema::declared::{Declared, Sheet};
 use crate::schema::scenario::{Stage, WorkStage};
 use crate::schema::story::Story;
 use crate::schema::units::Scale;
@@ -56,6 +56,10 @@ static SETS: &[ParamSet] = sets!["bonnie-quick", "raid-backup", "provao-1g", "pr
 impl Workload for Bonnie {
     fn name(&self) -> &'static str {
         "bonnie"
+    }
+
+    fn sheets(&self) -> &'static [Sheet] {
+        &metrics::SHEETS
     }
 
     fn story(&self) -> Story {

@@ -4,6 +4,7 @@
 //! A read is compared with the stamp, and with the first sixteen bytes of every further page of the file, so a page that is missing, at
 //! another place, or left from an earlier pass is found.
 
+use fsderby_sys::pages::Pages;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
@@ -44,33 +45,11 @@ impl Written {
     }
 }
 
-/// Bytes that begin at a page, as direct I/O needs them.
-pub struct Pages {
-    bytes: Vec<u8>,
-    begin: usize,
-    length: usize,
-}
-
-impl Pages {
-    pub fn new(length: usize) -> Self {
-        let bytes = vec![0; length + PAGE];
-        let begin = bytes.as_ptr().align_offset(PAGE).min(PAGE);
-        Pages { bytes, begin, length }
-    }
-
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[self.begin..self.begin + self.length]
-    }
-
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.begin..self.begin + self.length]
-    }
-}
-
 /// The content of a file with records of one size.
 pub struct Content {
     seed: u64,
     record: usize,
+    /// Like all that is as long as a record, gone with this: the page cache needs its memory.
     noise: Pages,
     /// Where the last stamp stands in the noise, and what stood there.
     stamped: Option<(usize, [u8; STAMP])>,
@@ -200,11 +179,5 @@ mod tests {
         let written = ONCE.first_again();
         let whole: Vec<u8> = (0..400).flat_map(|number| content.record(number, written).to_vec()).collect();
         assert_eq!(content.crc32(400, written), crc32fast::hash(&whole));
-    }
-
-    #[test]
-    fn buffers_begin_at_pages() {
-        let pages = Pages::new(64);
-        assert_eq!((pages.bytes().as_ptr().addr() % PAGE, pages.bytes().len()), (0, 64));
     }
 }

@@ -17,10 +17,11 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use fsderby_sys::pages::Pages;
 use rustix::fs::{CWD, Mode, OFlags, SeekFrom, fsync, ftruncate, openat, seek, unlink};
 use rustix::io::{Errno, read};
 
-use super::content::{Content, Pages, Written};
+use super::content::{Content, Written};
 use super::matrix::Pair;
 use super::orders::{self, Strided};
 use super::stream::{Stream, write_all};
@@ -83,6 +84,7 @@ pub struct Passes {
     content: Content,
     /// What the file holds now; `None` where somebody else has written it, and nothing can be said about it.
     written: Option<Written>,
+    /// Begins at a page, as direct I/O needs it; none while there is a stream.
     buffer: Pages,
     stream: Option<Stream>,
     order: Vec<u32>,
@@ -97,7 +99,7 @@ impl Passes {
             ways,
             content: Content::new(seed, record),
             written,
-            buffer: Pages::new(record),
+            buffer: Pages::new(0),
             stream: None,
             order: Vec::new(),
         }
@@ -109,12 +111,21 @@ impl Passes {
 
     /// What the pass needs and must not be timed.
     pub fn prepare(&mut self, pass: Pass) {
+        let record = self.pair.record as usize;
+        // What is read comes into one buffer and what a stream collects into another, and no pass needs both: with 64 MiB of memory and
+        // records of 16 MiB both would leave the page cache no room for a journal's pages. Touched, so that no pass is timed with it.
+        if !matches!(pass, Pass::Fwrite | Pass::Frewrite) && self.buffer.bytes().len() < record {
+            self.stream = None;
+            self.buffer = Pages::new(record);
+            self.buffer.bytes_mut().fill(1);
+        }
         match pass {
             pass if pass.is_random() && self.order.is_empty() => {
                 self.order = orders::random(self.pair.records() as u32);
             }
-            Pass::Fwrite if self.stream.is_none() => {
-                self.stream = Some(Stream::new(self.pair.record as usize));
+            Pass::Fwrite | Pass::Frewrite => {
+                (self.buffer, self.order) = (Pages::new(0), Vec::new());
+                self.stream.get_or_insert_with(|| Stream::new(record));
             }
             // The order takes as much memory as a good part of a file with tiny records.
             pass if !pass.is_random() => self.order = Vec::new(),

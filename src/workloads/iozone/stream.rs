@@ -6,10 +6,11 @@
 
 use std::os::fd::OwnedFd;
 
+use fsderby_sys::pages::Pages;
 use rustix::io::{Errno, write};
 
 pub struct Stream {
-    buffer: Vec<u8>,
+    buffer: Pages,
     /// Whether there is anything in the buffer, which is then full.
     is_full: bool,
     /// Nothing is buffered before something was written.
@@ -18,7 +19,7 @@ pub struct Stream {
 
 impl Stream {
     pub fn new(record: usize) -> Self {
-        Stream { buffer: vec![0; record], is_full: false, has_written: false }
+        Stream { buffer: Pages::new(record), is_full: false, has_written: false }
     }
 
     /// A stream of the same buffer, newly opened.
@@ -30,7 +31,7 @@ impl Stream {
     /// A whole record.
     pub fn put(&mut self, file: &OwnedFd, record: &[u8]) -> Result<(), Errno> {
         if self.has_written && !self.is_full {
-            self.buffer.copy_from_slice(record);
+            self.buffer.bytes_mut().copy_from_slice(record);
             self.is_full = true;
             return Ok(());
         }
@@ -40,7 +41,7 @@ impl Stream {
     }
 
     pub fn flush(&mut self, file: &OwnedFd) -> Result<(), Errno> {
-        if std::mem::take(&mut self.is_full) { write_all(file, &self.buffer) } else { Ok(()) }
+        if std::mem::take(&mut self.is_full) { write_all(file, self.buffer.bytes()) } else { Ok(()) }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! CPU is GNU time's `%P`: user and system time ÷ elapsed time, each cut to whole milliseconds, and the quotient to whole percent.
 
-use crate::schema::declared::{Declared, Over, Section};
+use crate::schema::declared::{Declared, Over, Section, Sheet};
 use crate::schema::event::Phase;
 use crate::schema::metric::Metric;
 use crate::schema::units::{cpu_percent, sum};
@@ -95,6 +95,41 @@ static EACH: [Task; 8] = [
     task!("find", "searching the tree", "find the names in the tree that match a pattern"),
     task!("delete-trees", "deleting the trees", "delete both copies of the tree"),
 ];
+
+macro_rules! line {
+    ($title:literal, $phase:literal) => {
+        (
+            $title,
+            &[
+                concat!($phase, ".time"),
+                concat!($phase, ".synced.time"),
+                concat!($phase, ".cpu.share"),
+                concat!($phase, ".faults.minor"),
+                concat!($phase, ".faults.major"),
+            ],
+        )
+    };
+}
+
+/// As the comparison of 2006 told them, with GNU time's words; steps of a trial have no faults of their own.
+pub static SHEETS: [Sheet; 1] = [Sheet {
+    title: "The tasks side by side",
+    note: "Time until the last call of a task is back, and until all of it is on the disk; the CPU and the page faults of the first.",
+    columns: &["time", "with the sync", "CPU", "minor faults", "major faults"],
+    lines: &[
+        ("make", &["mkfs.time", "", "mkfs.cpu.share", "", ""]),
+        ("mount", &["mount.time", "", "mount.cpu.share", "", ""]),
+        line!("copy the image", "copy-image"),
+        line!("copy the image again", "copy-image-again"),
+        line!("copy the tree", "copy-tree"),
+        line!("copy the tree again", "copy-tree-again"),
+        line!("list", "list"),
+        line!("find", "find"),
+        line!("delete the images", "delete-images"),
+        line!("delete the trees", "delete-trees"),
+        ("unmount", &["unmount.time", "", "unmount.cpu.share", "", ""]),
+    ],
+}];
 
 static ALL: Declared = Declared {
     name: "tasks.time",

@@ -19,7 +19,7 @@
 use toml::Table;
 
 use super::{ParamSet, Work, Workload};
-use crate::schema::declared::Declared;
+use crate::schema::declared::{Declared, Sheet};
 use crate::schema::story::Story;
 use crate::schema::units::Scale;
 
@@ -44,6 +44,10 @@ static SETS: &[ParamSet] = &[
 impl Workload for Tasks {
     fn name(&self) -> &'static str {
         "tasks"
+    }
+
+    fn sheets(&self) -> &'static [Sheet] {
+        &metrics::SHEETS
     }
 
     fn story(&self) -> Story {

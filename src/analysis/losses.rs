@@ -1,0 +1,66 @@
+//! Trials that went to their end, and lost synced files to the power cut. Pure.
+//!
+//! Such a trial has failed, and takes part in no comparison. But its recovery was timed as every other one: reports show it with what was
+//! lost, because who recovers soon and who keeps what was synced are one question.
+
+use super::dataset::{Series, Value, Work, cell};
+use super::steps;
+use crate::schema::job::Purpose;
+use crate::schema::metric::Metric;
+use crate::schema::reason::{Condition, Outcome, Reason};
+use crate::schema::record::Record;
+use crate::store::Run;
+
+/// The trials of this scenario of which nothing but synced files was lost, the last attempt of each.
+pub fn of<'r>(run: &'r Run, scenario: &str) -> Vec<&'r Record> {
+    let mine = |r: &&Record| r.purpose == Purpose::Measure && r.scenario == scenario && lost_files(r);
+    run.current().into_iter().filter(mine).collect()
+}
+
+fn lost_files(record: &Record) -> bool {
+    let by_the_cut =
+        |reason: &Reason| matches!(reason, Reason::Integrity(check) if check.name == Condition::Survivors);
+    record.outcome == Outcome::Failed && record.reason.as_ref().is_some_and(by_the_cut)
+}
+
+/// The figures of a workload as they are shown: those that are counted, and the forced checks and recoveries of these trials.
+pub fn shown(work: &Work<'_>, losses: &[&Record], filesystems: &[String]) -> Vec<Series> {
+    let mut all = work.series.clone();
+    for record in losses {
+        for metric in steps::forced(record).iter().chain(&steps::recovery(record)) {
+            add(&mut all, metric, record, filesystems);
+        }
+    }
+    all
+}
+
+fn add(all: &mut Vec<Series>, metric: &Metric, record: &Record, filesystems: &[String]) {
+    let like = Series::named_as(metric);
+    let same = |s: &Series| !s.once && (&s.name, &s.dimensions) == (&like.name, &like.dimensions);
+    let at = all.iter().position(same).unwrap_or_else(|| {
+        let cells = filesystems.iter().map(|label| cell(label, Vec::new())).collect();
+        all.push(Series { cells, ..like });
+        all.len() - 1
+    });
+    let Some(its) = all[at].cells.iter_mut().find(|cell| cell.filesystem == record.filesystem) else {
+        return;
+    };
+    let value = Value { trial: record.trial.as_str().into(), round: record.round, value: metric.value };
+    *its = cell(&its.filesystem, [std::mem::take(&mut its.values), vec![value]].concat());
+}
+
+/// What must be said beside the figures of a filesystem that lost some.
+pub fn said(work: &Work<'_>, losses: &[&Record], filesystem: &str) -> Option<String> {
+    let mine: Vec<&Record> = losses.iter().filter(|r| r.filesystem == filesystem).copied().collect();
+    let first = mine.first()?.survivors.as_ref()?;
+    let kept = work.counted.iter().filter(|r| r.filesystem == filesystem).count();
+    let lost = steps::lost(first);
+    let example = first.lost.first().map_or(String::new(), |one| format!(" ({one})"));
+    Some(format!(
+        "{lost} of {} synced files were lost{example}, in {} of {} trials with a power cut: they failed and are not compared; their \
+         recovery is shown",
+        first.files,
+        mine.len(),
+        mine.len() + kept,
+    ))
+}

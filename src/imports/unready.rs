@@ -1,0 +1,179 @@
+//! An import's folder before it has its name: filled under another and renamed, so that it is there whole or not at all.
+//!
+//! ```text
+//! .fsderby-import-0123456789abcdef0123456789abcdef/     locked for as long as its maker lives
+//! ```
+//! A maker that dies leaves it, and the next one removes it: one with that name, which it can lock, and nothing in it but what an import has.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::folder::{FILE, SOURCES, is_copy};
+use crate::random;
+
+const PREFIX: &str = ".fsderby-import-";
+/// Two numbers of so many digits are never the same by chance.
+const DIGITS: usize = 32;
+
+/// Removed when it is dropped, as long as it has not got its name.
+pub struct Unready {
+    at: PathBuf,
+    /// The folder, which others cannot lock meanwhile. Not every filesystem locks folders; then nobody removes it.
+    _lock: File,
+    is_ready: bool,
+}
+
+impl Unready {
+    pub fn in_folder(parent: &Path) -> io::Result<Self> {
+        remove_those_of_the_dead(parent);
+        loop {
+            let at = parent.join(format!("{PREFIX}{:0DIGITS$x}", random::bits()?));
+            fs::create_dir(&at)?;
+            let lock = opened(&at).inspect_err(|_| drop(fs::remove_dir(&at)))?;
+            let is_taken = flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
+            let unready = Unready { at, _lock: lock, is_ready: false };
+            // Between the two somebody may have taken it for that of a dead one.
+            if !is_taken && unready.at.exists() {
+                return Ok(unready);
+            }
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.at
+    }
+
+    /// Nobody else's folder is replaced.
+    pub fn named(mut self, path: &Path) -> io::Result<()> {
+        match renameat_with(CWD, &self.at, CWD, path, RenameFlags::NOREPLACE) {
+            // Not every filesystem knows the flag; a rename replaces nothing but an empty folder.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                fs::create_dir(path)?;
+                fs::rename(&self.at, path).inspect_err(|_| drop(fs::remove_dir(path)))?;
+            }
+            other => other?,
+        }
+        self.is_ready = true;
+        Ok(())
+    }
+}
+
+impl Drop for Unready {
+    fn drop(&mut self) {
+        if !self.is_ready {
+            let _ = fs::remove_dir_all(&self.at);
+        }
+    }
+}
+
+fn opened(at: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(CWD, at, flags, Mode::empty())?))
+}
+
+fn remove_those_of_the_dead(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
+        if digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            let _ = remove_if_abandoned(&entry.path());
+        }
+    }
+}
+
+/// By descriptors, so that no link leads elsewhere. A file that is not of ours, or came meanwhile, keeps the folder.
+fn remove_if_abandoned(at: &Path) -> io::Result<()> {
+    let folder = opened(at)?;
+    // Held until the folder is gone, so that no two remove it.
+    flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let sources = match openat(&folder, SOURCES, flags, Mode::empty()) {
+        Ok(sources) => Some(sources),
+        Err(Errno::NOENT) => None,
+        Err(e) => return Err(e.into()),
+    };
+    let copies = sources.as_ref().map(names).transpose()?.unwrap_or_default();
+    let all_known = names(&folder)?.iter().all(|name| name == FILE || name == SOURCES)
+        && copies.iter().all(|name| is_copy(name));
+    if !all_known {
+        return Ok(());
+    }
+    if let Some(sources) = &sources {
+        for name in &copies {
+            unlinkat(sources, name.as_str(), AtFlags::empty())?;
+        }
+        unlinkat(&folder, SOURCES, AtFlags::REMOVEDIR)?;
+    }
+    match unlinkat(&folder, FILE, AtFlags::empty()) {
+        Err(e) if e != Errno::NOENT => return Err(e.into()),
+        _ => {}
+    }
+    fs::remove_dir(at)
+}
+
+/// What stands in a folder; a name that is no text is none of ours, and is said as one that is not.
+fn names(folder: impl std::os::fd::AsFd) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planted(parent: &Path, digit: &str, files: &[&str]) -> PathBuf {
+        let at = parent.join(format!("{PREFIX}{}", digit.repeat(DIGITS)));
+        fs::create_dir_all(at.join(SOURCES)).unwrap();
+        files.iter().for_each(|file| fs::write(at.join(file), "kept").unwrap());
+        at
+    }
+
+    #[test]
+    fn what_a_dead_maker_left_is_removed_and_what_a_living_one_fills_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let left = planted(parent.path(), "1", &["sources/1.txt", "sources/2.txt", FILE]);
+        let empty = planted(parent.path(), "2", &[]);
+        let living = Unready::in_folder(parent.path()).unwrap();
+        assert!(!left.exists() && !empty.exists());
+        drop(Unready::in_folder(parent.path()).unwrap());
+        assert!(living.path().exists());
+        let name = parent.path().join("import");
+        living.named(&name).unwrap();
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1, "nothing but the import");
+        let other = Unready::in_folder(parent.path()).unwrap();
+        fs::write(other.path().join(FILE), "other").unwrap();
+        assert!(other.named(&name).is_err(), "the name is taken");
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1, "and it is gone");
+    }
+
+    #[test]
+    fn what_others_have_put_under_such_a_name_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let elsewhere = parent.path().join("elsewhere");
+        fs::create_dir_all(&elsewhere).unwrap();
+        fs::write(elsewhere.join("1.txt"), "kept").unwrap();
+        let photo = planted(parent.path(), "3", &["sources/1.txt", "photo"]);
+        let within = planted(parent.path(), "4", &["sources/1.txt.bak"]);
+        let linked = planted(parent.path(), "5", &[]);
+        fs::remove_dir(linked.join(SOURCES)).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, linked.join(SOURCES)).unwrap();
+        let short = parent.path().join(format!("{PREFIX}12"));
+        fs::create_dir(&short).unwrap();
+        drop(Unready::in_folder(parent.path()).unwrap());
+        assert!(photo.join("photo").exists() && photo.join("sources/1.txt").exists());
+        assert!(within.join("sources/1.txt.bak").exists() && short.exists());
+        assert!(elsewhere.join("1.txt").exists() && linked.join(SOURCES).is_symlink());
+    }
+}
