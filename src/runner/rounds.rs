@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
-use super::jobs;
+use super::{floor, jobs};
 use super::launch::{Attempt, Launcher};
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
@@ -79,6 +79,7 @@ impl<'a> Runner<'a> {
                 if due.is_empty() || self.stopped() || !goes_on {
                     break;
                 }
+                self.floor(round, &mut history, begin)?;
                 self.until_none_is_void(due, &mut history, begin)?;
                 if self.stopped() {
                     break;
@@ -174,6 +175,18 @@ impl<'a> Runner<'a> {
         let plan = self.plan;
         let due = plan.integrity_checks().filter(|t| !self.is_skipped(t) && !history.is_settled(&t.name()));
         self.until_none_is_void(due.collect(), history, begin)
+    }
+
+    /// What the program that plays a modelled disk adds to the figures, before a round that needs it.
+    fn floor(&mut self, round: u32, history: &mut History, begin: Instant) -> anyhow::Result<()> {
+        if !floor::are_due(self.plan, round) {
+            return Ok(());
+        }
+        let mut due = floor::trials(self.plan);
+        due.retain(|t| {
+            !self.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name())
+        });
+        self.until_none_is_void(due, history, begin)
     }
 
     /// Who takes part in this round.

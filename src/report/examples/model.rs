@@ -56,6 +56,7 @@ fn on_model(record: &mut Record) {
         machine,
         instructions: vec![],
         source: false,
+        server_work: 1,
     };
     record.storage = Named::new("disk", &modelled);
     let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();
