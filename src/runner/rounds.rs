@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
-use super::{floor, jobs};
 use super::launch::{Attempt, Launcher};
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
 use super::skips::Skip;
+use super::{floor, jobs};
 use crate::analysis::dataset::Dataset;
 use crate::analysis::{rounds, verdict};
 use crate::schema::finding::Verdict;
@@ -183,9 +183,7 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         let mut due = floor::trials(self.plan);
-        due.retain(|t| {
-            !self.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name())
-        });
+        due.retain(|t| !self.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name()));
         self.until_none_is_void(due, history, begin)
     }
 

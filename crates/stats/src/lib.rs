@@ -4,6 +4,7 @@
 pub mod ensemble;
 pub mod family;
 mod flips;
+pub mod floor;
 pub mod guard;
 pub mod looks;
 pub mod power;

@@ -3,6 +3,7 @@
 use super::sentence::{self, certainty};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::comparison::{Comparison, Lead};
+use crate::report::view::floor::{self, Withheld};
 use crate::report::view::number::{chance, count, list, ratio};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Evidence, Finding, Found, Guard, Verdict};
@@ -89,7 +90,8 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let (pairs, margin) = (&verdict.findings, verdict.margin);
     let n = |found: &[Found]| pairs.iter().filter(|p| found.contains(&p.finding)).count();
     let differ = n(&[Found::Better, Found::Worse]);
-    let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]));
+    let withheld = pairs.iter().filter(|pair| Withheld::of(pair).is_some()).count();
+    let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]) - withheld);
     let verb = |n, one: &'static str, more: &'static str| if n == 1 { one } else { more };
     let of = count(pairs.len(), "comparison");
     let differs = verb(differ, "differs", "differ");
@@ -97,7 +99,7 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     match &verdict.basis {
         Basis::Samples { agreement, .. } => {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
-            vec![
+            let mut said = vec![
                 format!(
                     "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: in the same direction in at least \
                      {:.0}% of the {samples} samples of disk, position and CPU; {alike} {is_alike} equivalent, and {open} {} on the disk model.",
@@ -105,7 +107,9 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
                     verb(open, "depends", "depend"),
                 ),
                 decides(pairs),
-            ]
+            ];
+            said.extend(floor::said(pairs));
+            said
         }
         Basis::Rounds { alpha, .. } => vec![format!(
             "Of {of} of two, {differ} {differs}, {alike} {is_alike} equivalent within the margin of {margin}, and {open} {} open; the \
@@ -148,7 +152,8 @@ pub fn guarded(guard: &Guard) -> Option<String> {
 
 /// What the undecided comparisons depend on.
 fn decides(pairs: &[Finding]) -> String {
-    let open: Vec<&Finding> = pairs.iter().filter(|p| p.finding == Found::CannotTell).collect();
+    let is_open = |p: &&Finding| p.finding == Found::CannotTell && Withheld::of(p).is_none();
+    let open: Vec<&Finding> = pairs.iter().filter(is_open).collect();
     let mut first: Vec<(&'static str, usize)> = Vec::new();
     for title in open.iter().filter_map(|p| first_decider(p)) {
         match first.iter_mut().find(|(t, _)| *t == title) {

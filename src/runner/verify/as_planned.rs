@@ -132,7 +132,10 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> 
 
 /// How often the program that plays a disk did its own work; no other disk has one.
 fn server_work(record: &Record) -> u32 {
-    record.storage.settings::<Modelled>().map_or(record.purpose.server_work(), |modelled| modelled.server_work)
+    record
+        .storage
+        .settings::<Modelled>()
+        .map_or(record.purpose.server_work(), |modelled| modelled.server_work)
 }
 
 fn has_clients(record: &Record, stage: &StageRecord) -> bool {

@@ -537,7 +537,8 @@ mod tests {
 
     fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
         let testbed: Model = testbed.parse().expect("a testbed");
-        let moment = Moment { image: ImageState::Sparse, size, round, seed: 7, source: false, server_work: 1 };
+        let moment =
+            Moment { image: ImageState::Sparse, size, round, seed: 7, source: false, server_work: 1 };
         let (storage, volume) = testbed.storage(&moment);
         (storage.settings().expect("a disk is modelled"), volume)
     }
