@@ -350,6 +350,8 @@ impl History {
         }
         let mean = self.measuring.checked_div(self.measured)? / runner.jobs();
         let cells = plan.candidates.len() * plan.scenarios.len() * (plan.rounds.at_least() as usize + 1);
+        let is_due = floor::are_due(plan, plan.rounds.at_least());
+        let cells = cells + if is_due { floor::trials(plan).len() } else { 0 };
         let left = cells.saturating_sub(self.last.len());
         Some(mean * u32::try_from(left).unwrap_or(u32::MAX))
     }

@@ -279,7 +279,7 @@ pub enum Fidelity {
     VmEmulated,
     /// A modelled disk in virtual time: times are those of the model, the same on every machine.
     Model,
-    /// The same with a disk so fast that what its server costs on the guest's CPU passes for the disk's: no time is its own.
+    /// The same in a run that an older fsderby made, with a disk so fast that it took no time there for the disk's own.
     FloorBound,
 }
 
