@@ -369,7 +369,8 @@ mod tests {
             once: false,
             cells,
         };
-        let work = Work { label: "walk".into(), counted: Vec::new(), floor: Vec::new(), series: vec![series] };
+        let work =
+            Work { label: "walk".into(), counted: Vec::new(), floor: Vec::new(), series: vec![series] };
         Dataset { planned: labels.clone(), filesystems: labels, workloads: vec![work] }
     }
 
