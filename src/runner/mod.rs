@@ -9,7 +9,7 @@ pub mod entry;
 pub mod eras;
 pub mod experiment;
 pub mod floor;
-mod fold;
+pub mod fold;
 pub mod jobs;
 mod labels;
 mod launch;
