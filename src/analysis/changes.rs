@@ -10,6 +10,7 @@ use fsderby_stats::two_runs::{TwoRuns, drift, two_runs};
 
 use super::dataset::{Dataset, Series, Work};
 use super::ensemble::{self, AGREEMENT, SAMPLES_NEEDED};
+use super::floor::Excess;
 use super::rounds::{ALPHA, FEWEST, log, oriented, positive};
 use crate::schema::change::{self, Change, ChangeBasis, Changes, Difference, Missing, Reach};
 use crate::schema::finding::{Evidence, Found};
@@ -197,7 +198,7 @@ fn found(two: &TwoRuns, margin: Percent) -> Found {
 fn over_samples(met: &Met<'_>, candidates: &[String], margin: Percent) -> Vec<Change> {
     let of = |label: &String| {
         let samples = ensemble::of_two_runs(met.before, met.after, label);
-        let judged = ensemble::judge(&samples, margin)?;
+        let judged = ensemble::judge(&samples, margin, &Excess::None)?;
         let n = samples.len() as u32;
         Some(Change {
             ratio: judged.ratio,

@@ -25,6 +25,8 @@ pub struct Work<'r> {
     pub label: String,
     /// Its trials that are counted.
     pub counted: Vec<&'r Record>,
+    /// Those that show what the program that plays a modelled disk adds to its figures.
+    pub floor: Vec<&'r Record>,
     /// Of the rounds first; then what only the integrity check has.
     pub series: Vec<Series>,
 }
@@ -108,7 +110,10 @@ impl<'r> Work<'r> {
             }
         }
         standing_in::mark(&mut series, &counted);
-        Work { label, counted, series }
+        let is_floor =
+            |r: &&Record| r.purpose.server_work() > 1 && r.outcome == Outcome::Done && r.scenario == label;
+        let floor = run.current().into_iter().filter(is_floor).collect();
+        Work { label, counted, floor, series }
     }
 
     /// Rounds in which every filesystem that ever did this work has a trial that is counted.

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataset::{Cell, Series, Work, counted};
+use super::floor::{self, Excess};
 use crate::schema::finding::{Decider, Evidence, Finding, Found, Level, Parameter};
 use crate::schema::metric::Better;
 use crate::schema::record::Record;
@@ -14,7 +15,9 @@ use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
 use crate::store::Run;
 use fsderby_diskmodel::{CachePolicy, Sample};
-use fsderby_stats::ensemble::{at_least, divide, mean_ratio, share_by_group, share_by_line};
+use fsderby_stats::ensemble::{
+    Division, at_least, divide, divide_intervals, mean_ratio, share_by_group, share_by_line,
+};
 
 /// Fewer samples give a preliminary result. So many have each of the three cache policies and each of the three speeds of the
 /// CPU four times.
@@ -68,7 +71,8 @@ fn pairs(work: &Work<'_>, series: &Series, margin: Percent) -> Vec<Finding> {
     for (at, a) in series.cells.iter().enumerate() {
         for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
             let samples = common(&all[at], theirs, series.better);
-            let judged = judge(&samples, margin);
+            let excess = floor::of(work, series, &a.filesystem, &b.filesystem);
+            let judged = judge(&samples, margin, &excess);
             pairs.extend(judged.map(|judged| Finding {
                 finding: judged.found,
                 scenario: work.label.clone(),
@@ -150,26 +154,43 @@ pub struct Judged {
     pub evidence: Evidence,
 }
 
-/// `None` without samples.
-pub fn judge(samples: &[(Sampled, f64)], margin: Percent) -> Option<Judged> {
+/// `None` without samples. What holds with the program that plays the disk and might not hold without it is withheld.
+pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Option<Judged> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
-    let division = divide(&logs, (margin.0 / 100.0).ln_1p());
-    let nearly_all = |n: usize| at_least(n, logs.len(), AGREEMENT);
-    let found = match division {
-        _ if logs.len() < SAMPLES_NEEDED => Found::CannotTell,
-        d if nearly_all(d.above) => Found::Better,
-        d if nearly_all(d.below) => Found::Worse,
-        d if nearly_all(d.within) => Found::Equivalent,
-        _ => Found::CannotTell,
+    let margin = (margin.0 / 100.0).ln_1p();
+    let division = divide(&logs, margin);
+    let as_measured = found(division, logs.len());
+    let intervals: Vec<(f64, f64)> = samples
+        .iter()
+        .map(|(sampled, log)| (excess.slack(sampled.mips), log))
+        .map(|(slack, log)| (log + slack.least, log + slack.most))
+        .collect();
+    let found = match excess {
+        Excess::NotMeasured => Found::CannotTell,
+        _ => found(divide_intervals(&intervals, margin), logs.len()),
     };
+    let withheld = Some(as_measured).filter(|as_measured| *as_measured != found);
     let mut deciders: Vec<Decider> =
         Parameter::ALL.into_iter().filter_map(|parameter| decider(parameter, samples, &logs)).collect();
     deciders.sort_by(|a, b| b.share.total_cmp(&a.share));
     let [a_better, within_margin, b_better] =
         [division.above, division.within, division.below].map(|n| n as u32);
-    let evidence = Evidence::Samples { a_better, within_margin, b_better, deciders };
+    let floor = excess.floor();
+    let evidence = Evidence::Samples { a_better, within_margin, b_better, deciders, floor, withheld };
     Some(Judged { found, ratio: mean_ratio(&logs)?, least: least.exp(), most: most.exp(), evidence })
+}
+
+/// What nearly all of so many samples agree on.
+fn found(division: Division, samples: usize) -> Found {
+    let nearly_all = |n: usize| at_least(n, samples, AGREEMENT);
+    match division {
+        _ if samples < SAMPLES_NEEDED => Found::CannotTell,
+        d if nearly_all(d.above) => Found::Better,
+        d if nearly_all(d.below) => Found::Worse,
+        d if nearly_all(d.within) => Found::Equivalent,
+        _ => Found::CannotTell,
+    }
 }
 
 fn decider(parameter: Parameter, samples: &[(Sampled, f64)], logs: &[f64]) -> Option<Decider> {
@@ -244,7 +265,7 @@ mod tests {
     fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Judged {
         let samples: Vec<(Sampled, f64)> =
             (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect();
-        judge(&samples, Percent(3.0)).expect("there are samples")
+        judge(&samples, Percent(3.0), &Excess::None).expect("there are samples")
     }
 
     impl Judged {
@@ -268,6 +289,23 @@ mod tests {
     fn the_same_sign_is_not_enough() {
         let barely = |m: &Sampled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
         assert_eq!(pair(12, barely).found, Found::CannotTell);
+    }
+
+    #[test]
+    fn what_the_server_may_have_moved_is_withheld_and_what_it_cannot_have_is_found() {
+        let samples: Vec<(Sampled, f64)> = (0..12).map(|n| (nth(n), 0.06)).collect();
+        let judged = |excess: &Excess| {
+            let Judged { found, evidence, .. } = judge(&samples, Percent(3.0), excess).expect("samples");
+            let Evidence::Samples { withheld, .. } = evidence else { panic!("no samples") };
+            (found, withheld)
+        };
+        let excess = |logs| Excess::Measured { floor: floor::floor(logs), mips: 500 };
+        assert_eq!(judged(&Excess::None), (Found::Better, None));
+        assert_eq!(judged(&excess([0.06, 0.07, 0.08])), (Found::Better, None));
+        // On the CPU of half the speed twice as much: 0.06 − 0.04 is within the margin.
+        assert_eq!(judged(&excess([0.06, 0.08, 0.10])), (Found::CannotTell, Some(Found::Better)));
+        assert_eq!(judged(&excess([0.06, 0.04, 0.02])), (Found::Better, None), "it is better still without");
+        assert_eq!(judged(&Excess::NotMeasured), (Found::CannotTell, Some(Found::Better)));
     }
 
     #[test]

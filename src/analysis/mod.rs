@@ -12,6 +12,7 @@ mod decisions;
 pub mod ensemble;
 #[cfg(test)]
 mod example;
+pub mod floor;
 mod interference;
 pub mod latencies;
 pub mod losses;

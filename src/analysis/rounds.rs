@@ -395,7 +395,8 @@ mod tests {
             once: false,
             cells,
         };
-        let work = Work { label: "walk".into(), counted: Vec::new(), series: vec![series] };
+        let work =
+            Work { label: "walk".into(), counted: Vec::new(), floor: Vec::new(), series: vec![series] };
         Dataset { planned: labels.clone(), filesystems: labels, workloads: vec![work] }
     }
 

@@ -20,9 +20,6 @@ const COLD_SHARE: f64 = 0.99;
 /// Below this share of its bytes on the device, data was packed or compressed.
 const STORED_SHARE: f64 = 0.95;
 
-/// How many times slower than no disk at all a modelled one must be.
-const FLOORS: u64 = 20;
-
 /// What the host saw that stands in no event of the record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Witness<'a> {
@@ -43,7 +40,6 @@ pub fn judge(record: &Record, steps: &[Step], witness: Witness<'_>) -> Vec<Valid
         cold_start(record, steps),
         flush(&counted, witness.asked),
         clock(record),
-        floor(record),
         host_cache(record, steps, witness.direct),
         host_counters(record, &probes::sum(record.stages.iter())),
         stored(record),
@@ -241,20 +237,6 @@ fn clock(record: &Record) -> Option<ValidityCheck> {
         seen,
         yes_or(Held::No, drift <= most_ns || share <= DRIFT_SHARE),
     )
-}
-
-/// A disk that is hardly slower than the way to it cannot be told from that way.
-fn floor(record: &Record) -> Option<ValidityCheck> {
-    let costs = |seen: &Seen| match *seen {
-        Seen::Floor { floor_ns, service_ns } => Some((floor_ns, service_ns)),
-        _ => None,
-    };
-    let (floor, service) = record.seen.iter().find_map(costs)?;
-    let micros = |ns: u64| ns as f64 / 1e3;
-    let asked = format!("a disk {FLOORS} times slower than serving its requests");
-    let seen =
-        format!("4 KiB at random take {:.1} µs, and {:.1} µs without a disk", micros(service), micros(floor));
-    check(Condition::Floor, asked, seen, yes_or(Held::Label, service / FLOORS >= floor))
 }
 
 /// A trial that claims cold caches must find the host's cold too.

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 use super::crossing::{self, CROSS_KEYS, Cross};
 use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
-use super::{bounds, labels, needs, scenarios};
+use super::{bounds, floor, labels, needs, scenarios};
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
@@ -94,6 +94,9 @@ pub struct Experiment {
     /// Of a stored plan, where it is another than `seed`.
     #[serde(skip)]
     pub workload_seed: Option<u64>,
+    /// Of a stored plan: see [`Plan::floor`].
+    #[serde(skip)]
+    pub floor: Option<bool>,
 }
 
 /// The keys of an experiment, for the nearest one.
@@ -262,6 +265,7 @@ impl Experiment {
             budget: self.budget.filter(|_| matches!(rounds, Rounds::AtLeast(_))),
             margin: self.margin.unwrap_or(MARGIN),
             guard: guard.map(|(twice, _)| twice),
+            floor: false,
             plan_seed: seed,
             workload_seed: self.workload_seed.unwrap_or(seed),
             needs: self.whole_needs()?,
@@ -270,6 +274,7 @@ impl Experiment {
             scenarios,
         };
         plan.settle();
+        plan.floor = self.floor.unwrap_or_else(|| !floor::trials(&plan).is_empty());
         bounds::check(&plan)?;
         scenarios::check(&plan)?;
         needs::check(&plan)?;

@@ -12,9 +12,9 @@ use crate::schema::candidate::setup_name;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
 use crate::schema::plan::{Plan, Trial};
-use crate::schema::reason::{Condition, Held, Loss, Outcome, Reason, ValidityCheck};
+use crate::schema::reason::{Held, Loss, Outcome, Reason, ValidityCheck};
 use crate::schema::record::{Circumstances, Record, RecordedWork, SCHEMA, StageRecord, Top};
-use crate::schema::setup::{ClockKind, Fidelity};
+use crate::schema::setup::ClockKind;
 use crate::store::Attached;
 use crate::testbeds::{Ended, Fault, Stamped, TestbedTraits};
 use crate::workloads::{self, clients};
@@ -184,9 +184,6 @@ impl<'a> Fold<'a> {
             .find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
         let witness = Witness { asked, direct: self.direct };
         self.record.validity = validity::judge(&self.record, &self.job.steps, witness);
-        if self.record.validity.iter().any(|c| c.name == Condition::Floor && c.held == Held::Label) {
-            self.record.fidelity = Fidelity::FloorBound;
-        }
         self.record.reason = self.reason(&ended);
         self.record.outcome = self.record.reason.as_ref().map_or(Outcome::Done, Reason::outcome);
         if let Ok(works) = metrics::parsed(&self.record) {

@@ -22,7 +22,8 @@ const ALIVE_EVERY_MS: u64 = 1000;
 /// What a candidate's storage in a round may depend on; 0 is that of the integrity checks.
 pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
     let setup = plan.setup(candidate);
-    Moment { image: setup.image, size: setup.size, round, seed: plan.plan_seed, source: false }
+    let (image, size, seed) = (setup.image, setup.size, plan.plan_seed);
+    Moment { image, size, round, seed, source: false, server_work: 1 }
 }
 
 /// What the testbed must have for what its candidates have in common.
@@ -46,7 +47,8 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
     let setup = plan.setup(trial.candidate);
     let laid = laid(plan, trial);
     let source = laid.works.iter().any(LaidWork::copies_from_beside);
-    let moment = Moment { source, ..moment(plan, trial.candidate, trial.round) };
+    let server_work = trial.purpose.server_work();
+    let moment = Moment { source, server_work, ..moment(plan, trial.candidate, trial.round) };
     let (storage, volume) = testbed.storage(&moment);
     let steps = steps(kind, trial, &laid, plan.cold);
     let layers = layers(plan, trial.candidate);
@@ -94,7 +96,7 @@ pub fn steps_of(plan: &Plan, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<S
 pub fn works(plan: &Plan, trial: &Trial<'_>, laid: &Laid<'_>) -> Vec<WorkJob> {
     let stages = match trial.purpose {
         Purpose::Integrity => laid.kept(),
-        Purpose::Measure => laid.stages.clone(),
+        Purpose::Measure | Purpose::Doubled | Purpose::Tripled => laid.stages.clone(),
     };
     let work = |stage: LaidStage| {
         let LaidStage::Work { of, portion } = stage else { return None };

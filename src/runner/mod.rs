@@ -8,6 +8,7 @@ pub mod crossing;
 pub mod entry;
 pub mod eras;
 pub mod experiment;
+pub mod floor;
 pub mod fold;
 pub mod jobs;
 mod labels;

@@ -90,6 +90,7 @@ impl Experiment {
             guard: Some(plan.guard.is_some()),
             seed: Some(plan.plan_seed),
             workload_seed: Some(plan.workload_seed),
+            floor: Some(plan.floor),
             needs: plan.needs,
             planned: plan.workloads,
             ..Experiment::default()

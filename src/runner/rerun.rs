@@ -73,7 +73,8 @@ fn planned<'p>(plan: &'p Plan, record: &Record) -> Option<Trial<'p>> {
     let is_it = |trial: &Trial<'_>| trial.name() == record.trial;
     match record.purpose {
         Purpose::Integrity => plan.integrity_checks().find(is_it),
-        _ => plan.round(record.round).find(is_it),
+        Purpose::Measure => plan.round(record.round).find(is_it),
+        Purpose::Doubled | Purpose::Tripled => plan.floor_trials().find(is_it),
     }
 }
 

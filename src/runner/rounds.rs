@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
-use super::jobs;
 use super::launch::{Attempt, Launcher};
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
 use super::skips::Skip;
+use super::{floor, jobs};
 use crate::analysis::dataset::Dataset;
 use crate::analysis::{rounds, verdict};
 use crate::schema::finding::Verdict;
@@ -79,6 +79,7 @@ impl<'a> Runner<'a> {
                 if due.is_empty() || self.stopped() || !goes_on {
                     break;
                 }
+                self.floor(round, &mut history, begin)?;
                 self.until_none_is_void(due, &mut history, begin)?;
                 if self.stopped() {
                     break;
@@ -174,6 +175,16 @@ impl<'a> Runner<'a> {
         let plan = self.plan;
         let due = plan.integrity_checks().filter(|t| !self.is_skipped(t) && !history.is_settled(&t.name()));
         self.until_none_is_void(due.collect(), history, begin)
+    }
+
+    /// What the program that plays a modelled disk adds to the figures, before a round that needs it.
+    fn floor(&mut self, round: u32, history: &mut History, begin: Instant) -> anyhow::Result<()> {
+        if !floor::are_due(self.plan, round) {
+            return Ok(());
+        }
+        let mut due = floor::trials(self.plan);
+        due.retain(|t| !self.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name()));
+        self.until_none_is_void(due, history, begin)
     }
 
     /// Who takes part in this round.
@@ -339,6 +350,8 @@ impl History {
         }
         let mean = self.measuring.checked_div(self.measured)? / runner.jobs();
         let cells = plan.candidates.len() * plan.scenarios.len() * (plan.rounds.at_least() as usize + 1);
+        let is_due = floor::are_due(plan, plan.rounds.at_least());
+        let cells = cells + if is_due { floor::trials(plan).len() } else { 0 };
         let left = cells.saturating_sub(self.last.len());
         Some(mean * u32::try_from(left).unwrap_or(u32::MAX))
     }

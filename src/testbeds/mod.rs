@@ -164,6 +164,8 @@ pub struct Moment {
     pub seed: u64,
     /// Whether there is a disk beside, of the same size, that work copies from.
     pub source: bool,
+    /// How often the program that plays a disk does its own work.
+    pub server_work: u32,
 }
 
 impl Need {

@@ -128,7 +128,27 @@ pub enum Evidence {
         b_better: u32,
         /// What the ratio goes with, what decides most first.
         deciders: Vec<Decider>,
+        /// What the program that plays the disk does to the ratio; absent where it was not measured or the metric is no time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        floor: Option<Floor>,
+        /// What the samples alone would allow, where it is not known to hold without that program.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        withheld: Option<Found>,
     },
+}
+
+/// What the program that plays a modelled disk does to a ratio. A real machine has no such program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Floor {
+    /// On the first sample's disk, with that program's own work done once, twice and three times.
+    pub ratios: [f64; 3],
+    /// Without it: those three, extrapolated.
+    pub without: f64,
+    /// How far that may be wrong, as a share of it.
+    pub bound: f64,
+    /// By how much the program moves the ratio at most, as a share.
+    pub moves: f64,
 }
 
 /// One parameter of the ensemble and what the ratio does with it.
@@ -281,12 +301,16 @@ impl Finding {
 
     fn turned(&self) -> Finding {
         let evidence = match &self.evidence {
-            Evidence::Samples { a_better, within_margin, b_better, deciders } => Evidence::Samples {
-                a_better: *b_better,
-                within_margin: *within_margin,
-                b_better: *a_better,
-                deciders: deciders.iter().map(Decider::turned).collect(),
-            },
+            Evidence::Samples { a_better, within_margin, b_better, deciders, floor, withheld } => {
+                Evidence::Samples {
+                    a_better: *b_better,
+                    within_margin: *within_margin,
+                    b_better: *a_better,
+                    deciders: deciders.iter().map(Decider::turned).collect(),
+                    floor: floor.as_ref().map(Floor::turned),
+                    withheld: withheld.map(Found::turned),
+                }
+            }
             rounds => rounds.clone(),
         };
         Finding {
@@ -299,6 +323,12 @@ impl Finding {
             evidence,
             ..self.clone()
         }
+    }
+}
+
+impl Floor {
+    fn turned(&self) -> Floor {
+        Floor { ratios: self.ratios.map(f64::recip), without: self.without.recip(), ..self.clone() }
     }
 }
 

@@ -110,6 +110,22 @@ pub enum Purpose {
     Measure,
     /// Shows once per cell that what is read back is what was written; never in the statistics.
     Integrity,
+    /// Shows once per cell what the program that plays a disk adds to the figures: a trial of the first round, with that program's
+    /// own work done two times.
+    Doubled,
+    /// The same, with that work done three times.
+    Tripled,
+}
+
+impl Purpose {
+    /// How often the program that plays a disk does its own work.
+    pub fn server_work(self) -> u32 {
+        match self {
+            Purpose::Measure | Purpose::Integrity => 1,
+            Purpose::Doubled => 2,
+            Purpose::Tripled => 3,
+        }
+    }
 }
 
 /// The workload: an engine's name and its parameters.

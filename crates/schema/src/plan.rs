@@ -55,6 +55,9 @@ pub struct Plan {
     /// The candidate that takes part twice, where one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Twice>,
+    /// Whether what the program that plays a modelled disk adds to the figures is measured, before the round that allows a verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub floor: bool,
     /// Decides the order.
     pub plan_seed: u64,
     /// Decides what the workloads draw; with the round it is the same for all filesystems.
@@ -130,6 +133,14 @@ impl Plan {
     /// One integrity check for each cell.
     pub fn integrity_checks(&self) -> impl Iterator<Item = Trial<'_>> {
         self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
+    }
+
+    /// For each cell of the first round two more trials, in which the program that plays a modelled disk does its own work two and
+    /// three times.
+    pub fn floor_trials(&self) -> impl Iterator<Item = Trial<'_>> {
+        [Purpose::Doubled, Purpose::Tripled]
+            .into_iter()
+            .flat_map(move |purpose| self.round(1).map(move |trial| Trial { purpose, ..trial }))
     }
 
     /// The order in which the filesystems take their turn: a shuffle from (seed, round, scenario) of their indices.
@@ -240,11 +251,13 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// `r03/SCENARIO/LABEL`
+    /// `r03/SCENARIO/LABEL`; in no round `integrity/…`, `doubled/…` and `tripled/…`.
     pub fn name(&self) -> String {
         let round = match self.purpose {
             Purpose::Integrity => "integrity".to_owned(),
             Purpose::Measure => format!("r{:02}", self.round),
+            Purpose::Doubled => "doubled".to_owned(),
+            Purpose::Tripled => "tripled".to_owned(),
         };
         format!("{round}/{}/{}", self.scenario.label, self.candidate.label)
     }

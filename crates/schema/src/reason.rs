@@ -45,7 +45,7 @@ pub enum Condition {
     Flush,
     /// The agent's clock runs as the host's.
     Clock,
-    /// The modelled disk is slow beside what serves its requests.
+    /// Of older runs only: whether a modelled disk was slow enough to be told apart from its server.
     Floor,
     /// Nothing of a guest's image is in the host's page cache.
     HostCache,

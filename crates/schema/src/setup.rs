@@ -197,6 +197,9 @@ pub struct Modelled {
     /// Whether there is one more, which work copies from.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub source: bool,
+    /// How often the program that plays the disk does its own work; more than once only to see what that work adds to the figures.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub server_work: u32,
 }
 
 impl Modelled {
@@ -210,8 +213,8 @@ fn one() -> u32 {
     1
 }
 
-fn is_one(disks: &u32) -> bool {
-    *disks == 1
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// The modelled disk that a trial was made on, and where on it.
@@ -276,7 +279,7 @@ pub enum Fidelity {
     VmEmulated,
     /// A modelled disk in virtual time: times are those of the model, the same on every machine.
     Model,
-    /// The same with a disk so fast that what its server costs on the guest's CPU passes for the disk's: no time is its own.
+    /// The same in a run that an older fsderby made, with a disk so fast that it took no time there for the disk's own.
     FloorBound,
 }
 
@@ -314,6 +317,7 @@ mod tests {
             machine: "m".into(),
             instructions: vec!["sse4.2".into()],
             source: true,
+            server_work: 1,
         };
         let alone = Named::new("disk", &Modelled { disks: 1, ..modelled.clone() });
         assert!(!alone.settings.contains_key("disks"));

@@ -20,6 +20,19 @@ pub fn divide(logs: &[f64], margin: f64) -> Division {
     Division { above, within: logs.len() - above - below, below }
 }
 
+/// The same of intervals, least and most: one counts above or below where all of it is, and within where all of it is; one that
+/// reaches over a border counts nowhere.
+///
+/// Misleads where the intervals are wide: then next to nothing counts, and the sum of the three says little of how many there are.
+pub fn divide_intervals(logs: &[(f64, f64)], margin: f64) -> Division {
+    let count = |is: &dyn Fn(f64, f64) -> bool| logs.iter().filter(|(least, most)| is(*least, *most)).count();
+    Division {
+        above: count(&|least, _| least > margin),
+        within: count(&|least, most| least >= -margin && most <= margin),
+        below: count(&|_, most| most < -margin),
+    }
+}
+
 /// Whether `n` of `all` are at least the share `q`: 95 of 100, and with q = 0.95 twelve of twelve.
 pub fn at_least(n: usize, all: usize, q: f64) -> bool {
     // A little less than the product, so that 19 of 20 are 95 % in floating point too.
@@ -94,6 +107,14 @@ mod tests {
     fn draws_divide_about_the_margin() {
         let logs = [0.1, 0.031, 0.03, 0.0, -0.03, -0.5];
         assert_eq!(divide(&logs, 0.03), Division { above: 2, within: 3, below: 1 });
+    }
+
+    #[test]
+    fn an_interval_counts_only_where_all_of_it_lies() {
+        let logs = [(0.04, 0.05), (0.02, 0.05), (-0.03, 0.03), (-0.04, 0.01), (-0.9, -0.04), (-0.5, 0.5)];
+        assert_eq!(divide_intervals(&logs, 0.03), Division { above: 1, within: 1, below: 1 });
+        let points: Vec<(f64, f64)> = [0.1, 0.03, -0.5].map(|log| (log, log)).to_vec();
+        assert_eq!(divide_intervals(&points, 0.03), divide(&[0.1, 0.03, -0.5], 0.03));
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod agreement;
 pub mod ensemble;
 pub mod family;
 mod flips;
+pub mod floor;
 pub mod guard;
 pub mod looks;
 pub mod power;

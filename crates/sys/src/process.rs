@@ -187,6 +187,12 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// Nanoseconds of CPU time that this thread has had, the kernel's work for it included.
+pub fn thread_cpu_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
 /// Ends this process at once, without running anything that was to be run at its end.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: always sound; what is skipped (flushing, exit handlers) is meant to be skipped.

@@ -8,12 +8,13 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Duration;
 
 use io_uring::squeue::Entry128;
-use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::process::monotonic_ns;
 
 const CONTROL: &str = "/dev/ublk-control";
 
@@ -177,9 +178,26 @@ pub struct QueueOf {
     depth: u16,
 }
 
+/// `include/uapi/linux/io_uring.h`: what a wait is for, that it has an argument, and that its time is one of the clock's.
+const GET_EVENTS: u32 = 1;
+const EXTENDED: u32 = 1 << 3;
+const ABSOLUTE: u32 = 1 << 5;
+
+/// `struct io_uring_getevents_arg`
+#[repr(C)]
+struct Waits {
+    mask: u64,
+    mask_bytes: u32,
+    least_us: u32,
+    /// The address of a [`Timespec`], or none.
+    time: u64,
+}
+
 /// A device's queue, which belongs to the thread that opened it.
 pub struct Queue {
     ring: IoUring,
+    /// Whether the kernel waits until a time, and not only for one (from Linux 6.12 on).
+    waits_until: bool,
     file: File,
     descriptions: *const u8,
     length: usize,
@@ -199,29 +217,54 @@ impl QueueOf {
             unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, &file, 0) }?;
         let entries = u32::from(self.depth).next_power_of_two();
         let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries)?;
-        let mut queue = Queue { ring, file, descriptions: descriptions.cast(), length };
+        let mut queue = Queue { ring, waits_until: true, file, descriptions: descriptions.cast(), length };
         (0..self.depth).try_for_each(|tag| queue.push(FETCH, tag, 0))?;
         Ok(queue)
     }
 }
 
 impl Queue {
-    /// Tells the kernel what was answered, and waits until it asks for something, or for so long. Returns whether it asked.
+    /// Tells the kernel what was answered, and waits until it asks for something, or until that nanosecond of the monotonic clock.
+    /// Returns whether it asked.
     ///
     /// # Errors
     /// When the device is gone.
-    pub fn wait(&mut self, at_most: Option<Duration>) -> io::Result<bool> {
-        let time = at_most.map(|time| Timespec::new().sec(time.as_secs()).nsec(time.subsec_nanos()));
-        let arguments = match &time {
-            Some(time) => SubmitArgs::new().timespec(time),
-            None => SubmitArgs::new(),
-        };
-        match self.ring.submitter().submit_with_args(1, &arguments) {
+    pub fn wait(&mut self, until_ns: Option<u64>) -> io::Result<bool> {
+        match self.enter(until_ns) {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) && self.waits_until => {
+                self.waits_until = false;
+                return self.wait(until_ns);
+            }
             Err(e) if e.raw_os_error() == Some(libc::ETIME) => {}
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             other => drop(other?),
         }
         Ok(!self.ring.completion().is_empty())
+    }
+
+    fn enter(&mut self, until_ns: Option<u64>) -> io::Result<usize> {
+        let waited = |until: u64| if self.waits_until { until } else { until.saturating_sub(monotonic_ns()) };
+        let time = until_ns.map(|until| {
+            let ns = waited(until);
+            Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32)
+        });
+        let address = time.as_ref().map_or(0, |time| std::ptr::from_ref(time) as u64);
+        let waits = Waits { mask: 0, mask_bytes: 0, least_us: 0, time: address };
+        let flags = GET_EVENTS | EXTENDED | if self.waits_until { ABSOLUTE } else { 0 };
+        let pushed = self.ring.submission().len() as u32;
+        // SAFETY: `waits` and the time that it names live until the call is over, and the kernel only reads them.
+        unsafe { self.ring.submitter().enter(pushed, 1, flags, Some(&waits)) }
+    }
+
+    /// Tells the kernel what was answered, without waiting.
+    ///
+    /// # Errors
+    /// When the device is gone.
+    pub fn submit(&mut self) -> io::Result<()> {
+        match self.ring.submit() {
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
+            _ => Ok(()),
+        }
     }
 
     /// The next that it asked for.
@@ -351,7 +394,7 @@ mod tests {
     use super::*;
     use std::os::unix::thread::JoinHandleExt;
     use std::thread;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     extern "C" fn notice(_: libc::c_int) {}
 

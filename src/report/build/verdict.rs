@@ -3,6 +3,7 @@
 use super::sentence::{self, certainty};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::comparison::{Comparison, Lead};
+use crate::report::view::floor::{self, Withheld};
 use crate::report::view::number::{chance, count, list, named, ratio};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Evidence, Finding, Found, Guard, Verdict};
@@ -117,7 +118,8 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let (pairs, margin) = (&verdict.findings, verdict.margin);
     let n = |found: &[Found]| pairs.iter().filter(|p| found.contains(&p.finding)).count();
     let differ = n(&[Found::Better, Found::Worse]);
-    let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]));
+    let withheld = pairs.iter().filter(|pair| Withheld::of(pair).is_some()).count();
+    let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]) - withheld);
     let verb = |n, one: &'static str, more: &'static str| if n == 1 { one } else { more };
     let of = count(pairs.len(), "comparison");
     let differs = verb(differ, "differs", "differ");
@@ -125,7 +127,7 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     match &verdict.basis {
         Basis::Samples { agreement, .. } => {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
-            vec![
+            let mut said = vec![
                 format!(
                     "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: in the same direction in at least \
                      {:.0}% of the {samples} samples of disk, position and CPU; {alike} {is_alike} equivalent, and {open} {} on the disk model.",
@@ -133,7 +135,9 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
                     verb(open, "depends", "depend"),
                 ),
                 decides(pairs),
-            ]
+            ];
+            said.extend(floor::said(pairs));
+            said
         }
         Basis::Rounds { alpha, .. } => vec![format!(
             "Of {of} of two, {differ} {differs}, {alike} {is_alike} equivalent within the margin of {margin}, and {open} {} open; the \
@@ -176,7 +180,8 @@ pub fn guarded(guard: &Guard) -> Option<String> {
 
 /// What the undecided comparisons depend on.
 fn decides(pairs: &[Finding]) -> String {
-    let open: Vec<&Finding> = pairs.iter().filter(|p| p.finding == Found::CannotTell).collect();
+    let is_open = |p: &&Finding| p.finding == Found::CannotTell && Withheld::of(p).is_none();
+    let open: Vec<&Finding> = pairs.iter().filter(is_open).collect();
     let mut first: Vec<(&'static str, usize)> = Vec::new();
     for title in open.iter().filter_map(|p| first_decider(p)) {
         match first.iter_mut().find(|(t, _)| *t == title) {
@@ -235,7 +240,11 @@ mod tests {
         );
         assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
         assert_eq!(said[2], "It depends most on the write cache.");
-        assert!(summary.heading.brief.len() == 5 && summary.heading.next.is_none());
+        assert_eq!(
+            said[3],
+            "The model's own work moves no ratio by more than 0.2%; findings hold with it and without."
+        );
+        assert!(summary.heading.brief.len() == 6 && summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
             all.contains("in virtual time on one modelled CPU of 500 million")

@@ -189,6 +189,7 @@ fn plan(rounds: u32) -> Plan {
         rounds: Rounds::Exactly(rounds),
         budget: None,
         margin: Percent(3.0),
+        floor: false,
         plan_seed: 42,
         workload_seed: 7,
         needs: None,

@@ -186,6 +186,8 @@ fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Measure => "measure",
         Purpose::Integrity => "integrity",
+        Purpose::Doubled => "doubled",
+        Purpose::Tripled => "tripled",
     }
 }
 

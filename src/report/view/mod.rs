@@ -5,6 +5,7 @@ pub mod capabilities;
 pub mod changes;
 pub mod comparison;
 pub mod entry;
+pub mod floor;
 pub mod heading;
 pub mod heat_map;
 pub mod imported;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::floor::{Withheld, floor, share};
 use super::number::{chance, percent, ratio};
 use super::row::Row;
 use super::workload::WorkloadSummary;
@@ -22,7 +23,8 @@ pub fn judged(work: &WorkloadSummary) -> Vec<&Row> {
     work.rows().filter(|row| pairs(work, row).next().is_some()).collect()
 }
 
-fn pairs<'w>(work: &'w WorkloadSummary, row: &Row) -> impl Iterator<Item = &'w Finding> {
+/// The findings on one metric.
+pub fn pairs<'w>(work: &'w WorkloadSummary, row: &Row) -> impl Iterator<Item = &'w Finding> {
     work.findings.iter().filter(|p| p.metric == row.name && p.dimensions == row.dimensions)
 }
 
@@ -93,6 +95,8 @@ pub struct PairShown<'r> {
     pub finding: String,
     /// `1.21 (0.95 – 1.60)`
     pub ratio: String,
+    /// By how much the program that plays the disk moves the ratio at most.
+    pub moved: String,
     pub deciders: Vec<DeciderShown>,
 }
 
@@ -116,26 +120,30 @@ pub fn shown<'r>(work: &'r WorkloadSummary, row: &Row) -> Vec<PairShown<'r>> {
 }
 
 impl PairShown<'_> {
+    /// Whether it depends on what is uncertain about the disk.
     pub fn is_open(&self) -> bool {
-        self.pair.finding == Found::CannotTell
+        self.pair.finding == Found::CannotTell && Withheld::of(self.pair).is_none()
     }
 }
 
 fn pair_shown(pair: &Finding) -> PairShown<'_> {
     let (finding, deciders) = match &pair.evidence {
-        Evidence::Samples { a_better, within_margin, b_better, deciders } => {
-            (over_samples(pair, [*a_better, *within_margin, *b_better]), deciders.as_slice())
+        Evidence::Samples { a_better, within_margin, b_better, deciders, .. } => {
+            let said = Withheld::of(pair).map(|withheld| format!("withheld: {}", withheld.why()));
+            let counted = || over_samples(pair, [*a_better, *within_margin, *b_better]);
+            (said.unwrap_or_else(counted), deciders.as_slice())
         }
         Evidence::Rounds { p, smallest, rounds_to_equivalent } => {
             (over_rounds(pair, *p, *smallest, *rounds_to_equivalent), &[][..])
         }
     };
+    let moved = floor(pair).map_or_else(|| "–".to_owned(), |floor| share(floor.moves));
     let interval = match (pair.low, pair.high) {
         (Some(low), Some(high)) => format!(" ({} – {})", ratio(low), ratio(high)),
         _ => String::new(),
     };
     let ratio = format!("{}{interval}", ratio(pair.ratio));
-    PairShown { pair, finding, ratio, deciders: deciders.iter().map(decider).collect() }
+    PairShown { pair, finding, ratio, moved, deciders: deciders.iter().map(decider).collect() }
 }
 
 fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -> String {

@@ -11,7 +11,7 @@ use crate::schema::job::{Purpose, Step, StepName, WorkJob, WorkSpec};
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
-use crate::schema::setup::{ClockKind, Fidelity, Named};
+use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
 use crate::store::Run;
 
 /// The plan's trials of the rounds that the records name, by their names.
@@ -21,7 +21,7 @@ impl<'p> Planned<'p> {
     pub fn of(run: &'p Run) -> Self {
         let plan = &run.plan;
         let rounds: BTreeSet<u32> = run.records.iter().map(|r| r.round).filter(|round| *round > 0).collect();
-        let trials = plan.integrity_checks().map(|trial| (trial.name(), trial));
+        let trials = plan.integrity_checks().chain(plan.floor_trials()).map(|trial| (trial.name(), trial));
         let trials = trials.chain(rounds.into_iter().flat_map(|n| plan.round(n).map(|t| (t.name(), t))));
         let skips = plan.integrity_checks().map(|trial| (skipped::name(&trial), skipped::trial(trial)));
         Planned(trials.chain(skips).collect())
@@ -124,9 +124,18 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> 
         ("stack of layers", record.layers == cell.layers),
         ("memory limit", record.memory == setup.memory),
         ("number of CPUs", record.cpus == setup.cpus),
+        ("amount of the disk server's own work", server_work(record) == trial.purpose.server_work()),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
     Some(format!("the plan has another {what}"))
+}
+
+/// How often the program that plays a disk did its own work; no other disk has one.
+fn server_work(record: &Record) -> u32 {
+    record
+        .storage
+        .settings::<Modelled>()
+        .map_or(record.purpose.server_work(), |modelled| modelled.server_work)
 }
 
 fn has_clients(record: &Record, stage: &StageRecord) -> bool {
@@ -252,7 +261,7 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     for record in carried_out() {
         let works = known.of(record).works.as_ref();
         let copies = works.is_ok_and(|works| works.iter().any(|work| work.needs().source));
-        keyed.push(((record.round, &record.testbed, copies), record));
+        keyed.push(((record.round, &record.testbed, copies, record.purpose.server_work()), record));
     }
     let of_round: HashMap<Key<'_>, &Record> = keyed.iter().copied().collect();
     let (_, other) = keyed.iter().find(|(key, record)| {
@@ -261,5 +270,5 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     Some(format!("{}: its storage is not that of the others of its round and testbed", other.trial))
 }
 
-/// A round, a testbed, and whether the trial has a second disk.
-type Key<'r> = (u32, &'r String, bool);
+/// A round, a testbed, whether the trial has a second disk, and how often the program that plays a disk does its own work.
+type Key<'r> = (u32, &'r String, bool, u32);

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Verified;
+use crate::runner::floor;
 use crate::runner::rounds::ATTEMPTS;
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
@@ -51,6 +52,7 @@ impl<'r> Past<'r> {
         let due = run
             .records
             .iter()
+            .filter(|record| matches!(record.purpose, Purpose::Measure | Purpose::Integrity))
             .filter(|record| past.is_due(record.purpose, &record.filesystem, &record.scenario));
         past.last_round = due.map(|record| record.round).max().unwrap_or(0);
         past
@@ -58,7 +60,7 @@ impl<'r> Past<'r> {
 
     /// Whether such a trial must be there of this cell.
     fn is_due(&self, purpose: Purpose, label: &str, workload: &str) -> bool {
-        let is_dropped = purpose == Purpose::Measure && self.dropped.contains(&(label, workload));
+        let is_dropped = purpose != Purpose::Integrity && self.dropped.contains(&(label, workload));
         !self.skipped.contains(&(label, workload)) && !is_dropped
     }
 
@@ -71,10 +73,12 @@ impl<'r> Past<'r> {
 
     /// The integrity checks, and the trials of these rounds, of the cells that must have them.
     fn due(&self, rounds: u32) -> impl Iterator<Item = Trial<'r>> {
+        let plan = &self.run.plan;
+        let floor = if floor::are_due(plan, rounds) { floor::trials(plan) } else { Vec::new() };
         // A round has a record at least, so there are no more rounds to look through than records, and one that is missed.
         let rounds = (1..=rounds).take(self.run.records.len() + 1);
-        let plan = &self.run.plan;
         let trials = plan.integrity_checks().chain(rounds.flat_map(|round| plan.round(round)));
+        let trials = trials.chain(floor);
         trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
     }
 

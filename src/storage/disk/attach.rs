@@ -3,11 +3,12 @@
 use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
-use fsderby_diskmodel::{Sample, Spec};
+use fsderby_diskmodel::Spec;
 use fsderby_sys::ublk::{Device, Shape};
 
 use super::layout::SECTOR;
 use super::server::{Shared, serve};
+use crate::schema::setup::Modelled;
 use crate::schema::units::Bytes;
 
 /// A device that is there, and the thread that answers for it until it is taken away.
@@ -21,7 +22,7 @@ pub fn attach(
     number: u32,
     server: &Shared,
     spec: &Spec,
-    sample: &Sample,
+    modelled: &Modelled,
     volume: Bytes,
 ) -> anyhow::Result<Attached> {
     let way = spec.way();
@@ -33,13 +34,13 @@ pub fn attach(
         request: way.request_bytes,
         is_rotational: spec.is_rotational(),
         discards: spec.discards(),
-        has_volatile_cache: spec.needs_flushes(sample),
+        has_volatile_cache: spec.needs_flushes(&modelled.sample),
         honours_fua: way.fua,
     };
     let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
-    let (queue, server) = (device.queue(), server.clone());
-    let server =
-        thread::Builder::new().name("disk".into()).spawn(move || serve(&server, queue, way.request_bytes))?;
+    let (queue, server, times) = (device.queue(), server.clone(), modelled.server_work);
+    let serve = move || serve(&server, queue, way.request_bytes, times);
+    let server = thread::Builder::new().name("disk".into()).spawn(serve)?;
     device.start().context("the kernel did not take the modelled disk")?;
     Ok(Attached { device, server })
 }

@@ -13,22 +13,24 @@ use rustix::fs::OFlags;
 use super::attach::{Attached, attach};
 use super::server::Server;
 use crate::host::monotonic_ns;
+use crate::schema::setup::Modelled;
 use crate::schema::units::{Bytes, MIB};
 
 const VOLUME: Bytes = Bytes(MIB);
 const READS: u64 = 65;
 const BLOCK: usize = 4096;
 
-/// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock, on a device of that number. They are of
-/// the trial's own store, which is still empty, and stays so; it comes back.
-pub fn measure(number: u32, store: PhysicalMemory) -> anyhow::Result<(u64, PhysicalMemory)> {
+/// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock, on a device beside the trial's own. They
+/// are of the trial's own store, which is still empty, and stays so; it comes back.
+pub fn measure(modelled: &Modelled, store: PhysicalMemory) -> anyhow::Result<(u64, PhysicalMemory)> {
     let (_, text) =
         SHIPPED.iter().find(|(name, _)| *name == "zero").context("there is no disk that takes no time")?;
     let spec = Spec::parse(text)?;
     let drive = Drive::new(&spec, Sample::NOMINAL);
     let server = Server { drive, offset: 0, store, medium: None, requests: None, is_dark: false };
     let shared = Arc::new(Mutex::new(server));
-    let Attached { device, server } = attach(number, &shared, &spec, &Sample::NOMINAL, VOLUME)?;
+    let nominal = Modelled { sample: Sample::NOMINAL, ..modelled.clone() };
+    let Attached { device, server } = attach(modelled.all_disks(), &shared, &spec, &nominal, VOLUME)?;
     let direct = OFlags::DIRECT.bits().cast_signed();
     let floor = median_read(&OpenOptions::new().read(true).custom_flags(direct).open(device.path())?)?;
     device.end()?;

@@ -9,6 +9,7 @@
 //! ```
 //! Nothing of it is timed by the host, so that with an instruction counter for a clock every run is the same.
 
+mod again;
 mod attach;
 mod floor;
 pub mod handover;
@@ -103,7 +104,7 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let list = Arc::new(Mutex::new(Outbox::new(requests)));
     let mut seen = None;
     if job.life == 0 {
-        let measured = floor::measure(modelled.all_disks(), stores.remove(0));
+        let measured = floor::measure(modelled, stores.remove(0));
         let (floor_ns, store) = measured.context("could not measure what a request costs without a disk")?;
         stores.insert(0, store);
         seen = Some(Seen::Floor { floor_ns, service_ns: spec.service_4k_ns() });
@@ -119,7 +120,7 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
         let requests = Some(Requests { list: list.clone(), disk: u8::try_from(number)?, life: job.life });
         let server = Server { drive, offset, store, medium, requests, is_dark: false };
         let server = Arc::new(Mutex::new(server));
-        attach(number, &server, &spec, &modelled.sample, job.volume.size)?;
+        attach(number, &server, &spec, modelled, job.volume.size)?;
         lock(&SERVERS).push(server);
     }
     devices(modelled.all_disks()).iter().try_for_each(|device| line_up(device, spec.way()))?;

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use fsderby_diskmodel::{Completion, Drive, Op, Request};
 use fsderby_sys::physical::PhysicalMemory;
@@ -14,6 +13,7 @@ use fsderby_sys::schedule::run_first;
 use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
+use super::again::Again;
 use super::layout::SECTOR;
 use super::medium::Medium;
 use super::outbox::Outbox;
@@ -60,13 +60,14 @@ pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Until the device is taken away. The largest request has so many bytes.
-pub fn serve(server: &Shared, queue: QueueOf, largest: u32) {
+/// Until the device is taken away. The largest request has so many bytes; all work is done so many times.
+pub fn serve(server: &Shared, queue: QueueOf, largest: u32, times: u32) {
     let served = prepare_thread().and_then(|()| {
         let (open, totals) = (BTreeMap::new(), Totals::default());
         // The kernel does not copy to and from memory that it does not know of.
         let hand = vec![0; largest as usize];
-        Session { queue: queue.open()?, hand, open, next: 0, totals }.run(server)
+        let (queue, again) = (queue.open()?, Again::new(times));
+        Session { queue, hand, open, next: 0, totals, again }.run(server)
     });
     match served {
         Err(e) if e.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
@@ -129,6 +130,7 @@ struct Session {
     open: BTreeMap<u64, Open>,
     next: u64,
     totals: Totals,
+    again: Again,
 }
 
 impl Session {
@@ -136,7 +138,10 @@ impl Session {
         let mut done = Vec::new();
         let mut next_ns = lock(shared).drive.next_event_ns();
         loop {
-            let has_asked = self.wait(next_ns)?;
+            let has_asked = self.queue.wait(next_ns)?;
+            self.again.pass();
+            // All of them have come by now: none came while we copied what an earlier one carries.
+            let arrived_ns = monotonic_ns();
             let mut server = lock(shared);
             if server.is_dark {
                 drop(server);
@@ -144,8 +149,9 @@ impl Session {
             }
             if has_asked {
                 while let Some(asked) = self.queue.asked()? {
-                    self.take(&mut server, asked, &mut done)?;
+                    self.take(&mut server, asked, arrived_ns, &mut done)?;
                 }
+                self.again.pass();
             }
             if LOST.load(Ordering::Relaxed) && server.requests.is_some() {
                 return Err(io::Error::other("it was told to be"));
@@ -159,21 +165,22 @@ impl Session {
                 publish(requests.disk, self.totals);
             }
             next_ns = server.drive.next_event_ns();
+            drop(server);
+            if self.again.is_on() {
+                // What the kernel does with the answers is part of them.
+                self.queue.submit()?;
+                self.again.pass();
+            }
         }
-    }
-
-    /// Until a request is there or the drive has something to do; says whether it is a request.
-    fn wait(&mut self, next_ns: Option<u64>) -> io::Result<bool> {
-        self.queue.wait(next_ns.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns()))))
     }
 
     fn take(
         &mut self,
         server: &mut Server,
         asked: ublk::Request,
+        arrived_ns: u64,
         done: &mut Vec<Completion>,
     ) -> io::Result<()> {
-        let arrived_ns = monotonic_ns();
         let request = Request {
             tag: self.next,
             op: match asked.ask {
@@ -187,12 +194,23 @@ impl Session {
             sector: server.offset.wrapping_add(asked.sector),
             sectors: asked.sectors,
         };
-        if asked.ask == Ask::Write {
-            server.before_write(arrived_ns, &request, done)?;
-            let place = server.place(&request);
-            let hand = &mut self.hand[..place.len()];
-            self.queue.fetch(asked.tag, hand)?;
-            server.store.write_all_at(hand, place.start)?;
+        match asked.ask {
+            Ask::Write => {
+                server.before_write(arrived_ns, &request, done)?;
+                let place = server.place(&request);
+                let hand = &mut self.hand[..place.len()];
+                self.queue.fetch(asked.tag, hand)?;
+                server.store.write_all_at(hand, place.start)?;
+            }
+            // What writes before it carry is in the store, and nothing that comes after it changes what it reads. So the copying
+            // takes its time while the disk does, and not after it.
+            Ask::Read => {
+                let place = server.place(&request);
+                let hand = &mut self.hand[..place.len()];
+                server.store.read_exact_at(hand, place.start)?;
+                self.queue.give(asked.tag, hand)?;
+            }
+            Ask::Flush | Ask::Discard => {}
         }
         self.next += 1;
         server.drive.submit(arrived_ns, request);
@@ -209,12 +227,6 @@ impl Session {
         if late_ns > LATE_NS {
             self.totals.late += 1;
             self.totals.late_ns += late_ns;
-        }
-        if matches!(request.op, Op::Read) {
-            let place = server.place(&request);
-            let hand = &mut self.hand[..place.len()];
-            server.store.read_exact_at(hand, place.start)?;
-            self.queue.give(kernels_tag, hand)?;
         }
         self.queue.answer(kernels_tag, request.sectors * SECTOR as u32)?;
         let Some(Requests { list, disk, life }) = &server.requests else { return Ok(()) };

@@ -342,6 +342,7 @@ impl Testbed for Model {
             machine: self.stands.name.clone(),
             instructions: self.stands.values.instructions.is.clone(),
             source: moment.source,
+            server_work: moment.server_work,
         };
         let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
         (disk::named(&modelled), volume)
@@ -536,7 +537,8 @@ mod tests {
 
     fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
         let testbed: Model = testbed.parse().expect("a testbed");
-        let moment = Moment { image: ImageState::Sparse, size, round, seed: 7, source: false };
+        let moment =
+            Moment { image: ImageState::Sparse, size, round, seed: 7, source: false, server_work: 1 };
         let (storage, volume) = testbed.storage(&moment);
         (storage.settings().expect("a disk is modelled"), volume)
     }

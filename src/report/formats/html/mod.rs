@@ -7,6 +7,7 @@ mod bias;
 pub use bias::BIAS;
 mod chart;
 mod disk;
+mod floor;
 mod heat;
 pub mod imported;
 mod in_order;
@@ -25,6 +26,7 @@ use askama::Template;
 
 use self::chart::Bars;
 use self::disk::DiskUse;
+use self::floor::Extrapolation;
 use self::in_order::InOrder;
 use self::listing::{Round, Trials};
 use self::needs::Choosing;
@@ -112,6 +114,8 @@ struct Findings<'r> {
     caption: String,
     standings: Vec<Standings>,
     pairs: Vec<PairShown<'r>>,
+    /// What the program that plays a modelled disk does to the ratios.
+    floor: Option<Extrapolation>,
 }
 
 impl Findings<'_> {
@@ -286,7 +290,9 @@ fn findings<'r>(summary: &Summary, work: &'r WorkloadSummary) -> Vec<Findings<'r
     if summary.heading.standing != Standing::Verdict {
         return Vec::new();
     }
+    let margin = summary.margin.0 / 100.0;
     let of = |row: &Row| Findings {
+        floor: floor::of(&standings::pairs(work, row).collect::<Vec<_>>(), margin),
         caption: standings::caption(row, &summary.verdict),
         standings: standings::standings(work, row),
         pairs: standings::shown(work, row),

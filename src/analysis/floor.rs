@@ -1,0 +1,138 @@
+//! What the program that plays a modelled disk adds to a ratio of two candidates: measured, and taken into account.
+//!
+//! ```text
+//! log ratio   ·  1×: every round     ·  2×, 3×: one trial each, on the first round's disk
+//!             └──────────────────────┴──▶ the line through them at 0×, and how far it may be wrong
+//! ```
+
+use fsderby_stats::floor::to_zero;
+
+use super::dataset::{Series, Work, dimensions};
+use crate::schema::finding::Floor;
+use crate::schema::job::Purpose;
+use crate::schema::metric::Better;
+use crate::schema::record::Record;
+
+/// What is known of a pair's floor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Excess {
+    /// It concerns no time, or both figures hold the same.
+    None,
+    NotMeasured,
+    Measured {
+        floor: Floor,
+        /// Of the CPU on which it was measured.
+        mips: u32,
+    },
+}
+
+/// By how much a ratio may be another than it was measured, as logarithms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Slack {
+    pub least: f64,
+    pub most: f64,
+}
+
+/// Of two candidates in one metric of one scenario.
+pub fn of(work: &Work<'_>, series: &Series, a: &str, b: &str) -> Excess {
+    if !series.of.is_time() {
+        return Excess::None;
+    }
+    let measured = || {
+        let (ours, theirs) = (points(work, series, a)?, points(work, series, b)?);
+        let sign = if series.better == Better::Lower { -1.0 } else { 1.0 };
+        let logs: [f64; 3] = std::array::from_fn(|at| sign * (ours.values[at] / theirs.values[at]).ln());
+        Some(Excess::Measured { floor: floor(logs), mips: ours.mips })
+    };
+    measured().unwrap_or(Excess::NotMeasured)
+}
+
+/// From the logarithms of the ratio with the server's work done once, twice and three times.
+pub fn floor(logs: [f64; 3]) -> Floor {
+    let found = to_zero(logs);
+    let moved = found.at_zero - logs[0];
+    Floor {
+        ratios: logs.map(f64::exp),
+        without: found.at_zero.exp(),
+        bound: found.bound.exp_m1(),
+        moves: (moved.abs() + found.bound).exp_m1(),
+    }
+}
+
+impl Excess {
+    /// What of it there is on a CPU of that speed. As the server's work has so many instructions, it takes the longer the slower the CPU
+    /// is; how much of the ratio that is depends on what else the CPU does. So all between the two is reckoned with, and the ratio as
+    /// it was measured too: a finding holds with the server and without.
+    pub fn slack(&self, mips: u32) -> Slack {
+        let Excess::Measured { floor, mips: measured } = self else { return Slack::default() };
+        let moved = (floor.without / floor.ratios[0]).ln();
+        let slower = f64::from(*measured) / f64::from(mips.max(1));
+        let bound = floor.bound.ln_1p() * slower.max(1.0);
+        let (here, there) = (moved, moved * slower);
+        Slack { least: (here.min(there) - bound).min(0.0), most: (here.max(there) + bound).max(0.0) }
+    }
+
+    pub fn floor(&self) -> Option<Floor> {
+        match self {
+            Excess::Measured { floor, .. } => Some(floor.clone()),
+            Excess::None | Excess::NotMeasured => None,
+        }
+    }
+}
+
+/// A candidate's figure with the server's work done once, twice and three times.
+struct Points {
+    values: [f64; 3],
+    mips: u32,
+}
+
+fn points(work: &Work<'_>, series: &Series, label: &str) -> Option<Points> {
+    let mine = |record: &&&Record| record.filesystem == label;
+    let again = |purpose: Purpose| work.floor.iter().filter(mine).find(|r| r.purpose == purpose).copied();
+    let (doubled, tripled) = (again(Purpose::Doubled)?, again(Purpose::Tripled)?);
+    let once = work.counted.iter().filter(mine).find(|r| r.round == doubled.round).copied()?;
+    let value = |record: &Record| {
+        let mut metrics = record.metrics.iter().filter(|metric| metric.name == series.name);
+        let metric = metrics.find(|metric| dimensions(metric) == series.dimensions)?;
+        Some(metric.value).filter(|value| *value > 0.0 && value.is_finite())
+    };
+    let values = [value(once)?, value(doubled)?, value(tripled)?];
+    Some(Points { values, mips: once.sampled()?.mips })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(logs: [f64; 3]) -> Excess {
+        Excess::Measured { floor: floor(logs), mips: 2000 }
+    }
+
+    #[test]
+    fn what_the_server_adds_is_said_as_a_share_of_the_ratio() {
+        let found = floor([0.10, 0.08, 0.06]);
+        assert!((found.without.ln() - 0.12).abs() < 1e-12 && found.bound.abs() < 1e-12, "{found:?}");
+        assert!((found.moves - 0.02_f64.exp_m1()).abs() < 1e-12, "{found:?}");
+        let bent = floor([0.10, 0.08, 0.063]);
+        assert!((bent.bound.ln_1p() - 0.003 * 5.0 / 3.0).abs() < 1e-12, "{bent:?}");
+    }
+
+    #[test]
+    fn on_a_slower_cpu_it_may_be_as_many_times_larger_and_on_a_faster_one_is_not_taken_for_smaller() {
+        let excess = measured([0.10, 0.08, 0.06]);
+        let near = |slack: Slack, least: f64, most: f64| {
+            assert!((slack.least - least).abs() < 1e-12 && (slack.most - most).abs() < 1e-12, "{slack:?}");
+        };
+        near(excess.slack(2000), 0.0, 0.02);
+        near(excess.slack(1000), 0.0, 0.04);
+        near(excess.slack(4000), 0.0, 0.02);
+        near(measured([0.10, 0.12, 0.14]).slack(1000), -0.04, 0.0);
+    }
+
+    #[test]
+    fn a_bend_counts_both_ways() {
+        let slack = measured([0.10, 0.10, 0.103]).slack(2000);
+        assert!(slack.least < -0.004 && slack.most > 0.002, "{slack:?}");
+        assert_eq!(Excess::None.slack(500), Slack::default());
+    }
+}

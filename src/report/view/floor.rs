@@ -1,0 +1,151 @@
+//! What the program that plays a modelled disk does to the ratios, in words.
+
+use super::number::{list, ratio};
+use crate::schema::finding::{Evidence, Finding, Floor, Found};
+use crate::schema::units::Percent;
+
+/// So many withheld pairs are named one by one.
+const NAMED: usize = 6;
+
+/// What was measured of it for this pair.
+pub fn floor(finding: &Finding) -> Option<&Floor> {
+    match &finding.evidence {
+        Evidence::Samples { floor, .. } => floor.as_ref(),
+        Evidence::Rounds { .. } => None,
+    }
+}
+
+/// `3.1%`; of a part in a thousand only that it is less.
+pub fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        ..0.1 => "under 0.1%".to_owned(),
+        ..10.0 => Percent((percent * 10.0).round() / 10.0).to_string(),
+        _ => Percent(percent.round()).to_string(),
+    }
+}
+
+/// A finding that the samples would allow, and that is not made.
+pub struct Withheld<'f> {
+    finding: &'f Finding,
+    would_be: Found,
+}
+
+impl<'f> Withheld<'f> {
+    pub fn of(finding: &'f Finding) -> Option<Self> {
+        match finding.evidence {
+            Evidence::Samples { withheld: Some(would_be), .. } => Some(Withheld { finding, would_be }),
+            _ => None,
+        }
+    }
+
+    /// `the model's own work moves this ratio by up to 3%, and without it xfs need not be better`
+    pub fn why(&self) -> String {
+        let Finding { a, b, .. } = self.finding;
+        let claim = match self.would_be {
+            Found::Better => format!("{a} need not be better"),
+            Found::Worse => format!("{b} need not be better"),
+            Found::Equivalent | Found::CannotTell => "the two need not be equivalent".to_owned(),
+        };
+        match floor(self.finding) {
+            Some(floor) => format!(
+                "the model's own work moves this ratio by up to {}, and without it {claim}",
+                share(floor.moves)
+            ),
+            None => format!(
+                "what the model's own work does to this ratio was not measured, and without it {claim}"
+            ),
+        }
+    }
+
+    /// `xfs ÷ ext4 in mail (1.05, moved by up to 3%)`
+    fn brief(&self) -> String {
+        let Finding { a, b, scenario, .. } = self.finding;
+        let moved = floor(self.finding).map_or_else(
+            || "moved by an amount that was not measured".to_owned(),
+            |floor| format!("moved by up to {}", share(floor.moves)),
+        );
+        format!("{a} ÷ {b} in {scenario} ({}, {moved})", ratio(self.finding.ratio))
+    }
+}
+
+/// What is withheld, and by how much the model's own work moves the ratios; empty where nothing of it was asked.
+pub fn said(findings: &[Finding]) -> Vec<String> {
+    let withheld: Vec<Withheld<'_>> = findings.iter().filter_map(Withheld::of).collect();
+    let mut said = Vec::new();
+    if !withheld.is_empty() {
+        let mut named: Vec<String> = withheld.iter().take(NAMED).map(Withheld::brief).collect();
+        if withheld.len() > NAMED {
+            named.push(format!("{} more", withheld.len() - NAMED));
+        }
+        let n = withheld.len();
+        let (what, verb) = if n == 1 { ("1 finding", "is") } else { (&*format!("{n} findings"), "are") };
+        said.push(format!(
+            "{what} {verb} withheld, because the model's own work on the guest's CPU may have made the difference: {}.",
+            list(&named)
+        ));
+    }
+    let moves = findings.iter().filter_map(floor).map(|floor| floor.moves);
+    if let Some(most) = moves.max_by(f64::total_cmp) {
+        said.push(format!(
+            "The model's own work moves no ratio by more than {}; findings hold with it and without.",
+            share(most)
+        ));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(found: Found, withheld: Option<Found>, moves: Option<f64>) -> Finding {
+        let floor = moves.map(|moves| Floor { ratios: [1.1, 1.09, 1.08], without: 1.11, bound: 0.0, moves });
+        Finding {
+            finding: found,
+            scenario: "mail".into(),
+            metric: "rate".into(),
+            dimensions: String::new(),
+            a: "xfs".into(),
+            b: "ext4".into(),
+            ratio: 1.1,
+            low: None,
+            high: None,
+            n: 12,
+            evidence: Evidence::Samples {
+                a_better: 12,
+                within_margin: 0,
+                b_better: 0,
+                deciders: Vec::new(),
+                floor,
+                withheld,
+            },
+        }
+    }
+
+    #[test]
+    fn what_is_withheld_is_named_with_its_bound() {
+        let one = finding(Found::CannotTell, Some(Found::Better), Some(0.0312));
+        let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
+        assert_eq!(
+            why,
+            "the model's own work moves this ratio by up to 3.1%, and without it xfs need not be better"
+        );
+        let said = said(&[one, finding(Found::Better, None, Some(0.0002))]);
+        assert!(
+            said[0].contains("1 finding is withheld")
+                && said[0].contains("xfs ÷ ext4 in mail (1.10, moved by up to 3.1%)"),
+            "{said:?}"
+        );
+        assert!(said[1].contains("moves no ratio by more than 3.1%"), "{said:?}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_to_be_so() {
+        let one = finding(Found::CannotTell, Some(Found::Equivalent), None);
+        let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
+        assert!(why.contains("was not measured") && why.contains("need not be equivalent"), "{why}");
+        assert!(Withheld::of(&finding(Found::Better, None, None)).is_none());
+        assert!(said(&[finding(Found::Better, None, None)]).is_empty());
+    }
+}

@@ -1,0 +1,51 @@
+//! The trials that show what the program that plays a modelled disk adds to the figures, and when they are due.
+
+use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::schema::plan::{Plan, Trial};
+use crate::testbeds;
+
+/// Two for each cell on a modelled disk that has another one beside it to be compared with.
+pub fn trials(plan: &Plan) -> Vec<Trial<'_>> {
+    let is_modelled = |trial: &Trial<'_>| {
+        let kind = testbeds::kind(plan.setup(trial.candidate).testbed);
+        kind.is_ok_and(|kind| kind.makes_filesystem() && !kind.scatters())
+    };
+    let all: Vec<Trial<'_>> = plan.floor_trials().filter(is_modelled).collect();
+    let cells = 2 * plan.scenarios.len();
+    if all.len() > cells { all } else { Vec::new() }
+}
+
+/// Whether they must be there before this round begins: no finding needs them earlier, and a short run does not pay for them.
+pub fn are_due(plan: &Plan, round: u32) -> bool {
+    plan.floor && round as usize >= SAMPLES_NEEDED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::experiment::Experiment;
+
+    fn plan(keys: &str) -> Plan {
+        let text = format!("workloads = ['postmark-quick', 'maildir-quick']\nseed = 7\n{keys}");
+        let experiment = Experiment::parse(&text, "test").unwrap();
+        experiment.plan(experiment.on.clone().unwrap_or_else(|| "loop".into()), 7).unwrap()
+    }
+
+    #[test]
+    fn every_cell_on_a_modelled_disk_has_two_and_no_other_has_any() {
+        let model = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4', 'xfs']");
+        let names: Vec<String> = trials(&model).iter().map(Trial::name).collect();
+        assert!(model.floor && names.len() == 8, "{names:?}");
+        assert!(names.contains(&"tripled/maildir-quick/xfs".to_owned()));
+        assert!(trials(&model).iter().all(|trial| trial.round == 1));
+        assert!(!plan("filesystems = ['ext4', 'xfs']").floor);
+        assert!(!plan("on = 'model:ssd-sata'\nfilesystems = ['ext4']").floor, "there is nothing to compare");
+    }
+
+    #[test]
+    fn a_run_that_can_find_nothing_pays_nothing() {
+        let model = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4', 'xfs']\nrounds = 2");
+        assert!(!are_due(&model, 2) && !are_due(&model, 11));
+        assert!(are_due(&model, 12) && !are_due(&Plan { floor: false, ..model }, 12));
+    }
+}

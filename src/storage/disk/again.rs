@@ -1,0 +1,82 @@
+//! The server's own work, done several times: what it adds to a trial's figures is seen by adding more of it.
+//!
+//! A real machine has no such server: it copies no data, switches to no thread, computes no model. So a few trials are made with that
+//! work done two and three times, and their figures say what they would be without it. Every instruction takes the same time in a
+//! guest with a modelled disk, so doing work again and letting as much time pass on the CPU are the same; what is counted is the
+//! CPU time of the server's thread, which holds what the kernel does for it too.
+
+use fsderby_sys::process::thread_cpu_ns;
+
+use crate::host::monotonic_ns;
+
+/// Of one thread. Each [`Again::pass`] ends a piece of work and begins the next.
+pub struct Again {
+    /// Beyond the first.
+    times: u64,
+    /// The thread's CPU time when this piece of work began.
+    began_ns: u64,
+    /// What it costs until the thread's CPU time is read.
+    reading_ns: u64,
+}
+
+impl Again {
+    /// For work that is to be done so often in all.
+    pub fn new(in_all: u32) -> Self {
+        let times = u64::from(in_all.saturating_sub(1));
+        if times == 0 {
+            return Again { times, began_ns: 0, reading_ns: 0 };
+        }
+        // Half of a reading lies before the moment that it tells of.
+        let readings: [u64; 9] = std::array::from_fn(|_| thread_cpu_ns());
+        let between = readings.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(0);
+        Again { times, began_ns: thread_cpu_ns(), reading_ns: between / 2 }
+    }
+
+    /// Whether work is done more than once.
+    pub fn is_on(&self) -> bool {
+        self.times > 0
+    }
+
+    /// Lets as much time pass on the CPU as the work since the last call would take the other times.
+    pub fn pass(&mut self) {
+        if !self.is_on() {
+            return;
+        }
+        let before_ns = monotonic_ns();
+        let read_ns = thread_cpu_ns();
+        let spent_ns = read_ns.saturating_sub(self.began_ns + self.reading_ns);
+        let mut now_ns = monotonic_ns();
+        let end_ns = before_ns + self.times * spent_ns;
+        while now_ns < end_ns {
+            now_ns = monotonic_ns();
+        }
+        self.began_ns = (read_ns + now_ns).saturating_sub(before_ns + self.reading_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_is_done_once_is_not_timed() {
+        let mut once = Again::new(1);
+        once.pass();
+        assert!(!once.is_on() && once.began_ns == 0);
+        assert!(!Again::new(0).is_on() && Again::new(2).is_on());
+    }
+
+    #[test]
+    fn three_times_the_work_takes_three_times_its_cpu_time_at_least() {
+        let mut thrice = Again::new(3);
+        let (began, mut sum) = (thread_cpu_ns(), 0_u64);
+        while thread_cpu_ns() < began + 2_000_000 {
+            sum = std::hint::black_box(sum + 1);
+        }
+        let (worked, monotonic) = (thread_cpu_ns() - began, monotonic_ns());
+        thrice.pass();
+        // By a clock that goes on whether we run or not: what is asked for is no less than twice the work again.
+        assert!(monotonic_ns() - monotonic >= 2 * (worked - worked / 10));
+        assert!(sum > 0);
+    }
+}
