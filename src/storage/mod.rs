@@ -7,6 +7,7 @@ pub mod directory;
 pub mod disk;
 pub mod image;
 pub mod layers;
+pub mod twin;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -25,6 +26,7 @@ pub static TABLE: &[&dyn Storage] = &[
     &image::Image,
     &disk::ModelledDisk,
     &directory::Directory,
+    &twin::Twin,
 ];
 
 pub trait Storage: Sync {

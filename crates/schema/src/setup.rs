@@ -278,13 +278,15 @@ pub enum Fidelity {
     Model,
     /// The same with a disk so fast that what its server costs on the guest's CPU passes for the disk's: no time is its own.
     FloorBound,
+    /// This machine's own CPU and kernel on a modelled disk that answers in real time.
+    Twin,
 }
 
 impl Fidelity {
     /// Whose clock times such a trial.
     pub fn clock(self) -> ClockKind {
         match self {
-            Fidelity::Loop | Fidelity::Directory => ClockKind::Host,
+            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin => ClockKind::Host,
             Fidelity::VmKvm | Fidelity::VmEmulated => ClockKind::Guest,
             Fidelity::Model | Fidelity::FloorBound => ClockKind::Virtual,
         }

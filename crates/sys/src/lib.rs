@@ -14,6 +14,7 @@ pub mod inherit;
 pub mod loop_device;
 pub mod page_cache;
 pub mod physical;
+pub mod physical_pieces;
 pub mod process;
 pub mod sandbox;
 pub mod schedule;

@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fsderby_diskmodel::{Completion, Drive, Op, Request};
-use fsderby_sys::physical::PhysicalMemory;
 use fsderby_sys::schedule::run_first;
 use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
 use super::layout::SECTOR;
-use super::medium::Medium;
+use super::medium::{Image, Medium};
 use super::outbox::Outbox;
+use super::store::Store;
 use super::totals::{LATE_NS, Totals, publish};
 use crate::host::monotonic_ns;
 use crate::schema::request::Served;
@@ -25,7 +25,7 @@ pub struct Server {
     pub drive: Drive,
     /// The volume's first sector on the disk.
     pub offset: u64,
-    pub store: PhysicalMemory,
+    pub store: Store,
     /// What a power cut leaves, where there will be one.
     pub medium: Option<Medium>,
     /// Where the host reads what was done; `None` where nobody will.
@@ -192,7 +192,7 @@ impl Session {
             let place = server.place(&request);
             let hand = &mut self.hand[..place.len()];
             self.queue.fetch(asked.tag, hand)?;
-            server.store.write_all_at(hand, place.start)?;
+            server.store.write(hand, place.start)?;
         }
         self.next += 1;
         server.drive.submit(arrived_ns, request);
@@ -213,7 +213,7 @@ impl Session {
         if matches!(request.op, Op::Read) {
             let place = server.place(&request);
             let hand = &mut self.hand[..place.len()];
-            server.store.read_exact_at(hand, place.start)?;
+            server.store.read(hand, place.start)?;
             self.queue.give(kernels_tag, hand)?;
         }
         self.queue.answer(kernels_tag, request.sectors * SECTOR as u32)?;
