@@ -67,6 +67,10 @@ pub trait Device {
     fn forget_cached(&self) -> io::Result<()>;
     /// A folder that must not be hidden by what is mounted.
     fn lies_in(&self) -> &Path;
+    /// Processes that answer for it, as [`crate::host::children`] lists them: they stay when a filesystem on it is unmounted.
+    fn servers(&self) -> &[i32] {
+        &[]
+    }
 }
 
 /// The storage of that name.

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use self::server::main as server_main;
 use super::disk::totals;
 use super::{Attached, Device, Storage, settings};
-use crate::host::StepError;
+use crate::host::{self, StepError};
 use crate::schema::job::Job;
 use crate::schema::setup::Named;
 use crate::schema::units::Bytes;
@@ -90,7 +90,7 @@ impl Storage for Twin {
     fn attach(&self, job: &Job) -> Result<Attached, StepError> {
         let settings: Settings = settings(job)?;
         let attached = attach(&settings, job);
-        let attached = attached.map_err(|e| StepError::io("attach a twin of", &settings.disk, e))?;
+        let attached = attached.map_err(|e| StepError::io("attach a twin", &settings.disk, e))?;
         Ok(Attached::Devices { leaves: vec![Box::new(attached)], source: None })
     }
 
@@ -104,12 +104,14 @@ fn attach(settings: &Settings, job: &Job) -> io::Result<TwinDisk> {
     let spec = Spec::parse(&text).map_err(io::Error::other)?;
     let (volume, offset) = (job.volume.size, job.volume.offset);
     let orders = Orders { spec: text, sample: settings.sample, volume, offset };
+    let others = host::children();
     let (mount, mut server) = serve(&orders, spec.way())?;
+    let servers = host::children().into_iter().filter(|child| !others.contains(child)).collect();
     // Answered by the server, once it has come to an understanding with the kernel.
     let file = File::from(openat(&mount, FILE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?);
     let number = number(job);
     let device = LoopDevice::attach_new(number, &file, spec.physical_block())?;
-    let disk = TwinDisk { device: Some(device), server: server.child, number };
+    let disk = TwinDisk { device: Some(device), server: server.child, servers, number };
     disk.line_up(spec.way(), spec.is_rotational())?;
     let said = BufReader::new(server.line.try_clone()?);
     let mut said = said.lines();
@@ -171,6 +173,7 @@ struct TwinDisk {
     /// There until it is dropped.
     device: Option<LoopDevice>,
     server: Child,
+    servers: Vec<i32>,
     number: u32,
 }
 
@@ -200,6 +203,10 @@ impl Device for TwinDisk {
 
     fn lies_in(&self) -> &Path {
         Path::new("/dev")
+    }
+
+    fn servers(&self) -> &[i32] {
+        &self.servers
     }
 }
 
