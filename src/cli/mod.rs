@@ -29,6 +29,7 @@ mod report;
 mod run;
 mod setups;
 mod shell;
+mod twin;
 mod verify;
 
 pub use output::say;

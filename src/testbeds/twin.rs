@@ -116,7 +116,10 @@ impl Testbed for Twin {
             );
         }
         if need.source {
-            return missing("a twin has one disk, and the work copies from another".into(), "--on model:DISK");
+            return missing(
+                "a twin has one disk, and the work copies from another".into(),
+                "--on model:DISK",
+            );
         }
         if self.offset.0.saturating_add(need.size.0) > self.bytes.0 {
             let what =

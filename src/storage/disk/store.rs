@@ -58,7 +58,11 @@ impl Store {
         Ok(if volume <= WHOLE {
             Store::Whole(PhysicalMemory::map(range.address, range.length)?)
         } else {
-            Store::Sparse(Sparse::new(PhysicalPieces::new(range.address, range.length)?, range.length, volume))
+            Store::Sparse(Sparse::new(
+                PhysicalPieces::new(range.address, range.length)?,
+                range.length,
+                volume,
+            ))
         })
     }
 }

@@ -73,7 +73,8 @@ impl Settings {
 
     fn text(&self) -> io::Result<String> {
         let shipped = SHIPPED.iter().find(|(name, _)| *name == self.disk);
-        let text = shipped.map_or_else(|| fs::read_to_string(&self.disk), |(_, text)| Ok((*text).to_owned()))?;
+        let text =
+            shipped.map_or_else(|| fs::read_to_string(&self.disk), |(_, text)| Ok((*text).to_owned()))?;
         if blake3::hash(text.as_bytes()).to_hex().as_str() == self.blake3 {
             Ok(text)
         } else {
