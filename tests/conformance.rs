@@ -44,7 +44,7 @@ fn all_layers() -> impl Iterator<Item = (&'static str, usize)> {
 }
 
 /// On this machine's own kernel, with tests of their own.
-const HERE: [&str; 2] = ["loop", "directory"];
+const HERE: [&str; 3] = ["loop", "directory", "twin"];
 
 /// The first set of each engine, small.
 fn small_sets() -> impl Iterator<Item = &'static str> {
@@ -74,6 +74,15 @@ fn every_filesystem_does_every_engines_work_on_loop() {
         assert!(record.is_some(), "{label} was not compared");
     }
     conforms(&run);
+}
+
+/// In real time, so on a disk that takes none.
+#[test]
+fn a_twin_does_every_engines_work() {
+    if !has_loop("conformance on a twin") {
+        return;
+    }
+    conforms(&carry_out(&Desk::new(), "twin:zero", &["--filesystems", "ext4"]));
 }
 
 #[test]

@@ -126,6 +126,11 @@ impl Stack {
         self.leaves.iter().all(|leaf| leaf.is_direct())
     }
 
+    /// The processes that answer for its disks.
+    pub fn servers(&self) -> impl Iterator<Item = i32> {
+        self.leaves.iter().flat_map(|leaf| leaf.servers().iter().copied())
+    }
+
     pub fn has_layers(&self) -> bool {
         !self.standing.is_empty()
     }

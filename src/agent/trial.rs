@@ -416,7 +416,9 @@ impl Hands<'_> {
     fn unmount(&mut self, limit: Duration) -> Outcome {
         let mut unmounted = self.timed(|hands| hands.site_mut()?.unmount())?;
         let begin = Instant::now();
-        let daemons = until_ended(|| reap(false), || !host::children().is_empty(), limit)?;
+        let servers: Vec<i32> = self.site()?.stack().into_iter().flat_map(|stack| stack.servers()).collect();
+        let is_left = || host::children().iter().any(|child| !servers.contains(child));
+        let daemons = until_ended(|| reap(false), is_left, limit)?;
         unmounted.ns += if daemons == Usage::default() { 0 } else { elapsed_ns(begin) };
         unmounted.user_ns += daemons.user_ns;
         unmounted.sys_ns += daemons.sys_ns;

@@ -29,6 +29,7 @@ mod report;
 mod run;
 mod setups;
 mod shell;
+mod twin;
 mod verify;
 
 pub use output::say;
@@ -109,6 +110,9 @@ enum Command {
     /// Do the work of one trial for an agent
     #[command(hide = true)]
     Worker,
+    /// Answer for the disk of one trial in real time, for an agent
+    #[command(hide = true)]
+    Twin,
     /// Show the report of a run in the terminal, or write it in another format
     Report(report::Options),
 }
@@ -152,6 +156,7 @@ impl Cli {
             Command::Agent => Ok(ExitCode::from(crate::agent::supervisor_main()?)),
             Command::Init { mishap, waits } => Ok(ExitCode::from(crate::agent::init_main(mishap, waits)?)),
             Command::Worker => Ok(ExitCode::from(crate::agent::worker_main()?)),
+            Command::Twin => Ok(ExitCode::from(crate::storage::twin::server_main()?)),
             Command::Report(options) => report::run(&options),
         }
     }

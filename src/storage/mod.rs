@@ -7,6 +7,7 @@ pub mod directory;
 pub mod disk;
 pub mod image;
 pub mod layers;
+pub mod twin;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -25,6 +26,7 @@ pub static TABLE: &[&dyn Storage] = &[
     &image::Image,
     &disk::ModelledDisk,
     &directory::Directory,
+    &twin::Twin,
 ];
 
 pub trait Storage: Sync {
@@ -65,6 +67,10 @@ pub trait Device {
     fn forget_cached(&self) -> io::Result<()>;
     /// A folder that must not be hidden by what is mounted.
     fn lies_in(&self) -> &Path;
+    /// Processes that answer for it, as [`crate::host::children`] lists them: they stay when a filesystem on it is unmounted.
+    fn servers(&self) -> &[i32] {
+        &[]
+    }
 }
 
 /// The storage of that name.

@@ -10,6 +10,7 @@ pub mod model;
 mod power;
 mod several;
 mod stream;
+mod twin;
 pub mod vm;
 
 pub use auto::choose;
@@ -34,6 +35,7 @@ pub static TABLE: &[&dyn TestbedKind] = &[
     &vm::VmKind,
     &model::ModelKind,
     &directory::DirectoryKind,
+    &twin::TwinKind,
 ];
 
 /// A kind of testbed, as an experiment names it: `loop`, `directory:PATH`.

@@ -281,13 +281,15 @@ pub enum Fidelity {
     Model,
     /// The same in a run that an older fsderby made, with a disk so fast that it took no time there for the disk's own.
     FloorBound,
+    /// This machine's own CPU and kernel on a modelled disk that answers in real time.
+    Twin,
 }
 
 impl Fidelity {
     /// Whose clock times such a trial.
     pub fn clock(self) -> ClockKind {
         match self {
-            Fidelity::Loop | Fidelity::Directory => ClockKind::Host,
+            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin => ClockKind::Host,
             Fidelity::VmKvm | Fidelity::VmEmulated => ClockKind::Guest,
             Fidelity::Model | Fidelity::FloorBound => ClockKind::Virtual,
         }

@@ -15,6 +15,7 @@ pub mod loop_device;
 pub mod page_cache;
 pub mod pages;
 pub mod physical;
+pub mod physical_pieces;
 pub mod process;
 pub mod sandbox;
 pub mod schedule;

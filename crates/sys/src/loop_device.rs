@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// `include/uapi/linux/loop.h`
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
+const LOOP_CTL_ADD: libc::Ioctl = 0x4C80;
+const LOOP_CTL_REMOVE: libc::Ioctl = 0x4C81;
 const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4C82;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
@@ -74,6 +76,32 @@ impl LoopDevice {
         self.direct
     }
 
+    /// Attaches `image` to a device of that number, which is made for it alone, past the page cache and in blocks of so many bytes.
+    /// [`remove`] takes the device away again, and with it all that was set of its queue.
+    ///
+    /// # Errors
+    /// Without the right to use loop devices, when that number is taken, or when the image cannot be used directly.
+    pub fn attach_new(number: u32, image: &File, block_bytes: u32) -> io::Result<Self> {
+        let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
+        // SAFETY: this ioctl takes a number and returns one.
+        if unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_ADD, libc::c_ulong::from(number)) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let device = Self::configure(number, image, LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO, block_bytes);
+        match device {
+            Ok(device) if device.direct => Ok(device),
+            Ok(device) => {
+                drop(device);
+                let _ = remove(number);
+                Err(io::Error::new(io::ErrorKind::Unsupported, "it cannot go past the page cache"))
+            }
+            Err(e) => {
+                let _ = remove(number);
+                Err(e)
+            }
+        }
+    }
+
     fn attach_with(image: &File, flags: u32) -> io::Result<Self> {
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
         let mut tries = 0;
@@ -94,11 +122,17 @@ impl LoopDevice {
         if number < 0 {
             return Err(io::Error::last_os_error());
         }
+        Self::configure(number.unsigned_abs(), image, flags, 0)
+    }
+
+    /// In blocks of so many bytes; 0 leaves that to the kernel.
+    fn configure(number: u32, image: &File, flags: u32, block_bytes: u32) -> io::Result<Self> {
         let path = PathBuf::from(format!("/dev/loop{number}"));
-        let device = open_or_make_node(&path, number.unsigned_abs())?;
+        let device = open_or_make_node(&path, number)?;
         // SAFETY: both structures are plain integers, for which all zeros is a value.
         let mut config: Config = unsafe { std::mem::zeroed() };
         config.fd = image.as_raw_fd().unsigned_abs();
+        config.block_size = block_bytes;
         config.info.flags = flags;
         // SAFETY: the kernel reads one `struct loop_config`, which lives until the call returns.
         let done = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) };
@@ -113,6 +147,28 @@ impl LoopDevice {
 impl AsFd for LoopDevice {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
+    }
+}
+
+/// Takes a device away that nobody uses any more, and waits for a moment until nobody does. One that is not there is no error.
+///
+/// # Errors
+/// Without the right to, or when somebody uses it.
+pub fn remove(number: u32) -> io::Result<()> {
+    let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control")?;
+    let mut tries = 0;
+    loop {
+        // SAFETY: this ioctl takes a number and returns one.
+        if unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_REMOVE, libc::c_ulong::from(number)) } >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ENODEV) => return Ok(()),
+            Some(libc::EBUSY) if tries < TRIES => tries += 1,
+            _ => return Err(error),
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

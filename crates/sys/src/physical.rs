@@ -27,10 +27,7 @@ impl PhysicalMemory {
     /// # Errors
     /// Without the right to, where the kernel knows of something in that range, or where some of it is mapped already.
     pub fn map(address: u64, length: usize) -> io::Result<Self> {
-        let claim = Claim::new(address, length)?;
-        if let Some(what) = known(&fs::read_to_string("/proc/iomem")?, &claim.0) {
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, format!("the kernel has there {what}")));
-        }
+        let claim = Claim::of_unknown(address, length)?;
         let memory = OpenOptions::new().read(true).write(true).open("/dev/mem")?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice. What it shows is neither the kernel's nor, as that gave
@@ -99,9 +96,20 @@ static CLAIMED: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
 
 /// The right to map a range, which no other holder has any part of.
 #[derive(Debug)]
-struct Claim(Range<u64>);
+pub(crate) struct Claim(Range<u64>);
 
 impl Claim {
+    /// Of a range that the kernel does not know of.
+    pub(crate) fn of_unknown(begin: u64, length: usize) -> io::Result<Self> {
+        let claim = Claim::new(begin, length)?;
+        match known(&fs::read_to_string("/proc/iomem")?, &claim.0) {
+            Some(what) => {
+                Err(io::Error::new(io::ErrorKind::AddrInUse, format!("the kernel has there {what}")))
+            }
+            None => Ok(claim),
+        }
+    }
+
     fn new(begin: u64, length: usize) -> io::Result<Self> {
         let end = begin.checked_add(length as u64).ok_or(io::ErrorKind::InvalidInput)?;
         let wanted = begin..end;

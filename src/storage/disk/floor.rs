@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use fsderby_diskmodel::{Drive, SHIPPED, Sample, Spec};
-use fsderby_sys::physical::PhysicalMemory;
 use rustix::fs::OFlags;
 
 use super::attach::{Attached, attach};
 use super::server::Server;
+use super::store::Store;
 use crate::host::monotonic_ns;
 use crate::schema::setup::Modelled;
 use crate::schema::units::{Bytes, MIB};
@@ -22,7 +22,7 @@ const BLOCK: usize = 4096;
 
 /// The median of reads of 4 KiB, past the page cache, in nanoseconds of the guest's clock, on a device beside the trial's own. They
 /// are of the trial's own store, which is still empty, and stays so; it comes back.
-pub fn measure(modelled: &Modelled, store: PhysicalMemory) -> anyhow::Result<(u64, PhysicalMemory)> {
+pub fn measure(modelled: &Modelled, store: Store) -> anyhow::Result<(u64, Store)> {
     let (_, text) =
         SHIPPED.iter().find(|(name, _)| *name == "zero").context("there is no disk that takes no time")?;
     let spec = Spec::parse(text)?;

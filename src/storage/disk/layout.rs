@@ -6,6 +6,7 @@
 //!                    each written from its beginning or here and there, so only what is used costs
 //! ```
 
+use super::store;
 use crate::schema::job::Job;
 use crate::schema::setup::Modelled;
 use crate::schema::units::{Bytes, GIB, MIB};
@@ -69,13 +70,28 @@ impl Layout {
     }
 
     fn image(&self, number: u32) -> Range {
-        Range { address: STORES + u64::from(number) * self.volume, length: self.volume as usize }
+        let length = store::length(self.volume);
+        Range { address: STORES + u64::from(number) * length, length: length as usize }
+    }
+
+    /// Of each disk, in bytes.
+    pub fn volume(&self) -> u64 {
+        self.volume
+    }
+
+    /// How much of the images is mapped at once.
+    pub fn mapped(&self) -> Bytes {
+        Bytes(store::mapped(self.volume).saturating_mul(self.number_of_images()))
     }
 
     /// All that holds sectors.
     pub fn images(&self) -> Bytes {
+        Bytes(store::length(self.volume).saturating_mul(self.number_of_images()))
+    }
+
+    fn number_of_images(&self) -> u64 {
         let each = if self.loses_power { 2 } else { 1 };
-        Bytes(self.volume.saturating_mul(u64::from(self.disks) * each))
+        u64::from(self.disks) * each
     }
 
     /// The length of the host's file, and with it the machine's memory.
@@ -106,6 +122,10 @@ mod tests {
         assert_eq!(five.file(), Bytes(all[9].in_file() + 512 * MIB));
         assert!(five.is_addressable());
         assert!(!Layout::new(Bytes(100 * GIB), 16, false).is_addressable());
+        // Of which only what is written is kept.
+        let largest = Layout::new(Bytes(16 << 40), 2, true);
+        assert!(largest.is_addressable() && largest.file().0 < 600 * GIB);
+        assert_eq!(largest.mapped(), Bytes(4 * GIB));
         assert!(!Layout::new(Bytes(u64::MAX - MIB), 16, true).is_addressable());
     }
 }

@@ -11,9 +11,9 @@ use std::io;
 use std::ops::Range;
 
 use fsderby_diskmodel::{Drive, Passage, Stage};
-use fsderby_sys::physical::PhysicalMemory;
 
 use super::layout::SECTOR;
+use super::store::Store;
 
 /// Bytes in order, by their place.
 pub trait Image {
@@ -23,23 +23,9 @@ pub trait Image {
     fn copy(&mut self, from: &Self, at: usize, length: usize) -> io::Result<()>;
 }
 
-impl Image for PhysicalMemory {
-    fn read(&self, bytes: &mut [u8], at: usize) -> io::Result<()> {
-        self.read_exact_at(bytes, at)
-    }
-
-    fn write(&mut self, bytes: &[u8], at: usize) -> io::Result<()> {
-        self.write_all_at(bytes, at)
-    }
-
-    fn copy(&mut self, from: &Self, at: usize, length: usize) -> io::Result<()> {
-        self.copy_from(from, at, length)
-    }
-}
-
 type Content = [u8; SECTOR as usize];
 
-pub struct Medium<I = PhysicalMemory> {
+pub struct Medium<I = Store> {
     image: I,
     /// The image's first sector on the disk.
     offset: u64,

@@ -17,7 +17,8 @@ pub mod layout;
 mod medium;
 pub mod outbox;
 mod server;
-mod totals;
+mod store;
+pub mod totals;
 
 pub use totals::{Totals, totals};
 
@@ -35,6 +36,7 @@ use self::layout::{EVENTS, Layout, REQUESTS, SECTOR};
 use self::medium::Medium;
 use self::outbox::Outbox;
 use self::server::{Requests, Server, Shared, lock};
+use self::store::Store;
 use super::image::GuestDisk;
 use super::{Attached, Device, Storage, settings};
 use crate::host::{StepError, monotonic_ns};
@@ -95,7 +97,7 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
     let spec = Spec::parse(&text).context("the disk is not understood")?;
     let layout = Layout::of(job, modelled);
-    let map_disk = |range| map(range).context("could not map a disk's sectors");
+    let map_disk = |range| Store::map(range, layout.volume()).context("could not map a disk's sectors");
     let mut stores = Vec::new();
     for disk in 0..modelled.all_disks() {
         stores.push(map_disk(layout.store(disk))?);

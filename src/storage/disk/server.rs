@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fsderby_diskmodel::{Completion, Drive, Op, Request};
-use fsderby_sys::physical::PhysicalMemory;
 use fsderby_sys::schedule::run_first;
 use fsderby_sys::ublk::{self, Ask, Queue, QueueOf};
 use rustix::io::Errno;
 
 use super::again::Again;
 use super::layout::SECTOR;
-use super::medium::Medium;
+use super::medium::{Image, Medium};
 use super::outbox::Outbox;
+use super::store::Store;
 use super::totals::{LATE_NS, Totals, publish};
 use crate::host::monotonic_ns;
 use crate::schema::request::Served;
@@ -25,7 +25,7 @@ pub struct Server {
     pub drive: Drive,
     /// The volume's first sector on the disk.
     pub offset: u64,
-    pub store: PhysicalMemory,
+    pub store: Store,
     /// What a power cut leaves, where there will be one.
     pub medium: Option<Medium>,
     /// Where the host reads what was done; `None` where nobody will.
@@ -200,14 +200,14 @@ impl Session {
                 let place = server.place(&request);
                 let hand = &mut self.hand[..place.len()];
                 self.queue.fetch(asked.tag, hand)?;
-                server.store.write_all_at(hand, place.start)?;
+                server.store.write(hand, place.start)?;
             }
             // What writes before it carry is in the store, and nothing that comes after it changes what it reads. So the copying
             // takes its time while the disk does, and not after it.
             Ask::Read => {
                 let place = server.place(&request);
                 let hand = &mut self.hand[..place.len()];
-                server.store.read_exact_at(hand, place.start)?;
+                server.store.read(hand, place.start)?;
                 self.queue.give(asked.tag, hand)?;
             }
             Ask::Flush | Ask::Discard => {}

@@ -1,12 +1,12 @@
-//! What a guest's disks have done so far, for whoever asks in the same guest.
+//! What modelled disks have done so far, for whoever asks in the same guest, or in the agent whose twin another process serves.
 
 use std::sync::{Mutex, PoisonError};
 
 use fsderby_diskmodel::Counters;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What one disk has done so far.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
     #[serde(flatten)]
     pub drive: Counters,
@@ -21,8 +21,21 @@ pub const LATE_NS: u64 = 20_000;
 
 static TOTALS: Mutex<Vec<Totals>> = Mutex::new(Vec::new());
 
-/// What each of this guest's disks has done so far; none where there are none.
+/// Asks whoever serves a disk elsewhere; `None` when it is gone.
+pub type Ask = Box<dyn FnMut() -> Option<Totals> + Send>;
+
+static ELSEWHERE: Mutex<Option<Ask>> = Mutex::new(None);
+
+/// From now on [`totals`] are asked for; with `None` no more.
+pub fn ask(whom: Option<Ask>) {
+    *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = whom;
+}
+
+/// What each disk has done so far; none where there are none.
 pub fn totals() -> Vec<Totals> {
+    if let Some(ask) = &mut *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) {
+        return ask().into_iter().collect();
+    }
     TOTALS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 

@@ -522,9 +522,9 @@ impl Parts {
 
 /// What the guest's kernel is told of the machine's memory. With a limit its init takes what is more than that.
 fn memory(limit: Option<Bytes>, layout: Layout) -> Bytes {
-    /// The images' pages must be found: eight bytes for each.
+    /// The pages that are mapped must be found: eight bytes for each.
     const PAGE_TABLES: u64 = 512;
-    Bytes((vm::memory(limit).0 + layout.images().0 / PAGE_TABLES).next_multiple_of(MIB))
+    Bytes((vm::memory(limit).0 + layout.mapped().0 / PAGE_TABLES).next_multiple_of(MIB))
 }
 
 #[cfg(test)]

@@ -1,0 +1,53 @@
+//! The process that answers for the file: one thread hears the kernel, one paces the disk, and the first says what was done.
+
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+
+use anyhow::Context;
+use fsderby_diskmodel::{Drive, Spec};
+use fsderby_sys::process::die_with_parent;
+use fuser::{Config, Session, SessionACL};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::file::OneFile;
+use super::pace::{Pace, prepare_thread};
+use super::{Orders, TOTALS};
+use crate::storage::disk::Totals;
+use crate::storage::disk::layout::SECTOR;
+
+/// The hidden role `twin`: standard input is the agent's line, standard output the kernel's.
+pub fn main() -> anyhow::Result<u8> {
+    die_with_parent()?;
+    let mut lines = io::stdin().lock().lines();
+    let orders = lines.next().context("the agent gave no orders")??;
+    let orders: Orders = serde_json::from_str(&orders).context("could not understand the orders")?;
+    let spec = Spec::parse(&orders.spec).context("the disk is not understood")?;
+    let image = memfd_create("fsderby-twin", MemfdFlags::CLOEXEC)?;
+    rustix::fs::ftruncate(&image, orders.volume.0)?;
+    let drive = Drive::new(&spec, orders.sample);
+    let totals = Arc::new(Mutex::new(Totals::default()));
+    let (asks, asked) = mpsc::channel();
+    let pace = Pace::new(drive, orders.offset.0 / SECTOR, image.into(), asked, totals.clone());
+    thread::Builder::new().name("pace".into()).spawn(move || pace.run())?;
+    let file = OneFile::new(orders.volume.0, spec.way().request_bytes, asks);
+    let kernel = rustix::stdio::stdout().try_clone_to_owned()?;
+    let session = Session::from_fd(file, kernel, SessionACL::All, Config::default())
+        .context("could not come to an understanding with the kernel")?;
+    thread::Builder::new().name("kernel".into()).spawn(move || {
+        let ended = prepare_thread().and_then(|()| session.run());
+        // The device is gone; what is asked on the other line nobody waits for.
+        std::process::exit(i32::from(ended.is_err()))
+    })?;
+    let mut line = std::fs::File::from(rustix::stdio::stdin().try_clone_to_owned()?);
+    for asked in lines {
+        if asked? == TOTALS {
+            let totals = *totals.lock().unwrap_or_else(PoisonError::into_inner);
+            writeln!(line, "{}", serde_json::to_string(&totals)?)?;
+        }
+    }
+    // The agent has hung up; the kernel's line decides when it is over.
+    loop {
+        thread::park();
+    }
+}

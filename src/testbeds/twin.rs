@@ -1,0 +1,170 @@
+//! `twin:DISK`: this machine's own kernel on a modelled disk that answers in real time. What virtual time says can be held against it.
+
+use std::path::Path;
+
+use fsderby_diskmodel::{Sample, Spec};
+
+use super::model::disks;
+use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use crate::filesystems::KernelNeed;
+use crate::host::memory_group;
+use crate::schema::job::Job;
+use crate::schema::setup::{ClockKind, Named, Volume};
+use crate::schema::story::Story;
+use crate::schema::units::{Bytes, MIB};
+use crate::storage::twin;
+
+/// The disk where none is named, as on the testbed `model`.
+const DISK: &str = "hdd-16tb";
+
+pub struct TwinKind;
+
+impl TestbedKind for TwinKind {
+    fn name(&self) -> &'static str {
+        "twin"
+    }
+
+    fn usage(&self) -> &'static str {
+        "twin[:DISK,offset=SIZE]"
+    }
+
+    fn story(&self) -> Story {
+        Story {
+            what: "A modelled disk in real time, on this machine's own kernel: a file whose reads and writes are answered when the model \
+                   says, behind a loop device. DISK is one of `fsderby list disks` (default hdd-16tb), or a file. Needs root.",
+            origin: "The disks of disks/*.toml, the kernel's FUSE and loop drivers. It is there to hold the testbed model against: the same \
+                     disk must give the same rates in virtual time and in real time.",
+            limits: "What the disk holds lies in memory. Its server needs some CPU time of this machine, so a busy one makes answers late, \
+                     which are counted (the probe disk). Between kernel and disk lie FUSE and the loop driver, which a disk does not have: it \
+                     is for hard disks, beside whose milliseconds they do not count.",
+        }
+    }
+
+    fn makes_filesystem(&self) -> bool {
+        true
+    }
+
+    fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
+        Ok(Box::new(Twin::parse(argument.unwrap_or(DISK))?))
+    }
+}
+
+struct Twin {
+    /// As it was written: a disk's name, or a file.
+    disk: String,
+    text: String,
+    bytes: Bytes,
+    offset: Bytes,
+}
+
+impl Twin {
+    fn parse(text: &str) -> Result<Self, String> {
+        let (disk, rest) = text.split_once(',').map_or((text, None), |(disk, rest)| (disk, Some(rest)));
+        if disk.is_empty() {
+            return Err(format!("the testbed twin needs a disk; write {}", TwinKind.usage()));
+        }
+        let offset = match rest.map(|rest| rest.split_once('=')) {
+            None => Bytes(0),
+            Some(Some(("offset", offset))) => offset.parse().map_err(|e| format!("offset: {e}"))?,
+            Some(_) => {
+                let rest = rest.unwrap_or_default();
+                return Err(format!("'{rest}' says nothing about a twin; write {}", TwinKind.usage()));
+            }
+        };
+        if !offset.0.is_multiple_of(MIB) {
+            return Err(format!("offset={offset} is not whole mebibytes"));
+        }
+        let text = disks::text(disk)?;
+        let spec = Spec::parse(&text).map_err(|e| format!("the disk {disk} is not understood: {e}"))?;
+        Ok(Twin { disk: disk.to_owned(), text, bytes: Bytes(spec.sectors() * 512), offset })
+    }
+}
+
+impl Testbed for Twin {
+    fn name(&self) -> String {
+        match self.offset {
+            Bytes(0) => format!("twin:{}", self.disk),
+            offset => format!("twin:{},offset={}", self.disk, offset.written()),
+        }
+    }
+
+    fn traits(&self) -> TestbedTraits {
+        TestbedTraits {
+            clock: ClockKind::Host,
+            fidelity: Fidelity::Twin,
+            guest: false,
+            makes_filesystem: true,
+            limits_memory: true,
+            loses_power: false,
+        }
+    }
+
+    fn ready(&self, need: &Need) -> Result<(), Missing> {
+        let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
+        if !rustix::process::geteuid().is_root() {
+            return missing("the testbed twin needs root".into(), "sudo, or --on model:DISK");
+        }
+        for (device, driver) in [("/dev/loop-control", "loop"), ("/dev/fuse", "fuse")] {
+            if !Path::new(device).exists() {
+                return missing(format!("this kernel has no {device}"), &format!("modprobe {driver}"));
+            }
+        }
+        if need.memory.is_some() && memory_group::version() == 0 {
+            return missing(
+                "no memory limit can be set: there is no memory controller".into(),
+                "--memory none",
+            );
+        }
+        if need.source {
+            return missing(
+                "a twin has one disk, and the work copies from another".into(),
+                "--on model:DISK",
+            );
+        }
+        if self.offset.0.saturating_add(need.size.0) > self.bytes.0 {
+            let what =
+                format!("{} from {} on do not fit on the disk of {}", need.size, self.offset, self.bytes);
+            return missing(what, "a smaller --size or offset");
+        }
+        Ok(())
+    }
+
+    fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
+        local::kernel_serves(kernel)
+    }
+
+    fn tool(&self, program: &str) -> Result<(), Missing> {
+        local::has_tool(program)
+    }
+
+    fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        let blake3 = blake3::hash(self.text.as_bytes()).to_hex().to_string();
+        let settings =
+            twin::Settings { disk: self.disk.clone(), blake3, sample: Sample::nth(moment.seed, 0) };
+        (settings.named(), Volume { size: moment.size, offset: self.offset })
+    }
+
+    fn folder(&self) -> &Path {
+        Path::new("/")
+    }
+
+    fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
+        local::launch(job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twin_is_named_as_it_is_written() {
+        let name = |text: &str| Twin::parse(text).map(|twin| twin.name());
+        for text in ["twin:hdd-16tb", "twin:diamondmax-plus-8,offset=36g"] {
+            assert_eq!(name(text.trim_start_matches("twin:")), Ok(text.to_owned()));
+        }
+        for wrong in ["", "hdd-16tb,mips=500", "hdd-16tb,offset", "hdd-16tb,offset=1k", "no-such-disk"] {
+            assert!(name(wrong).is_err(), "{wrong}");
+        }
+    }
+}
