@@ -3,6 +3,7 @@
 //! A testbed supplies a storage in the agent's world, a way to launch the agent, and its death. Nothing else.
 
 mod auto;
+mod bundled;
 mod directory;
 mod local;
 mod loop_image;
@@ -20,6 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::filesystems::KernelNeed;
+use crate::guest::bundle::Bundle;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
@@ -109,6 +111,17 @@ pub trait Testbed: Sync {
             what: format!("{} boots no kernel", self.name()),
             try_this: "--on vm, or without --kernel".into(),
         })
+    }
+    /// Has guests start from this bundle of the cache, kernel, programs and agent, and from nothing of this machine.
+    fn take_guest(&mut self, _id: &str) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!("{} has no guests", self.name()),
+            try_this: "--on vm or model:DISK, or without --guest".into(),
+        })
+    }
+    /// The bundle that guests start from: where one is named, its ID, and itself where it is in the cache.
+    fn guest(&self) -> Option<(&str, Option<&Bundle>)> {
+        None
     }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
