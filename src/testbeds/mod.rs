@@ -119,8 +119,12 @@ pub trait Testbed: Sync {
             try_this: "--on vm or model:DISK, or without --guest".into(),
         })
     }
-    /// The bundle that guests start from: where one is named, its ID, and itself where it is in the cache.
-    fn guest(&self) -> Option<(&str, Option<&Bundle>)> {
+    /// The bundle that guests start from, as its name has it, where it names one.
+    fn guest_id(&self) -> Option<&str> {
+        None
+    }
+    /// The same itself, where it is in the cache.
+    fn guest(&self) -> Option<&Bundle> {
         None
     }
     /// The host's folder whose disk stands below everything.
@@ -271,11 +275,24 @@ pub const AUTO: &str = "auto";
 /// # Errors
 /// When none does.
 pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
-    let with_it = |kind: &&dyn TestbedKind| {
+    let found = first_that(|testbed| testbed.take_kernel(release));
+    found.ok_or_else(|| "no testbed boots a kernel".into())
+}
+
+/// The first testbed of the table whose guests start from this bundle.
+///
+/// # Errors
+/// When none does.
+pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
+    let found = first_that(|testbed| testbed.take_guest(id));
+    found.ok_or_else(|| format!("no testbed starts from the guest {id}\n  try: one of fsderby guest list"))
+}
+
+fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option<Box<dyn Testbed>> {
+    TABLE.iter().find_map(|kind| {
         let mut testbed = kind.with(None).ok()?;
-        testbed.take_kernel(release).ok().map(|()| testbed)
-    };
-    TABLE.iter().find_map(with_it).ok_or_else(|| "no testbed boots a kernel".into())
+        takes(&mut *testbed).ok().map(|()| testbed)
+    })
 }
 
 /// A testbed from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].

@@ -389,8 +389,12 @@ impl Testbed for Model {
         Ok(())
     }
 
-    fn guest(&self) -> Option<(&str, Option<&Bundle>)> {
-        Some((self.bundled.id()?, self.bundled.get()))
+    fn guest_id(&self) -> Option<&str> {
+        self.bundled.id()
+    }
+
+    fn guest(&self) -> Option<&Bundle> {
+        self.bundled.get()
     }
 
     fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
