@@ -75,7 +75,9 @@ fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {
     let pins = packages.map(pins).transpose()?;
     let kernel = match &pins {
         Some(pins) => pinned_kernel(pins),
-        None => kernel::find(release).context("there is no such kernel in the cache\n  try: fsderby kernel fetch"),
+        None => {
+            kernel::find(release).context("there is no such kernel in the cache\n  try: fsderby kernel fetch")
+        }
     };
     let kernel = kernel.map_err(missing)?;
     let agent = Path::new("/proc/self/exe");
@@ -89,7 +91,9 @@ fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {
 fn pins(file: &Path) -> anyhow::Result<Pins> {
     let text = std::fs::read_to_string(file)
         .map_err(|e| Failure::usage(format!("could not read {}: {e}", file.display())))?;
-    let wrong = |e| Failure::usage(format!("{} lists no packages: {e}\n  try: fsderby guest list ID", file.display()));
+    let wrong = |e| {
+        Failure::usage(format!("{} lists no packages: {e}\n  try: fsderby guest list ID", file.display()))
+    };
     Ok(toml::from_str(&text).map_err(wrong)?)
 }
 

@@ -311,3 +311,136 @@ pub fn sha256(bytes: &[u8]) -> String {
 pub fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::super::modules::{Module, Modules};
+    use super::*;
+
+    /// What a small bundle has, by the names of its files.
+    pub fn small_files() -> BTreeMap<String, Vec<u8>> {
+        let own = [(AGENT, "an agent"), (KERNEL, "a kernel"), ("modules/one.ko", "a module")];
+        let mut files: BTreeMap<String, Vec<u8>> =
+            own.into_iter().map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).collect();
+        files.insert(stored(&sha256(b"a program")), b"a program".to_vec());
+        files
+    }
+
+    pub fn small_manifest() -> Manifest {
+        let mut modules = Modules::default();
+        modules.loadable.insert("one".into(), Module { blake3: blake3(b"a module"), ..Module::default() });
+        let kernel = Index {
+            schema: kernel::SCHEMA,
+            release: "6.0-test".into(),
+            source: "linux-image-6.0-test_6.0-1_amd64.deb".into(),
+            sha256: sha256(b"a package"),
+            image_blake3: blake3(b"a kernel"),
+            modules,
+        };
+        let mut manifest = Manifest::new(kernel, Vec::new());
+        manifest.root.insert("/usr/sbin/mke2fs".into(), sha256(b"a program"));
+        let file = |bytes: &Vec<u8>| File { sha256: sha256(bytes), bytes: bytes.len() as u64 };
+        manifest.files = small_files().iter().map(|(name, bytes)| (name.clone(), file(bytes))).collect();
+        manifest
+    }
+
+    fn blake3(bytes: &[u8]) -> String {
+        blake3::hash(bytes).to_hex().to_string()
+    }
+
+    /// A bundle in a cache of its own.
+    pub fn small(guests: &Path) -> Bundle {
+        let folder = tempfile::tempdir_in(guests).unwrap();
+        for (name, bytes) in small_files() {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        settle(folder, guests, &serde_json::to_vec(&small_manifest()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_flipped_bit_in_any_file_of_a_bundle_is_found_before_it_is_used() {
+        for name in small_files().keys().map(String::as_str).chain([MANIFEST]) {
+            let guests = tempfile::tempdir().unwrap();
+            let bundle = small(guests.path());
+            assert!(bundle.manifest.files.keys().all(|name| bundle.file(name).is_ok()));
+            assert!(bundle.kernel().module("one").is_ok());
+            assert_eq!(bundle.read(&bundle.program("mke2fs").unwrap()).unwrap(), b"a program");
+            let path = guests.path().join(&bundle.id).join(name);
+            let mut bytes = fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(&path, bytes).unwrap();
+            let opened = open(guests.path(), &bundle.id);
+            let read = opened.and_then(|bundle| {
+                bundle.manifest.files.keys().try_for_each(|name| bundle.file(name).map(drop))
+            });
+            let said = format!("{:#}", read.unwrap_err());
+            assert!(said.contains("is not what was taken into it"), "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_that_says_what_no_bundle_is_is_refused() {
+        type Change = fn(&mut Manifest);
+        let changes: &[(&str, Change)] = &[
+            ("another version", |m| m.schema = 99),
+            ("another version", |m| m.kernel.schema = 1),
+            ("strange name", |m| m.kernel.release = "../../etc".into()),
+            ("strange name", |m| drop(m.kernel.modules.loadable.insert("../one".into(), Module::default()))),
+            ("strange name", |m| drop(m.files.insert("../../evil".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| drop(m.files.insert("/etc/evil".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| drop(m.files.insert("modules/../evil.ko".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| drop(m.files.insert("files/evil".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| m.files.values_mut().for_each(|file| file.sha256 = "../x".into())),
+            ("too large", |m| m.files.values_mut().for_each(|file| file.bytes = 1 << 40)),
+            ("no agent", |m| drop(m.files.remove(AGENT))),
+            ("no image", |m| drop(m.files.remove(KERNEL))),
+            ("no modules/one.ko", |m| drop(m.files.remove("modules/one.ko"))),
+            ("no files/", |m| drop(m.root.insert("/usr/sbin/x".into(), sha256(b"nowhere")))),
+            ("more than 4096 files", |m| {
+                let file = m.files[AGENT].clone();
+                m.files.extend((0..4096).map(|n| (format!("modules/m{n}.ko"), file.clone())));
+            }),
+            ("unpacks to", |m| {
+                let file = File { bytes: IMAGE.0, ..m.files[AGENT].clone() };
+                m.files.extend((0..5).map(|n| (format!("modules/m{n}.ko"), file.clone())));
+            }),
+        ];
+        for (words, change) in changes {
+            let mut manifest = small_manifest();
+            change(&mut manifest);
+            let said = Manifest::read(&serde_json::to_vec(&manifest).unwrap()).err();
+            let said = said.map(|e| format!("{e:#}")).unwrap_or_default();
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert_eq!(
+            Manifest::read(&serde_json::to_vec(&small_manifest()).unwrap()).unwrap(),
+            small_manifest()
+        );
+    }
+
+    #[test]
+    fn an_agent_of_another_protocol_is_refused_with_what_to_do() {
+        let guests = tempfile::tempdir().unwrap();
+        let mut bundle = small(guests.path());
+        assert!(bundle.is_spoken_with().is_ok());
+        bundle.manifest.protocol += 1;
+        let said = bundle.is_spoken_with().unwrap_err().to_string();
+        assert!(said.contains("speaks protocol") && said.contains("try: a fsderby of protocol"), "{said}");
+    }
+
+    #[test]
+    fn a_bundle_that_others_can_write_in_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        for part in ["", MANIFEST] {
+            let guests = tempfile::tempdir().unwrap();
+            let bundle = small(guests.path());
+            let path = guests.path().join(&bundle.id).join(part);
+            fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+            let said = open(guests.path(), &bundle.id).unwrap_err().to_string();
+            assert!(said.contains("others can write in"), "{said}");
+        }
+    }
+}

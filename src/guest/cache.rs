@@ -58,7 +58,10 @@ pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
         Ok(about) => is_nobody_elses(path, &about, unless),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Unusable {
-            what: format!("could not look at {}, where kernels, snapshots and bundles of guests are kept: {e}", path.display()),
+            what: format!(
+                "could not look at {}, where kernels, snapshots and bundles of guests are kept: {e}",
+                path.display()
+            ),
             remedy: "XDG_CACHE_HOME=DIR, a folder of your own".into(),
         }),
     }

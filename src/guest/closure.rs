@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_program_comes_with_its_loader_and_libraries() {
-        let Some(program) = crate::host::programs::find("ls") else { return };
+        let Some(program) = programs::find("ls") else { return };
         let mut closure = Closure::of(&Here);
         closure.add(&program).unwrap();
         let names: Vec<&String> = closure.files.keys().collect();

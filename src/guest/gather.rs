@@ -89,7 +89,9 @@ fn add(closure: &mut Closure<'_>, tree: &Tree, wanted: &Wanted) -> anyhow::Resul
     let mut own = Closure::of(tree);
     for name in &wanted.programs {
         let path = tree.program(name);
-        own.add(&path.with_context(|| format!("no package brought {name}, which is in {}", wanted.package))?)?;
+        own.add(
+            &path.with_context(|| format!("no package brought {name}, which is in {}", wanted.package))?,
+        )?;
     }
     closure.files.append(&mut own.files);
     Ok(())
@@ -163,10 +165,12 @@ impl Gathered {
         }
         let here: BTreeSet<&str> = self.packages.iter().map(|p| p.package.name.as_str()).collect();
         let depends = self.packages.iter().flat_map(|stated| &stated.depends);
-        let open: BTreeSet<&String> =
-            depends.filter(|name| name.starts_with("lib") && !here.contains(name.as_str())).collect();
         let by_name: BTreeSet<String> = lacks.iter().map(|library| package_of(library)).collect();
-        let named: Vec<String> = open.iter().filter(|name| by_name.contains(**name)).map(|n| (*n).clone()).collect();
+        let may_help = |name: &&String| name.starts_with("lib") || by_name.contains(*name);
+        let open: BTreeSet<&String> =
+            depends.filter(may_help).filter(|name| !here.contains(name.as_str())).collect();
+        let named: Vec<String> =
+            open.iter().filter(|name| by_name.contains(**name)).map(|n| (*n).clone()).collect();
         match named.is_empty() {
             true => open.into_iter().cloned().collect(),
             false => named,
@@ -178,7 +182,12 @@ impl Gathered {
         if let Some(pinned) = pins.package.iter().find(|package| is_kernels(package))
             && pinned.sha256 != kernel.index.sha256
         {
-            bail!("the kernel {} is not of the package {} {}", kernel.index.release, pinned.name, pinned.version);
+            bail!(
+                "the kernel {} is not of the package {} {}",
+                kernel.index.release,
+                pinned.name,
+                pinned.version
+            );
         }
         let packages = pins.package.iter().filter(|package| !is_kernels(package));
         let stated = packages.map(|package| Stated { package: package.clone(), depends: Vec::new() });
@@ -188,6 +197,10 @@ impl Gathered {
 
 /// `libcom_err.so.2` → `libcom-err2`, `libdevmapper.so.1.02.1` → `libdevmapper1.02.1`: the names that Debian gives.
 fn package_of(library: &str) -> String {
+    // The one library of ours that is called otherwise.
+    if library.starts_with("libz.so") {
+        return "zlib1g".into();
+    }
     let Some((stem, version)) = library.split_once(".so.") else { return "libc6".into() };
     let stem = stem.to_ascii_lowercase().replace('_', "-");
     let dash = if stem.ends_with(|c: char| c.is_ascii_digit()) { "-" } else { "" };
@@ -239,6 +252,7 @@ mod tests {
             ("liblzo2.so.2", "liblzo2-2"),
             ("libntfs-3g.so.89", "libntfs-3g89"),
             ("libicuuc.so.72", "libicuuc72"),
+            ("libz.so.1", "zlib1g"),
             ("/lib64/ld-linux-x86-64.so.2", "/lib64/ld-linux-x86-64-2"),
         ] {
             assert_eq!(package_of(library), package);
@@ -253,8 +267,10 @@ mod tests {
     /// `libe2p.so.2` lies in `libext2fs2`, which its name does not say.
     #[test]
     fn packages_are_looked_into_by_name_and_then_all_of_them() {
-        let packages =
-            vec![stated("e2fsprogs", &["libblkid1", "libext2fs2", "logsave"]), stated("libblkid1", &["libc6"])];
+        let packages = vec![
+            stated("e2fsprogs", &["libblkid1", "libext2fs2", "logsave"]),
+            stated("libblkid1", &["libc6"]),
+        ];
         let gathered = Gathered { packages, ..Gathered::default() };
         let next = |lacks: &[&str]| gathered.next(&lacks.iter().map(|&library| library.into()).collect());
         assert_eq!(next(&["libext2fs.so.2", "libe2p.so.2"]), ["libext2fs2"]);

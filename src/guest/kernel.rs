@@ -27,7 +27,7 @@ use super::package;
 use crate::schema::units::Bytes;
 
 /// The shape of `index.json`.
-const SCHEMA: u32 = 3;
+pub(super) const SCHEMA: u32 = 3;
 /// What no guest reaches its disk and its host without.
 const NEEDED: [&str; 3] = ["virtio_mmio", "virtio_blk", "virtio_console"];
 /// Where kernels stand in the cache.

@@ -20,8 +20,12 @@ const DEEPEST: usize = 3;
 /// A link may lead to a link; one that leads in a circle leads nowhere.
 const MOST_LINKS: usize = 8;
 /// Debian's loader is told of these.
-const LIBRARIES: [&str; 4] =
-    ["/usr/local/lib", "/usr/local/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"];
+const LIBRARIES: [&str; 4] = [
+    "/usr/local/lib",
+    "/usr/local/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+];
 
 /// The files of packages by their paths, without the slash at the beginning and without `usr`.
 #[derive(Default)]

@@ -175,10 +175,15 @@ mod tests {
         let id = "0123456789abcdef";
         assert_eq!(with_guest("auto", id), Ok(format!("vm:guest={id}")));
         assert_eq!(with_guest("model:hdd-16tb", id), Ok(format!("model:hdd-16tb,guest={id}")));
-        assert_eq!(with_guest(&format!("vm:disks=2,guest={}", "f".repeat(16)), id), Ok(format!("vm:disks=2,guest={id}")));
+        assert_eq!(
+            with_guest(&format!("vm:disks=2,guest={}", "f".repeat(16)), id),
+            Ok(format!("vm:disks=2,guest={id}"))
+        );
         assert!(with_guest("loop", id).is_err_and(|e| e.contains("has no guests")));
         assert!(with_guest("vm:kernel=6.1", id).is_err_and(|e| e.contains("brings its kernel")));
-        assert!(with_kernel(&format!("vm:guest={id}"), "6.1").is_err_and(|e| e.contains("brings its kernel")));
+        assert!(
+            with_kernel(&format!("vm:guest={id}"), "6.1").is_err_and(|e| e.contains("brings its kernel"))
+        );
         assert!(with_guest("vm", "../x").is_err());
     }
 }

@@ -243,7 +243,8 @@ fn bundled_tools(
     kind: Option<&dyn Filesystem>,
     layers: &[Box<dyn Layer>],
 ) -> anyhow::Result<Vec<Tool>> {
-    let kinds = kind.into_iter().map(|kind| (kind.name().to_owned(), kind.package(), filesystems::tools(kind)));
+    let kinds =
+        kind.into_iter().map(|kind| (kind.name().to_owned(), kind.package(), filesystems::tools(kind)));
     let layers = layers.iter().map(|layer| layer.kind()).map(|kind| {
         let programs = kind.tools().iter().map(|&program| program.to_owned()).collect();
         (format!("layer {}", kind.name()), kind.package(), programs)

@@ -22,9 +22,9 @@ impl Bundled {
             (Some(id), _) if !bundle::is_id(id) => {
                 Err(format!("guest={id} is no guest\n  try: one of fsderby guest list"))
             }
-            (Some(id), Some(kernel)) => {
-                Err(format!("the guest {id} brings its kernel\n  try: without kernel={kernel}, or without guest={id}"))
-            }
+            (Some(id), Some(kernel)) => Err(format!(
+                "the guest {id} brings its kernel\n  try: without kernel={kernel}, or without guest={id}"
+            )),
             (id, _) => Ok(Bundled { id: id.map(str::to_owned), found: OnceLock::new() }),
         }
     }
@@ -65,9 +65,10 @@ mod tests {
 
     #[test]
     fn a_guest_is_named_by_digits_and_without_a_kernel() {
-        let said = |id, kernel| Bundled::of(Some(id), kernel).err().unwrap_or_default();
+        let said = |id: &str, kernel| Bundled::of(Some(id), kernel).err().unwrap_or_default();
         assert_eq!(said("0123456789abcdef", None), "");
-        for id in ["", "0123", "../../0123456789", "0123456789ABCDEF", &"0".repeat(65)] {
+        let long = "0".repeat(65);
+        for id in ["", "0123", "../../0123456789", "0123456789ABCDEF", &long] {
             assert!(said(id, None).contains("fsderby guest list"), "{id}");
         }
         assert!(said("0123456789abcdef", Some("6.12")).contains("brings its kernel"));

@@ -539,7 +539,13 @@ mod tests {
 
     #[test]
     fn a_testbed_is_named_as_it_was_written() {
-        for text in ["vm", "vm:kernel=6.12", "vm:images=/srv", "vm:kernel=6.12,images=/srv,disks=5", "vm:guest=0123456789abcdef"] {
+        for text in [
+            "vm",
+            "vm:kernel=6.12",
+            "vm:images=/srv",
+            "vm:kernel=6.12,images=/srv,disks=5",
+            "vm:guest=0123456789abcdef",
+        ] {
             let argument = text.split_once(':').map(|(_, argument)| argument);
             assert_eq!(VmKind.with(argument).ok().map(|g| g.name()), Some(text.to_owned()));
         }
