@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use fsderby::schema::event::Seen;
 use fsderby::schema::job::Purpose;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
-use fsderby::schema::record::{FileRef, Record};
+use fsderby::schema::record::Record;
 use fsderby::schema::request::Served;
 use fsderby::schema::setup::{ClockKind, Fidelity};
 use fsderby::store::{self, Folder, Run};
@@ -466,85 +466,4 @@ fn a_copy(desk: &Desk) -> PathBuf {
     let longer = Command::new("truncate").args(["--size", "+1"]).arg(&copy).status();
     assert!(longer.is_ok_and(|status| status.success()));
     copy
-}
-
-/// Six small cells whose outcome is known, for the kernel, the tools and the QEMU that stand beside them.
-const KNOWN: &str = include_str!("known_cells.toml");
-
-#[test]
-fn cells_that_are_known_come_out_as_they_did() {
-    if !has_guests("the known cells") {
-        return;
-    }
-    let known: BTreeMap<String, BTreeMap<String, String>> = toml::from_str(KNOWN).unwrap();
-    let mut seen = BTreeMap::new();
-    for disk in ["diamondmax-plus-8", "ssd-sata"] {
-        let testbed = model(disk);
-        let (desk, run) = carry_out("\"ext4\", \"ntfs\", \"reiserfs\"", &testbed, 0, 2);
-        for record in &run.records {
-            assert_eq!(record.outcome, Outcome::Done, "{}: {:?}", record.trial, record.reason);
-            seen.insert(format!("{disk} {}", record.filesystem), cell(&desk.path().join("run"), record));
-        }
-    }
-    if std::env::var_os("FSDERBY_KNOWN").is_some() {
-        fs::write("tests/known_cells.toml", toml::to_string(&seen).unwrap()).unwrap();
-        return;
-    }
-    assert_eq!(seen.keys().collect::<Vec<_>>(), known.keys().collect::<Vec<_>>());
-    for (name, seen) in &seen {
-        let known = &known[name];
-        let differs =
-            |keys: &[&'static str]| keys.iter().find(|key| known.get(**key) != seen.get(**key)).copied();
-        if let Some(other) = differs(&["kernel", "qemu", "tools"]) {
-            say(&format!("not compared: the known cell {name}, whose {other} is another here"));
-            continue;
-        }
-        let remedy = "if that is meant: FSDERBY_KNOWN=write cargo test --test model known";
-        assert_eq!(differs(&["where"]), None, "{name}: {seen:#?}\n{remedy}");
-        if differs(&["program", "job", "machine"]).is_some() {
-            say(&format!("compared but for its times: the known cell {name}, as our own program is another"));
-        } else {
-            assert_eq!(differs(&["requests", "console"]), None, "{name}: {seen:#?}\n{remedy}");
-        }
-    }
-}
-
-/// What decides a cell, and what came of it. `where` has no times and no order: on these filesystems another build of ours, which is
-/// faster or slower, has the same.
-fn cell(run: &Path, record: &Record) -> BTreeMap<String, String> {
-    let mut cell = record.provenance.clone();
-    let file = |file: &Option<FileRef>| file.as_ref().unwrap().clone();
-    let (requests, console) = (file(&record.requests), file(&record.console));
-    let bytes = fs::read(run.join(&requests.path)).unwrap();
-    let (served, rest) = bytes.as_chunks();
-    assert!(rest.is_empty());
-    let served: Vec<Served> = served.iter().map(|bytes| Served::from_bytes(bytes).unwrap()).collect();
-    cell.insert("where".into(), places(&served));
-    cell.insert("requests".into(), requests.blake3);
-    cell.insert("console".into(), console.blake3);
-    cell
-}
-
-/// Which sectors were read, written and discarded, and how often the disk was flushed.
-fn places(served: &[Served]) -> String {
-    let mut all: Vec<String> = Vec::new();
-    for (name, op) in [("read", Op::Read), ("write", Op::Write), ("discard", Op::Discard)] {
-        let mut ranges: Vec<(u64, u64)> = served
-            .iter()
-            .filter(|s| s.op == op)
-            .map(|s| (s.sector, s.sector + u64::from(s.sectors)))
-            .collect();
-        ranges.sort_unstable();
-        let mut joined: Vec<(u64, u64)> = Vec::new();
-        for (begin, end) in ranges {
-            match joined.last_mut() {
-                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
-                _ => joined.push((begin, end)),
-            }
-        }
-        all.push(format!("{name} {joined:?}"));
-    }
-    let flushes = served.iter().filter(|s| s.op == Op::Flush).count();
-    all.push(format!("flush {flushes}"));
-    blake3::hash(all.join("\n").as_bytes()).to_hex().to_string()
 }

@@ -16,6 +16,7 @@ mod doctor;
 mod dry_run;
 mod explain;
 mod foresight;
+mod guest;
 mod import;
 mod iozone;
 mod kernel;
@@ -84,6 +85,9 @@ enum Command {
     /// Fetch and list the kernels that virtual machines boot
     #[command(subcommand)]
     Kernel(kernel::Kernel),
+    /// Build, list and pass on what guests start from, as one file: the same figures on every machine
+    #[command(subcommand)]
+    Guest(guest::Guest),
     /// Hold the modelled disks against real ones
     #[command(subcommand)]
     Disk(disk::DiskCommand),
@@ -148,6 +152,7 @@ impl Cli {
             Command::Explain(arguments) => explain::run(&arguments),
             Command::Doctor(arguments) => doctor::run(&arguments),
             Command::Kernel(command) => kernel::run(&command),
+            Command::Guest(command) => guest::run(&command),
             Command::Disk(command) => disk::run(&command),
             Command::Machine(command) => machine::run(&command),
             Command::Key(arguments) => key::run(&arguments),

@@ -15,7 +15,7 @@ use super::foresight::Known;
 use super::output::print_line;
 use super::progress::Progress;
 use super::report::known_baseline;
-use super::setups::{Memory, common_testbed, distinct, give_kernels, given, limits, memory};
+use super::setups::{Memory, common_testbed, distinct, give_guest, give_kernels, given, limits, memory};
 use crate::exit::{self, Failure};
 use crate::keys::Key;
 use crate::names;
@@ -63,6 +63,10 @@ pub struct Arguments {
     /// For guests: a kernel of the cache, or a package to take it from; given twice, each filesystem enters with both
     #[arg(long, value_name = "VERSION|PATH")]
     kernel: Vec<String>,
+    /// What guests start from, kernel, programs and agent, in place of what is on this machine: one of `fsderby guest list`, or a
+    /// file
+    #[arg(long, value_name = "ID|FILE", conflicts_with = "kernel")]
+    guest: Option<String>,
     /// The volume given to mkfs: 512m, 2g
     #[arg(long)]
     size: Option<Bytes>,
@@ -130,7 +134,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -262,6 +266,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
         experiment.cross.memory.clear();
     }
     give_kernels(&arguments.kernel, &mut experiment)?;
+    give_guest(arguments.guest.as_deref(), &mut experiment)?;
     experiment.size = arguments.size.or(experiment.size);
     experiment.image = arguments.image.or(experiment.image);
     if !arguments.layers.is_empty() {

@@ -70,6 +70,20 @@ pub fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::
     Ok(())
 }
 
+/// A guest becomes a setting of the testbeds; one that is a file is taken into the cache.
+pub fn give_guest(guest: Option<&str>, experiment: &mut Experiment) -> anyhow::Result<()> {
+    let Some(guest) = guest else { return Ok(()) };
+    let bundle = super::guest::named(guest)?;
+    let with = |on: &str| crossing::with_guest(on, bundle.short()).map_err(Failure::usage);
+    if experiment.cross.on.is_empty() {
+        experiment.on = Some(with(experiment.on.as_deref().unwrap_or(testbeds::AUTO))?);
+    }
+    for on in &mut experiment.cross.on {
+        *on = with(on)?;
+    }
+    Ok(())
+}
+
 /// The testbed of all candidates that state none.
 pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);

@@ -1,12 +1,13 @@
 //! `fsderby verify`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::Args;
 use serde_json::json;
 
+use super::guest;
 use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
 use crate::imports;
@@ -18,7 +19,7 @@ use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 use crate::store::{self, Run, signature};
-use crate::testbeds::{self, Made};
+use crate::testbeds::{self, Made, Testbeds};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -36,6 +37,9 @@ pub struct Arguments {
     /// With --rerun: although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "rerun")]
     trust: bool,
+    /// With --rerun: the file of the guest that the run names, where it is not in the cache
+    #[arg(long, value_name = "FILE", requires = "rerun")]
+    guest: Option<PathBuf>,
     /// It must be signed by the owner of this public key: a file, or the key itself
     #[arg(long, value_name = "PUBLIC")]
     key: Option<String>,
@@ -110,6 +114,26 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Takes the guest that the run names into the cache, and no other.
+fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let bundle = guest::taken(file)?;
+    let named: Vec<String> =
+        testbeds.each().filter_map(|testbed| testbed.guest_id()).map(str::to_owned).collect();
+    if named.iter().any(|id| bundle.id.starts_with(id)) {
+        return Ok(());
+    }
+    let own = match named.as_slice() {
+        [] => "names none: its guests started from what was on its machine".to_owned(),
+        ids => format!("names {}", ids.join(", ")),
+    };
+    let text = format!(
+        "{} is the guest {}, and the run {own}\n  try: without --guest",
+        file.display(),
+        bundle.short()
+    );
+    Err(Failure::usage(text).into())
+}
+
 /// Runs trials again and says of each whether it is the same.
 fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let candidates = rerun::candidates(run);
@@ -125,6 +149,9 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
     let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
     let made = Made::of(&run.plan).map_err(Failure::usage)?;
     let testbeds = made.testbeds();
+    if let Some(file) = &arguments.guest {
+        take_guest(file, &testbeds)?;
+    }
     for candidate in &run.plan.candidates {
         let testbed = testbeds.of(&run.plan, candidate);
         let is_asked = records.iter().any(|record| record.filesystem == candidate.label);

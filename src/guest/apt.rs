@@ -1,11 +1,13 @@
-//! Brings a kernel package by the distribution's own apt: downloaded, not installed, and without root.
+//! Brings packages by the distribution's own apt: downloaded, not installed, and without root.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
+use super::bundle::Package;
 use super::{kernel, package};
 use crate::host::programs;
 
@@ -32,6 +34,95 @@ pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf>
     let (stated, found) = (apt.checksum(&package)?, package::sha256(&file)?);
     ensure!(stated.contains(&found), "the package {package} was altered: its checksum is {found}");
     Ok(file)
+}
+
+/// A package that apt's signed lists state, and what it depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stated {
+    pub package: Package,
+    /// Names; of alternatives the first.
+    pub depends: Vec<String>,
+}
+
+/// What apt states of these packages, each a name, or a name and a version as in `e2fsprogs=1.47.0-2+b2`. What it does not know is
+/// left out.
+///
+/// # Errors
+/// When a name is none, or there is no apt.
+pub fn stated(wanted: &[String], folder: &Path) -> anyhow::Result<Vec<Stated>> {
+    let strange = wanted.iter().find(|name| !is_package(name));
+    ensure!(strange.is_none(), "{:?} is no name of a package", strange.map_or("", |name| name));
+    let apt = Apt::new(folder)?;
+    let show = |names: &[String]| {
+        let names = names.iter().map(String::as_str);
+        let arguments: Vec<&str> = ["show", "--no-all-versions"].into_iter().chain(names).collect();
+        apt.run("apt-cache", &arguments)
+    };
+    // One that it does not know may keep it from telling of the others.
+    let said = show(wanted).unwrap_or_else(|_| {
+        let each = wanted.iter().filter_map(|name| show(std::slice::from_ref(name)).ok());
+        each.collect::<Vec<_>>().join("\n")
+    });
+    Ok(said.split("\n\n").filter_map(stanza).collect())
+}
+
+/// Downloads these packages into `folder`, and says where each lies.
+///
+/// # Errors
+/// When one cannot be had, or is not the one that is stated.
+pub fn bring(packages: &[Package], folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if packages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<String> = packages.iter().map(|p| format!("{}={}", p.name, p.version)).collect();
+    let strange = names.iter().find(|name| !is_package(name));
+    ensure!(strange.is_none(), "{:?} is no package", strange.map_or("", |name| name));
+    let apt = Apt::new(folder)?;
+    let arguments: Vec<&str> = ["download"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    apt.run("apt-get", &arguments)?;
+    let mut by_sum = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "deb") {
+            by_sum.insert(package::sha256(&path)?, path);
+        }
+    }
+    let file = |package: &Package| {
+        let Package { name, version, sha256 } = package;
+        let found = by_sum.get(sha256).cloned();
+        found.with_context(|| format!("apt-get brought no {name} {version} with the checksum {sha256}"))
+    };
+    packages.iter().map(file).collect()
+}
+
+/// A name, and a version where one follows; nothing that apt could take for an option.
+fn is_package(text: &str) -> bool {
+    let is_plain = |part: &str, more: &[u8]| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || more.contains(&b))
+    };
+    match text.split_once('=') {
+        Some((name, version)) => is_plain(name, b"+-.") && is_plain(version, b"+-.:~"),
+        None => is_plain(text, b"+-."),
+    }
+}
+
+/// One package of what apt-cache shows.
+fn stanza(text: &str) -> Option<Stated> {
+    let field = |name: &str| {
+        let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        found.map(|value| value.trim().to_owned())
+    };
+    let listed = [field("Pre-Depends"), field("Depends")].into_iter().flatten().collect::<Vec<_>>().join(",");
+    // `libc6 (>= 2.34) | libc6.1, python3:any`
+    let name = |one: &str| {
+        let first = one.split('|').next()?.split_whitespace().next()?;
+        Some(first.split(':').next()?.to_owned())
+    };
+    Some(Stated {
+        package: Package { name: field("Package")?, version: field("Version")?, sha256: field("SHA256")? },
+        depends: listed.split(',').filter_map(name).collect(),
+    })
 }
 
 /// `6.1`, where a release has more: `6.1.0-56-amd64`.
@@ -133,6 +224,26 @@ fn private_state(folder: &Path) -> anyhow::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_apt_states_of_a_package_is_read() {
+        let text = "Package: xfsprogs\nVersion: 6.1.0-1\nPre-Depends: libc6 (>= 2.34)\n\
+                    Depends: libblkid1 (>= 2.17.2) | other, python3:any\nDescription: a\n words: b\nSHA256: e2d2\n";
+        let package = Package { name: "xfsprogs".into(), version: "6.1.0-1".into(), sha256: "e2d2".into() };
+        let depends = ["libc6", "libblkid1", "python3"].map(str::to_owned).to_vec();
+        assert_eq!(stanza(text), Some(Stated { package, depends }));
+        assert_eq!(stanza("N: Unable to locate package"), None);
+    }
+
+    #[test]
+    fn a_name_that_apt_could_take_for_something_else_is_none() {
+        for name in ["e2fsprogs", "libstdc++6", "ntfs-3g=1:2022.10.3-1+deb12u4", "g=1.0~rc1"] {
+            assert!(is_package(name), "{name}");
+        }
+        for name in ["", "-o", "a=-o", "a/b", "./a.deb", "a b", "=1", "a=", "a=1=2"] {
+            assert!(!is_package(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_series_is_no_release_and_its_images_are_the_plain_ones() {

@@ -73,6 +73,14 @@ pub fn zstd<R: Read>(packed: R) -> anyhow::Result<impl Read> {
 /// # Errors
 /// When it is something else, or larger than the bound.
 pub fn open(path: &Path, bound: Bytes) -> anyhow::Result<Bounded<File>> {
+    open_as(path, bound, "fsderby kernel fetch FILE.deb, or …/boot/vmlinuz-RELEASE")
+}
+
+/// The same, with what to write in place of something else.
+///
+/// # Errors
+/// When it is something else, or larger than the bound.
+pub fn open_as(path: &Path, bound: Bytes, instead: &str) -> anyhow::Result<Bounded<File>> {
     let shown = path.display();
     // A pipe that nobody writes to is not waited for.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -86,10 +94,7 @@ pub fn open(path: &Path, bound: Bytes) -> anyhow::Result<Bounded<File>> {
         () if kind.is_char_device() || kind.is_block_device() => "a device",
         () => "something else",
     };
-    ensure!(
-        kind.is_file(),
-        "{shown} is {what}, not a file\n  try: fsderby kernel fetch FILE.deb, or …/boot/vmlinuz-RELEASE"
-    );
+    ensure!(kind.is_file(), "{shown} is {what}, not a file\n  try: {instead}");
     ensure!(about.len() <= bound.0, "{shown} has {}, more than {bound}", Bytes(about.len()));
     Ok(Bounded::new(file, bound))
 }

@@ -1,4 +1,5 @@
-//! Where kernels and snapshots of guests are kept: a folder that belongs to the user, in which nobody else can change anything.
+//! Where what guests start from is kept, kernels, snapshots and bundles: a folder that belongs to the user, in which nobody else can
+//! change anything.
 //!
 //! `$XDG_CACHE_HOME/fsderby`, or `$HOME/.cache/fsderby`. What stands there is booted, so a folder that all can write in is no
 //! place for it.
@@ -29,7 +30,7 @@ pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
     let given = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
     let base = base.ok_or_else(|| Unusable {
-        what: "there is no folder to keep kernels in: neither HOME nor XDG_CACHE_HOME names one".into(),
+        what: "there is no folder to keep kernels, snapshots and bundles of guests in: neither HOME nor XDG_CACHE_HOME names one".into(),
         remedy: "set HOME, or XDG_CACHE_HOME".into(),
     })?;
     let cache = base.join("fsderby");
@@ -57,7 +58,10 @@ pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
         Ok(about) => is_nobody_elses(path, &about, unless),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Unusable {
-            what: format!("could not look at {}, where kernels are kept: {e}", path.display()),
+            what: format!(
+                "could not look at {}, where kernels, snapshots and bundles of guests are kept: {e}",
+                path.display()
+            ),
             remedy: "XDG_CACHE_HOME=DIR, a folder of your own".into(),
         }),
     }
@@ -68,14 +72,14 @@ fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unu
     let shown = path.display();
     if ![0, us].contains(&about.uid()) {
         return Err(Unusable {
-            what: format!("{shown} belongs to user {}, who could change the kernels in it", about.uid()),
+            what: format!("{shown} belongs to user {}, who could change what guests start from", about.uid()),
             remedy: "XDG_CACHE_HOME=DIR, a folder of your own; sudo -H where it is another user's home"
                 .into(),
         });
     }
     if about.mode() & OTHERS_WRITE != 0 && about.mode() & unless == 0 {
         return Err(Unusable {
-            what: format!("others can write in {shown}, and so could change the kernels in it"),
+            what: format!("others can write in {shown}, and so could change what guests start from"),
             remedy: format!("chmod go-w {shown}"),
         });
     }
@@ -94,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_in_which_others_can_write_is_none_for_kernels() {
+    fn a_folder_in_which_others_can_write_is_no_cache() {
         let folder = tempfile::tempdir().unwrap();
         for (mode, unless, words) in [
             (0o755, 0, ""),
@@ -111,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_somebody_elses_is_none_for_kernels() {
+    fn a_folder_of_somebody_elses_is_no_cache() {
         let folder = tempfile::tempdir().unwrap();
         if !rustix::process::geteuid().is_root() {
             return assert!(refused(Path::new("/"), 0).is_empty(), "root's is as good as our own");

@@ -9,13 +9,58 @@ use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, EM_AARCH64, EM_X86_64, FileHe
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionTable};
 use object::{Endianness, StringTable};
 
+use crate::host::programs;
+
 /// Where the loader looks when nothing else says where, after the folders of /etc/ld.so.conf.
 const FOLDERS: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
+/// Where the files of programs stand: this machine, packages, a bundle.
+pub trait Files {
+    /// Whether a file has this path, links followed.
+    fn has(&self, path: &Path) -> bool;
+    /// What stands in it.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not what it should be.
+    fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>>;
+    /// The folders that the loader is told of, beside its own.
+    fn libraries(&self) -> Vec<PathBuf>;
+    /// The file of a program.
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        let all = programs::FOLDERS.iter().map(|folder| Path::new(folder).join(name));
+        all.into_iter().find(|path| self.has(path))
+    }
+}
+
+/// This machine's.
+pub struct Here;
+
+impl Files for Here {
+    fn has(&self, path: &Path) -> bool {
+        path.is_file()
+    }
+
+    fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>> {
+        Ok(fs::read(path)?)
+    }
+
+    fn libraries(&self) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        read_configuration(Path::new("/etc/ld.so.conf"), &mut folders);
+        folders
+    }
+
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        programs::find(name)
+    }
+}
+
 /// The files of programs by their paths, with all that they load.
-#[derive(Default)]
-pub struct Closure {
+pub struct Closure<'f> {
     pub files: BTreeMap<String, Vec<u8>>,
+    /// Libraries that are nowhere, each with the first file that needs it.
+    pub lacks: BTreeMap<String, String>,
+    from: &'f dyn Files,
     folders: Vec<PathBuf>,
 }
 
@@ -30,32 +75,48 @@ struct Needs {
     search: Vec<String>,
 }
 
-impl Closure {
-    pub fn new() -> Self {
-        let mut folders = Vec::new();
-        read_configuration(Path::new("/etc/ld.so.conf"), &mut folders);
+impl<'f> Closure<'f> {
+    pub fn of(from: &'f dyn Files) -> Self {
+        let mut folders = from.libraries();
         folders.extend(FOLDERS.map(PathBuf::from));
-        Closure { files: BTreeMap::new(), folders }
+        Closure { files: BTreeMap::new(), lacks: BTreeMap::new(), from, folders }
     }
 
     /// A program or library, with everything it needs that is not yet there.
+    ///
+    /// # Errors
+    /// When it cannot run in a guest, or needs what is nowhere.
     pub fn add(&mut self, path: &Path) -> anyhow::Result<()> {
+        self.follow(path)?;
+        match self.lacks.first_key_value() {
+            None => Ok(()),
+            Some((library, needs)) => bail!("{needs} needs {library}, which is not here"),
+        }
+    }
+
+    /// The same, but that what it needs and is nowhere is noted in [`Closure::lacks`].
+    ///
+    /// # Errors
+    /// When it cannot run in a guest.
+    pub fn follow(&mut self, path: &Path) -> anyhow::Result<()> {
         let name = path.to_str().context("a program's path is not text")?.to_owned();
         if self.files.contains_key(&name) {
             return Ok(());
         }
-        let bytes = fs::read(path).with_context(|| format!("could not read {name}"))?;
+        let bytes = self.from.read(path).with_context(|| format!("could not read {name}"))?;
         let needs = needs(&bytes).with_context(|| format!("{name} cannot run in the guest"))?;
-        self.files.insert(name, bytes);
-        if let Some(interpreter) = needs.interpreter {
-            self.add(Path::new(&interpreter))?;
-        }
+        self.files.insert(name.clone(), bytes);
         let own = path.parent().unwrap_or(Path::new("/"));
-        for library in needs.libraries {
-            let found = self.find(&library, &needs.search, own);
-            let found =
-                found.with_context(|| format!("{} needs {library}, which is not here", path.display()))?;
-            self.add(&found)?;
+        let interpreter = needs.interpreter.iter().map(|path| (path, Some(PathBuf::from(path))));
+        let libraries = needs.libraries.iter().map(|name| (name, self.find(name, &needs.search, own)));
+        let all: Vec<(&String, Option<PathBuf>)> = interpreter.chain(libraries).collect();
+        for (wanted, found) in all {
+            match found.filter(|path| self.from.has(path)) {
+                Some(path) => self.follow(&path)?,
+                None => {
+                    self.lacks.entry(wanted.clone()).or_insert_with(|| name.clone());
+                }
+            }
         }
         Ok(())
     }
@@ -66,7 +127,7 @@ impl Closure {
             .iter()
             .map(|folder| PathBuf::from(folder.replace("$ORIGIN", &own).replace("${ORIGIN}", &own)));
         let all = first.chain(self.folders.iter().cloned());
-        all.map(|folder| folder.join(library)).find(|path| path.is_file())
+        all.map(|folder| folder.join(library)).find(|path| self.from.has(path))
     }
 }
 
@@ -142,8 +203,8 @@ mod tests {
 
     #[test]
     fn a_program_comes_with_its_loader_and_libraries() {
-        let Some(program) = crate::host::programs::find("ls") else { return };
-        let mut closure = Closure::new();
+        let Some(program) = programs::find("ls") else { return };
+        let mut closure = Closure::of(&Here);
         closure.add(&program).unwrap();
         let names: Vec<&String> = closure.files.keys().collect();
         assert!(names.iter().any(|n| n.contains("libc.so")), "{names:?}");

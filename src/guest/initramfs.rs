@@ -7,16 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, ensure};
 
-use super::closure::{Closure, is_static};
+use super::bundle::{AGENT, Bundle};
+use super::closure::{Closure, Files, Here, is_static};
 use super::cpio::Archive;
 use super::kernel::Kernel;
 use super::slim;
-use crate::host::programs;
+use super::tree::CONFIGURATION;
 use crate::schema::job::{Job, Step};
 use crate::schema::setup::Mount;
-
-/// What tools read, where it is there.
-const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
 
 /// So many are kept, of some megabytes each.
 const KEPT: usize = 32;
@@ -28,11 +26,50 @@ pub struct Bases {
     built: Mutex<HashMap<Wants, Arc<Base>>>,
 }
 
+/// Where what a guest starts from is taken from.
+#[derive(Clone, Copy)]
+pub enum Origin<'a> {
+    /// A kernel of the cache, programs of this machine, and this program as its agent.
+    Here { kernel: &'a Kernel, agent: &'a Path },
+    /// A bundle, with its kernel, and nothing of this machine.
+    Bundle { kernel: &'a Kernel, bundle: &'a Bundle },
+}
+
+impl<'a> Origin<'a> {
+    /// A bundle where there is one.
+    pub fn new(kernel: &'a Kernel, agent: &'a Path, bundle: Option<&'a Bundle>) -> Self {
+        match bundle {
+            Some(bundle) => Origin::Bundle { kernel, bundle },
+            None => Origin::Here { kernel, agent },
+        }
+    }
+
+    fn kernel(&self) -> &Kernel {
+        match self {
+            Origin::Here { kernel, .. } | Origin::Bundle { kernel, .. } => kernel,
+        }
+    }
+
+    fn files(&self) -> &dyn Files {
+        match self {
+            Origin::Here { .. } => &Here,
+            Origin::Bundle { bundle, .. } => *bundle,
+        }
+    }
+
+    fn agent(&self) -> anyhow::Result<Vec<u8>> {
+        match self {
+            Origin::Here { agent, .. } => fs::read(agent).context("could not read our own program"),
+            Origin::Bundle { bundle, .. } => bundle.file(AGENT),
+        }
+    }
+}
+
 /// Two archives, to be unpacked one after the other. They are the same bit for bit whenever they are built from the same.
 pub struct Base {
     /// Modules, and tools with their libraries.
     pub tools: Archived,
-    /// Our own program, which is the guest's init.
+    /// The agent, which is the guest's init.
     pub program: Archived,
 }
 
@@ -46,15 +83,15 @@ impl Bases {
         Bases { boot, built: Mutex::default() }
     }
 
-    /// For a guest with this job; `agent` is our own program.
-    pub fn base(&self, kernel: &Kernel, agent: &Path, job: &Job) -> anyhow::Result<Arc<Base>> {
+    /// For a guest with this job.
+    pub fn base(&self, origin: Origin<'_>, job: &Job) -> anyhow::Result<Arc<Base>> {
         let wants = Wants::of(job);
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(base) = built.get(&wants) {
             return Ok(base.clone());
         }
-        let tools = Archived::new(tools(kernel, &wants, self.boot)?);
-        let base = Arc::new(Base { tools, program: Archived::new(program(agent)?) });
+        let tools = Archived::new(tools(origin, &wants, self.boot)?);
+        let base = Arc::new(Base { tools, program: Archived::new(program(origin.agent()?)?) });
         if built.len() >= KEPT {
             built.clear();
         }
@@ -93,7 +130,7 @@ impl Wants {
     }
 }
 
-fn tools(kernel: &Kernel, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
+fn tools(origin: Origin<'_>, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in ["/dev", "/proc", "/sys", "/run", "/tmp", "/mnt", "/etc"] {
         archive.folder(folder);
@@ -101,12 +138,12 @@ fn tools(kernel: &Kernel, wants: &Wants, boot: &[&str]) -> anyhow::Result<Vec<u8
     // The kernel opens it for init before init can mount anything.
     archive.device("/dev/console", 5, 1);
     archive.link("/etc/mtab", "/proc/mounts");
-    modules(&mut archive, kernel, boot, &wants.modules)?;
-    programs(&mut archive, &wants.programs)?;
+    modules(&mut archive, origin.kernel(), boot, &wants.modules)?;
+    programs(&mut archive, origin.files(), &wants.programs)?;
     Ok(archive.finish())
 }
 
-fn program(agent: &Path) -> anyhow::Result<Vec<u8>> {
+fn program(agent: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let mut archive = Archive::default();
     archive.file("/init", &init(agent)?);
     Ok(archive.finish())
@@ -129,13 +166,13 @@ pub fn idle(kernel: &Kernel, agent: &Path, boot: &[&str]) -> anyhow::Result<Vec<
         archive.folder(folder);
     }
     archive.device("/dev/console", 5, 1);
-    archive.file("/init", &init(agent)?);
+    archive.file("/init", &init(fs::read(agent).context("could not read our own program")?)?);
     modules(&mut archive, kernel, boot, &[])?;
     Ok(archive.finish())
 }
 
-fn init(agent: &Path) -> anyhow::Result<Vec<u8>> {
-    let program = fs::read(agent).context("could not read our own program")?;
+/// A program as it is the init of a guest; the same where it was made so already.
+pub(super) fn init(program: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     ensure!(
         is_static(&program)?,
         "this fsderby is a dynamic binary, which cannot be the init of a guest\n  try: build it from a clone (.cargo/config.toml makes it static)"
@@ -158,19 +195,18 @@ fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[Stri
     Ok(())
 }
 
-fn programs(archive: &mut Archive, programs: &BTreeSet<String>) -> anyhow::Result<()> {
-    let mut closure = Closure::new();
+fn programs(archive: &mut Archive, from: &dyn Files, programs: &BTreeSet<String>) -> anyhow::Result<()> {
+    let mut closure = Closure::of(from);
     for program in programs {
-        let path =
-            programs::find(program).with_context(|| format!("there is no {program} on this machine"))?;
-        closure.add(&path)?;
+        let path = from.program(program);
+        closure.add(&path.with_context(|| format!("there is no {program} for the guest"))?)?;
     }
     for (path, bytes) in &closure.files {
         archive.file(path, bytes);
     }
     for path in CONFIGURATION {
-        if let Ok(text) = fs::read(path) {
-            archive.file(path, &text);
+        if from.has(Path::new(path)) {
+            archive.file(path, &from.read(Path::new(path))?);
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ use super::package;
 use crate::schema::units::Bytes;
 
 /// The shape of `index.json`.
-const SCHEMA: u32 = 3;
+pub(super) const SCHEMA: u32 = 3;
 /// What no guest reaches its disk and its host without.
 const NEEDED: [&str; 3] = ["virtio_mmio", "virtio_blk", "virtio_console"];
 /// Where kernels stand in the cache.
@@ -66,7 +66,7 @@ pub struct Kernel {
     pub index: Index,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Index {
     pub schema: u32,
     /// As uname shows it: `6.12.117+deb12-amd64`.
@@ -81,6 +81,11 @@ pub struct Index {
 }
 
 impl Kernel {
+    /// Of a bundle, which has its files as a kernel in the cache has them.
+    pub(super) fn within(folder: &Path, index: Index) -> Self {
+        Kernel { folder: folder.to_owned(), index }
+    }
+
     pub fn image(&self) -> PathBuf {
         self.folder.join("image")
     }
@@ -107,6 +112,15 @@ impl Kernel {
         );
         Ok(bytes)
     }
+}
+
+/// Whether this index, which somebody else may have written, is of a kernel of this version whose names are fit for files.
+pub(super) fn check(index: &Index) -> anyhow::Result<()> {
+    ensure!(index.schema == SCHEMA, "its kernel was unpacked by another version of fsderby");
+    ensure!(is_plain(&index.release), "its kernel has a strange name");
+    let strange = index.modules.loadable.keys().find(|name| !is_plain(name));
+    ensure!(strange.is_none(), "its kernel has a module of a strange name");
+    Ok(())
 }
 
 /// Where kernels are kept.
@@ -314,7 +328,7 @@ fn unpacked(path: &str, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Fit for a file name of ours.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+.~".contains(&b))

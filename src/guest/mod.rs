@@ -4,13 +4,17 @@ pub mod apt;
 mod ar;
 pub mod boot_image;
 mod bounded;
+pub mod bundle;
+pub mod bundle_file;
 pub mod cache;
 pub mod closure;
 mod cpio;
+pub mod gather;
 pub mod initramfs;
 pub mod kernel;
 pub mod modules;
 mod package;
 pub mod slim;
+mod tree;
 
-pub use closure::Closure;
+pub use closure::{Closure, Files, Here};

@@ -18,6 +18,13 @@ const MOST_FILES: usize = 100_000;
 /// A path that the kernel would not take is none (PATH_MAX).
 const LONGEST_PATH: u64 = 4096;
 
+/// What a package has at a path.
+pub enum Entry<'e> {
+    File(&'e mut dyn Read),
+    /// A link, and where it leads, from its own folder or from `/`.
+    Link(String),
+}
+
 /// Calls `takes` with each regular file of the package: its path, as in `lib/modules/…`, and how to read it.
 ///
 /// # Errors
@@ -25,6 +32,20 @@ const LONGEST_PATH: u64 = 4096;
 pub fn for_each_file(
     package: &Path,
     takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    for_each_entry(package, &mut |path, entry| match entry {
+        Entry::File(reader) => takes(path, reader),
+        Entry::Link(_) => Ok(()),
+    })
+}
+
+/// The same with its links.
+///
+/// # Errors
+/// When the package is cut short, is no package, or holds a path that leads out of it.
+pub fn for_each_entry(
+    package: &Path,
+    takes: &mut dyn FnMut(&str, Entry<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let name = package.display();
     let file = bounded::open(package, PACKAGE)?;
@@ -81,18 +102,20 @@ fn walk(
 
 fn files(
     data: impl Read,
-    takes: &mut dyn FnMut(&str, &mut dyn Read) -> anyhow::Result<()>,
+    takes: &mut dyn FnMut(&str, Entry<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut archive = tar::Archive::new(Bounded::new(data, ALL));
     // Long paths are read here, as the library would read one of any length.
     let entries = archive.entries().context("the package's data is damaged")?.raw(true);
-    let mut long_path = None;
+    let (mut long_path, mut long_target) = (None, None);
     for (seen, entry) in (1..).zip(entries) {
         ensure!(seen <= MOST_FILES, "the package has more than {MOST_FILES} files");
         let mut entry = entry.context("the package's data is damaged, cut short or too large")?;
         let kind = entry.header().entry_type();
         if kind.is_gnu_longname() {
             long_path = Some(long(&mut entry)?);
+        } else if kind.is_gnu_longlink() {
+            long_target = Some(long(&mut entry)?);
         }
         if kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() {
             continue;
@@ -102,10 +125,19 @@ fn files(
             None => entry.path().context("a path in the package is not text")?.into_owned(),
         };
         let path = inside(&path)?;
+        let target = long_target.take();
         if kind.is_file() {
             let size = Bytes(entry.size());
             ensure!(size <= IMAGE, "{path} in the package is too large: {size}");
-            takes(&path, &mut entry).with_context(|| format!("could not read {path} of the package"))?;
+            let taken = takes(&path, Entry::File(&mut entry));
+            taken.with_context(|| format!("could not read {path} of the package"))?;
+        } else if kind.is_symlink() || kind.is_hard_link() {
+            let own = entry.link_name().context("a link in the package is not text")?;
+            let target = target.or_else(|| Some(own?.to_str()?.to_owned()));
+            let target = target.context("a link in the package leads nowhere")?;
+            // A hard link names a file of the package from its root.
+            let target = if kind.is_hard_link() { format!("/{target}") } else { target };
+            takes(&path, Entry::Link(target))?;
         }
     }
     Ok(())

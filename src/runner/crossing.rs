@@ -100,6 +100,16 @@ pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
     Ok(testbed.name())
 }
 
+/// This testbed with guests that start from this bundle of the cache; for `auto` the first that can.
+pub fn with_guest(on: &str, id: &str) -> Result<String, String> {
+    if on == testbeds::AUTO {
+        return Ok(testbeds::starting_from(id)?.name());
+    }
+    let mut testbed = testbeds::parse(on)?;
+    testbed.take_guest(id).map_err(|missing| missing.to_string())?;
+    Ok(testbed.name())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,5 +168,22 @@ mod tests {
         assert_eq!(with_kernel("auto", "6.1"), Ok("vm:kernel=6.1".into()));
         assert!(with_kernel("loop", "6.1").is_err_and(|e| e.contains("boots no kernel")));
         assert!(with_kernel("vm", "/boot/x").is_err());
+    }
+
+    #[test]
+    fn a_guest_becomes_a_setting_of_the_testbed_and_brings_its_kernel() {
+        let id = "0123456789abcdef";
+        assert_eq!(with_guest("auto", id), Ok(format!("vm:guest={id}")));
+        assert_eq!(with_guest("model:hdd-16tb", id), Ok(format!("model:hdd-16tb,guest={id}")));
+        assert_eq!(
+            with_guest(&format!("vm:disks=2,guest={}", "f".repeat(16)), id),
+            Ok(format!("vm:disks=2,guest={id}"))
+        );
+        assert!(with_guest("loop", id).is_err_and(|e| e.contains("has no guests")));
+        assert!(with_guest("vm:kernel=6.1", id).is_err_and(|e| e.contains("brings its kernel")));
+        assert!(
+            with_kernel(&format!("vm:guest={id}"), "6.1").is_err_and(|e| e.contains("brings its kernel"))
+        );
+        assert!(with_guest("vm", "../x").is_err());
     }
 }

@@ -11,6 +11,8 @@ use procfs::Current;
 use super::jobs;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
+use crate::guest::Files;
+use crate::guest::bundle::Bundle;
 use crate::host::{memory_group, programs};
 use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
 use crate::schema::plan::{Candidate, Plan};
@@ -37,10 +39,17 @@ pub fn look(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Machine> {
     for testbed in testbeds.each() {
         all.extend(testbed_tools(testbed)?);
     }
-    let names: BTreeSet<&str> = plan.candidates.iter().map(|candidate| candidate.kind.as_str()).collect();
+    let bundle = |candidate| testbeds.of(plan, candidate).guest();
+    let own = plan.candidates.iter().filter(|candidate| bundle(candidate).is_none());
+    let names: BTreeSet<&str> = own.map(|candidate| candidate.kind.as_str()).collect();
     all.extend(tools(names.into_iter().filter_map(filesystems::find))?);
     for candidate in &plan.candidates {
-        for tool in layer_tools(&jobs::layers(plan, candidate))? {
+        let layers = jobs::layers(plan, candidate);
+        let tools = match bundle(candidate) {
+            Some(bundle) => bundled_tools(bundle, filesystems::find(&candidate.kind), &layers)?,
+            None => layer_tools(&layers)?,
+        };
+        for tool in tools {
             if !all.contains(&tool) {
                 all.push(tool);
             }
@@ -87,6 +96,7 @@ fn on_machine(plan: &Plan, candidate: &Candidate, testbeds: &Testbeds<'_>, host:
         // A guest has one unless more are asked for.
         cpus: setup.cpus.unwrap_or(if is_guest { 1 } else { host.cpus }),
         disk: disk(testbed.folder()),
+        guest: testbed.guest().map_or_else(String::new, |bundle| bundle.id.clone()),
     }
 }
 
@@ -116,8 +126,8 @@ pub fn same_as_before(before: &Run, testbeds: &Testbeds<'_>) -> anyhow::Result<(
 }
 
 fn of_kernel(setup: &OnMachine) -> OnMachine {
-    let OnMachine { name, kernel, kernel_build, .. } = setup.clone();
-    OnMachine { name, kernel, kernel_build, ..OnMachine::default() }
+    let OnMachine { name, kernel, kernel_build, guest, .. } = setup.clone();
+    OnMachine { name, kernel, kernel_build, guest, ..OnMachine::default() }
 }
 
 fn of_cpu(setup: &OnMachine) -> OnMachine {
@@ -220,6 +230,35 @@ fn layer_tools(layers: &[Box<dyn Layer>]) -> anyhow::Result<Vec<Tool>> {
                 version: first_line(&path, &["--version".to_owned()]),
                 blake3: hash_file(&path)?,
                 path: path.display().to_string(),
+            });
+        }
+    }
+    Ok(tools)
+}
+
+/// What a bundle has for a kind and its layers, each of the version that its package has: nothing of a bundle is run on this
+/// machine.
+fn bundled_tools(
+    bundle: &Bundle,
+    kind: Option<&dyn Filesystem>,
+    layers: &[Box<dyn Layer>],
+) -> anyhow::Result<Vec<Tool>> {
+    let kinds =
+        kind.into_iter().map(|kind| (kind.name().to_owned(), kind.package(), filesystems::tools(kind)));
+    let layers = layers.iter().map(|layer| layer.kind()).map(|kind| {
+        let programs = kind.tools().iter().map(|&program| program.to_owned()).collect();
+        (format!("layer {}", kind.name()), kind.package(), programs)
+    });
+    let mut tools = Vec::new();
+    for (kind, package, programs) in kinds.chain(layers) {
+        for program in programs {
+            let Some(path) = bundle.program(&program) else { continue };
+            tools.push(Tool {
+                kind: kind.clone(),
+                version: bundle.version_of(package),
+                blake3: blake3::hash(&bundle.read(&path)?).to_hex().to_string(),
+                path: path.display().to_string(),
+                program,
             });
         }
     }

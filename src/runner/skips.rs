@@ -94,6 +94,9 @@ fn machine(kind: &dyn Filesystem, testbed: &dyn Testbed) -> Option<String> {
         return Some(missing.to_string());
     }
     let missing = filesystems::tools(kind).iter().find_map(|program| testbed.tool(program).err())?;
+    if testbed.guest_id().is_some() {
+        return Some(missing.to_string());
+    }
     Some(format!("{}\n  try: apt-get install {}", missing.what, kind.package()))
 }
 

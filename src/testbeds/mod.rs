@@ -3,6 +3,7 @@
 //! A testbed supplies a storage in the agent's world, a way to launch the agent, and its death. Nothing else.
 
 mod auto;
+mod bundled;
 mod directory;
 mod local;
 mod loop_image;
@@ -21,6 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::filesystems::KernelNeed;
+use crate::guest::bundle::Bundle;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
@@ -111,6 +113,21 @@ pub trait Testbed: Sync {
             what: format!("{} boots no kernel", self.name()),
             try_this: "--on vm, or without --kernel".into(),
         })
+    }
+    /// Has guests start from this bundle of the cache, kernel, programs and agent, and from nothing of this machine.
+    fn take_guest(&mut self, _id: &str) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!("{} has no guests", self.name()),
+            try_this: "--on vm or model:DISK, or without --guest".into(),
+        })
+    }
+    /// The bundle that guests start from, as its name has it, where it names one.
+    fn guest_id(&self) -> Option<&str> {
+        None
+    }
+    /// The same itself, where it is in the cache.
+    fn guest(&self) -> Option<&Bundle> {
+        None
     }
     /// The host's folder whose disk stands below everything.
     fn folder(&self) -> &Path;
@@ -262,11 +279,24 @@ pub const AUTO: &str = "auto";
 /// # Errors
 /// When none does.
 pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
-    let with_it = |kind: &&dyn TestbedKind| {
+    let found = first_that(|testbed| testbed.take_kernel(release));
+    found.ok_or_else(|| "no testbed boots a kernel".into())
+}
+
+/// The first testbed of the table whose guests start from this bundle.
+///
+/// # Errors
+/// When none does.
+pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
+    let found = first_that(|testbed| testbed.take_guest(id));
+    found.ok_or_else(|| format!("no testbed starts from the guest {id}\n  try: one of fsderby guest list"))
+}
+
+fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option<Box<dyn Testbed>> {
+    TABLE.iter().find_map(|kind| {
         let mut testbed = kind.with(None).ok()?;
-        testbed.take_kernel(release).ok().map(|()| testbed)
-    };
-    TABLE.iter().find_map(with_it).ok_or_else(|| "no testbed boots a kernel".into())
+        takes(&mut *testbed).ok().map(|()| testbed)
+    })
 }
 
 /// A testbed from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].

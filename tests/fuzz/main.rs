@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
 mod bonnie_lines;
+mod bundle;
 mod canary;
 mod disk;
 mod engine;

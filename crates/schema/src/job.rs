@@ -13,11 +13,14 @@ use crate::scenario::OtherStage;
 use crate::setup::{Argv, Check, Mount, Named, Privileges, Volume};
 use crate::units::Bytes;
 
-/// Counted up with every change of a job or an event that an older agent would misread.
+/// Counted up with every change of a job or an event that an older agent, or an older host, would misread. Agents live in bundles, so
+/// an older one is met: what a job says anew in a field of its own is left out where it says nothing, so that older jobs stay the same
+/// bytes, and is refused by an agent that does not know it.
 pub const PROTOCOL: u32 = 3;
 
 /// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Job {
     pub protocol: u32,
     /// Names all that the agent makes on the host (memory group, folder), so that it can be found and removed.
@@ -165,6 +168,7 @@ fn sorted_within(value: &Value) -> Value {
 
 /// What one stage does of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WorkJob {
     /// Counted from 0: parts of one work, done in several stages, have the same.
     pub of: usize,

@@ -42,6 +42,9 @@ pub struct OnMachine {
     pub cpus: u32,
     /// Below the images or the folder.
     pub disk: Disk,
+    /// The ID of the bundle that guests start from; empty where they start from what is on the host.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guest: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -255,6 +255,7 @@ pub fn on_machine(name: &str) -> OnMachine {
             fstype: "cedarfs".into(),
             options: vec!["rw".into(), "relatime".into()],
         },
+        ..OnMachine::default()
     }
 }
 

@@ -29,14 +29,16 @@ use self::guest::Guest;
 use self::machine::{Machine, Running};
 use self::machines::Machine as Stands;
 use self::snapshot::Snapshot;
+use super::bundled::Bundled;
 use super::power::PowerCut;
 use super::vm::machine::QEMU;
 use super::vm::{self, modules_missing};
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
-use crate::guest::initramfs::{Base, Bases};
-use crate::guest::kernel::{self, Kernel};
+use crate::guest::bundle::Bundle;
+use crate::guest::initramfs::{Base, Bases, Origin};
+use crate::guest::kernel::Kernel;
 use crate::host::programs;
 use crate::older::{self, Stood};
 use crate::schema::job::Job;
@@ -66,7 +68,7 @@ impl TestbedKind for ModelKind {
     }
 
     fn usage(&self) -> &'static str {
-        "model[:DISK,disks=N,offset=SIZE,machine=MACHINE,mips=N,samples=off,kernel=RELEASE]"
+        "model[:DISK,disks=N,offset=SIZE,machine=MACHINE,mips=N,samples=off,kernel=RELEASE,guest=ID]"
     }
 
     fn story(&self) -> Story {
@@ -117,6 +119,8 @@ pub struct Model {
     /// A guest that used so much of the host's CPU without an event spins.
     pub patience: Duration,
     pub mishap: Option<Mishap>,
+    /// In place of kernel, this machine's programs and the agent.
+    bundled: Bundled,
     bases: Bases,
     found: OnceLock<Option<Found>>,
 }
@@ -155,9 +159,11 @@ impl std::str::FromStr for Model {
             agent: "/proc/self/exe".into(),
             patience: SPINS,
             mishap: None,
+            bundled: Bundled::default(),
             bases: Bases::new(&BOOT),
             found: OnceLock::new(),
         };
+        let mut guest = None;
         for setting in parts {
             match setting.split_once('=') {
                 Some(("offset", offset)) => {
@@ -180,6 +186,7 @@ impl std::str::FromStr for Model {
                 Some(("samples", "off")) => model.samples = false,
                 Some(("samples", "on")) => {}
                 Some(("kernel", release)) => model.kernel = Some(release.to_owned()),
+                Some(("guest", id)) => guest = Some(id),
                 Some((word, _)) if let Some(now) = older::instead(Stood::ModelSetting, word) => {
                     return Err(now.to_owned());
                 }
@@ -197,6 +204,7 @@ impl std::str::FromStr for Model {
         if !model.offset.0.is_multiple_of(MIB) {
             return Err(format!("offset={} is not whole mebibytes", model.offset));
         }
+        model.bundled = Bundled::of(guest, model.kernel.as_deref())?;
         Ok(model)
     }
 }
@@ -206,7 +214,7 @@ impl Model {
         let look = || {
             let qemu = programs::find(QEMU)?;
             let qemu_blake3 = blake3::hash(&std::fs::read(&qemu).ok()?).to_hex().to_string();
-            Some(Found { qemu, qemu_blake3, kernel: kernel::find(self.kernel.as_deref())? })
+            Some(Found { qemu, qemu_blake3, kernel: vm::kernel(&self.bundled, self.kernel.as_deref())? })
         };
         self.found.get_or_init(look).as_ref()
     }
@@ -266,6 +274,9 @@ impl Testbed for Model {
         if let Some(release) = &self.kernel {
             say(format!("kernel={release}"));
         }
+        if let Some(id) = self.bundled.id() {
+            say(format!("guest={id}"));
+        }
         name
     }
 
@@ -281,6 +292,7 @@ impl Testbed for Model {
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
+        self.bundled.find()?;
         let kernel = self.found().map(|found| &found.kernel);
         let disks = self.disks + u32::from(need.source);
         let layout = Layout::new(need.size, disks, need.power_cut);
@@ -318,7 +330,7 @@ impl Testbed for Model {
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
-        vm::tool(program)
+        vm::tool(self.bundled.get(), program)
     }
 
     fn disks(&self) -> usize {
@@ -326,7 +338,7 @@ impl Testbed for Model {
     }
 
     fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
-        vm::carries(self.found().map(|found| &found.kernel), layers)
+        vm::carries(self.found().map(|found| &found.kernel), self.bundled.get(), layers)
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
@@ -368,8 +380,22 @@ impl Testbed for Model {
     }
 
     fn take_kernel(&mut self, release: &str) -> Result<(), Missing> {
-        self.kernel = Some(release.to_owned());
+        let bundled = vm::given(self.bundled.id(), Some(release))?;
+        (self.bundled, self.kernel) = (bundled, Some(release.to_owned()));
         Ok(())
+    }
+
+    fn take_guest(&mut self, id: &str) -> Result<(), Missing> {
+        self.bundled = vm::given(Some(id), self.kernel.as_deref())?;
+        Ok(())
+    }
+
+    fn guest_id(&self) -> Option<&str> {
+        self.bundled.id()
+    }
+
+    fn guest(&self) -> Option<&Bundle> {
+        self.bundled.get()
     }
 
     fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
@@ -388,7 +414,8 @@ impl Testbed for Model {
         let mut job = job.for_guest();
         job.storage =
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
-        let base = self.bases.base(&found.kernel, &self.agent, &job)?;
+        let origin = Origin::new(&found.kernel, &self.agent, self.bundled.get());
+        let base = self.bases.base(origin, &job)?;
         let (before, after) = job.lives();
         let files = |job: &Job| {
             let job = ("/job.json".to_owned(), serde_json::to_string(job)?);

@@ -27,13 +27,15 @@ use anyhow::Context;
 use self::guest::Guest;
 use self::machine::{Cpu, MOST_DISKS, Machine, QEMU};
 use self::witness::Witness;
+use super::bundled::Bundled;
 use super::power::PowerCut;
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
-use crate::guest::Closure;
-use crate::guest::initramfs::{self, Base, Bases};
+use crate::guest::bundle::Bundle;
+use crate::guest::initramfs::{self, Base, Bases, Origin};
 use crate::guest::kernel::{self, Kernel};
+use crate::guest::{Closure, Files, Here};
 use crate::host::programs;
 use crate::schema::job::{Job, Step};
 use crate::schema::setup::{ClockKind, ImageState, Named, Volume};
@@ -67,7 +69,7 @@ impl TestbedKind for VmKind {
     }
 
     fn usage(&self) -> &'static str {
-        "vm[:kernel=RELEASE,images=FOLDER,disks=N]"
+        "vm[:kernel=RELEASE,images=FOLDER,disks=N,guest=ID]"
     }
 
     fn story(&self) -> Story {
@@ -100,6 +102,8 @@ pub struct Vm {
     pub agent: PathBuf,
     pub silence: Duration,
     pub mishap: Option<Mishap>,
+    /// In place of kernel, this machine's programs and the agent.
+    bundled: Bundled,
     found: OnceLock<Option<Found>>,
     /// Whether images can be kept out of the host's page cache; looked at with all that makes the testbed ready.
     direct: OnceLock<bool>,
@@ -125,6 +129,7 @@ impl Default for Vm {
             agent: "/proc/self/exe".into(),
             silence: SILENCE,
             mishap: None,
+            bundled: Bundled::default(),
             found: OnceLock::new(),
             direct: OnceLock::new(),
             tools: Mutex::default(),
@@ -138,16 +143,19 @@ impl std::str::FromStr for Vm {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut vm = Vm::default();
+        let mut guest = None;
         for setting in text.split(',').filter(|s| !s.is_empty()) {
             match setting.split_once('=') {
                 Some(("kernel", release)) => vm.kernel = Some(release.to_owned()),
                 Some(("images", folder)) if folder.starts_with('/') => vm.images = folder.into(),
                 Some(("disks", number)) => vm.disks = disks(number, MOST_DISKS)?,
+                Some(("guest", id)) => guest = Some(id),
                 _ => {
                     return Err(format!("'{setting}' says nothing about a vm; write {}", VmKind.usage()));
                 }
             }
         }
+        vm.bundled = Bundled::of(guest, vm.kernel.as_deref())?;
         Ok(vm)
     }
 }
@@ -156,7 +164,7 @@ impl Vm {
     fn found(&self) -> Option<&Found> {
         let look = || {
             let qemu = programs::find(QEMU)?;
-            let kernel = kernel::find(self.kernel.as_deref())?;
+            let kernel = kernel(&self.bundled, self.kernel.as_deref())?;
             let cpu = kvm::cpu(&qemu, &kernel, &self.agent);
             Some(Found { qemu, kernel, cpu })
         };
@@ -189,6 +197,7 @@ impl Testbed for Vm {
         settings
             .extend((self.images != Path::new(FOLDER)).then(|| format!("images={}", self.images.display())));
         settings.extend((self.disks > 1).then(|| format!("disks={}", self.disks)));
+        settings.extend(self.bundled.id().map(|id| format!("guest={id}")));
         if settings.is_empty() { "vm".into() } else { format!("vm:{}", settings.join(",")) }
     }
 
@@ -205,6 +214,7 @@ impl Testbed for Vm {
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
+        self.bundled.find()?;
         let kernel = self.found().map(|found| &found.kernel);
         guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
         let images = Bytes(need.size.0.saturating_mul(need.disks(self.disks) as u64));
@@ -229,7 +239,7 @@ impl Testbed for Vm {
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        tools.entry(program.to_owned()).or_insert_with(|| tool(program)).clone()
+        tools.entry(program.to_owned()).or_insert_with(|| tool(self.bundled.get(), program)).clone()
     }
 
     fn disks(&self) -> usize {
@@ -237,7 +247,7 @@ impl Testbed for Vm {
     }
 
     fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
-        carries(self.found().map(|found| &found.kernel), layers)
+        carries(self.found().map(|found| &found.kernel), self.bundled.get(), layers)
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
@@ -276,8 +286,22 @@ impl Testbed for Vm {
     }
 
     fn take_kernel(&mut self, release: &str) -> Result<(), Missing> {
-        self.kernel = Some(release.to_owned());
+        let bundled = given(self.bundled.id(), Some(release))?;
+        (self.bundled, self.kernel) = (bundled, Some(release.to_owned()));
         Ok(())
+    }
+
+    fn take_guest(&mut self, id: &str) -> Result<(), Missing> {
+        self.bundled = given(Some(id), self.kernel.as_deref())?;
+        Ok(())
+    }
+
+    fn guest_id(&self) -> Option<&str> {
+        self.bundled.id()
+    }
+
+    fn guest(&self) -> Option<&Bundle> {
+        self.bundled.get()
     }
 
     fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
@@ -293,7 +317,7 @@ impl Testbed for Vm {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         let parts = Parts {
             found: found.clone(),
-            base: self.bases.base(&found.kernel, &self.agent, job)?,
+            base: self.bases.base(Origin::new(&found.kernel, &self.agent, self.bundled.get()), job)?,
             images: make_images(job)?,
             mishap: self.mishap,
             silence: self.silence,
@@ -365,6 +389,23 @@ impl Parts {
     }
 }
 
+/// The kernel of a bundle where one is named, else of the cache.
+pub fn kernel(bundled: &Bundled, release: Option<&str>) -> Option<Kernel> {
+    match bundled.find() {
+        Ok(Some(bundle)) => Some(bundle.kernel()),
+        Ok(None) => kernel::find(release),
+        Err(_) => None,
+    }
+}
+
+/// What a testbed is given beside its text.
+pub fn given(guest: Option<&str>, kernel: Option<&str>) -> Result<Bundled, Missing> {
+    Bundled::of(guest, kernel).map_err(|text| {
+        let (what, try_this) = text.split_once("\n  try: ").unwrap_or((&text, "fsderby guest list"));
+        Missing { what: what.to_owned(), try_this: try_this.to_owned() }
+    })
+}
+
 /// Whether this host can start a guest with so much memory. `release` is the kernel that was asked for by name.
 pub fn guest_ready(
     testbed: &str,
@@ -432,7 +473,11 @@ fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
 }
 
 /// Whether a guest with this kernel can build these layers: their modules, and their tools with all libraries.
-pub fn carries(kernel: Option<&Kernel>, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
+pub fn carries(
+    kernel: Option<&Kernel>,
+    bundle: Option<&Bundle>,
+    layers: &[Box<dyn Layer>],
+) -> Result<(), Missing> {
     for layer in layers {
         let kind = layer.kind();
         has(kernel, &layer.modules()).map_err(|missing| Missing {
@@ -440,9 +485,12 @@ pub fn carries(kernel: Option<&Kernel>, layers: &[Box<dyn Layer>]) -> Result<(),
             try_this: missing.try_this,
         })?;
         for program in kind.tools() {
-            tool(program).map_err(|missing| Missing {
+            tool(bundle, program).map_err(|missing| Missing {
                 what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
-                try_this: format!("apt-get install {}", kind.package()),
+                try_this: match bundle {
+                    Some(_) => missing.try_this,
+                    None => format!("apt-get install {}", kind.package()),
+                },
             })?;
         }
     }
@@ -455,11 +503,21 @@ pub fn disks(number: &str, most: usize) -> Result<usize, String> {
     disks.ok_or_else(|| format!("disks={number} is no number of disks; write 1 to {most}"))
 }
 
-/// Whether a program is here and can run in a guest, with all its libraries.
-pub fn tool(program: &str) -> Result<(), Missing> {
+/// Whether a program is in the bundle, or without one here, and can run in a guest, with all its libraries.
+pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
+    if let Some(bundle) = bundle {
+        let path = bundle.program(program).ok_or_else(|| Missing {
+            what: format!("the guest {} has no {program}", bundle.short()),
+            try_this: "fsderby guest build where apt has it, or without --guest".into(),
+        })?;
+        return Closure::of(bundle).add(&path).map_err(|e| Missing {
+            what: format!("{e:#}"),
+            try_this: "fsderby guest import FILE, once more".into(),
+        });
+    }
     local::has_tool(program)?;
     let Some(path) = programs::find(program) else { return Ok(()) };
-    Closure::new().add(&path).map_err(|e| Missing {
+    Closure::of(&Here).add(&path).map_err(|e| Missing {
         what: format!("{e:#}"),
         try_this: "install it for this machine's architecture, with its libraries".into(),
     })
@@ -481,7 +539,13 @@ mod tests {
 
     #[test]
     fn a_testbed_is_named_as_it_was_written() {
-        for text in ["vm", "vm:kernel=6.12", "vm:images=/srv", "vm:kernel=6.12,images=/srv,disks=5"] {
+        for text in [
+            "vm",
+            "vm:kernel=6.12",
+            "vm:images=/srv",
+            "vm:kernel=6.12,images=/srv,disks=5",
+            "vm:guest=0123456789abcdef",
+        ] {
             let argument = text.split_once(':').map(|(_, argument)| argument);
             assert_eq!(VmKind.with(argument).ok().map(|g| g.name()), Some(text.to_owned()));
         }

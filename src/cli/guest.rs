@@ -1,0 +1,163 @@
+//! `fsderby guest`: what guests start from, as one file.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Subcommand;
+
+use super::output::print_line;
+use crate::exit::{self, Failure};
+use crate::filesystems;
+use crate::guest::bundle::{self, Bundle};
+use crate::guest::gather::{self, Pins, Wanted};
+use crate::guest::kernel::{self, Kernel};
+use crate::guest::{apt, bundle_file, cache};
+use crate::schema::units::Bytes;
+use crate::storage::layers;
+
+#[derive(Subcommand)]
+pub enum Guest {
+    /// Build one from a kernel of the cache, the distribution's packages and this program; nothing is installed, and no root is
+    /// needed
+    Build {
+        /// A series or a release, as `fsderby kernel list` has it; without it the newest
+        #[arg(long, value_name = "VERSION")]
+        kernel: Option<String>,
+        /// Of these very packages, their versions and checksums: what `fsderby guest list ID` prints
+        #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
+        packages: Option<PathBuf>,
+    },
+    /// List those in the cache; with an ID, the packages of one
+    List { id: Option<String> },
+    /// Write one into a file, the same bytes whoever writes it
+    Export { id: String, file: PathBuf },
+    /// Take one from a file, which may be packed as .xz or .zst
+    Import { file: PathBuf },
+}
+
+pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
+    match command {
+        Guest::Build { kernel, packages } => build(kernel.as_deref(), packages.as_deref())?,
+        Guest::List { id: None } => list()?,
+        Guest::List { id: Some(id) } => print_packages(&*found(id)?)?,
+        Guest::Export { id, file } => {
+            let bundle = found(id)?;
+            bundle_file::export(&bundle, file)?;
+            print_line(&format!("{} is the guest {}", file.display(), bundle.id))?;
+        }
+        Guest::Import { file } => print_line(&shown(&taken(file)?))?,
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// The bundle of this name, or from this file.
+pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
+    match text.contains('/') || Path::new(text).is_file() {
+        true => Ok(Arc::new(taken(Path::new(text))?)),
+        false => found(text),
+    }
+}
+
+/// The bundle of this file, in the cache now.
+pub fn taken(file: &Path) -> anyhow::Result<Bundle> {
+    let bundle = bundle_file::import(file);
+    Ok(bundle.map_err(|e| Failure::new(exit::DAMAGED, format!("could not take a guest: {e:#}")))?)
+}
+
+fn found(id: &str) -> anyhow::Result<Arc<Bundle>> {
+    Ok(bundle::find(id).map_err(|e| Failure::missing(format!("{e:#}")))?)
+}
+
+fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {
+    let missing = |e: anyhow::Error| Failure::missing(format!("could not build a guest: {e:#}"));
+    let pins = packages.map(pins).transpose()?;
+    let kernel = match &pins {
+        Some(pins) => pinned_kernel(pins),
+        None => {
+            kernel::find(release).context("there is no such kernel in the cache\n  try: fsderby kernel fetch")
+        }
+    };
+    let kernel = kernel.map_err(missing)?;
+    let agent = Path::new("/proc/self/exe");
+    let built = gather::build(&kernel, agent, &wanted(), pins.as_ref()).map_err(missing)?;
+    for what in &built.left_out {
+        super::say(&format!("note: left out: {what}"));
+    }
+    print_line(&shown(&built.bundle))
+}
+
+fn pins(file: &Path) -> anyhow::Result<Pins> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| Failure::usage(format!("could not read {}: {e}", file.display())))?;
+    let wrong = |e| {
+        Failure::usage(format!("{} lists no packages: {e}\n  try: fsderby guest list ID", file.display()))
+    };
+    Ok(toml::from_str(&text).map_err(wrong)?)
+}
+
+/// The kernel of the cache that was taken from the pinned package, which is fetched where it is not there.
+fn pinned_kernel(pins: &Pins) -> anyhow::Result<Kernel> {
+    let is_kernels = |package: &&bundle::Package| package.name.starts_with("linux-image-");
+    let pinned = pins.package.iter().find(is_kernels).context("no package of a kernel is listed")?;
+    if let Some(kernel) = kernel::all().into_iter().find(|kernel| kernel.index.sha256 == pinned.sha256) {
+        return Ok(kernel);
+    }
+    let kernels = cache::made(kernel::KERNELS)?;
+    let folder = tempfile::Builder::new().prefix(".fetching-").tempdir_in(kernels)?;
+    let files = apt::bring(std::slice::from_ref(pinned), folder.path())?;
+    kernel::import(files.first().context("apt-get brought no kernel")?)
+}
+
+/// What every kind and every layer needs.
+fn wanted() -> Vec<Wanted> {
+    let kinds = filesystems::TABLE.iter().map(|kind| Wanted {
+        whose: kind.name().to_owned(),
+        package: kind.package().to_owned(),
+        programs: filesystems::tools(*kind),
+    });
+    let layers = layers::TABLE.iter().map(|kind| Wanted {
+        whose: format!("layer {}", kind.name()),
+        package: kind.package().to_owned(),
+        programs: kind.tools().iter().map(|&program| program.to_owned()).collect(),
+    });
+    kinds.chain(layers).collect()
+}
+
+fn list() -> anyhow::Result<()> {
+    let all = bundle::all()?;
+    if all.is_empty() {
+        return print_line("none\n  try: fsderby guest build");
+    }
+    for bundle in all {
+        match bundle {
+            Ok(bundle) => print_line(&shown(&bundle))?,
+            Err(why) => super::say(&format!("note: not used: {why:#}")),
+        }
+    }
+    Ok(())
+}
+
+fn shown(bundle: &Bundle) -> String {
+    let manifest = &bundle.manifest;
+    let bytes = manifest.files.values().map(|file| file.bytes).sum();
+    format!(
+        "{}  Linux {}, {} packages, the agent of fsderby {}, {}{}",
+        bundle.id,
+        manifest.kernel.release,
+        manifest.packages.len(),
+        manifest.fsderby,
+        Bytes(bytes),
+        match bundle.is_spoken_with() {
+            Ok(()) => String::new(),
+            Err(_) => format!(", protocol {}: not for this program", manifest.protocol),
+        }
+    )
+}
+
+/// As `build --packages` takes them.
+fn print_packages(bundle: &Bundle) -> anyhow::Result<()> {
+    let pins = Pins { package: bundle.manifest.packages.clone() };
+    print_line(toml::to_string(&pins)?.trim_end())
+}

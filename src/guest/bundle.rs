@@ -1,0 +1,446 @@
+//! A guest as a bundle: all that a guest starts from, under the hash of its content.
+//!
+//! ```text
+//! $XDG_CACHE_HOME/fsderby/guests/ID/     ID is the SHA-256 of manifest.json
+//!   manifest.json     kernel, packages, what lies where in the guest, size and SHA-256 of each file
+//!   agent             the guest's init
+//!   image             what QEMU boots
+//!   modules/NAME.ko
+//!   files/SHA256      programs, libraries, what they read
+//! ```
+//! A bundle is a function of its kernel, its packages and its agent: it holds no time, no name of a machine, no order but that of
+//! names. Each file is checked before it is used, as a kernel's is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::bounded::{ALL, IMAGE, open_as};
+use super::cache;
+use super::closure::Files;
+use super::kernel::{self, Index, Kernel};
+use super::tree;
+use crate::schema::job::PROTOCOL;
+use crate::schema::units::{Bytes, MIB};
+
+/// The shape of `manifest.json`, that of the kernel's index within it included.
+const SCHEMA: u32 = 1;
+/// Where bundles stand in the cache.
+pub const GUESTS: &str = "guests";
+pub const MANIFEST: &str = "manifest.json";
+/// One that a bundle needs, for 300 modules and as many files, has 100 KiB.
+pub const LONGEST_MANIFEST: Bytes = Bytes(4 * MIB);
+/// A kernel's modules, and the files of some dozen packages.
+const MOST_FILES: usize = 4096;
+/// Digits of an ID in a testbed's name: nobody finds another bundle with the same ones.
+const SHORT: usize = 16;
+
+pub const AGENT: &str = "agent";
+pub const KERNEL: &str = "image";
+
+/// What a bundle says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    pub schema: u32,
+    /// That of its agent's jobs and events.
+    pub protocol: u32,
+    /// The version of the program that built it and is its agent.
+    pub fsderby: String,
+    pub kernel: Index,
+    /// What everything but the agent came from.
+    pub packages: Vec<Package>,
+    /// The SHA-256 of what lies at each path in the guest.
+    pub root: BTreeMap<String, String>,
+    /// Each file of the bundle.
+    pub files: BTreeMap<String, File>,
+}
+
+/// A package of the distribution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Package {
+    pub name: String,
+    pub version: String,
+    /// Of the package's own file, as the distribution's signed index states it.
+    pub sha256: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    pub sha256: String,
+    pub bytes: u64,
+}
+
+/// A bundle in the cache.
+#[derive(Debug)]
+pub struct Bundle {
+    pub id: String,
+    pub manifest: Manifest,
+    folder: PathBuf,
+}
+
+impl Manifest {
+    /// From its bytes, which somebody else may have written.
+    ///
+    /// # Errors
+    /// When it is of another version, or says what no bundle is.
+    pub fn read(bytes: &[u8]) -> anyhow::Result<Self> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema: u32,
+        }
+        let version: Version = serde_json::from_slice(bytes).context("the manifest is damaged")?;
+        ensure!(version.schema == SCHEMA, "the bundle is of another version of fsderby");
+        let manifest: Manifest = serde_json::from_slice(bytes).context("the manifest is damaged")?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    pub fn new(kernel: Index, packages: Vec<Package>) -> Self {
+        Manifest {
+            schema: SCHEMA,
+            protocol: PROTOCOL,
+            fsderby: env!("CARGO_PKG_VERSION").into(),
+            kernel,
+            packages,
+            root: BTreeMap::new(),
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// # Errors
+    /// When a name could lead elsewhere, a file is missing, or there is more than may be.
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(self.files.len() <= MOST_FILES, "the bundle has more than {MOST_FILES} files");
+        let mut all: u64 = 0;
+        for (name, file) in &self.files {
+            ensure!(is_member(name, file), "the bundle has a file of a strange name: {name:?}");
+            ensure!(Bytes(file.bytes) <= IMAGE, "{name} in the bundle is too large: {}", Bytes(file.bytes));
+            all = all.saturating_add(file.bytes);
+        }
+        ensure!(Bytes(all) <= ALL, "the bundle unpacks to {}, more than {ALL}", Bytes(all));
+        kernel::check(&self.kernel)?;
+        let modules = self.kernel.modules.loadable.keys().map(|name| module(name));
+        let files = self.root.values().map(|sha256| stored(sha256));
+        for name in modules.chain(files).chain([AGENT.to_owned(), KERNEL.to_owned()]) {
+            ensure!(self.files.contains_key(&name), "the bundle has no {name}");
+        }
+        Ok(())
+    }
+}
+
+impl Bundle {
+    /// As a testbed's name has it.
+    pub fn short(&self) -> &str {
+        &self.id[..SHORT]
+    }
+
+    pub fn kernel(&self) -> Kernel {
+        Kernel::within(&self.folder, self.manifest.kernel.clone())
+    }
+
+    /// The bytes of one of its files.
+    ///
+    /// # Errors
+    /// When they are not those that the manifest names.
+    pub fn file(&self, name: &str) -> anyhow::Result<Vec<u8>> {
+        let stated = self.manifest.files.get(name).with_context(|| format!("there is no {name}"))?;
+        let file = open_as(&self.folder.join(name), IMAGE, "fsderby guest import FILE, once more")?;
+        let bytes = file.all()?;
+        ensure!(
+            sha256(&bytes) == stated.sha256,
+            "{name} of the guest {} in the cache is not what was taken into it\n  try: fsderby guest import FILE, once more",
+            self.short()
+        );
+        Ok(bytes)
+    }
+
+    /// Whether our jobs are understood by its agent, and its events by us.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub fn is_spoken_with(&self) -> anyhow::Result<()> {
+        let Manifest { protocol, fsderby, .. } = &self.manifest;
+        ensure!(
+            *protocol == PROTOCOL,
+            "the agent of the guest {} is of fsderby {fsderby} and speaks protocol {protocol}, this program {PROTOCOL}\n  \
+             try: a fsderby of protocol {protocol}, or fsderby guest build",
+            self.short()
+        );
+        Ok(())
+    }
+
+    /// The package that brought a file, if one is told by name; else nothing.
+    pub fn version_of(&self, package: &str) -> String {
+        let found = self.manifest.packages.iter().find(|found| found.name == package);
+        found.map_or_else(String::new, |found| format!("{} {}", found.name, found.version))
+    }
+}
+
+impl Files for Bundle {
+    fn has(&self, path: &Path) -> bool {
+        path.to_str().is_some_and(|path| self.manifest.root.contains_key(path))
+    }
+
+    fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>> {
+        let sha256 = path.to_str().and_then(|path| self.manifest.root.get(path));
+        let sha256 = sha256.with_context(|| format!("the guest {} has no such file", self.short()))?;
+        self.file(&stored(sha256))
+    }
+
+    fn libraries(&self) -> Vec<PathBuf> {
+        tree::libraries()
+    }
+}
+
+/// All bundles in the cache, by their IDs.
+///
+/// # Errors
+/// When the cache cannot be used.
+pub fn all() -> anyhow::Result<Vec<anyhow::Result<Bundle>>> {
+    let guests = cache::folder(GUESTS)?;
+    let entries = fs::read_dir(&guests).into_iter().flatten().flatten();
+    let mut ids: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    ids.retain(|name| is_sha256(name));
+    ids.sort();
+    Ok(ids.iter().map(|id| open(&guests, id)).collect())
+}
+
+/// The bundle whose ID begins so.
+///
+/// # Errors
+/// When there is none or more than one, or it is damaged.
+pub fn find(id: &str) -> anyhow::Result<Arc<Bundle>> {
+    ensure!(is_id(id), "'{id}' is no guest\n  try: one of fsderby guest list");
+    let guests = cache::folder(GUESTS)?;
+    let entries = fs::read_dir(&guests).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let found: Vec<String> = names.filter(|name| is_sha256(name) && name.starts_with(id)).collect();
+    ensure!(found.len() < 2, "more than one guest begins with {id}\n  try: more of its digits");
+    let found = found.first().with_context(|| {
+        format!("there is no guest {id} in the cache\n  try: fsderby guest import FILE, of whoever made it")
+    })?;
+    Ok(Arc::new(open(&guests, found)?))
+}
+
+/// Whether it could be the beginning of an ID.
+pub fn is_id(text: &str) -> bool {
+    (8..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+fn open(guests: &Path, id: &str) -> anyhow::Result<Bundle> {
+    let folder = guests.join(id);
+    let manifest = folder.join(MANIFEST);
+    for part in [&folder, &manifest] {
+        cache::is_ours(part, 0)?;
+    }
+    let bytes = open_as(&manifest, LONGEST_MANIFEST, "fsderby guest import FILE, once more")?.all()?;
+    ensure!(
+        sha256(&bytes) == id,
+        "the guest {id} in the cache is not what was taken into it\n  try: fsderby guest import FILE, once more"
+    );
+    let manifest = Manifest::read(&bytes).with_context(|| format!("the guest {id} is not used"))?;
+    Ok(Bundle { id: id.to_owned(), manifest, folder })
+}
+
+/// Puts the finished folder in its place; what is there of the same ID is replaced.
+///
+/// # Errors
+/// When there is no room, or the manifest is none.
+pub fn settle(folder: tempfile::TempDir, guests: &Path, manifest: &[u8]) -> anyhow::Result<Bundle> {
+    fs::write(folder.path().join(MANIFEST), manifest)?;
+    let id = sha256(manifest);
+    let place = guests.join(&id);
+    let _ = fs::remove_dir_all(&place);
+    fs::rename(folder.path(), &place).with_context(|| format!("could not make {}", place.display()))?;
+    let _ = folder.keep();
+    open(guests, &id)
+}
+
+/// An empty folder in the cache for a bundle that comes.
+///
+/// # Errors
+/// When nothing can be kept.
+pub fn begun() -> anyhow::Result<(PathBuf, tempfile::TempDir)> {
+    use std::os::unix::fs::PermissionsExt;
+    let guests = cache::made(GUESTS)?;
+    let mode = fs::Permissions::from_mode(0o755);
+    let folder = tempfile::Builder::new().prefix(".unpacking-").permissions(mode).tempdir_in(&guests);
+    let folder = folder.with_context(|| format!("could not make a folder in {}", guests.display()))?;
+    for part in ["modules", "files"] {
+        fs::create_dir(folder.path().join(part))?;
+    }
+    Ok((guests, folder))
+}
+
+/// Where a module lies in a bundle.
+pub fn module(name: &str) -> String {
+    format!("modules/{name}.ko")
+}
+
+/// Where what has this SHA-256 lies in a bundle.
+pub fn stored(sha256: &str) -> String {
+    format!("files/{sha256}")
+}
+
+/// Names are ours, so none leads anywhere else.
+fn is_member(name: &str, file: &File) -> bool {
+    let is_module = || {
+        let name = name.strip_prefix("modules/").and_then(|name| name.strip_suffix(".ko"));
+        name.is_some_and(kernel::is_plain)
+    };
+    let is_file = || name == stored(&file.sha256);
+    is_sha256(&file.sha256) && (name == AGENT || name == KERNEL || is_module() || is_file())
+}
+
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && is_id(text)
+}
+
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+pub fn hex(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::super::modules::{Module, Modules};
+    use super::*;
+
+    /// What a small bundle has, by the names of its files.
+    pub fn small_files() -> BTreeMap<String, Vec<u8>> {
+        let own = [(AGENT, "an agent"), (KERNEL, "a kernel"), ("modules/one.ko", "a module")];
+        let mut files: BTreeMap<String, Vec<u8>> =
+            own.into_iter().map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).collect();
+        files.insert(stored(&sha256(b"a program")), b"a program".to_vec());
+        files
+    }
+
+    pub fn small_manifest() -> Manifest {
+        let mut modules = Modules::default();
+        modules.loadable.insert("one".into(), Module { blake3: blake3(b"a module"), ..Module::default() });
+        let kernel = Index {
+            schema: kernel::SCHEMA,
+            release: "6.0-test".into(),
+            source: "linux-image-6.0-test_6.0-1_amd64.deb".into(),
+            sha256: sha256(b"a package"),
+            image_blake3: blake3(b"a kernel"),
+            modules,
+        };
+        let mut manifest = Manifest::new(kernel, Vec::new());
+        manifest.root.insert("/usr/sbin/mke2fs".into(), sha256(b"a program"));
+        let file = |bytes: &Vec<u8>| File { sha256: sha256(bytes), bytes: bytes.len() as u64 };
+        manifest.files = small_files().iter().map(|(name, bytes)| (name.clone(), file(bytes))).collect();
+        manifest
+    }
+
+    fn blake3(bytes: &[u8]) -> String {
+        blake3::hash(bytes).to_hex().to_string()
+    }
+
+    /// A bundle in a cache of its own.
+    pub fn small(guests: &Path) -> Bundle {
+        let folder = tempfile::tempdir_in(guests).unwrap();
+        for (name, bytes) in small_files() {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        settle(folder, guests, &serde_json::to_vec(&small_manifest()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_flipped_bit_in_any_file_of_a_bundle_is_found_before_it_is_used() {
+        for name in small_files().keys().map(String::as_str).chain([MANIFEST]) {
+            let guests = tempfile::tempdir().unwrap();
+            let bundle = small(guests.path());
+            assert!(bundle.manifest.files.keys().all(|name| bundle.file(name).is_ok()));
+            assert!(bundle.kernel().module("one").is_ok());
+            assert_eq!(bundle.read(&bundle.program("mke2fs").unwrap()).unwrap(), b"a program");
+            let path = guests.path().join(&bundle.id).join(name);
+            let mut bytes = fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(&path, bytes).unwrap();
+            let opened = open(guests.path(), &bundle.id);
+            let read = opened.and_then(|bundle| {
+                bundle.manifest.files.keys().try_for_each(|name| bundle.file(name).map(drop))
+            });
+            let said = format!("{:#}", read.unwrap_err());
+            assert!(said.contains("is not what was taken into it"), "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_manifest_that_says_what_no_bundle_is_is_refused() {
+        type Change = fn(&mut Manifest);
+        let changes: &[(&str, Change)] = &[
+            ("another version", |m| m.schema = 99),
+            ("another version", |m| m.kernel.schema = 1),
+            ("strange name", |m| m.kernel.release = "../../etc".into()),
+            ("strange name", |m| drop(m.kernel.modules.loadable.insert("../one".into(), Module::default()))),
+            ("strange name", |m| drop(m.files.insert("../../evil".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| drop(m.files.insert("/etc/evil".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| drop(m.files.insert("modules/../evil.ko".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| drop(m.files.insert("files/evil".into(), m.files[AGENT].clone()))),
+            ("strange name", |m| m.files.values_mut().for_each(|file| file.sha256 = "../x".into())),
+            ("too large", |m| m.files.values_mut().for_each(|file| file.bytes = 1 << 40)),
+            ("no agent", |m| drop(m.files.remove(AGENT))),
+            ("no image", |m| drop(m.files.remove(KERNEL))),
+            ("no modules/one.ko", |m| drop(m.files.remove("modules/one.ko"))),
+            ("no files/", |m| drop(m.root.insert("/usr/sbin/x".into(), sha256(b"nowhere")))),
+            ("more than 4096 files", |m| {
+                let file = m.files[AGENT].clone();
+                m.files.extend((0..4096).map(|n| (format!("modules/m{n}.ko"), file.clone())));
+            }),
+            ("unpacks to", |m| {
+                let file = File { bytes: IMAGE.0, ..m.files[AGENT].clone() };
+                m.files.extend((0..5).map(|n| (format!("modules/m{n}.ko"), file.clone())));
+            }),
+        ];
+        for (words, change) in changes {
+            let mut manifest = small_manifest();
+            change(&mut manifest);
+            let said = Manifest::read(&serde_json::to_vec(&manifest).unwrap()).err();
+            let said = said.map(|e| format!("{e:#}")).unwrap_or_default();
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert_eq!(
+            Manifest::read(&serde_json::to_vec(&small_manifest()).unwrap()).unwrap(),
+            small_manifest()
+        );
+    }
+
+    #[test]
+    fn an_agent_of_another_protocol_is_refused_with_what_to_do() {
+        let guests = tempfile::tempdir().unwrap();
+        let mut bundle = small(guests.path());
+        assert!(bundle.is_spoken_with().is_ok());
+        bundle.manifest.protocol += 1;
+        let said = bundle.is_spoken_with().unwrap_err().to_string();
+        assert!(said.contains("speaks protocol") && said.contains("try: a fsderby of protocol"), "{said}");
+    }
+
+    #[test]
+    fn a_bundle_that_others_can_write_in_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        for part in ["", MANIFEST] {
+            let guests = tempfile::tempdir().unwrap();
+            let bundle = small(guests.path());
+            let path = guests.path().join(&bundle.id).join(part);
+            fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+            let said = open(guests.path(), &bundle.id).unwrap_err().to_string();
+            assert!(said.contains("others can write in"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! A bundle as one file: a tar archive of its ID, its manifest and then its files in the order of their names.
+//!
+//! The same bundle gives the same bytes: no times, no owners, no modes but one. A file comes from anybody: what is no manifest, or is not
+//! the very file that the manifest names next, is refused before anything of it is used; names are looked at and never followed.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use sha2::{Digest, Sha256};
+
+use super::bounded::{ALL, Bounded, PACKAGE, open_as, xz, zstd};
+use super::bundle::{self, Bundle, File, LONGEST_MANIFEST, MANIFEST, Manifest};
+use crate::schema::units::Bytes;
+
+/// Holds the manifest's SHA-256: what a disk or a line has altered is found, whichever byte it was.
+const ID: &str = "id";
+const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// A SHA-256 in hex.
+const LONGEST_ID: Bytes = Bytes(64);
+/// Headers and padding of an archive of the largest bundle.
+const FRAMES: u64 = 16 << 20;
+
+/// Writes a bundle into a new file.
+///
+/// # Errors
+/// When there is such a file already, there is no room, or a file of the bundle is not what it should be.
+pub fn export(bundle: &Bundle, path: &Path) -> anyhow::Result<()> {
+    let shown = path.display();
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path);
+    let mut file = BufWriter::new(file.with_context(|| format!("could not make {shown}"))?);
+    let written = write(bundle, &mut file).and_then(|()| Ok(file.flush()?));
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    written.with_context(|| format!("could not write {shown}"))
+}
+
+/// # Errors
+/// When it cannot be written, or a file of the bundle is not what it should be.
+pub fn write(bundle: &Bundle, to: &mut dyn Write) -> anyhow::Result<()> {
+    let mut archive = tar::Builder::new(to);
+    append(&mut archive, ID, bundle.id.as_bytes())?;
+    append(&mut archive, MANIFEST, &serde_json::to_vec(&bundle.manifest)?)?;
+    for name in bundle.manifest.files.keys() {
+        append(&mut archive, name, &bundle.file(name)?)?;
+    }
+    Ok(archive.finish()?)
+}
+
+fn append(archive: &mut tar::Builder<&mut dyn Write>, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name)?;
+    header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
+    header.set_mtime(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_cksum();
+    archive.append(&header, bytes)
+}
+
+/// Takes a bundle into the cache, from a file as [`export`] writes it or from that file packed as .xz or .zst.
+///
+/// # Errors
+/// When anything of it is not what its manifest says, or the manifest is none.
+pub fn import(path: &Path) -> anyhow::Result<Bundle> {
+    let file = open_as(path, PACKAGE, "fsderby guest import FILE, one that fsderby guest export wrote")?;
+    let (guests, folder) = bundle::begun()?;
+    let taken = unpack(file, folder.path()).and_then(|bytes| bundle::settle(folder, &guests, &bytes));
+    taken.with_context(|| format!("{} was not taken", path.display()))
+}
+
+/// Unpacks a bundle into this folder, which has its two folders, and returns its manifest.
+///
+/// # Errors
+/// When anything of it is not what its manifest says, or the manifest is none.
+pub fn unpack(file: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut file = BufReader::new(file);
+    let mut first = Vec::new();
+    file.by_ref().take(XZ.len() as u64).read_to_end(&mut first).context("it cannot be read")?;
+    let whole = first.clone();
+    let whole = whole.chain(file);
+    match first.as_slice() {
+        begin if begin.starts_with(&XZ) => members(xz(whole, true), folder),
+        begin if begin.starts_with(&ZSTD) => members(zstd(whole)?, folder),
+        _ => members(whole, folder),
+    }
+}
+
+fn members(data: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut archive = tar::Archive::new(Bounded::new(data, Bytes(ALL.0 + FRAMES)));
+    let mut entries = archive.entries().context("it is no bundle")?.raw(true);
+    let mut next = |name: &str| -> anyhow::Result<_> {
+        let entry = entries.next().with_context(|| format!("it is cut short: there is no {name}"))?;
+        let entry = entry.with_context(|| format!("it is no bundle, or damaged, where {name} should be"))?;
+        let is_it = entry.header().entry_type().is_file() && &*entry.path_bytes() == name.as_bytes();
+        ensure!(is_it, "it is no bundle: there is something else where {name} should be");
+        Ok(entry)
+    };
+    let id = Bounded::new(next(ID)?, LONGEST_ID).all().context("the ID")?;
+    let bytes = Bounded::new(next(MANIFEST)?, LONGEST_MANIFEST).all().context("the manifest")?;
+    ensure!(id == bundle::sha256(&bytes).as_bytes(), "its manifest is not the one that its ID names");
+    let manifest = Manifest::read(&bytes)?;
+    // What is exported again is the same, so what is signed or named by its hash stays so.
+    ensure!(serde_json::to_vec(&manifest)? == bytes, "the manifest is not written as one is");
+    for (name, stated) in &manifest.files {
+        let entry = next(name)?;
+        ensure!(entry.size() == stated.bytes, "{name} has another size than the manifest says");
+        take(entry, &folder.join(name), stated).with_context(|| format!("{name} in it"))?;
+    }
+    if entries.next().is_some() {
+        bail!("it holds more than its manifest names");
+    }
+    Ok(bytes)
+}
+
+fn take(mut entry: impl Read, path: &Path, stated: &File) -> anyhow::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
+    let (mut hash, mut length) = (Sha256::new(), 0);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match entry.read(&mut buffer).context("it is damaged or cut short")? {
+            0 => break,
+            read => {
+                hash.update(&buffer[..read]);
+                file.write_all(&buffer[..read]).context("there is no room for it")?;
+                length += read as u64;
+            }
+        }
+    }
+    ensure!(
+        length == stated.bytes && bundle::hex(&hash.finalize()) == stated.sha256,
+        "it is not what the manifest says"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bundle::tests::{small, small_files, small_manifest};
+    use super::*;
+
+    /// An archive of these members, each with its type, as it is written into the headers.
+    fn archive(members: &[(&[u8], tar::EntryType, &[u8])]) -> Vec<u8> {
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, kind, bytes) in members {
+            let mut header = tar::Header::new_ustar();
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name);
+            header.set_entry_type(*kind);
+            header.set_size(bytes.len() as u64);
+            header.set_cksum();
+            archive.append(&header, *bytes).unwrap();
+        }
+        archive.into_inner().unwrap()
+    }
+
+    fn unpacked(bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("inside");
+        for part in ["modules", "files"] {
+            fs::create_dir_all(inside.join(part)).unwrap();
+        }
+        let manifest = unpack(bytes, &inside);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something lies outside");
+        manifest
+    }
+
+    fn written() -> Vec<u8> {
+        let guests = tempfile::tempdir().unwrap();
+        let mut bytes = Vec::new();
+        write(&small(guests.path()), &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn the_same_bundle_is_the_same_file_and_comes_back_as_it_was() {
+        let bytes = written();
+        assert!(bytes == written(), "of another folder and another moment");
+        let manifest = unpacked(&bytes).unwrap();
+        assert_eq!(Manifest::read(&manifest).unwrap(), small_manifest());
+        let mut packed = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::default()).unwrap();
+        packed.write_all(&bytes).unwrap();
+        assert_eq!(unpacked(&packed.finish().unwrap()).unwrap(), manifest);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_or_altered_anywhere_is_refused() {
+        let bytes = written();
+        let end = bytes.len() - 1024;
+        for at in (0..end).step_by(13) {
+            let mut altered = bytes.clone();
+            altered[at] ^= 1;
+            if let Ok(manifest) = unpacked(&altered) {
+                // Owners and times of an archive are looked at by nobody, and padding is none of a file's.
+                assert_eq!(Manifest::read(&manifest).unwrap(), small_manifest(), "byte {at}");
+            }
+            if at % 101 == 0 {
+                assert!(unpacked(&bytes[..at]).is_err(), "cut at {at}");
+            }
+        }
+    }
+
+    /// Its own manifest, and behind it something that the manifest does not name there.
+    #[test]
+    fn members_that_are_not_the_next_one_are_refused_and_nothing_is_written_outside() {
+        let manifest = serde_json::to_vec(&small_manifest()).unwrap();
+        let id = bundle::sha256(&manifest);
+        let files = small_files();
+        let file = tar::EntryType::Regular;
+        let head = [(ID.as_bytes(), file, id.as_bytes()), (MANIFEST.as_bytes(), file, &manifest[..])];
+        let whole: Vec<(&[u8], tar::EntryType, &[u8])> = head
+            .into_iter()
+            .chain(files.iter().map(|(name, bytes)| (name.as_bytes(), file, &bytes[..])))
+            .collect();
+        assert!(unpacked(&archive(&whole)).is_ok());
+        let refused = |members: &[(&[u8], tar::EntryType, &[u8])], words: &str| {
+            let said = format!("{:#}", unpacked(&archive(members)).unwrap_err());
+            assert!(said.contains(words), "{words}: {said}");
+        };
+        for name in [&b"../agent"[..], b"/tmp/agent", b"./agent", b"agent/../agent", b"\xff", b""] {
+            let mut members = whole.clone();
+            members[2].0 = name;
+            refused(&members, "something else where agent should be");
+        }
+        for kind in
+            [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Char, tar::EntryType::Fifo]
+        {
+            let mut members = whole.clone();
+            members[2].1 = kind;
+            refused(&members, "something else where agent should be");
+        }
+        let mut other = whole.clone();
+        other[2].2 = b"an other";
+        refused(&other, "not what the manifest says");
+        other[2].2 = b"longer than it was";
+        refused(&other, "another size");
+        let mut more = whole.clone();
+        more.push((b"more", file, b"more"));
+        refused(&more, "more than its manifest names");
+        refused(&whole[1..], "something else where id should be");
+        refused(&[], "there is no id");
+        let mut exchanged = whole.clone();
+        let nobodys = "0".repeat(64);
+        exchanged[0].2 = nobodys.as_bytes();
+        refused(&exchanged, "not the one that its ID names");
+        let blanks = [&manifest[..], b" "].concat();
+        let named = bundle::sha256(&blanks);
+        let mut spaced = whole.clone();
+        (spaced[0].2, spaced[1].2) = (named.as_bytes(), &blanks);
+        refused(&spaced, "not written as one is");
+        let endless = vec![b' '; 5 << 20];
+        let mut large = whole;
+        large[1].2 = &endless;
+        refused(&large, "more than 4 MiB");
+    }
+
+    #[test]
+    fn what_is_no_bundle_at_all_is_refused() {
+        for bytes in [&b""[..], b"hello", &XZ, &ZSTD, &[0; 4096], &[0xff; 4096]] {
+            assert!(unpacked(bytes).is_err());
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The programs and libraries of packages, as they would lie under `/` were the packages installed. Nothing is written.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+use super::bounded::{ALL, Bounded, MODULE};
+use super::closure::Files;
+use super::package::{self, Entry};
+use crate::schema::units::Bytes;
+
+/// Where programs and libraries lie, without the `usr` that is the same folder.
+const FOLDERS: [&str; 4] = ["bin", "sbin", "lib", "lib64"];
+/// What tools read.
+pub const CONFIGURATION: [&str; 1] = ["/etc/mke2fs.conf"];
+/// `lib/x86_64-linux-gnu/libc.so.6`; what lies deeper is loaded by nothing of ours.
+const DEEPEST: usize = 3;
+/// A link may lead to a link; one that leads in a circle leads nowhere.
+const MOST_LINKS: usize = 8;
+/// Debian's loader is told of these.
+const LIBRARIES: [&str; 4] = [
+    "/usr/local/lib",
+    "/usr/local/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+];
+
+/// The files of packages by their paths, without the slash at the beginning and without `usr`.
+#[derive(Default)]
+pub struct Tree {
+    files: BTreeMap<String, Node>,
+    held: Bytes,
+}
+
+enum Node {
+    /// And the number of the package that brought it.
+    File(Vec<u8>, usize),
+    Link(String),
+}
+
+impl Tree {
+    /// Adds what a package has of programs, libraries and their configuration.
+    ///
+    /// # Errors
+    /// When it is damaged, no package, or more than may be.
+    pub fn unpack(&mut self, file: &Path, number: usize) -> anyhow::Result<()> {
+        package::for_each_entry(file, &mut |path, entry| {
+            let Some(path) = wanted(path) else { return Ok(()) };
+            let node = match entry {
+                Entry::Link(target) => Node::Link(target),
+                Entry::File(reader) => Node::File(self.bytes(reader)?, number),
+            };
+            self.files.insert(path, node);
+            Ok(())
+        })
+    }
+
+    fn bytes(&mut self, reader: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
+        let bytes = Bounded::new(reader, MODULE).all()?;
+        self.held = Bytes(self.held.0 + bytes.len() as u64);
+        ensure!(self.held <= ALL, "the packages unpack to more than {ALL}");
+        Ok(bytes)
+    }
+
+    /// The number of the package that brought the file at this path, links followed.
+    pub fn brought_by(&self, path: &Path) -> Option<usize> {
+        self.find(path).map(|(_, package)| package)
+    }
+
+    fn find(&self, path: &Path) -> Option<(&[u8], usize)> {
+        let mut at = plain(path)?;
+        for _ in 0..MOST_LINKS {
+            match self.files.get(&at)? {
+                Node::File(bytes, package) => return Some((bytes, *package)),
+                Node::Link(target) => {
+                    let folder = Path::new("/").join(&at);
+                    at = plain(&folder.parent()?.join(target))?;
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Files for Tree {
+    fn has(&self, path: &Path) -> bool {
+        self.find(path).is_some()
+    }
+
+    fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>> {
+        let (bytes, _) = self.find(path).context("no package has it")?;
+        Ok(bytes.to_vec())
+    }
+
+    fn libraries(&self) -> Vec<PathBuf> {
+        libraries()
+    }
+}
+
+/// The folders that the loader of a guest made of packages is told of.
+pub fn libraries() -> Vec<PathBuf> {
+    LIBRARIES.map(PathBuf::from).to_vec()
+}
+
+/// `/usr/lib/../sbin/mke2fs` → `sbin/mke2fs`; `None` of what leads out.
+fn plain(path: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(part) => parts.push(part.to_str()?),
+            Component::ParentDir => drop(parts.pop()?),
+            _ => {}
+        }
+    }
+    let parts = parts.strip_prefix(&["usr"]).unwrap_or(&parts);
+    Some(parts.join("/"))
+}
+
+/// The path in the tree of what a guest may need.
+fn wanted(path: &str) -> Option<String> {
+    let path = plain(Path::new(path))?;
+    let configured = CONFIGURATION.iter().any(|file| file.strip_prefix('/') == Some(&path));
+    let below = FOLDERS.contains(&path.split('/').next()?);
+    let is_near = path.split('/').count() <= DEEPEST;
+    (configured || (below && is_near)).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(entries: &[(&str, Result<&str, &str>)]) -> Tree {
+        let node = |entry: &Result<&str, &str>| match entry {
+            Ok(text) => Node::File(text.as_bytes().to_vec(), 7),
+            Err(target) => Node::Link((*target).to_owned()),
+        };
+        let files = entries.iter().filter_map(|(path, entry)| Some((wanted(path)?, node(entry)))).collect();
+        Tree { files, held: Bytes(0) }
+    }
+
+    #[test]
+    fn what_lies_below_usr_is_found_without_it_and_the_other_way_round() {
+        let tree = tree(&[("usr/sbin/mkfs.xfs", Ok("xfs")), ("sbin/mke2fs", Ok("ext"))]);
+        for path in ["/usr/sbin/mkfs.xfs", "/sbin/mkfs.xfs", "/usr/sbin/mke2fs", "/sbin/../sbin/mke2fs"] {
+            assert_eq!(tree.brought_by(Path::new(path)), Some(7), "{path}");
+        }
+        assert_eq!(tree.program("mke2fs"), Some(PathBuf::from("/usr/sbin/mke2fs")));
+        assert_eq!(tree.program("mke3fs"), None);
+    }
+
+    #[test]
+    fn links_are_followed_and_none_leads_out_or_round() {
+        let tree = tree(&[
+            ("lib/x86_64-linux-gnu/libc.so.6", Ok("c")),
+            ("lib64/ld-linux-x86-64.so.2", Err("/lib/x86_64-linux-gnu/libc.so.6")),
+            ("usr/lib/x86_64-linux-gnu/libd.so", Err("libc.so.6")),
+            ("sbin/round", Err("again")),
+            ("sbin/again", Err("round")),
+            ("sbin/out", Err("../../../etc/passwd")),
+        ]);
+        let text = |path: &str| tree.read(Path::new(path)).ok();
+        assert_eq!(text("/lib64/ld-linux-x86-64.so.2"), Some(b"c".to_vec()));
+        assert_eq!(text("/lib/x86_64-linux-gnu/libd.so"), Some(b"c".to_vec()));
+        for none in ["/sbin/round", "/sbin/out", "/../../etc/passwd"] {
+            assert_eq!(text(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn documents_and_what_lies_deep_are_left_out() {
+        assert_eq!(wanted("etc/mke2fs.conf").as_deref(), Some("etc/mke2fs.conf"));
+        for other in ["usr/share/doc/x", "etc/passwd", "usr/lib/x86_64-linux-gnu/gconv/UTF-7.so"] {
+            assert_eq!(wanted(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The bundle that a testbed's guests start from, where one is named.
+
+use std::sync::{Arc, OnceLock};
+
+use super::Missing;
+use crate::guest::bundle::{self, Bundle};
+
+/// None unless a testbed's text names one.
+#[derive(Default)]
+pub struct Bundled {
+    id: Option<String>,
+    found: OnceLock<Result<Arc<Bundle>, Missing>>,
+}
+
+impl Bundled {
+    /// `guest=ID` of a testbed's settings.
+    ///
+    /// # Errors
+    /// When it cannot be the beginning of an ID, or a kernel is named beside it.
+    pub fn of(id: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
+        match (id, kernel) {
+            (Some(id), _) if !bundle::is_id(id) => {
+                Err(format!("guest={id} is no guest\n  try: one of fsderby guest list"))
+            }
+            (Some(id), Some(kernel)) => Err(format!(
+                "the guest {id} brings its kernel\n  try: without kernel={kernel}, or without guest={id}"
+            )),
+            (id, _) => Ok(Bundled { id: id.map(str::to_owned), found: OnceLock::new() }),
+        }
+    }
+
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The bundle, looked for once.
+    ///
+    /// # Errors
+    /// When it is not in the cache, or cannot be used.
+    pub fn find(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
+        let Some(id) = &self.id else { return Ok(None) };
+        let look = || {
+            let found = bundle::find(id).and_then(|bundle| bundle.is_spoken_with().map(|()| bundle));
+            found.map_err(|e| missing(&format!("{e:#}")))
+        };
+        self.found.get_or_init(look).as_ref().map(Some).map_err(Clone::clone)
+    }
+
+    /// The bundle where it is there.
+    pub fn get(&self) -> Option<&Bundle> {
+        self.find().ok().flatten().map(|bundle| &**bundle)
+    }
+}
+
+/// What an error says, and after it what to try.
+fn missing(text: &str) -> Missing {
+    let (what, try_this) =
+        text.split_once("\n  try: ").unwrap_or((text, "fsderby guest import FILE, of whoever made it"));
+    Missing { what: what.to_owned(), try_this: try_this.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_is_named_by_digits_and_without_a_kernel() {
+        let said = |id: &str, kernel| Bundled::of(Some(id), kernel).err().unwrap_or_default();
+        assert_eq!(said("0123456789abcdef", None), "");
+        let long = "0".repeat(65);
+        for id in ["", "0123", "../../0123456789", "0123456789ABCDEF", &long] {
+            assert!(said(id, None).contains("fsderby guest list"), "{id}");
+        }
+        assert!(said("0123456789abcdef", Some("6.12")).contains("brings its kernel"));
+    }
+}
