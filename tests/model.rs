@@ -36,7 +36,7 @@ use fsderby_diskmodel::Op;
 use support::desk::{Desk, run};
 use support::quiet::{Quiet, has_guests};
 use support::scripted::machine;
-use support::{copy_program, say};
+use support::copy_program;
 
 fn model(text: &str) -> Model {
     let mut model: Model = text.parse().unwrap();
