@@ -33,10 +33,10 @@ use fsderby::store::{self, Folder, Run};
 use fsderby::testbeds::model::Model;
 use fsderby::testbeds::{Testbed, Testbeds};
 use fsderby_diskmodel::Op;
+use support::copy_program;
 use support::desk::{Desk, run};
 use support::quiet::{Quiet, has_guests};
 use support::scripted::machine;
-use support::{copy_program, say};
 
 fn model(text: &str) -> Model {
     let mut model: Model = text.parse().unwrap();

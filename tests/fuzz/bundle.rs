@@ -21,9 +21,22 @@ fn a_bundle_is_unpacked_within_its_folder_or_refused_with_words() {
 pub fn target() -> Target {
     let manifest = manifest();
     let whole = archive(&manifest);
-    assert!(unpacked(&whole).is_ok() && unpacked(&xz(&whole)).is_ok(), "a seed that is refused tries nothing");
+    assert!(
+        unpacked(&whole).is_ok() && unpacked(&xz(&whole)).is_ok(),
+        "a seed that is refused tries nothing"
+    );
     let seeds = vec![manifest.clone(), manifest, whole.clone(), xz(&whole)];
-    let words = ["../../../../tmp/evil", "/etc/evil", "agent", "image", "modules/", ".ko", "files/", "sha256", "bytes"];
+    let words = [
+        "../../../../tmp/evil",
+        "/etc/evil",
+        "agent",
+        "image",
+        "modules/",
+        ".ko",
+        "files/",
+        "sha256",
+        "bytes",
+    ];
     let words = words.map(str::to_owned).to_vec();
     Target { name: "bundle", seeds, words, limits: USUAL, check: Box::new(check) }
 }
