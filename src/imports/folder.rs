@@ -12,16 +12,13 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::unready::Unready;
+use super::unready::{FILE, SOURCES, Unready};
 use super::{Given, collected, find};
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::import::{Import, SCHEMA, Source};
 use crate::schema::units::{Bytes, MIB};
 use crate::store::Door;
 
-/// What makes a folder an import's.
-pub const FILE: &str = "import.json";
-pub const SOURCES: &str = "sources";
 /// Output of a tool is kilobytes.
 pub const SOURCE_MOST: Bytes = Bytes(16 * MIB);
 /// Some hundred bytes a figure.
@@ -32,12 +29,6 @@ pub const MOST_SOURCES: usize = 1000;
 /// The path of the copy of a source, by its place.
 pub fn copy_of(at: usize) -> String {
     format!("{SOURCES}/{}.txt", at + 1)
-}
-
-/// Whether a file of the sources has the name of a copy.
-pub fn is_copy(name: &str) -> bool {
-    name.strip_suffix(".txt")
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Whether this folder holds an import and not a run.

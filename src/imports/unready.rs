@@ -14,9 +14,11 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::folder::{FILE, SOURCES, is_copy};
 use crate::random;
 
+/// What makes a folder an import's.
+pub const FILE: &str = "import.json";
+pub const SOURCES: &str = "sources";
 const PREFIX: &str = ".fsderby-import-";
 /// Two numbers of so many digits are never the same by chance.
 const DIGITS: usize = 32;
@@ -70,6 +72,12 @@ impl Drop for Unready {
             let _ = fs::remove_dir_all(&self.at);
         }
     }
+}
+
+/// Whether a file of the sources has the name of a copy.
+fn is_copy(name: &str) -> bool {
+    name.strip_suffix(".txt")
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn opened(at: &Path) -> io::Result<File> {
