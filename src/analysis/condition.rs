@@ -108,6 +108,12 @@ impl Condition {
             _ => Ok(()),
         };
         known("headline metric", |change| &change.metric, &self.metric)?;
+        if let Some(label) = self.label.as_ref().filter(|label| changes.controls().contains(label)) {
+            return Err(format!(
+                "'{}': {label} is a control, beside which the others are compared, so nothing is found of it\n  try: --control with another one",
+                self.written
+            ));
+        }
         known("candidate", |change| &change.candidate, &self.label)?;
         let is_asked = |change: &&Change| {
             self.metric.as_ref().is_none_or(|metric| change.metric == *metric)
@@ -206,6 +212,16 @@ mod tests {
         let refused = |text: &str| text.parse::<Condition>().expect(text).holds(&changes()).unwrap_err();
         assert!(refused("worse > 5% for xsf").contains("did you mean 'xfs'?"));
         assert!(refused("worse > 5% in transaction.rate").contains("did you mean 'transactions.rate'?"));
+    }
+
+    #[test]
+    fn of_a_control_it_says_that_nothing_is_found() {
+        let controls = vec!["xfs".to_owned()];
+        let basis = ChangeBasis::TwoRuns { needed: 6, alpha: 0.05, controls, drift: None };
+        let mut beside = Changes { basis, ..changes() };
+        beside.findings.truncate(1);
+        let asked: Condition = "worse > 5% for xfs".parse().expect("a condition");
+        assert!(asked.holds(&beside).unwrap_err().contains("xfs is a control"));
     }
 
     #[test]

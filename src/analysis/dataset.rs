@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::standing_in;
+use super::standing_in::StandingIn;
 use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of, WORK};
 use crate::schema::reason::Outcome;
@@ -109,7 +109,7 @@ impl<'r> Work<'r> {
                 series.push(one);
             }
         }
-        standing_in::mark(&mut series, &counted);
+        stand_in(&mut series, &counted);
         let is_floor =
             |r: &&Record| r.purpose.server_work() > 1 && r.outcome == Outcome::Done && r.scenario == label;
         let floor = run.current().into_iter().filter(is_floor).collect();
@@ -144,6 +144,21 @@ impl Series {
             once: false,
             cells: Vec::new(),
         }
+    }
+}
+
+/// Makes headlines of what stands in for times, where the workload has no other headline.
+fn stand_in(series: &mut [Series], counted: &[&Record]) {
+    let Some(standing_in) = StandingIn::of(counted).filter(|_| series.iter().all(|one| !one.headline)) else {
+        return;
+    };
+    let takes = |one: &&mut Series| {
+        let medians = one.cells.iter().filter_map(|cell| cell.median);
+        let values = one.cells.iter().flat_map(|cell| &cell.values).map(|value| value.value);
+        !one.once && standing_in.takes((&one.name, one.of), medians, values)
+    };
+    for one in series.iter_mut().filter(takes) {
+        (one.headline, one.stands_in) = (true, true);
     }
 }
 

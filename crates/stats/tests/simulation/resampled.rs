@@ -168,10 +168,8 @@ mod tests {
     /// From SciPy: see tests/vectors.py.
     #[test]
     fn the_share_that_is_cut_off_is_that_of_the_expanded_percentile_interval() {
-        let known: Vec<&str> = include_str!("../tests/vectors.txt")
-            .lines()
-            .filter_map(|line| line.strip_prefix("cut "))
-            .collect();
+        let known: Vec<&str> =
+            include_str!("../vectors.txt").lines().filter_map(|line| line.strip_prefix("cut ")).collect();
         assert_eq!(known.len(), 4);
         for line in known {
             let [n, level, share] = line.split(' ').map(|x| x.parse().unwrap()).collect::<Vec<f64>>()[..]
