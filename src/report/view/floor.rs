@@ -39,7 +39,7 @@ impl<'f> Withheld<'f> {
         }
     }
 
-    /// `the model's own work moves this ratio by up to 3%, and without it xfs need not be better`
+    /// `the model's own work moves this ratio by up to 3%, and without it alderfs need not be better`
     pub fn why(&self) -> String {
         let Finding { a, b, .. } = self.finding;
         let claim = match self.would_be {
@@ -58,7 +58,7 @@ impl<'f> Withheld<'f> {
         }
     }
 
-    /// `xfs ÷ ext4 in mail (1.05, moved by up to 3%)`
+    /// `alderfs ÷ birchfs in mail (1.05, moved by up to 3%)`
     fn brief(&self) -> String {
         let Finding { a, b, scenario, .. } = self.finding;
         let moved = floor(self.finding).map_or_else(
@@ -106,8 +106,8 @@ mod tests {
             scenario: "mail".into(),
             metric: "rate".into(),
             dimensions: String::new(),
-            a: "xfs".into(),
-            b: "ext4".into(),
+            a: "alderfs".into(),
+            b: "birchfs".into(),
             ratio: 1.1,
             low: None,
             high: None,
@@ -129,12 +129,12 @@ mod tests {
         let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
         assert_eq!(
             why,
-            "the model's own work moves this ratio by up to 3.1%, and without it xfs need not be better"
+            "the model's own work moves this ratio by up to 3.1%, and without it alderfs need not be better"
         );
         let said = said(&[one, finding(Found::Better, None, Some(0.0002))]);
         assert!(
             said[0].contains("1 finding is withheld")
-                && said[0].contains("xfs ÷ ext4 in mail (1.10, moved by up to 3.1%)"),
+                && said[0].contains("alderfs ÷ birchfs in mail (1.10, moved by up to 3.1%)"),
             "{said:?}"
         );
         assert!(said[1].contains("moves no ratio by more than 3.1%"), "{said:?}");
