@@ -89,7 +89,8 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
     if let Some(most) = moves.max_by(f64::total_cmp) {
         said.push(format!(
             "The model's own work moves no ratio by more than {}; findings hold with it and without.",
-            share(most)
+            // Rounded to a tenth of a percent, what is less is no more than one.
+            share(most.max(0.001))
         ));
     }
     said
