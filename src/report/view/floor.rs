@@ -15,11 +15,10 @@ pub fn floor(finding: &Finding) -> Option<&Floor> {
     }
 }
 
-/// `3.1%`; of a part in a thousand only that it is less.
+/// `3.1%`, of something that is at most so large: never less than a tenth of a percent.
 pub fn share(share: f64) -> String {
-    let percent = share * 100.0;
+    let percent = (share * 100.0).max(0.1);
     match percent {
-        ..0.1 => "under 0.1%".to_owned(),
         ..10.0 => Percent((percent * 10.0).round() / 10.0).to_string(),
         _ => Percent(percent.round()).to_string(),
     }
@@ -89,8 +88,7 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
     if let Some(most) = moves.max_by(f64::total_cmp) {
         said.push(format!(
             "The model's own work moves no ratio by more than {}; findings hold with it and without.",
-            // Rounded to a tenth of a percent, what is less is no more than one.
-            share(most.max(0.001))
+            share(most)
         ));
     }
     said
