@@ -15,11 +15,10 @@ pub fn floor(finding: &Finding) -> Option<&Floor> {
     }
 }
 
-/// `3.1%`; of a part in a thousand only that it is less.
+/// `3.1%`, of something that is at most so large: never less than a tenth of a percent.
 pub fn share(share: f64) -> String {
-    let percent = share * 100.0;
+    let percent = (share * 100.0).max(0.1);
     match percent {
-        ..0.1 => "under 0.1%".to_owned(),
         ..10.0 => Percent((percent * 10.0).round() / 10.0).to_string(),
         _ => Percent(percent.round()).to_string(),
     }
@@ -39,7 +38,7 @@ impl<'f> Withheld<'f> {
         }
     }
 
-    /// `the model's own work moves this ratio by up to 3%, and without it xfs need not be better`
+    /// `the model's own work moves this ratio by up to 3%, and without it alderfs need not be better`
     pub fn why(&self) -> String {
         let Finding { a, b, .. } = self.finding;
         let claim = match self.would_be {
@@ -58,7 +57,7 @@ impl<'f> Withheld<'f> {
         }
     }
 
-    /// `xfs ÷ ext4 in mail (1.05, moved by up to 3%)`
+    /// `alderfs ÷ birchfs in mail (1.05, moved by up to 3%)`
     fn brief(&self) -> String {
         let Finding { a, b, scenario, .. } = self.finding;
         let moved = floor(self.finding).map_or_else(
@@ -106,8 +105,8 @@ mod tests {
             scenario: "mail".into(),
             metric: "rate".into(),
             dimensions: String::new(),
-            a: "xfs".into(),
-            b: "ext4".into(),
+            a: "alderfs".into(),
+            b: "birchfs".into(),
             ratio: 1.1,
             low: None,
             high: None,
@@ -129,12 +128,12 @@ mod tests {
         let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
         assert_eq!(
             why,
-            "the model's own work moves this ratio by up to 3.1%, and without it xfs need not be better"
+            "the model's own work moves this ratio by up to 3.1%, and without it alderfs need not be better"
         );
         let said = said(&[one, finding(Found::Better, None, Some(0.0002))]);
         assert!(
             said[0].contains("1 finding is withheld")
-                && said[0].contains("xfs ÷ ext4 in mail (1.10, moved by up to 3.1%)"),
+                && said[0].contains("alderfs ÷ birchfs in mail (1.10, moved by up to 3.1%)"),
             "{said:?}"
         );
         assert!(said[1].contains("moves no ratio by more than 3.1%"), "{said:?}");

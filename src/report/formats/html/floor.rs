@@ -90,7 +90,7 @@ fn line(finding: &Finding, floor: &Floor, y: &dyn Fn(f64) -> f64) -> Line {
     }
 }
 
-/// `xfs ÷ ext4: 1.05 as measured, 1.06 without, moved by up to 1.2%`
+/// `alderfs ÷ birchfs: 1.05 as measured, 1.06 without, moved by up to 1.2%`
 fn brief(Finding { a, b, .. }: &Finding, floor: &Floor) -> String {
     let [measured, without] = [floor.ratios[0], floor.without].map(ratio);
     format!("{a} ÷ {b}: {measured} as measured, {without} without, moved by up to {}", share(floor.moves))
