@@ -184,6 +184,41 @@ fn a_trial_is_the_same_from_any_snapshot_of_its_boot() {
     assert_ne!(fs::metadata(&snapshot).unwrap().ino(), made, "what is damaged is made anew");
 }
 
+/// A volume of a tebibyte costs what is written of it, and its requests are so far apart that the arm moves.
+#[test]
+fn a_large_volume_is_spread_over_the_disk_and_the_same_each_time() {
+    if !has_guests("volumes of a tebibyte") {
+        return;
+    }
+    let testbed = model("hdd-16tb,samples=off");
+    let of_size = |size: &str| {
+        let text = format!(
+            "name = \"large\"\nsize = \"{size}\"\nmemory = \"256m\"\nworkloads = [\"maildir-quick\"]\n\
+             filesystems = [\"ext4\", \"xfs\"]\nrounds = 1\nseed = 7\nscale = \"1/16\"\n"
+        );
+        compared(&text, &testbed, 0, 2)
+    };
+    let (_small_desk, small) = of_size("1g");
+    let (_desk, large) = of_size("1t");
+    let seek_ns = |run: &Run, kind: &str| {
+        let record = run.records.iter().find(|r| r.filesystem == kind).unwrap();
+        assert_eq!(record.outcome, Outcome::Done, "{kind}: {}", record.why());
+        let served = run.requests(record).unwrap().unwrap();
+        let moved = served.iter().filter(|s| s.seek_ns > 0);
+        let (count, all_ns) = moved.fold((0, 0), |(count, all), s| (count + 1, all + s.seek_ns));
+        all_ns / count.max(1)
+    };
+    for kind in ["ext4", "xfs"] {
+        let (near, far) = (seek_ns(&small, kind), seek_ns(&large, kind));
+        assert!(far > near, "{kind}: {near} ns for a seek on 1 GiB, {far} ns on 1 TiB");
+    }
+    let records = candidates(&large);
+    rerun(&large, &Testbeds::one(&testbed), &records, 1, 2, &mut |record, compared| {
+        assert_eq!(*compared, Compared::Same, "{}", record.trial);
+    })
+    .unwrap();
+}
+
 /// The disk's own cache goes with the power. A filesystem that has it flushed keeps what it promised; the same one that was told not
 /// to loses it.
 #[test]

@@ -118,6 +118,8 @@ struct Row {
     unit: String,
     values: Sides,
     requests: Sides,
+    /// Nanoseconds of the disk's own movements.
+    moves: Sides,
     /// In real time: how many answers came late, and by how many nanoseconds in all.
     late: [f64; 2],
 }
@@ -132,6 +134,8 @@ fn collect(all: &mut Rows, records: &[Record], side: usize) {
             row.unit.clone_from(&metric.unit);
             row.values[side].insert(record.round, metric.value);
             row.requests[side].insert(record.round, disk("reads") + disk("writes") + disk("flushes"));
+            let moves = disk("seek_ns") + disk("rotation_ns") + disk("transfer_ns");
+            row.moves[side].insert(record.round, moves);
             if side == 1 {
                 row.late = [row.late[0] + disk("late"), row.late[1] + disk("late_ns")];
             }
@@ -144,14 +148,16 @@ fn table(all: &Rows) -> String {
     let mut text = String::new();
     for ((workload, metric), rows) in all {
         for (filesystem, row) in rows {
-            let (Some(rates), Some(requests)) = (ratios(&row.values), ratios(&row.requests)) else {
+            let [Some(rates), Some(requests), Some(moves)] =
+                [&row.values, &row.requests, &row.moves].map(ratios)
+            else {
                 continue;
             };
             let answers: f64 = row.requests[1].values().sum();
             let late_us = row.late[1] / row.late[0].max(1.0) / 1000.0;
             let _ = writeln!(
                 text,
-                "| {workload} | {metric} | {filesystem} | {} | {} {} | {:.2} ({:.2} to {:.2}) | {:.2} | {:.0} %, {late_us:.0} µs |",
+                "| {workload} | {metric} | {filesystem} | {} | {} {} | {:.2} ({:.2} to {:.2}) | {:.2} | {:.2} | {:.0} %, {late_us:.0} µs |",
                 shown(middle(row.values[0].values())),
                 shown(middle(row.values[1].values())),
                 row.unit,
@@ -159,6 +165,7 @@ fn table(all: &Rows) -> String {
                 rates.first().unwrap_or(&0.0),
                 rates.last().unwrap_or(&0.0),
                 middle(requests.iter()),
+                middle(moves.iter()),
                 100.0 * row.late[0] / answers.max(1.0),
             );
         }
@@ -166,8 +173,8 @@ fn table(all: &Rows) -> String {
     if text.is_empty() {
         return text;
     }
-    "| workload | metric | filesystem | virtual | real | real ÷ virtual (rounds) | requests, real ÷ virtual | late answers, by |\n\
-     |---|---|---|---|---|---|---|---|\n"
+    "| workload | metric | filesystem | virtual | real | real ÷ virtual (rounds) | requests | disk's movements | late answers, by |\n\
+     |---|---|---|---|---|---|---|---|---|\n"
         .to_owned()
         + &text
 }
@@ -204,11 +211,17 @@ mod tests {
         let both = sides(&[(1, 10.0), (2, 20.0), (3, 5.0)], &[(1, 11.0), (2, 10.0), (4, 7.0)]);
         assert_eq!(ratios(&both), Some(vec![0.5, 1.1]));
         assert_eq!(ratios(&sides(&[(1, 1.0)], &[(2, 1.0)])), None);
-        let row = Row { unit: "1/s".into(), values: both.clone(), requests: both, late: [2.0, 9000.0] };
+        let row = Row {
+            unit: "1/s".into(),
+            values: both.clone(),
+            requests: both.clone(),
+            moves: both,
+            late: [2.0, 9000.0],
+        };
         let all = Rows::from([(("w".into(), "m".into()), BTreeMap::from([("f".into(), row)]))]);
         let text = table(&all);
         assert!(
-            text.contains("| w | m | f | 10.0 | 10.0 1/s | 1.10 (0.50 to 1.10) | 1.10 | 7 %, 4 µs |"),
+            text.contains("| w | m | f | 10.0 | 10.0 1/s | 1.10 (0.50 to 1.10) | 1.10 | 1.10 | 7 %, 4 µs |"),
             "{text}"
         );
         assert!(table(&Rows::new()).is_empty());

@@ -81,7 +81,8 @@ impl Running for Open {
         let (before, after) = (flat(&self.0), flat(&totals()));
         after
             .into_iter()
-            .map(|(name, value)| (name.clone(), value - before.get(&name).unwrap_or(&0)))
+            // A movement is counted when it begins, so the idle time that is left can be less than a moment before.
+            .map(|(name, value)| (name.clone(), value.saturating_sub(*before.get(&name).unwrap_or(&0))))
             .collect()
     }
 }
