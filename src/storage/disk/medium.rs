@@ -13,15 +13,7 @@ use std::ops::Range;
 use fsderby_diskmodel::{Drive, Passage, Stage};
 
 use super::layout::SECTOR;
-use super::store::Store;
-
-/// Bytes in order, by their place.
-pub trait Image {
-    fn read(&self, bytes: &mut [u8], at: usize) -> io::Result<()>;
-    fn write(&mut self, bytes: &[u8], at: usize) -> io::Result<()>;
-    /// Takes so many bytes of another image over to the same place.
-    fn copy(&mut self, from: &Self, at: usize, length: usize) -> io::Result<()>;
-}
+use super::store::{Image, Store};
 
 type Content = [u8; SECTOR as usize];
 

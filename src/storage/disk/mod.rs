@@ -97,7 +97,9 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
     let spec = Spec::parse(&text).context("the disk is not understood")?;
     let layout = Layout::of(job, modelled);
-    let map_disk = |range| Store::map(range, layout.volume()).context("could not map a disk's sectors");
+    let map_disk = |at: layout::Range| {
+        Store::map(at.address, at.length, layout.volume()).context("could not map a disk's sectors")
+    };
     let mut stores = Vec::new();
     for disk in 0..modelled.all_disks() {
         stores.push(map_disk(layout.store(disk))?);

@@ -14,9 +14,9 @@ use rustix::io::Errno;
 
 use super::again::Again;
 use super::layout::SECTOR;
-use super::medium::{Image, Medium};
+use super::medium::Medium;
 use super::outbox::Outbox;
-use super::store::Store;
+use super::store::{Image, Store};
 use super::totals::{LATE_NS, Totals, publish};
 use crate::host::monotonic_ns;
 use crate::schema::request::Served;

@@ -14,9 +14,6 @@ use std::io;
 use fsderby_sys::physical::PhysicalMemory;
 use fsderby_sys::physical_pieces::{MAPPED, PhysicalPieces};
 
-use super::layout::Range;
-use super::medium::Image;
-
 const PAGE: usize = 4096;
 /// What is kept or not as a whole. Its pages cost nothing until they are written.
 const CHUNK: usize = 64 << 10;
@@ -26,6 +23,14 @@ const ENTRY: usize = 4;
 const WHOLE: u64 = 64 << 30;
 /// As much as a larger volume may hold of what is not zeros.
 const POOL: u64 = 128 << 30;
+
+/// Bytes in order, by their place.
+pub trait Image {
+    fn read(&self, bytes: &mut [u8], at: usize) -> io::Result<()>;
+    fn write(&mut self, bytes: &[u8], at: usize) -> io::Result<()>;
+    /// Takes so many bytes of another image over to the same place.
+    fn copy(&mut self, from: &Self, at: usize, length: usize) -> io::Result<()>;
+}
 
 /// The sectors of one disk.
 pub enum Store {
@@ -50,19 +55,15 @@ fn begin_of_chunks(volume: u64) -> usize {
 }
 
 impl Store {
-    /// Of a volume of so many bytes, in this range.
+    /// Of a volume of so many bytes, in an image of that length at this address.
     ///
     /// # Errors
     /// When it cannot be mapped.
-    pub fn map(range: Range, volume: u64) -> io::Result<Self> {
+    pub fn map(address: u64, length: usize, volume: u64) -> io::Result<Self> {
         Ok(if volume <= WHOLE {
-            Store::Whole(PhysicalMemory::map(range.address, range.length)?)
+            Store::Whole(PhysicalMemory::map(address, length)?)
         } else {
-            Store::Sparse(Sparse::new(
-                PhysicalPieces::new(range.address, range.length)?,
-                range.length,
-                volume,
-            ))
+            Store::Sparse(Sparse::new(PhysicalPieces::new(address, length)?, length, volume))
         })
     }
 }

@@ -11,11 +11,12 @@ use fuser::{
     Request, WriteFlags,
 };
 
-use super::FILE;
 use super::pace::{Asked, What};
 use crate::host::monotonic_ns;
 use crate::storage::disk::layout::SECTOR;
 
+/// Its name.
+pub const FILE: &str = "disk";
 /// More than a loop device has requests, so that the kernel holds none back.
 const AT_ONCE: u16 = 1024;
 /// Nothing of it ever changes.

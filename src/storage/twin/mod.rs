@@ -29,13 +29,14 @@ use rustix::mount::{
 };
 use serde::{Deserialize, Serialize};
 
+use self::file::FILE;
 pub use self::server::main as server_main;
+use self::server::{Orders, TOTALS};
 use super::disk::totals;
 use super::{Attached, Device, Storage, settings};
 use crate::host::{self, StepError};
 use crate::schema::job::Job;
 use crate::schema::setup::Named;
-use crate::schema::units::Bytes;
 
 pub struct Twin;
 
@@ -50,19 +51,6 @@ pub struct Settings {
     pub sample: Sample,
 }
 
-/// What the server is told, one line.
-#[derive(Debug, Serialize, Deserialize)]
-struct Orders {
-    spec: String,
-    sample: Sample,
-    volume: Bytes,
-    offset: Bytes,
-}
-
-/// What it answers with its totals.
-const TOTALS: &str = "totals";
-/// The one file.
-const FILE: &str = "disk";
 /// How long a server may take to end when its disk is gone.
 const FAREWELL: Duration = Duration::from_secs(5);
 

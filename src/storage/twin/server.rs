@@ -5,16 +5,29 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
 use anyhow::Context;
-use fsderby_diskmodel::{Drive, Spec};
+use fsderby_diskmodel::{Drive, Sample, Spec};
 use fsderby_sys::process::die_with_parent;
 use fuser::{Config, Session, SessionACL};
 use rustix::fs::{MemfdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
 
 use super::file::OneFile;
 use super::pace::{Pace, prepare_thread};
-use super::{Orders, TOTALS};
+use crate::schema::units::Bytes;
 use crate::storage::disk::Totals;
 use crate::storage::disk::layout::SECTOR;
+
+/// What the server is told, one line.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Orders {
+    pub spec: String,
+    pub sample: Sample,
+    pub volume: Bytes,
+    pub offset: Bytes,
+}
+
+/// What it answers with its totals.
+pub const TOTALS: &str = "totals";
 
 /// The hidden role `twin`: standard input is the agent's line, standard output the kernel's.
 pub fn main() -> anyhow::Result<u8> {
