@@ -102,7 +102,8 @@ impl Stored {
             once: false,
             cells: self.labels.iter().enumerate().map(cell).collect(),
         };
-        let work = Work { label: "stored".into(), counted: Vec::new(), floor: Vec::new(), series: vec![series] };
+        let work =
+            Work { label: "stored".into(), counted: Vec::new(), floor: Vec::new(), series: vec![series] };
         Dataset { planned: self.labels.clone(), filesystems: self.labels.clone(), workloads: vec![work] }
     }
 
