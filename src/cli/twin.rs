@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Args;
+use fsderby_stats::median;
 
 use super::output::print;
 use super::progress::Progress;
@@ -190,9 +191,7 @@ fn ratios([there, here]: &Sides) -> Option<Vec<f64>> {
 }
 
 fn middle<'a>(all: impl Iterator<Item = &'a f64>) -> f64 {
-    let mut all: Vec<f64> = all.copied().collect();
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or(0.0)
+    median(&all.copied().collect::<Vec<f64>>()).unwrap_or(0.0)
 }
 
 fn shown(value: f64) -> String {
@@ -221,7 +220,7 @@ mod tests {
         let all = Rows::from([(("w".into(), "m".into()), BTreeMap::from([("f".into(), row)]))]);
         let text = table(&all);
         assert!(
-            text.contains("| w | m | f | 10.0 | 10.0 1/s | 1.10 (0.50 to 1.10) | 1.10 | 1.10 | 7 %, 4 µs |"),
+            text.contains("| w | m | f | 10.0 | 10.0 1/s | 0.80 (0.50 to 1.10) | 0.80 | 0.80 | 7 %, 4 µs |"),
             "{text}"
         );
         assert!(table(&Rows::new()).is_empty());
