@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -31,7 +32,7 @@ const MOST_WORDS: usize = 64 * 1024;
 /// without end, is killed; what it has said until then counts.
 ///
 /// # Errors
-/// When it cannot be started.
+/// When it cannot be started, and `Interrupted` when a signal that is not ours ended it: what it said until then is no answer.
 pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Result<String> {
     let begin = Instant::now();
     let mut command = Command::new(program);
@@ -56,9 +57,14 @@ pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Re
             }
         }
     }
+    let was_ours = out.is_cut || err.is_cut || begin.elapsed() >= patience;
     // It has said all, or is not heard any longer.
     let _ = child.kill();
-    let _ = child.wait();
+    let status = child.wait()?;
+    if let Some(signal) = status.signal().filter(|_| !was_ours) {
+        let text = format!("signal {signal} ended {}", program.display());
+        return Err(io::Error::new(io::ErrorKind::Interrupted, text));
+    }
     Ok(String::from_utf8_lossy(&[out.said, err.said].concat()).into_owned())
 }
 
@@ -66,11 +72,13 @@ pub fn words(program: &Path, arguments: &[String], patience: Duration) -> io::Re
 struct Pipe {
     source: Option<OwnedFd>,
     said: Vec<u8>,
+    /// It had more to say.
+    is_cut: bool,
 }
 
 impl Pipe {
     fn new(source: Option<impl Into<OwnedFd>>) -> Self {
-        Pipe { source: source.map(Into::into), said: Vec::new() }
+        Pipe { source: source.map(Into::into), said: Vec::new(), is_cut: false }
     }
 
     fn has_ended(&self) -> bool {
@@ -87,7 +95,10 @@ impl Pipe {
             Some(Ok(length)) if length > 0 && self.said.len() < MOST_WORDS => {
                 self.said.extend(&buffer[..length]);
             }
-            _ => self.source = None,
+            end => {
+                self.is_cut = !matches!(end, Some(Ok(0)));
+                self.source = None;
+            }
         }
     }
 }
@@ -110,6 +121,13 @@ mod tests {
     fn what_a_program_says_is_heard_from_both_streams() {
         assert_eq!(said("echo two >&2; echo one; exit 3", LONG), "one\ntwo\n");
         assert!(words(Path::new("/no/such/program"), &[], LONG).is_err());
+    }
+
+    #[test]
+    fn what_a_killed_program_said_is_no_answer() {
+        let argv = ["-c".to_owned(), "echo half; kill -9 $$".to_owned()];
+        let ended = words(Path::new("/bin/sh"), &argv, LONG).unwrap_err();
+        assert_eq!(ended.kind(), io::ErrorKind::Interrupted, "{ended}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -273,8 +274,11 @@ fn version(kind: &dyn Filesystem) -> String {
     first_line(&path, arguments)
 }
 
+/// Asked once more where somebody's signal ended the program: a run that stored an empty version could not be resumed.
 fn first_line(path: &Path, arguments: &[String]) -> String {
-    let text = programs::words(path, arguments, PATIENCE).unwrap_or_default();
+    let ask = || programs::words(path, arguments, PATIENCE);
+    let text = ask().or_else(|e| if e.kind() == io::ErrorKind::Interrupted { ask() } else { Err(e) });
+    let text = text.unwrap_or_default();
     text.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or_default().to_owned()
 }
 
@@ -288,5 +292,20 @@ fn hash_file(path: &Path) -> Result<String, Failure> {
             let text = format!("could not read {path}, so nobody could tell later which one was used: {e}");
             Err(Failure::missing(format!("{text}\n  try: chmod a+r {path}")))
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_was_killed_is_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, sh) = (folder.path().join("first"), Path::new("/bin/sh"));
+        let script = format!("test -e {0} || {{ touch {0}; kill -9 $$; }}; echo 1.47", first.display());
+        assert_eq!(first_line(sh, &["-c".to_owned(), script]), "1.47");
+        assert_eq!(first_line(sh, &["-c".to_owned(), "kill -9 $$".to_owned()]), "", "nor for ever");
     }
 }
