@@ -45,8 +45,6 @@ pub enum Condition {
     Flush,
     /// The agent's clock runs as the host's.
     Clock,
-    /// Of older runs only: whether a modelled disk was slow enough to be told apart from its server.
-    Floor,
     /// Nothing of a guest's image is in the host's page cache.
     HostCache,
     /// What a guest counts reaches its disk.
@@ -74,7 +72,6 @@ impl Condition {
             Condition::ColdStart => "cold start",
             Condition::Flush => "flush",
             Condition::Clock => "clock",
-            Condition::Floor => "floor",
             Condition::HostCache => "host cache",
             Condition::HostCounters => "host counters",
             Condition::Stored => "stored",

@@ -279,8 +279,6 @@ pub enum Fidelity {
     VmEmulated,
     /// A modelled disk in virtual time: times are those of the model, the same on every machine.
     Model,
-    /// The same in a run that an older fsderby made, with a disk so fast that it took no time there for the disk's own.
-    FloorBound,
     /// This machine's own CPU and kernel on a modelled disk that answers in real time.
     Twin,
 }
@@ -291,13 +289,13 @@ impl Fidelity {
         match self {
             Fidelity::Loop | Fidelity::Directory | Fidelity::Twin => ClockKind::Host,
             Fidelity::VmKvm | Fidelity::VmEmulated => ClockKind::Guest,
-            Fidelity::Model | Fidelity::FloorBound => ClockKind::Virtual,
+            Fidelity::Model => ClockKind::Virtual,
         }
     }
 
     /// Whether times measured there say anything about a real machine.
     pub fn times_count(self) -> bool {
-        !matches!(self, Fidelity::VmEmulated | Fidelity::FloorBound)
+        self != Fidelity::VmEmulated
     }
 }
 

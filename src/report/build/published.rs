@@ -268,12 +268,9 @@ mod tests {
     #[test]
     fn where_times_do_not_count_no_figure_of_ours_is_shown_and_the_reason_is() {
         let mut example = example::on_model();
-        example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
+        example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::VmEmulated);
         let beside = beside(&example).expect("it is the paper's work");
-        assert!(
-            beside.sentences[0]
-                .starts_with("This run has no figure to compare. The modelled disk answers faster")
-        );
+        assert!(beside.sentences[0].starts_with("This run has no figure to compare. The CPU was emulated"));
         assert!(beside.tables[0].shown().columns.iter().all(|c| c.what == "published"));
         assert!(!beside.tables[0].caption().contains("here") && beside.tables[0].sentences.is_empty());
     }

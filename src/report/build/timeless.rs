@@ -3,7 +3,6 @@
 use super::repeat;
 use crate::schema::plan::Plan;
 use crate::schema::reason::Outcome;
-use crate::schema::setup::Fidelity;
 use crate::store::Run;
 
 /// Why no time is shown, at length and in a few words.
@@ -15,11 +14,8 @@ pub struct Timeless {
 pub fn of(run: &Run) -> Option<Timeless> {
     // Where some have times, what is said of the others stands with their setups.
     let mut all = run.records.iter().filter(|r| r.outcome != Outcome::Skipped);
-    let record = all.clone().next().filter(|_| all.all(|r| !r.fidelity.times_count()))?;
-    match record.fidelity {
-        Fidelity::FloorBound => Some(faster_than_the_cpu()),
-        _ => Some(emulated(run)),
-    }
+    let is_timeless = all.clone().next().is_some() && all.all(|r| !r.fidelity.times_count());
+    is_timeless.then(|| emulated(run))
 }
 
 fn emulated(run: &Run) -> Timeless {
@@ -37,19 +33,6 @@ fn emulated(run: &Run) -> Timeless {
              are judged instead: fewer count as better, and none of them says which filesystem is faster. The same run on a machine with KVM gives times{here}"
         ),
         brief: "The CPU was emulated, so no time is shown, and requests, bytes and flushes are judged, fewer as better; --on vm on a machine with KVM, or --on loop as root, gives times. ",
-    }
-}
-
-fn faster_than_the_cpu() -> Timeless {
-    Timeless {
-        said: "The modelled disk answers faster than the guest's CPU can serve its requests, so times would measure the CPU and none is \
-               shown. Requests, bytes and flushes are judged instead: fewer count as better, and none of them says which filesystem is \
-               faster. For times, 4 KiB must take at least 20 times as long as the same \
-               request takes without a disk, as on every hard disk of fsderby list disks."
-            .to_owned(),
-        brief: "The modelled disk answers faster than the guest's CPU can serve its requests, so no time is shown, and requests, bytes and flushes are \
-                judged, fewer as better; a hard disk of fsderby \
-                list disks gives times. ",
     }
 }
 

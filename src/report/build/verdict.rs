@@ -226,7 +226,6 @@ mod tests {
     use crate::report::examples::model;
     use crate::report::view::heading::Standing;
     use crate::report::view::standings::{Standings, judged, shown, standings};
-    use crate::schema::setup::Fidelity;
 
     #[test]
     fn twelve_samples_give_a_verdict_in_three_sentences() {
@@ -292,16 +291,6 @@ mod tests {
         assert!(example.report().summary.heading.next.is_some());
         example.run.records.iter_mut().for_each(|r| model::change(r, |m| m.ensemble = false));
         assert_eq!(example.report().summary.heading.next, None, "after the first round, too");
-    }
-
-    #[test]
-    fn a_disk_faster_than_what_serves_it_ranks_nobody_by_time_and_says_why() {
-        let mut example = model::samples(12);
-        example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::FloorBound);
-        let summary = example.report().summary;
-        assert!(summary.heading.warnings[0].starts_with("The modelled disk answers faster"));
-        assert!(summary.workloads[0].findings.iter().all(|f| f.metric.starts_with("device.")));
-        assert!(summary.workloads[0].rows().all(|row| row.of != crate::schema::metric::Of::Time));
     }
 
     #[test]

@@ -134,28 +134,22 @@ fn members(disk: &str) -> Option<u64> {
 }
 
 fn times(trials: &[Trial<'_>]) -> Option<Times> {
-    // Where no time is the disk's own, lengths must not rank: each bar is as long as the others.
-    let ranks = trials.iter().all(|t| t.record.fidelity.times_count());
     let longest = trials.iter().map(|t| t.spent.wall_ns).fold(0.0, f64::max);
-    let (top, unit) = if ranks { (longest * 1.04 / 1e9, "s") } else { (100.0, "%") };
-    let scale = Scale::of(unit, [top]);
-    let row = |trial: &Trial<'_>| row(trial, if ranks { longest * 1.04 } else { trial.spent.wall_ns }, ranks);
+    let top = longest * 1.04 / 1e9;
+    let scale = Scale::of("s", [top]);
     (longest > 0.0).then(|| Times {
         ticks: chart::ticks(top, &scale, 4),
-        rows: trials.iter().map(row).collect(),
-        notes: notes(trials, ranks),
-        unit: if ranks { scale.unit.clone() } else { "% of each filesystem's own time".to_owned() },
+        rows: trials.iter().map(|trial| row(trial, longest * 1.04)).collect(),
+        notes: notes(trials),
+        unit: scale.unit.clone(),
     })
 }
 
-fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
+fn row(trial: &Trial<'_>, full_ns: f64) -> TimeRow {
     let Trial { record, spent, held_ns } = trial;
     let label = &record.filesystem;
     let seconds = |ns: f64| Scale::of("s", [spent.wall_ns / 1e9]).with_unit(ns / 1e9);
-    let say = |ns: f64| match ranks {
-        true => format!("{} ({:.0}%)", seconds(ns), 100.0 * ns / spent.wall_ns),
-        false => format!("{:.0}%", 100.0 * ns / spent.wall_ns),
-    };
+    let say = |ns: f64| format!("{} ({:.0}%)", seconds(ns), 100.0 * ns / spent.wall_ns);
     let mut left_ns = 0.0;
     let mut part = |class: &'static str, name: &str, ns: f64| {
         let left = percent(left_ns / full_ns * 100.0);
@@ -187,14 +181,14 @@ fn row(trial: &Trial<'_>, full_ns: f64, ranks: bool) -> TimeRow {
         .into_iter()
         .flatten()
         .collect(),
-        value: if ranks { seconds(spent.wall_ns) } else { String::new() },
+        value: seconds(spent.wall_ns),
         words: words.join("; "),
         parts,
     }
 }
 
 /// What must be known to read the bars, and on this disk only.
-fn notes(trials: &[Trial<'_>], ranks: bool) -> Vec<String> {
+fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let mut notes = Vec::new();
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
@@ -222,11 +216,6 @@ fn notes(trials: &[Trial<'_>], ranks: bool) -> Vec<String> {
              be that.",
             list(&late)
         ));
-    }
-    if !ranks {
-        notes.push(
-            "Times measure the guest's CPU here and not the disk, so all bars have one length.".to_owned(),
-        );
     }
     notes
 }
@@ -268,15 +257,5 @@ mod tests {
         for why in ["No such file", "is not what was stored", "was not kept"] {
             assert!(said.contains(why), "{said}");
         }
-    }
-
-    #[test]
-    fn where_times_do_not_count_all_bars_are_of_one_length() {
-        let mut example = model::samples(1);
-        for record in &mut example.run.records {
-            record.fidelity = crate::schema::setup::Fidelity::FloorBound;
-        }
-        let used = used(&example.run);
-        assert!(used.spent.rows.iter().all(|row| row.value.is_empty() && row.parts[0].width == "35.00%"));
     }
 }
