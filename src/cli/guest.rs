@@ -62,6 +62,13 @@ pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
 
 /// The bundle of this file, in the cache now.
 pub fn taken(file: &Path) -> anyhow::Result<Bundle> {
+    if let Err(e) = std::fs::metadata(file) {
+        let text = format!(
+            "could not open {}: {e}\n  try: fsderby guest export ID FILE, where there is one",
+            file.display()
+        );
+        return Err(Failure::usage(text).into());
+    }
     let bundle = bundle_file::import(file);
     Ok(bundle.map_err(|e| Failure::new(exit::DAMAGED, format!("could not take a guest: {e:#}")))?)
 }
