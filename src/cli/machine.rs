@@ -10,19 +10,13 @@ use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 
 use super::output::print_line;
-use super::progress::Progress;
-use super::run::stop_on_signals;
+use super::own_run;
 use crate::exit::{self, Failure};
 use crate::runner::experiment::Experiment;
-use crate::runner::rounds::Runner;
-use crate::runner::skips::skips;
-use crate::runner::{jobs, machine};
 use crate::schema::job::{Purpose, StepName};
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
-use crate::store::Folder;
 use crate::testbeds::model::machines::{INSTRUCTIONS, Machine, SPEEDS, Sourced, Values};
-use crate::testbeds::{self, Made};
 
 /// Where this computer has its RAM disk.
 const HERE: &str = "loop:/dev/shm";
@@ -130,33 +124,8 @@ fn times(measure: &Measure, on: &str, folder: &Path) -> anyhow::Result<Times> {
         quoted.join(", "),
         measure.rounds
     );
-    let experiment = Experiment::parse(&text, "machine")?;
-    let plan = experiment.plan(on.to_owned(), 1)?;
-    let made = Made::of(&plan).map_err(Failure::usage)?;
-    let testbeds = made.testbeds();
-    for candidate in &plan.candidates {
-        testbeds::usable(testbeds.of(&plan, candidate), &jobs::need_of(&plan, candidate))
-            .map_err(|missing| Failure::missing(missing.to_string()))?;
-    }
-    let skips = skips(&plan, &testbeds);
-    let looked = machine::look(&plan, &testbeds)?;
-    let mut folder = Folder::create(folder, &plan, &looked)?;
-    let before = folder.read()?;
-    let stop = stop_on_signals()?;
-    let mut watch = Progress::new(false);
-    let (plan, folder_of) = (&before.plan, &mut folder);
-    let runner = Runner {
-        plan,
-        testbeds: &testbeds,
-        folder: folder_of,
-        skips: &skips,
-        watch: &mut watch,
-        jobs: 1,
-        stop: &stop,
-    };
-    let finish = runner.run(&before)?;
-    ensure!(!finish.interrupted, "interrupted: nothing is written");
-    Ok(of_work(&folder.read()?.records))
+    let records = own_run::records(&Experiment::parse(&text, "machine")?, on, folder);
+    Ok(of_work(&records.context("nothing is written")?))
 }
 
 fn of_work(records: &[Record]) -> Times {

@@ -10,19 +10,13 @@ use clap::Args;
 use fsderby_stats::median;
 
 use super::output::print;
-use super::progress::Progress;
-use super::run::stop_on_signals;
-use crate::exit::{self, Failure};
+use super::own_run;
+use crate::exit;
 use crate::probes;
 use crate::runner::experiment::Experiment;
-use crate::runner::rounds::Runner;
-use crate::runner::skips::skips;
-use crate::runner::{jobs, machine};
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
-use crate::store::Folder;
-use crate::testbeds::{self, Made};
 
 /// What is done, and how much of it: some seconds to a minute of a hard disk's time.
 const WORK: [(&str, &str); 3] =
@@ -80,31 +74,7 @@ impl Twin {
             quoted.join(", "),
             self.rounds
         );
-        let plan = Experiment::parse(&text, "twin")?.plan(on.to_owned(), 7)?;
-        let made = Made::of(&plan).map_err(Failure::usage)?;
-        let testbeds = made.testbeds();
-        for candidate in &plan.candidates {
-            testbeds::usable(testbeds.of(&plan, candidate), &jobs::need_of(&plan, candidate))
-                .map_err(|missing| Failure::missing(missing.to_string()))?;
-        }
-        let skips = skips(&plan, &testbeds);
-        let looked = machine::look(&plan, &testbeds)?;
-        let mut folder = Folder::create(folder, &plan, &looked)?;
-        let before = folder.read()?;
-        let stop = stop_on_signals()?;
-        let mut watch = Progress::new(false);
-        let runner = Runner {
-            plan: &before.plan,
-            testbeds: &testbeds,
-            folder: &mut folder,
-            skips: &skips,
-            watch: &mut watch,
-            jobs: 1,
-            stop: &stop,
-        };
-        let finish = runner.run(&before)?;
-        ensure!(!finish.interrupted, "interrupted");
-        Ok(folder.read()?.records)
+        own_run::records(&Experiment::parse(&text, "twin")?, on, folder)
     }
 }
 

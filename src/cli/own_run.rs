@@ -1,0 +1,47 @@
+//! A run that a command makes for itself, to compare two of them: one trial after another, and no report.
+
+use std::path::Path;
+
+use anyhow::ensure;
+
+use super::progress::Progress;
+use super::run::stop_on_signals;
+use crate::exit::Failure;
+use crate::runner::experiment::Experiment;
+use crate::runner::rounds::Runner;
+use crate::runner::skips::skips;
+use crate::runner::{jobs, machine};
+use crate::schema::record::Record;
+use crate::store::Folder;
+use crate::testbeds::{self, Made};
+
+/// All records of this experiment on this testbed; the run stays in the folder.
+///
+/// # Errors
+/// When the testbed or a tool is missing, and when it is interrupted.
+pub fn records(experiment: &Experiment, on: &str, folder: &Path) -> anyhow::Result<Vec<Record>> {
+    let plan = experiment.plan(on.to_owned(), experiment.seed.unwrap_or_default())?;
+    let made = Made::of(&plan).map_err(Failure::usage)?;
+    let testbeds = made.testbeds();
+    for candidate in &plan.candidates {
+        testbeds::usable(testbeds.of(&plan, candidate), &jobs::need_of(&plan, candidate))
+            .map_err(|missing| Failure::missing(missing.to_string()))?;
+    }
+    let skips = skips(&plan, &testbeds);
+    let looked = machine::look(&plan, &testbeds)?;
+    let mut folder = Folder::create(folder, &plan, &looked)?;
+    let before = folder.read()?;
+    let stop = stop_on_signals()?;
+    let runner = Runner {
+        plan: &before.plan,
+        testbeds: &testbeds,
+        folder: &mut folder,
+        skips: &skips,
+        watch: &mut Progress::new(false),
+        jobs: 1,
+        stop: &stop,
+    };
+    let finish = runner.run(&before)?;
+    ensure!(!finish.interrupted, "interrupted");
+    Ok(folder.read()?.records)
+}
