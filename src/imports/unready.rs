@@ -9,19 +9,15 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
 use rustix::io::Errno;
 
-use crate::random;
+use crate::store::unnamed;
 
 /// What makes a folder an import's.
 pub const FILE: &str = "import.json";
 pub const SOURCES: &str = "sources";
 const PREFIX: &str = ".fsderby-import-";
-/// Two numbers of so many digits are never the same by chance.
-const DIGITS: usize = 32;
 
 /// Removed when it is dropped, as long as it has not got its name.
 pub struct Unready {
@@ -33,11 +29,12 @@ pub struct Unready {
 
 impl Unready {
     pub fn in_folder(parent: &Path) -> io::Result<Self> {
-        remove_those_of_the_dead(parent);
+        for left in unnamed::all(parent, PREFIX) {
+            let _ = remove_if_abandoned(&left);
+        }
         loop {
-            let at = parent.join(format!("{PREFIX}{:0DIGITS$x}", random::bits()?));
-            fs::create_dir(&at)?;
-            let lock = opened(&at).inspect_err(|_| drop(fs::remove_dir(&at)))?;
+            let at = unnamed::made(parent, PREFIX)?;
+            let lock = unnamed::opened(&at).inspect_err(|_| drop(fs::remove_dir(&at)))?;
             let is_taken = flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
             let unready = Unready { at, _lock: lock, is_ready: false };
             // Between the two somebody may have taken it for that of a dead one.
@@ -53,14 +50,7 @@ impl Unready {
 
     /// Nobody else's folder is replaced.
     pub fn named(mut self, path: &Path) -> io::Result<()> {
-        match renameat_with(CWD, &self.at, CWD, path, RenameFlags::NOREPLACE) {
-            // Not every filesystem knows the flag; a rename replaces nothing but an empty folder.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                fs::create_dir(path)?;
-                fs::rename(&self.at, path).inspect_err(|_| drop(fs::remove_dir(path)))?;
-            }
-            other => other?,
-        }
+        unnamed::named(&self.at, path)?;
         self.is_ready = true;
         Ok(())
     }
@@ -80,24 +70,9 @@ fn is_copy(name: &str) -> bool {
         .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn opened(at: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(File::from(openat(CWD, at, flags, Mode::empty())?))
-}
-
-fn remove_those_of_the_dead(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
-        if digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-            let _ = remove_if_abandoned(&entry.path());
-        }
-    }
-}
-
 /// By descriptors, so that no link leads elsewhere. A file that is not of ours, or came meanwhile, keeps the folder.
 fn remove_if_abandoned(at: &Path) -> io::Result<()> {
-    let folder = opened(at)?;
+    let folder = unnamed::opened(at)?;
     // Held until the folder is gone, so that no two remove it.
     flock(&folder, FlockOperation::NonBlockingLockExclusive)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -139,6 +114,7 @@ fn names(folder: impl std::os::fd::AsFd) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use super::unnamed::DIGITS;
     use super::*;
 
     fn planted(parent: &Path, digit: &str, files: &[&str]) -> PathBuf {

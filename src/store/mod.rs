@@ -22,6 +22,7 @@ pub mod lines;
 pub mod plan;
 pub mod seal;
 pub mod signature;
+pub mod unnamed;
 mod unready;
 mod verdict;
 

@@ -12,18 +12,13 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::beside::{CONSOLES, HISTOGRAMS};
-use super::{MACHINE, PLAN, TRIALS, sync_folder};
-use crate::random;
+use super::{MACHINE, PLAN, TRIALS, sync_folder, unnamed};
 
 const PREFIX: &str = ".fsderby-";
-/// Two numbers of so many digits are never the same by chance.
-const DIGITS: usize = 32;
 
 /// Removed when it is dropped, as long as it has not got its name.
 pub struct Unready {
@@ -35,10 +30,11 @@ pub struct Unready {
 impl Unready {
     /// An empty one, locked.
     pub fn in_folder(parent: &Path) -> io::Result<Self> {
-        remove_those_of_the_dead(parent);
+        for left in unnamed::all(parent, PREFIX) {
+            let _ = remove_if_abandoned(&left);
+        }
         loop {
-            let at = parent.join(format!("{PREFIX}{:0DIGITS$x}", random::bits()?));
-            fs::create_dir(&at)?;
+            let at = unnamed::made(parent, PREFIX)?;
             let made = OpenOptions::new().read(true).append(true).create_new(true).open(at.join(TRIALS));
             let trials = made.inspect_err(|_| drop(fs::remove_dir(&at)))?;
             let unready = Unready { at, trials, is_ready: false };
@@ -58,11 +54,7 @@ impl Unready {
     /// Gives it its name, which nobody may have, and hands out its file of records, still locked.
     pub fn named(mut self, path: &Path) -> io::Result<File> {
         sync_folder(&self.at)?;
-        match renameat_with(CWD, &self.at, CWD, path, RenameFlags::NOREPLACE) {
-            // Not every filesystem knows the flag.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_onto_own(&self.at, path)?,
-            other => other?,
-        }
+        unnamed::named(&self.at, path)?;
         self.is_ready = true;
         self.trials.try_clone()
     }
@@ -76,27 +68,9 @@ impl Drop for Unready {
     }
 }
 
-/// The name is taken first, by an empty folder. A rename replaces that and nothing else: what is a file, or has something in
-/// it, makes it fail.
-fn rename_onto_own(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir(to)?;
-    fs::rename(from, to).inspect_err(|_| drop(fs::remove_dir(to)))
-}
-
-fn remove_those_of_the_dead(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
-        if digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-            let _ = remove_if_abandoned(&entry.path());
-        }
-    }
-}
-
 /// By descriptors, so that no link leads elsewhere; a file that is not of ours, or came meanwhile, keeps the folder.
 fn remove_if_abandoned(at: &Path) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = openat(CWD, at, flags, Mode::empty())?;
+    let folder = unnamed::opened(at)?;
     // Held until the folder is gone, so that no two remove it.
     let Some(_lock) = abandoned(&folder) else { return Ok(()) };
     let known = [
@@ -134,6 +108,9 @@ fn abandoned(folder: impl AsFd) -> Option<File> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::CWD;
+
+    use super::unnamed::DIGITS;
     use super::*;
 
     #[test]
@@ -187,27 +164,5 @@ mod tests {
         assert_eq!(fs::read_to_string(planted("2").join("photo")).unwrap(), "kept");
         assert_eq!(fs::read_to_string(planted("3").join("histograms/photo")).unwrap(), "kept");
         assert!([2, 3, 4].iter().all(|digit| planted(&digit.to_string()).join(TRIALS).exists()));
-    }
-
-    #[test]
-    fn a_name_that_is_taken_is_not_taken_away_with_or_without_the_flag() {
-        let folder = tempfile::tempdir().unwrap();
-        let [file, empty, full, free] =
-            ["file", "empty", "full", "free"].map(|name| folder.path().join(name));
-        fs::write(&file, "kept").unwrap();
-        fs::create_dir(&empty).unwrap();
-        fs::create_dir(&full).unwrap();
-        fs::write(full.join("within"), "kept").unwrap();
-        for taken in [&file, &empty, &full] {
-            assert!(Unready::in_folder(folder.path()).unwrap().named(taken).is_err());
-            let unready = Unready::in_folder(folder.path()).unwrap();
-            assert!(rename_onto_own(unready.path(), taken).is_err());
-        }
-        assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
-        assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
-        assert_eq!(fs::read_to_string(full.join("within")).unwrap(), "kept");
-        let unready = Unready::in_folder(folder.path()).unwrap();
-        rename_onto_own(unready.path(), &free).unwrap();
-        assert!(free.join(TRIALS).exists());
     }
 }

@@ -1,0 +1,95 @@
+//! Folders that are filled under a name of their own and renamed, so that they are there whole or not at all.
+//!
+//! The name is a prefix and 128 random bits: two are never the same by chance, and whoever finds one left by the dead knows it
+//! for such a folder before looking into it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
+use rustix::io::Errno;
+
+use crate::random;
+
+/// Of the random bits, in base 16.
+pub const DIGITS: usize = 32;
+
+/// A new empty one.
+pub fn made(parent: &Path, prefix: &str) -> io::Result<PathBuf> {
+    let at = parent.join(format!("{prefix}{:0DIGITS$x}", random::bits()?));
+    fs::create_dir(&at)?;
+    Ok(at)
+}
+
+/// All that have such a name, their makers living or dead.
+pub fn all(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let is_one = |name: &str| {
+        let digits = name.strip_prefix(prefix).unwrap_or_default();
+        digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_str().is_some_and(is_one)).map(|entry| entry.path()).collect()
+}
+
+/// A folder, and not what a link leads to.
+pub fn opened(at: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(openat(CWD, at, flags, Mode::empty())?))
+}
+
+/// Gives it its name, which nobody may have.
+pub fn named(at: &Path, name: &Path) -> io::Result<()> {
+    match renameat_with(CWD, at, CWD, name, RenameFlags::NOREPLACE) {
+        // Not every filesystem knows the flag.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => onto_own(at, name),
+        other => Ok(other?),
+    }
+}
+
+/// The name is taken first, by an empty folder. A rename replaces that and nothing else: what is a file, or has something in
+/// it, makes it fail.
+fn onto_own(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    fs::rename(from, to).inspect_err(|_| drop(fs::remove_dir(to)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_is_not_taken_away_with_or_without_the_flag() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, empty, full, free] =
+            ["file", "empty", "full", "free"].map(|name| folder.path().join(name));
+        fs::write(&file, "kept").unwrap();
+        fs::create_dir(&empty).unwrap();
+        fs::create_dir(&full).unwrap();
+        fs::write(full.join("within"), "kept").unwrap();
+        let own = made(folder.path(), ".made-").unwrap();
+        for taken in [&file, &empty, &full] {
+            assert!(named(&own, taken).is_err());
+            assert!(onto_own(&own, taken).is_err());
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
+        assert_eq!(fs::read_dir(&empty).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(full.join("within")).unwrap(), "kept");
+        fs::write(own.join("own"), "").unwrap();
+        onto_own(&own, &free).unwrap();
+        assert!(free.join("own").exists() && !own.exists());
+    }
+
+    #[test]
+    fn one_is_known_by_its_name_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = made(folder.path(), ".made-").unwrap();
+        let zeros = "0".repeat(DIGITS);
+        for other in
+            [format!(".made-{}", &zeros[1..]), format!(".made-{}z", &zeros[1..]), format!(".kept-{zeros}")]
+        {
+            fs::create_dir(folder.path().join(other)).unwrap();
+        }
+        assert_eq!(all(folder.path(), ".made-"), [own]);
+    }
+}
