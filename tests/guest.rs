@@ -132,6 +132,10 @@ fn are_the_same_elsewhere(desk: &Desk, here: &Path, guest: &str) {
     let said = elsewhere(desk, &other, &there, &["guest", "export", guest, again.to_str().unwrap()]);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(fs::read(&file).unwrap() == fs::read(&again).unwrap(), "the same guest is another file");
+    let said = elsewhere(desk, &other, &there, &["guest", "remove", guest]);
+    assert!(said.code == 0 && said.out.contains(guest), "{said:?}");
+    let gone = elsewhere(desk, &other, &there, &["guest", "list", guest]);
+    desk.refused(&gone, 3, &["there is no guest"]);
 }
 
 /// Our own program with another text in it: another agent, were it one.

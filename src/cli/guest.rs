@@ -35,6 +35,8 @@ pub enum Guest {
     Export { id: String, file: PathBuf },
     /// Take one from a file, which may be packed as .xz or .zst
     Import { file: PathBuf },
+    /// Remove one from the cache
+    Remove { id: String },
 }
 
 pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
@@ -48,6 +50,10 @@ pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
             print_line(&format!("{} is the guest {}", file.display(), bundle.id))?;
         }
         Guest::Import { file } => print_line(&shown(&taken(file)?))?,
+        Guest::Remove { id } => {
+            let removed = bundle::remove(id).map_err(|e| Failure::missing(format!("{e:#}")))?;
+            print_line(&format!("removed {removed}"))?;
+        }
     }
     Ok(ExitCode::from(exit::OK))
 }

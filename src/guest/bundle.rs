@@ -218,16 +218,35 @@ pub fn all() -> anyhow::Result<Vec<anyhow::Result<Bundle>>> {
 /// # Errors
 /// When there is none or more than one, or it is damaged.
 pub fn find(id: &str) -> anyhow::Result<Arc<Bundle>> {
-    ensure!(is_id(id), "'{id}' is no guest\n  try: one of fsderby guest list");
     let guests = cache::folder(GUESTS)?;
-    let entries = fs::read_dir(&guests).into_iter().flatten().flatten();
+    Ok(Arc::new(open(&guests, &whole_id(&guests, id)?)?))
+}
+
+/// Removes the bundle whose ID begins so, damaged or not, and returns the ID. A run that has it open keeps what it has read.
+///
+/// # Errors
+/// When there is none or more than one, or it cannot be removed.
+pub fn remove(id: &str) -> anyhow::Result<String> {
+    let guests = cache::folder(GUESTS)?;
+    remove_within(&guests, id)
+}
+
+fn remove_within(guests: &Path, id: &str) -> anyhow::Result<String> {
+    let id = whole_id(guests, id)?;
+    let folder = guests.join(&id);
+    fs::remove_dir_all(&folder).with_context(|| format!("could not remove {}", folder.display()))?;
+    Ok(id)
+}
+
+fn whole_id(guests: &Path, id: &str) -> anyhow::Result<String> {
+    ensure!(is_id(id), "'{id}' is no guest\n  try: one of fsderby guest list");
+    let entries = fs::read_dir(guests).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let found: Vec<String> = names.filter(|name| is_sha256(name) && name.starts_with(id)).collect();
     ensure!(found.len() < 2, "more than one guest begins with {id}\n  try: more of its digits");
-    let found = found.first().with_context(|| {
+    found.into_iter().next().with_context(|| {
         format!("there is no guest {id} in the cache\n  try: fsderby guest import FILE, of whoever made it")
-    })?;
-    Ok(Arc::new(open(&guests, found)?))
+    })
 }
 
 /// Whether it could be the beginning of an ID.
@@ -419,6 +438,21 @@ pub mod tests {
             Manifest::read(&serde_json::to_vec(&small_manifest()).unwrap()).unwrap(),
             small_manifest()
         );
+    }
+
+    #[test]
+    fn one_bundle_is_removed_damaged_or_not_and_nothing_else() {
+        let guests = tempfile::tempdir().unwrap();
+        let bundle = small(guests.path());
+        fs::write(bundle.folder.join(MANIFEST), "damaged").unwrap();
+        let other = guests.path().join("notes");
+        fs::create_dir(&other).unwrap();
+        let refused = |id: &str| remove_within(guests.path(), id).unwrap_err().to_string();
+        assert!(
+            refused("../notes").contains("is no guest") && refused("00000000").contains("there is no guest")
+        );
+        assert_eq!(remove_within(guests.path(), bundle.short()).unwrap(), bundle.id);
+        assert!(!bundle.folder.exists() && other.exists());
     }
 
     #[test]
