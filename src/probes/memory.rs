@@ -1,5 +1,6 @@
 //! The most memory that workload and page cache took together, within their limit.
 
+use std::fs;
 use std::path::PathBuf;
 
 use procfs::Current;
@@ -9,7 +10,7 @@ use crate::host::memory_group;
 use crate::schema::declared::{Declared, Over, Section};
 use crate::schema::metric::{Better, Metric};
 use crate::schema::story::Story;
-use crate::schema::units::MIB;
+use crate::schema::units::{MIB, sum};
 
 pub struct Memory;
 
@@ -34,8 +35,8 @@ impl Probe for Memory {
         Story {
             what: "The most memory that the workload and its page cache took together.",
             origin: "memory.max_usage_in_bytes or memory.peak of the memory group; in a guest /proc/meminfo: what is free, cached or reclaimable \
-                     when the work begins, which is all there is, \
-                     but for 8 MiB of the kernel's own.",
+                     when the work begins, with the free pages \
+                     that each CPU keeps for itself (/proc/zoneinfo), which is all there is, but for 8 MiB of the kernel's own.",
             limits: "Not every filesystem's writeback is charged to the group that dirtied the pages; a small virtual machine is the equal limit.",
         }
     }
@@ -70,10 +71,22 @@ const WRITEBACKS_OWN: u64 = 8 * MIB;
 
 /// What pages and processes can still take: free memory, and what the kernel gives up for them. Bytes.
 pub fn for_use() -> Option<u64> {
-    let about = procfs::Meminfo::current().ok()?;
+    left(&procfs::Meminfo::current().ok()?, &fs::read_to_string("/proc/zoneinfo").ok()?)
+}
+
+fn left(about: &procfs::Meminfo, zoneinfo: &str) -> Option<u64> {
+    let page = u64::try_from(rustix::param::page_size()).ok()?;
+    let listed = on_lists_of_cpus(zoneinfo).saturating_mul(page);
     let cached = about.active_file? + about.inactive_file?;
-    let all = about.mem_free + cached + about.s_reclaimable.unwrap_or(0);
+    let all = sum([about.mem_free, listed, cached, about.s_reclaimable.unwrap_or(0)]);
     Some(all.saturating_sub(WRITEBACKS_OWN))
+}
+
+/// Free pages that each CPU keeps on lists of its own (mm/page_alloc.c), which `MemFree` does not count. Since Linux 6.7 they may be an
+/// eighth of a machine; what a process takes comes from them first, and `MemFree` stays as it was.
+fn on_lists_of_cpus(zoneinfo: &str) -> u64 {
+    let counts = zoneinfo.lines().filter_map(|line| line.trim_start().strip_prefix("count:"));
+    sum(counts.filter_map(|pages| pages.trim().parse().ok()))
 }
 
 struct Bounded(u64);
@@ -93,5 +106,61 @@ impl Running for Open {
 
     fn stop(&mut self) -> Raw {
         memory_group::peak(&self.0).map(|bytes| ("peak_bytes".to_owned(), bytes)).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A guest with two CPUs, shortened; the pages of each CPU are those of 6.12.
+    const ZONEINFO: &str = "\
+Node 0, zone      DMA
+  pages free     2815
+        boost    0
+      nr_free_pages 2815
+  pagesets
+    cpu: 0
+              count:    3
+              high:     0
+              batch:    1
+  vm stats threshold: 4
+Node 0, zone    DMA32
+  pages free     135200
+  pagesets
+    cpu: 0
+              count:    1926
+              high:     2031
+              batch:    63
+              high_min: 700
+              high_max: 21000
+  vm stats threshold: 8
+    cpu: 1
+              count:    74
+              high:     1408
+  node_unreclaimable:  0
+";
+
+    #[test]
+    fn free_pages_on_lists_of_cpus_are_counted_for_each_zone_and_cpu() {
+        assert_eq!(on_lists_of_cpus(ZONEINFO), 3 + 1926 + 74);
+        assert_eq!(on_lists_of_cpus(""), 0);
+    }
+
+    #[test]
+    fn what_is_taken_from_the_list_of_a_cpu_is_missed_though_memfree_stays() {
+        use procfs::FromBufRead;
+
+        let meminfo = "MemTotal: 700000 kB\nMemFree: 531564 kB\nBuffers: 208 kB\nCached: 37420 kB\nSwapCached: 0 kB\n\
+                       Active: 0 kB\nInactive: 0 kB\nActive(file): 0 kB\nInactive(file): 312 kB\nSwapTotal: 0 kB\n\
+                       SwapFree: 0 kB\nDirty: 0 kB\nWriteback: 0 kB\nAnonPages: 25520 kB\nMapped: 0 kB\nSlab: 0 kB\n\
+                       SReclaimable: 804 kB\nPageTables: 0 kB\nNFS_Unstable: 0 kB\nBounce: 0 kB\nCommitted_AS: 0 kB\n\
+                       VmallocTotal: 0 kB\nVmallocUsed: 0 kB\nVmallocChunk: 0 kB\nWritebackTmp: 0 kB\nSUnreclaim: 0 kB\n";
+        let about = procfs::Meminfo::from_buf_read(meminfo.as_bytes()).unwrap();
+        let before = left(&about, ZONEINFO).unwrap();
+        let after = left(&about, &ZONEINFO.replace("1926", "1876")).unwrap();
+        assert_eq!(before - after, 50 * rustix::param::page_size() as u64);
+        let shown = (531_564 + 312 + 804) * 1024 - WRITEBACKS_OWN;
+        assert_eq!(before - shown, (3 + 1926 + 74) * rustix::param::page_size() as u64);
     }
 }
