@@ -1,0 +1,193 @@
+//! A screening design: which of many factors matter, in few runs.
+//!
+//! R. L. Plackett and J. P. Burman, "The design of optimum multifactorial experiments", Biometrika 33 (1946), 305–325: twelve runs for
+//! up to eleven factors at two levels each. Any two columns hold each pair of levels three times, so each main effect is estimated
+//! as if the others were not there.
+//!
+//! Misleads: in twelve runs a main effect is mixed with a third of each interaction of two others. The folded rows, all signs turned,
+//! make it free of them. And twelve corners out of 2048 are no sample of them: that all agree proves no share of all
+//! ([`Effects::corner`] is where a linear model expects the worst).
+
+pub const RUNS: usize = 12;
+pub const COLUMNS: usize = 11;
+
+/// For each column whether it is at its high level.
+pub type Row = [bool; COLUMNS];
+
+/// The first row of the published design; the next ten are its cyclic shifts, and in the last one all are low.
+const FIRST: Row = [true, true, false, true, true, true, false, false, false, true, false];
+
+/// The `n`th of the twelve rows, from 0; from 12 on the same folded, all levels turned.
+pub fn row(n: usize) -> Row {
+    let is_folded = n / RUNS % 2 == 1;
+    let at = n % RUNS;
+    std::array::from_fn(|column| (at < COLUMNS && FIRST[(column + COLUMNS - at) % COLUMNS]) != is_folded)
+}
+
+/// The main effects: a value is `mean` plus for each column its effect where it is high, and less it where it is low.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effects {
+    pub mean: f64,
+    pub columns: [f64; COLUMNS],
+    /// The mean of the squares about the mean.
+    pub variance: f64,
+}
+
+/// The least-squares fit of the main effects to rows of whole designs. `None` where a row is there more often than another, or too few
+/// are, so that the columns are not orthogonal.
+pub fn fit(values: &[(Row, f64)]) -> Option<Effects> {
+    let n = values.len();
+    let times = n / RUNS;
+    let is_whole = times > 0 && n.is_multiple_of(RUNS);
+    let balanced = |column: usize| values.iter().filter(|(row, _)| row[column]).count() * 2 == n;
+    let orthogonal = |a: usize, b: usize| values.iter().filter(|(row, _)| row[a] == row[b]).count() * 2 == n;
+    let all = || 0..COLUMNS;
+    if !is_whole || !all().all(|a| balanced(a) && (a + 1..COLUMNS).all(|b| orthogonal(a, b))) {
+        return None;
+    }
+    let mean = |of: &dyn Fn(&(Row, f64)) -> f64| values.iter().map(of).sum::<f64>() / n as f64;
+    let effect = |column: usize| mean(&|(row, value)| if row[column] { *value } else { -value });
+    let middle = mean(&|(_, value)| *value);
+    let variance = mean(&|(_, value)| (value - middle) * (value - middle));
+    Some(Effects { mean: middle, columns: std::array::from_fn(effect), variance })
+}
+
+impl Effects {
+    /// What the main effects say of a corner.
+    pub fn at(&self, row: &Row) -> f64 {
+        let one = |(effect, is_high): (&f64, &bool)| if *is_high { *effect } else { -effect };
+        self.mean + self.columns.iter().zip(row).map(one).sum::<f64>()
+    }
+
+    /// The corner at which these columns bring a value up, or down, most. The others are low.
+    pub fn corner(&self, columns: &Row, up: bool) -> Row {
+        std::array::from_fn(|column| columns[column] && (self.columns[column] > 0.0) == up)
+    }
+
+    /// The share of the variance that each column has. In twelve rows the eleven columns have all of it, so that what stands in columns
+    /// without a factor is interactions and whatever else. `None` where all values are the same.
+    pub fn shares(&self) -> Option<[f64; COLUMNS]> {
+        (self.variance > 0.0).then(|| self.columns.map(|effect| effect * effect / self.variance))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signs(row: &Row) -> [i32; COLUMNS] {
+        row.map(|is_high| if is_high { 1 } else { -1 })
+    }
+
+    fn rows(from: usize, to: usize, value: impl Fn(&Row) -> f64) -> Vec<(Row, f64)> {
+        (from..to).map(row).map(|row| (row, value(&row))).collect()
+    }
+
+    #[test]
+    fn the_columns_are_balanced_and_orthogonal() {
+        for first in [0, RUNS] {
+            let design: Vec<[i32; COLUMNS]> = (first..first + RUNS).map(|n| signs(&row(n))).collect();
+            for a in 0..COLUMNS {
+                assert_eq!(design.iter().map(|row| row[a]).sum::<i32>(), 0, "column {a}");
+                for b in a + 1..COLUMNS {
+                    assert_eq!(
+                        design.iter().map(|row| row[a] * row[b]).sum::<i32>(),
+                        0,
+                        "columns {a} and {b}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// The design of 1946 as tables print it: its first two rows, and its last.
+    #[test]
+    fn the_rows_are_the_published_ones() {
+        assert_eq!(signs(&row(0)), [1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1]);
+        assert_eq!(signs(&row(1)), [-1, 1, 1, -1, 1, 1, 1, -1, -1, -1, 1]);
+        assert_eq!(signs(&row(11)), [-1; COLUMNS]);
+        assert_eq!(signs(&row(12)), signs(&row(0)).map(|sign| -sign));
+        assert_eq!(row(24), row(0));
+    }
+
+    #[test]
+    fn effects_that_were_put_in_come_out() {
+        let truth = |row: &Row| {
+            let [a, b] = [0, 7].map(|column| if row[column] { 1.0 } else { -1.0 });
+            0.5 + 0.2 * a - 0.03 * b
+        };
+        let effects = fit(&rows(0, RUNS, truth)).expect("twelve rows");
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        near(effects.mean, 0.5);
+        (0..COLUMNS).for_each(|column| {
+            near(effects.columns[column], [0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.03, 0.0, 0.0, 0.0][column]);
+        });
+        let shares = effects.shares().expect("they differ");
+        near(shares[0], 0.04 / 0.0409);
+        near(shares.iter().sum(), 1.0);
+        let all = [true; COLUMNS];
+        near(effects.at(&effects.corner(&all, false)), 0.27);
+        near(effects.at(&effects.corner(&all, true)), 0.73);
+    }
+
+    /// `coef(lm(y ~ .))` over the design with y = 1 … 12 in R: intercept 6.5, first column −(−1)…: here by hand, from the rows with
+    /// a plus in the first column: 1, 3, 7, 8, 9, 11 against 2, 4, 5, 6, 10, 12.
+    #[test]
+    fn an_effect_is_half_the_difference_of_the_two_means() {
+        let values: Vec<(Row, f64)> = (0..RUNS).map(|n| (row(n), n as f64 + 1.0)).collect();
+        let high: Vec<f64> = values.iter().filter(|(row, _)| row[0]).map(|(_, value)| *value).collect();
+        assert_eq!(high, [1.0, 3.0, 7.0, 8.0, 9.0, 11.0]);
+        let effects = fit(&values).expect("twelve rows");
+        assert!((effects.mean - 6.5).abs() < 1e-12 && (effects.columns[0] - 0.0).abs() < 1e-12);
+        // In the second one: 1, 2, 4, 8, 9, 10 against 3, 5, 6, 7, 11, 12.
+        assert!((effects.columns[1] - (34.0 - 44.0) / 12.0).abs() < 1e-12, "{effects:?}");
+    }
+
+    /// An interaction of two columns is in the other columns' effects of twelve rows, a third of it each, and in none of twenty-four.
+    #[test]
+    fn folded_rows_free_main_effects_of_interactions() {
+        let interaction = |row: &Row| if row[0] == row[1] { 0.3 } else { -0.3 };
+        let twelve = fit(&rows(0, RUNS, interaction)).expect("twelve rows");
+        assert!(twelve.columns[2..].iter().all(|effect| (effect.abs() - 0.1).abs() < 1e-12), "{twelve:?}");
+        let folded = fit(&rows(0, 2 * RUNS, interaction)).expect("both halves");
+        assert!(folded.columns.iter().all(|effect| effect.abs() < 1e-12), "{folded:?}");
+    }
+
+    #[test]
+    fn part_of_a_design_is_none() {
+        assert!(fit(&rows(0, 11, |_| 1.0)).is_none() && fit(&[]).is_none());
+        let mut twice = rows(0, RUNS, |_| 1.0);
+        twice[3] = twice[4];
+        assert!(fit(&twice).is_none());
+        assert!(fit(&rows(0, RUNS, |_| 1.0)).expect("twelve").shares().is_none(), "nothing differs");
+    }
+
+    /// In a linear model with normal effects whose mean lies two standard deviations of the corners from zero, all twelve rows agree in most cases, and of those
+    /// in most the predicted corner shows the sign to be another: what no agreement of the twelve can say.
+    #[test]
+    fn twelve_rows_agree_where_the_predicted_corner_does_not() {
+        let mut state = 1_u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let (mut agree, mut reversed) = (0, 0);
+        for _ in 0..1000 {
+            let columns: [f64; COLUMNS] =
+                std::array::from_fn(|_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0);
+            let spread = columns.iter().map(|effect| effect * effect).sum::<f64>().sqrt();
+            let truth = Effects { mean: 2.0 * spread, columns, variance: spread * spread };
+            let twelve = rows(0, RUNS, |row| truth.at(row));
+            if twelve.iter().all(|(_, value)| *value > 0.0) {
+                agree += 1;
+                let effects = fit(&twelve).expect("twelve rows");
+                let worst = effects.corner(&[true; COLUMNS], false);
+                assert!((effects.at(&worst) - truth.at(&worst)).abs() < 1e-9);
+                reversed += usize::from(truth.at(&worst) < 0.0);
+            }
+        }
+        // Φ(2) to the twelfth, if rows were independent: 76 %.
+        assert!((720..800).contains(&agree), "{agree} of 1000");
+        assert!(reversed * 100 > agree * 90, "{reversed} of {agree}");
+    }
+}
