@@ -86,11 +86,11 @@ fn a_model_setting_of_an_older_version_names_the_new_one() {
 #[test]
 fn a_run_of_another_version_is_told_from_a_damaged_one() {
     for (version, words) in [
-        (2, "made by an older fsderby (records of version 2); this one reads version 3"),
-        (4, "made by a newer fsderby (records of version 4); this one reads version 3"),
+        (3, "made by an older fsderby (records of version 3); this one reads version 4"),
+        (5, "made by a newer fsderby (records of version 5); this one reads version 4"),
     ] {
         let desk =
-            changed("plan.toml", |text| text.replacen("schema = 3", &format!("schema = {version}"), 1));
+            changed("plan.toml", |text| text.replacen("schema = 4", &format!("schema = {version}"), 1));
         for command in [
             &["verify", "run"][..],
             &["report", "run"],
@@ -372,7 +372,7 @@ fn a_runs_plan_is_an_experiment_that_plans_the_same_jobs() {
     let again = store::read(&desk.path("again")).unwrap();
     assert_eq!(again.plan, stored);
     assert_eq!(again.current().len(), 2);
-    let half = desk.file("half.toml", "schema = 3\nname = 'x'\n");
+    let half = desk.file("half.toml", "schema = 4\nname = 'x'\n");
     desk.refuses(&["run", &half.display().to_string()], USAGE, &["half.toml", "missing field"]);
 }
 

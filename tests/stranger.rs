@@ -463,6 +463,6 @@ fn nothing_that_a_stranger_wrote_steers_the_terminal() {
     let commands = COMMANDS.iter().map(|(command, _)| *command);
     let more: [&[&str]; 2] = [&["verify", "run", "--json"], &["report", "run", "--json"]];
     commands.chain(more).for_each(shown);
-    fs::write(scene.within("plan.toml"), format!("schema = 3\nname = '{STEERS}")).unwrap();
+    fs::write(scene.within("plan.toml"), format!("schema = 4\nname = '{STEERS}")).unwrap();
     COMMANDS.iter().for_each(|(command, _)| shown(command));
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use fsderby_stats::two_runs::{TwoRuns, drift, two_runs};
 
 use super::dataset::{Dataset, Series, Work};
-use super::ensemble::{self, AGREEMENT, SAMPLES_NEEDED};
+use super::ensemble::{self, SAMPLES_NEEDED};
 use super::floor::Excess;
 use super::rounds::{ALPHA, FEWEST, log, oriented, positive};
 use crate::schema::change::{self, Change, ChangeBasis, Changes, Difference, Missing, Reach};
@@ -53,7 +53,7 @@ pub fn of(pair: &Pair<'_>, asked: Asked<'_>) -> Changes {
     let missing = missing(&before, &after, asked.candidates);
     let (basis, findings, controls) = match is_modelled {
         true => (
-            ChangeBasis::Samples { needed: SAMPLES_NEEDED as u32, agreement: AGREEMENT },
+            ChangeBasis::Samples { needed: SAMPLES_NEEDED as u32 },
             met.iter().flat_map(|met| over_samples(met, asked.candidates, margin)).collect(),
             Vec::new(),
         ),
@@ -198,7 +198,8 @@ fn found(two: &TwoRuns, margin: Percent) -> Found {
 fn over_samples(met: &Met<'_>, candidates: &[String], margin: Percent) -> Vec<Change> {
     let of = |label: &String| {
         let samples = ensemble::of_two_runs(met.before, met.after, label);
-        let judged = ensemble::judge(&samples, margin, &Excess::None)?;
+        let factors = ensemble::factors(samples.iter().map(|(sampled, _)| sampled));
+        let judged = ensemble::judge(&samples, &factors, margin, &Excess::None)?;
         let n = samples.len() as u32;
         Some(Change {
             ratio: judged.ratio,

@@ -25,8 +25,8 @@ pub struct Work<'r> {
     pub label: String,
     /// Its trials that are counted.
     pub counted: Vec<&'r Record>,
-    /// Those that show what the program that plays a modelled disk adds to its figures.
-    pub floor: Vec<&'r Record>,
+    /// Those on modelled disks that are of no round: see [`Purpose`].
+    pub extras: Vec<&'r Record>,
     /// Of the rounds first; then what only the integrity check has.
     pub series: Vec<Series>,
 }
@@ -110,10 +110,20 @@ impl<'r> Work<'r> {
             }
         }
         stand_in(&mut series, &counted);
-        let is_floor =
-            |r: &&Record| r.purpose.server_work() > 1 && r.outcome == Outcome::Done && r.scenario == label;
-        let floor = run.current().into_iter().filter(is_floor).collect();
-        Work { label, counted, floor, series }
+        let is_extra =
+            |r: &&Record| r.purpose.is_extra() && r.outcome == Outcome::Done && r.scenario == label;
+        let extras = run.current().into_iter().filter(is_extra).collect();
+        Work { label, counted, extras, series }
+    }
+
+    /// The trial of this candidate with this purpose, which none of a round has.
+    pub fn extra(&self, label: &str, purpose: Purpose) -> Option<&'r Record> {
+        self.extras.iter().find(|r| r.filesystem == label && r.purpose == purpose).copied()
+    }
+
+    /// What this candidate did in this round.
+    pub fn of_round(&self, label: &str, round: u32) -> Option<&'r Record> {
+        self.counted.iter().find(|r| r.filesystem == label && r.round == round).copied()
     }
 
     /// Rounds in which every filesystem that ever did this work has a trial that is counted.
@@ -129,6 +139,13 @@ impl<'r> Work<'r> {
 }
 
 impl Series {
+    /// Its figure in this trial, where that has a logarithm.
+    pub fn value_in(&self, record: &Record) -> Option<f64> {
+        let mut metrics = record.metrics.iter().filter(|metric| metric.name == self.name);
+        let metric = metrics.find(|metric| dimensions(metric) == self.dimensions)?;
+        Some(metric.value).filter(|value| *value > 0.0 && value.is_finite())
+    }
+
     /// Of that metric, without a value.
     pub fn named_as(metric: &Metric) -> Self {
         Series {
@@ -145,6 +162,12 @@ impl Series {
             cells: Vec::new(),
         }
     }
+}
+
+/// The logarithm of how many times better `a` is than `b`.
+pub fn log_ratio(better: Better, a: f64, b: f64) -> f64 {
+    let sign = if better == Better::Lower { -1.0 } else { 1.0 };
+    sign * (a / b).ln()
 }
 
 /// Makes headlines of what stands in for times, where the workload has no other headline.

@@ -43,7 +43,7 @@ fn dataset(filesystems: &[&str], works: &[(&str, &[Row<'_>])]) -> Dataset<'stati
     let work = |(label, rows): &(&str, &[Row<'_>])| Work {
         label: (*label).to_owned(),
         counted: Vec::new(),
-        floor: Vec::new(),
+        extras: Vec::new(),
         series: rows.iter().map(|row| series(row, filesystems)).collect(),
     };
     Dataset { planned: labels.clone(), filesystems: labels, workloads: works.iter().map(work).collect() }

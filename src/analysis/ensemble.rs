@@ -1,29 +1,32 @@
 //! The verdict of a run on a modelled disk: what holds whatever the disk is like.
 //!
-//! Trials in virtual time have no noise, so repeating them proves nothing. What is uncertain is the model; so each round samples
-//! another disk, another place on it and another CPU, the same for all filesystems, and a finding is what nearly all samples
-//! agree on.
+//! ```text
+//! round 1         the disk as its file says
+//! rounds 2 to 13  a screening design: every factor at one of its extremes, in each row others
+//! further rounds  the same rows folded, then all again with other seeds
+//! extra trials    what the disk's server adds; other seeds of the work; the corner where a pair is expected to be worst
+//! ```
+//! Trials in virtual time have no noise, so repeating them proves nothing. What is uncertain is the model, and how much hangs on details. A
+//! finding is what holds in all of these: `robust.rs` has what is beyond the samples.
 
+use std::array;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::dataset::{Cell, Series, Work, counted};
+use super::dataset::{Cell, Series, Work, counted, log_ratio};
 use super::floor::{self, Excess};
-use crate::schema::finding::{Decider, Evidence, Finding, Found, Level, Parameter};
+use super::robust::{self, Pair, Tried, log_margin};
+use crate::schema::finding::{Evidence, Finding, Found};
 use crate::schema::metric::Better;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
 use crate::store::Run;
-use fsderby_diskmodel::{CachePolicy, Sample};
-use fsderby_stats::ensemble::{
-    Division, at_least, divide, divide_intervals, mean_ratio, share_by_group, share_by_line,
-};
+use fsderby_diskmodel::{COLUMNS, Factor, Sample};
+use fsderby_stats::ensemble::{Division, divide, divide_intervals, mean_ratio};
+use fsderby_stats::screening::RUNS;
 
-/// Fewer samples give a preliminary result. So many have each of the three cache policies and each of the three speeds of the
-/// CPU four times.
-pub const SAMPLES_NEEDED: usize = 12;
-/// The share of samples that must agree.
-pub const AGREEMENT: f64 = 0.95;
+/// Fewer samples give a preliminary result: the nominal disk, and each row of the design.
+pub const SAMPLES_NEEDED: usize = 1 + RUNS;
 
 /// What a record's disk was sampled as; `None` where no disk was modelled.
 pub fn sampled(record: &Record) -> Option<Sampled> {
@@ -60,35 +63,57 @@ fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
 
 /// All findings on one workload's headline metrics; none where no disk was modelled.
 pub fn findings(work: &Work<'_>, margin: Percent) -> Vec<Finding> {
-    let headlines = work.series.iter().filter(|s| s.headline && s.better != Better::Neither);
-    headlines.flat_map(|series| pairs(work, series, margin)).collect()
+    let mut findings = Vec::new();
+    each_pair(work, margin, |pair, samples| findings.extend(finding(pair, samples, margin)));
+    findings
 }
 
-/// All pairs of filesystems, in their order.
-fn pairs(work: &Work<'_>, series: &Series, margin: Percent) -> Vec<Finding> {
-    let all: Vec<_> = series.cells.iter().map(|cell| by_round(work, cell)).collect();
-    let mut pairs = Vec::new();
-    for (at, a) in series.cells.iter().enumerate() {
-        for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
-            let samples = common(&all[at], theirs, series.better);
-            let excess = floor::of(work, series, &a.filesystem, &b.filesystem);
-            let judged = judge(&samples, margin, &excess);
-            pairs.extend(judged.map(|judged| Finding {
-                finding: judged.found,
-                scenario: work.label.clone(),
-                metric: series.name.clone(),
-                dimensions: series.dimensions.clone(),
-                a: a.filesystem.clone(),
-                b: b.filesystem.clone(),
-                ratio: judged.ratio,
-                low: Some(judged.least),
-                high: Some(judged.most),
-                n: samples.len() as u32,
-                evidence: judged.evidence,
-            }));
+fn finding(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Option<Finding> {
+    let mut judged = judge(samples, &pair.factors, margin, &pair.excess)?;
+    let Tried { chaos: seeds, corner: worst, refuted: why } = robust::tried(pair, samples, judged.found);
+    if why.is_some() {
+        judged.found = Found::CannotTell;
+    }
+    if let Evidence::Samples { chaos, corner, refuted, .. } = &mut judged.evidence {
+        (*chaos, *corner, *refuted) = (seeds, worst, why);
+    }
+    Some(Finding {
+        finding: judged.found,
+        scenario: pair.work.label.clone(),
+        metric: pair.series.name.clone(),
+        dimensions: pair.series.dimensions.clone(),
+        a: pair.a.to_owned(),
+        b: pair.b.to_owned(),
+        ratio: judged.ratio,
+        low: Some(judged.least),
+        high: Some(judged.most),
+        n: samples.len() as u32,
+        evidence: judged.evidence,
+    })
+}
+
+/// All pairs of filesystems, in their order, for each headline metric, with their samples.
+pub fn each_pair(work: &Work<'_>, margin: Percent, mut tell: impl FnMut(&Pair<'_>, &[(Sampled, f64)])) {
+    for series in work.series.iter().filter(|s| s.headline && s.better != Better::Neither) {
+        let all: Vec<_> = series.cells.iter().map(|cell| by_round(work, cell)).collect();
+        let seeded = &robust::seeded(work, series);
+        for (at, ours) in series.cells.iter().enumerate() {
+            for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
+                let (a, b) = (ours.filesystem.as_str(), b.filesystem.as_str());
+                let factors = factors(all[at].values().chain(theirs.values()).map(|(sampled, _)| sampled));
+                let excess = floor::of(work, series, a, b);
+                let pair = Pair { work, series, a, b, factors, excess, seeded, margin: log_margin(margin) };
+                tell(&pair, &common(&all[at], theirs, series.better));
+            }
         }
     }
-    pairs
+}
+
+/// What was varied, by the columns of the design.
+pub fn factors<'s>(samples: impl Iterator<Item = &'s Sampled>) -> [Vec<Factor>; COLUMNS] {
+    let varied: BTreeSet<Factor> =
+        samples.flat_map(|sampled| sampled.sample.levels.all()).map(|(factor, _)| factor).collect();
+    array::from_fn(|column| varied.iter().filter(|factor| factor.column() == column).copied().collect())
 }
 
 /// One filesystem's values with the disks that they were measured on.
@@ -108,11 +133,12 @@ fn common(
     b: &BTreeMap<u32, (Sampled, f64)>,
     better: Better,
 ) -> Vec<(Sampled, f64)> {
-    let sign = if better == Better::Lower { -1.0 } else { 1.0 };
     let both = a.iter().filter_map(|(round, ours)| Some((ours, b.get(round)?)));
-    let same = both.filter(|((a, _), (b, _))| a.sample == b.sample);
+    // Disks of two classes have other factors at the same point.
+    let at = |sampled: &Sampled| (sampled.sample.point, sampled.sample.seed);
+    let same = both.filter(|((a, _), (b, _))| at(a) == at(b));
     let mut samples: Vec<(Sampled, f64)> =
-        same.map(|((modelled, a), (_, b))| (modelled.clone(), sign * (a / b).ln())).collect();
+        same.map(|((modelled, a), (_, b))| (modelled.clone(), log_ratio(better, *a, *b))).collect();
     // Rounds without a sample of their own are one.
     let mut seen = Vec::new();
     samples.retain(|(m, _)| {
@@ -155,10 +181,15 @@ pub struct Judged {
 }
 
 /// `None` without samples. What holds with the program that plays the disk and might not hold without it is withheld.
-pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Option<Judged> {
+pub fn judge(
+    samples: &[(Sampled, f64)],
+    factors: &[Vec<Factor>; COLUMNS],
+    margin: Percent,
+    excess: &Excess,
+) -> Option<Judged> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
-    let margin = (margin.0 / 100.0).ln_1p();
+    let margin = log_margin(margin);
     let division = divide(&logs, margin);
     let as_measured = found(division, logs.len());
     let intervals: Vec<(f64, f64)> = samples
@@ -170,134 +201,92 @@ pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Op
         Excess::NotMeasured => Found::CannotTell,
         _ => found(divide_intervals(&intervals, margin), logs.len()),
     };
-    let withheld = Some(as_measured).filter(|as_measured| *as_measured != found);
-    let mut deciders: Vec<Decider> =
-        Parameter::ALL.into_iter().filter_map(|parameter| decider(parameter, samples, &logs)).collect();
-    deciders.sort_by(|a, b| b.share.total_cmp(&a.share));
     let [a_better, within_margin, b_better] =
         [division.above, division.within, division.below].map(|n| n as u32);
-    let floor = excess.floor();
-    let evidence = Evidence::Samples { a_better, within_margin, b_better, deciders, floor, withheld };
+    let evidence = Evidence::Samples {
+        a_better,
+        within_margin,
+        b_better,
+        deciders: robust::deciders(samples, factors),
+        floor: excess.floor(),
+        withheld: Some(as_measured).filter(|as_measured| *as_measured != found),
+        chaos: None,
+        corner: None,
+        refuted: None,
+    };
     Some(Judged { found, ratio: mean_ratio(&logs)?, least: least.exp(), most: most.exp(), evidence })
 }
 
-/// What nearly all of so many samples agree on.
+/// What all of so many samples agree on.
 fn found(division: Division, samples: usize) -> Found {
-    let nearly_all = |n: usize| at_least(n, samples, AGREEMENT);
     match division {
         _ if samples < SAMPLES_NEEDED => Found::CannotTell,
-        d if nearly_all(d.above) => Found::Better,
-        d if nearly_all(d.below) => Found::Worse,
-        d if nearly_all(d.within) => Found::Equivalent,
+        d if d.above == samples => Found::Better,
+        d if d.below == samples => Found::Worse,
+        d if d.within == samples => Found::Equivalent,
         _ => Found::CannotTell,
     }
-}
-
-fn decider(parameter: Parameter, samples: &[(Sampled, f64)], logs: &[f64]) -> Option<Decider> {
-    let amount = |of: fn(&Sampled) -> f64| samples.iter().map(|(m, _)| of(m)).collect::<Vec<f64>>();
-    let (share, levels) = match parameter {
-        Parameter::SeekTime => {
-            let x = amount(|m| f64::from(m.sample.seek_permille));
-            (share_by_line(&x, logs), halves(&x, logs, ["shorter", "longer"]))
-        }
-        Parameter::ReadSegments => {
-            let x = amount(|m| f64::from(m.sample.segments_permille));
-            (share_by_line(&x, logs), halves(&x, logs, ["fewer", "more"]))
-        }
-        Parameter::Position => {
-            // Of disks that have tracks, the beginning is outside.
-            let x = amount(|m| m.offset.0 as f64);
-            (share_by_line(&x, logs), halves(&x, logs, ["further out", "further in"]))
-        }
-        Parameter::CachePolicy => {
-            let groups: Vec<usize> = samples.iter().map(|(m, _)| m.sample.cache as usize).collect();
-            let name = |group: usize| CACHES.get(group).copied().unwrap_or_default().to_owned();
-            (share_by_group(&groups, logs), levels(&groups, logs, name))
-        }
-        Parameter::CpuSpeed => {
-            let groups: Vec<usize> = samples.iter().map(|(m, _)| m.mips as usize).collect();
-            (share_by_group(&groups, logs), levels(&groups, logs, |mips| format!("{mips} MIPS")))
-        }
-    };
-    Some(Decider { parameter, share: share?, levels })
-}
-
-/// In the order of [`CachePolicy`].
-const CACHES: [&str; 3] = ["as specified", "half", "write-through"];
-const _: () = assert!(CachePolicy::WriteThrough as usize == 2);
-
-/// The samples below and above the median of `x`.
-fn halves(x: &[f64], logs: &[f64], names: [&str; 2]) -> Vec<Level> {
-    let Some(middle) = fsderby_stats::median(x) else { return Vec::new() };
-    let groups: Vec<usize> = x.iter().map(|x| usize::from(*x > middle)).collect();
-    levels(&groups, logs, |half| names[half].to_owned())
-}
-
-fn levels(groups: &[usize], logs: &[f64], name: impl Fn(usize) -> String) -> Vec<Level> {
-    let mut by_group: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    groups.iter().zip(logs).for_each(|(group, log)| by_group.entry(*group).or_default().push(*log));
-    let level = |(group, logs): (usize, Vec<f64>)| {
-        Some(Level { name: name(group), samples: logs.len() as u32, ratio: mean_ratio(&logs)? })
-    };
-    by_group.into_iter().filter_map(level).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::units::{GIB, MIB};
+    use crate::schema::units::GIB;
+    use fsderby_diskmodel::{Level, Levels, Point, SHIPPED, Spec};
+    use fsderby_stats::screening::row;
 
     fn nth(n: u32) -> Sampled {
-        let sample = Sample::nth(1, n);
-        let away = i64::from(sample.position_permille) * 40 * MIB.cast_signed();
+        let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "hdd-16tb").expect("it is shipped");
+        let spec = Spec::parse(text).expect("it is a disk");
+        let point = n.checked_sub(1).map_or(Point::NOMINAL, |n| Point::corner(row(n as usize)));
         Sampled {
             disk: "d".into(),
-            offset: Bytes((40 * GIB).saturating_add_signed(away)),
-            mips: [500, 250, 1000][sample.cpu as usize],
-            sample,
+            offset: Bytes(40 * GIB),
+            mips: 500,
+            sample: spec.sample(point, 1, n),
             ensemble: true,
             disks: 1,
             machine: "m".into(),
         }
     }
 
+    fn is_high(sampled: &Sampled, factor: Factor) -> bool {
+        sampled.sample.levels.of(factor) == Some(Level::High)
+    }
+
     /// A pair over so many samples, with this ratio in each.
     fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Judged {
         let samples: Vec<(Sampled, f64)> =
             (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect();
-        judge(&samples, Percent(3.0), &Excess::None).expect("there are samples")
-    }
-
-    impl Judged {
-        fn deciders(&self) -> &[Decider] {
-            let Evidence::Samples { deciders, .. } = &self.evidence else { return &[] };
-            deciders
-        }
+        let factors = factors(samples.iter().map(|(sampled, _)| sampled));
+        judge(&samples, &factors, Percent(3.0), &Excess::None).expect("there are samples")
     }
 
     #[test]
-    fn better_is_what_all_of_a_dozen_samples_say() {
-        assert_eq!(pair(12, |_| 1.04).found, Found::Better);
-        assert_eq!(pair(12, |_| 0.9).found, Found::Worse);
-        assert_eq!(pair(12, |_| 1.02).found, Found::Equivalent);
-        let nominal = |m: &Sampled| if m.sample.seek_permille == 0 { 0.8 } else { 1.2 };
-        assert_eq!(pair(12, nominal).found, Found::CannotTell);
-        assert_eq!(pair(20, nominal).found, Found::Better);
+    fn better_is_what_all_samples_say_however_many_there_are() {
+        assert_eq!(pair(13, |_| 1.04).found, Found::Better);
+        assert_eq!(pair(13, |_| 0.9).found, Found::Worse);
+        assert_eq!(pair(13, |_| 1.02).found, Found::Equivalent);
+        let but_one = |m: &Sampled| if m.sample.point.is_nominal() { 0.8 } else { 1.2 };
+        assert_eq!(pair(13, but_one).found, Found::CannotTell);
+        assert_eq!(pair(25, but_one).found, Found::CannotTell);
     }
 
     #[test]
     fn the_same_sign_is_not_enough() {
-        let barely = |m: &Sampled| if m.sample.seek_permille > 0 { 1.01 } else { 1.2 };
-        assert_eq!(pair(12, barely).found, Found::CannotTell);
+        let barely = |m: &Sampled| if is_high(m, Factor::Seek) { 1.01 } else { 1.2 };
+        assert_eq!(pair(13, barely).found, Found::CannotTell);
     }
 
     #[test]
     fn what_the_server_may_have_moved_is_withheld_and_what_it_cannot_have_is_found() {
-        let samples: Vec<(Sampled, f64)> = (0..12).map(|n| (nth(n), 0.06)).collect();
+        let mut samples: Vec<(Sampled, f64)> = (0..13).map(|n| (nth(n), 0.06)).collect();
+        samples[1].0.mips = 250;
         let judged = |excess: &Excess| {
-            let Judged { found, evidence, .. } = judge(&samples, Percent(3.0), excess).expect("samples");
-            let Evidence::Samples { withheld, .. } = evidence else { panic!("no samples") };
-            (found, withheld)
+            let none = factors([].into_iter());
+            let judged = judge(&samples, &none, Percent(3.0), excess).expect("samples");
+            let Evidence::Samples { withheld, .. } = judged.evidence else { panic!("no samples") };
+            (judged.found, withheld)
         };
         let excess = |logs| Excess::Measured { floor: floor::floor(logs), mips: 500 };
         assert_eq!(judged(&Excess::None), (Found::Better, None));
@@ -309,34 +298,27 @@ mod tests {
     }
 
     #[test]
-    fn eleven_samples_allow_no_finding_however_clear_they_are() {
-        assert_eq!(pair(11, |_| 9.0).found, Found::CannotTell);
+    fn twelve_samples_allow_no_finding_however_clear_they_are() {
+        assert_eq!(pair(12, |_| 9.0).found, Found::CannotTell);
     }
 
     #[test]
-    fn what_decides_stands_first_with_its_levels() {
-        let through = |m: &Sampled| match m.sample.cache {
-            CachePolicy::WriteThrough => 0.5,
-            _ => 1.5 + f64::from(m.sample.seek_permille) * 1e-5,
+    fn what_decides_stands_first_with_the_ratio_at_both_its_levels() {
+        let ratio = |m: &Sampled| {
+            let seek: f64 = if is_high(m, Factor::Seek) { 1.0 } else { 1.02 };
+            if is_high(m, Factor::Cache) { 0.5 * seek } else { 1.5 * seek }
         };
-        let pair = pair(12, through);
-        let first = &pair.deciders()[0];
-        assert_eq!((pair.found, first.parameter), (Found::CannotTell, Parameter::CachePolicy));
-        assert!(first.share > 0.99);
-        let names: Vec<&str> = first.levels.iter().map(|l| l.name.as_str()).collect();
-        assert_eq!(names, CACHES);
-        assert!(first.levels.iter().all(|l| l.samples == 4) && first.levels[2].ratio < 0.51);
-    }
-
-    #[test]
-    fn what_goes_with_the_position_is_found() {
-        let inner = |m: &Sampled| (f64::from(m.sample.position_permille) / 50.0).exp();
-        let pair = pair(12, inner);
-        let first = &pair.deciders()[0];
-        assert_eq!(first.parameter, Parameter::Position);
-        let levels: Vec<(&str, bool)> =
-            first.levels.iter().map(|l| (l.name.as_str(), l.ratio > 1.0)).collect();
-        assert_eq!(levels, [("further out", false), ("further in", true)]);
+        for samples in [13, 25] {
+            let pair = pair(samples, ratio);
+            let Evidence::Samples { deciders, .. } = &pair.evidence else { panic!("no samples") };
+            let [first, second, ..] = deciders.as_slice() else { panic!("{deciders:?}") };
+            assert_eq!((pair.found, &first.factors), (Found::CannotTell, &vec![Factor::Cache]));
+            assert!(first.share > 0.99 && second.factors == [Factor::Seek], "{deciders:?}");
+            assert!((first.ratios[0] / first.ratios[1] - 3.0).abs() < 1e-9, "{first:?}");
+        }
+        assert!(
+            matches!(pair(12, ratio).evidence, Evidence::Samples { deciders, .. } if deciders.is_empty())
+        );
     }
 
     #[test]
@@ -359,17 +341,14 @@ mod tests {
             ..nth(n)
         };
         let ours: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("slow", 500, n), 1.0))).collect();
-        let theirs: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, n), 2.0))).collect();
+        let mut theirs: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, n), 2.0))).collect();
         let met = common(&ours, &theirs, Better::Higher);
         assert!(met.len() == 3 && met.iter().all(|(m, log)| m.disk == "slow" && *log == -2.0_f64.ln()));
+        // A disk of another class has other factors at the same point.
+        theirs.values_mut().for_each(|(m, _)| m.sample.levels = Levels::NOMINAL);
+        assert_eq!(common(&ours, &theirs, Better::Higher).len(), 3);
         // Without samples of its own every round of theirs is the first one.
         let fixed: BTreeMap<_, _> = (0..3).map(|n| (n + 1, (on("fast", 250, 0), 2.0))).collect();
         assert_eq!(common(&ours, &fixed, Better::Higher).len(), 1);
-    }
-
-    #[test]
-    fn a_parameter_that_did_not_vary_decides_nothing() {
-        let pair = pair(1, |_| 2.0);
-        assert!(pair.deciders().is_empty());
     }
 }

@@ -10,7 +10,7 @@ pub fn record() -> Record {
         "amount": { "files_peak": 0, "bytes_read": 0, "bytes_written": 0, "bytes_peak": 0 },
     });
     let record = json!({
-        "schema": 3, "trial": "r01/w/a", "attempt": 1, "purpose": "measure", "round": 1, "order": 1,
+        "schema": 4, "trial": "r01/w/a", "attempt": 1, "purpose": "measure", "round": 1, "order": 1,
         "filesystem": "a", "kind": "ext4", "variant": {}, "scenario": "w", "works": [work],
         "testbed": "loop", "setup": "loop", "storage": { "name": "image" }, "volume": { "size": 0, "offset": 0 },
         "memory": null, "workload_seed": 0, "clock": "host", "fidelity": "loop", "outcome": "done",

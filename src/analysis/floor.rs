@@ -7,11 +7,9 @@
 
 use fsderby_stats::floor::to_zero;
 
-use super::dataset::{Series, Work, dimensions};
+use super::dataset::{Series, Work, log_ratio};
 use crate::schema::finding::Floor;
 use crate::schema::job::Purpose;
-use crate::schema::metric::Better;
-use crate::schema::record::Record;
 
 /// What is known of a pair's floor.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +38,8 @@ pub fn of(work: &Work<'_>, series: &Series, a: &str, b: &str) -> Excess {
     }
     let measured = || {
         let (ours, theirs) = (points(work, series, a)?, points(work, series, b)?);
-        let sign = if series.better == Better::Lower { -1.0 } else { 1.0 };
-        let logs: [f64; 3] = std::array::from_fn(|at| sign * (ours.values[at] / theirs.values[at]).ln());
+        let logs: [f64; 3] =
+            std::array::from_fn(|at| log_ratio(series.better, ours.values[at], theirs.values[at]));
         Some(Excess::Measured { floor: floor(logs), mips: ours.mips })
     };
     measured().unwrap_or(Excess::NotMeasured)
@@ -87,16 +85,9 @@ struct Points {
 }
 
 fn points(work: &Work<'_>, series: &Series, label: &str) -> Option<Points> {
-    let mine = |record: &&&Record| record.filesystem == label;
-    let again = |purpose: Purpose| work.floor.iter().filter(mine).find(|r| r.purpose == purpose).copied();
-    let (doubled, tripled) = (again(Purpose::Doubled)?, again(Purpose::Tripled)?);
-    let once = work.counted.iter().filter(mine).find(|r| r.round == doubled.round).copied()?;
-    let value = |record: &Record| {
-        let mut metrics = record.metrics.iter().filter(|metric| metric.name == series.name);
-        let metric = metrics.find(|metric| dimensions(metric) == series.dimensions)?;
-        Some(metric.value).filter(|value| *value > 0.0 && value.is_finite())
-    };
-    let values = [value(once)?, value(doubled)?, value(tripled)?];
+    let (doubled, tripled) = (work.extra(label, Purpose::Doubled)?, work.extra(label, Purpose::Tripled)?);
+    let once = work.of_round(label, doubled.round)?;
+    let values = [series.value_in(once)?, series.value_in(doubled)?, series.value_in(tripled)?];
     Some(Points { values, mips: once.sampled()?.mips })
 }
 

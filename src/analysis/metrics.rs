@@ -56,12 +56,12 @@ fn of_work(record: &Record, of: usize, work: &dyn Work) -> Vec<Metric> {
     }
     let phases: Vec<Phase> = stages.iter().flat_map(|stage| stage.phases.iter().cloned()).collect();
     let own = match record.purpose {
-        Purpose::Measure | Purpose::Doubled | Purpose::Tripled => {
+        Purpose::Integrity => Vec::new(),
+        _ => {
             let by_client: Vec<Client> = stages.iter().flat_map(|stage| stage.by_client.clone()).collect();
             let engine = &record.works[of].work.engine;
             [workloads_own(work, engine, &phases, &by_client), clients::metrics(&by_client)].concat()
         }
-        Purpose::Integrity => Vec::new(),
     };
     [own, steps::sync(record, of), probed(record, of, &stages, &phases)].concat()
 }

@@ -5,6 +5,7 @@ pub mod capacity;
 pub mod changes;
 pub mod clients;
 pub mod condition;
+pub mod corners;
 pub mod criteria;
 pub mod dataset;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub mod metrics;
 pub mod over_time;
 pub mod recommendation;
 pub mod recommended;
+pub mod robust;
 pub mod rounds;
 mod standing_in;
 mod stationary;

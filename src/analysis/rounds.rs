@@ -352,7 +352,7 @@ mod tests {
     use crate::schema::plan::FIRST_LOOK;
 
     fn plan(rounds: Rounds) -> Plan {
-        let text = "schema = 3\nname = \"x\"\ntestbed = \"loop\"\nsize = \"1g\"\nimage = \"allocated\"\ncold = false\n\
+        let text = "schema = 4\nname = \"x\"\ntestbed = \"loop\"\nsize = \"1g\"\nimage = \"allocated\"\ncold = false\n\
                     margin = \"3%\"\nplan_seed = 7\nworkload_seed = 7\nfilesystem = []\nworkload = []\nscenario = []\n\
                     rounds = { exactly = 1 }\n";
         Plan { rounds, ..toml::from_str(text).expect("a plan") }
@@ -396,7 +396,7 @@ mod tests {
             cells,
         };
         let work =
-            Work { label: "walk".into(), counted: Vec::new(), floor: Vec::new(), series: vec![series] };
+            Work { label: "walk".into(), counted: Vec::new(), extras: Vec::new(), series: vec![series] };
         Dataset { planned: labels.clone(), filesystems: labels, workloads: vec![work] }
     }
 

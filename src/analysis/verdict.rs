@@ -2,7 +2,7 @@
 //! the records, and for needs from what kinds state of themselves.
 
 use super::dataset::{Dataset, Work};
-use super::ensemble::{self, AGREEMENT, SAMPLES_NEEDED};
+use super::ensemble::{self, SAMPLES_NEEDED};
 use super::recommended::{self, Known};
 use super::{metrics, rounds};
 use crate::filesystems;
@@ -47,7 +47,7 @@ fn over_samples(run: &Run, dataset: &Dataset<'_>) -> Option<Verdict> {
     Some(Verdict {
         schema: finding::SCHEMA,
         records: run.records.len(),
-        basis: Basis::Samples { complete, needed: SAMPLES_NEEDED as u32, agreement: AGREEMENT },
+        basis: Basis::Samples { complete, needed: SAMPLES_NEEDED as u32 },
         margin: run.plan.margin,
         findings,
         ranks: Vec::new(),

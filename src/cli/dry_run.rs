@@ -10,7 +10,7 @@ use super::foresight::{self, Known, Time};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::skips::Skip;
-use crate::runner::{floor, jobs};
+use crate::runner::{extras, jobs};
 use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
 use crate::schema::plan::{FIRST_LOOK, Plan, Rounds, Setup, Trial};
@@ -66,7 +66,7 @@ pub fn print(
             if differ { format!(" on {}", in_words(&plan.setup(trial.candidate))) } else { String::new() };
         print_line(&format!("{}{setup}{steps}", job.trial))?;
     }
-    let floor = floor_trials(plan, skips);
+    let extras = extra_trials(plan, skips);
     let mut lines = Vec::new();
     for (who, why) in reasons(skips) {
         lines.push(format!("skipped {who}: {}", why.replace("\n  try:", "; try:")));
@@ -80,15 +80,20 @@ pub fn print(
         "\n{} trials a round in random order, {of}, after one integrity check of each cell.",
         number / 2
     ));
-    if floor > 0 {
-        let what = "to see what the disk's server adds to their figures";
-        lines.push(format!("Before round {SAMPLES_NEEDED} {floor} trials more, two of each cell, {what}."));
+    if extras > 0 {
+        let what = "to see what the disk's server adds to their figures and what other seeds of the work do";
+        lines.push(format!("After round {SAMPLES_NEEDED} {extras} trials more of those cells, {what}."));
+        let what = "of each pair that agrees in all samples, on the disk on which it is expected to be worst";
+        let corners = extras::most_corners(plan);
+        lines
+            .push(format!("Then both candidates {what}: at most {corners} trials for each headline metric."));
     }
     let took = known.map_or(guess(time), |known| known.time);
     let [one, all] =
         [1, rounds].map(|n| took.a_round.saturating_mul(n).saturating_add(took.checks).as_secs());
-    // Two of each cell take as long as two rounds.
-    let all = all.saturating_add(if floor > 0 { took.a_round.saturating_mul(2).as_secs() } else { 0 });
+    // As long as the rounds that they would fill.
+    let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
+    let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
     lines.push(format!(
         "Expected for the integrity checks and one round: {} written by the workloads, about {one} s; for the run about {} min{}.",
         Bytes(total),
@@ -134,13 +139,13 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many trials show what the server of a modelled disk adds; none in a run too short for any finding.
-fn floor_trials(plan: &Plan, skips: &[Skip]) -> usize {
+/// How many trials are of no round, but for the worst corners; none in a run too short for any finding.
+fn extra_trials(plan: &Plan, skips: &[Skip]) -> usize {
     let is_skipped = |t: &Trial<'_>| {
         skips.iter().any(|s| s.filesystem == t.candidate.label && s.scenario == t.scenario.label)
     };
-    let is_due = floor::are_due(plan, plan.rounds.at_least());
-    if is_due { floor::trials(plan).iter().filter(|trial| !is_skipped(trial)).count() } else { 0 }
+    let is_due = extras::are_due(plan.rounds.at_least());
+    if is_due { extras::of_cells(plan).iter().filter(|trial| !is_skipped(trial)).count() } else { 0 }
 }
 
 /// Half of it is for the integrity checks, which do the work of a round.

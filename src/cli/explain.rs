@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use fsderby_diskmodel::End;
 use serde_json::{Value, json};
 
 use super::output::{print_json, print_line};
@@ -248,6 +249,15 @@ fn disk(name: &str) -> Explained {
     for value in spec.values() {
         let quantity = format!("{} {}", value.value, value.unit);
         shown.push_str(&format!("  {:<28} {:<24} {}\n", value.key, quantity.trim_end(), value.source));
+    }
+    shown.push_str("\nSamples differ from it in these, by how far and why:\n\n");
+    for range in spec.factors() {
+        let title = range.factor.title().trim_start_matches("the ");
+        let ends = match range.low {
+            End::Is(_) => range.factor.ends().join(" or "),
+            _ => format!("{} or {}", range.low, range.high),
+        };
+        shown.push_str(&format!("  {title:<45} {ends:<24} {}\n", range.why));
     }
     Some((shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text })))
 }

@@ -10,6 +10,7 @@ use toml::{Table, Value};
 use super::crossing::{self, CROSS_KEYS, Cross};
 use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
 use super::{bounds, floor, labels, needs, scenarios};
+use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::older::{self, Stood};
@@ -233,17 +234,23 @@ impl Experiment {
         if self.at_least == Some(0) {
             return Err(Failure::usage("at_least = 0: there must be a round\n  try: at_least = 6"));
         }
-        let at_least = self.at_least.unwrap_or(AT_LEAST);
+        let mut candidates = self.candidates()?;
+        let on = |candidate: &Candidate| testbeds::samples(candidate.own.on.as_deref().unwrap_or(&testbed));
+        let all_sampled = !candidates.is_empty() && candidates.iter().all(on);
+        // On modelled disks fewer find nothing.
+        let fewest = if all_sampled { SAMPLES_NEEDED as u32 } else { 1 };
+        let at_least = self.at_least.unwrap_or(AT_LEAST).max(fewest);
         let rounds = match (self.rounds, self.budget) {
             (Some(RoundsAsked::Exactly(n)), _) => Rounds::Exactly(n),
             (_, Some(_)) => Rounds::AtLeast(at_least),
+            // Without noise there is nothing to look at early: the ensemble is full, or it is not.
+            (_, None) if all_sampled => Rounds::Exactly(at_least),
             (Some(RoundsAsked::Auto), None) if self.at_least.is_none() => Rounds::Auto,
             (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
         };
         if rounds.at_least() == 0 {
             return Err(Failure::usage("0 rounds measure nothing\n  try: --rounds 1"));
         }
-        let mut candidates = self.candidates()?;
         let guard = self.guard(&testbed, rounds, &candidates)?;
         candidates.extend(guard.clone().map(|(_, copy)| copy));
         let workloads = self.planned_workloads(self.scale)?;

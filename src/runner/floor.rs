@@ -1,6 +1,6 @@
-//! The trials that show what the program that plays a modelled disk adds to the figures, and when they are due.
+//! The trials that show what the program that plays a modelled disk adds to the figures.
 
-use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Trial};
 use crate::testbeds;
 
@@ -10,14 +10,10 @@ pub fn trials(plan: &Plan) -> Vec<Trial<'_>> {
         let kind = testbeds::kind(plan.setup(trial.candidate).testbed);
         kind.is_ok_and(|kind| kind.makes_filesystem() && !kind.scatters())
     };
-    let all: Vec<Trial<'_>> = plan.floor_trials().filter(is_modelled).collect();
+    let all = [Purpose::Doubled, Purpose::Tripled].into_iter().flat_map(|purpose| plan.again(purpose));
+    let all: Vec<Trial<'_>> = all.filter(is_modelled).collect();
     let cells = 2 * plan.scenarios.len();
     if all.len() > cells { all } else { Vec::new() }
-}
-
-/// Whether they must be there before this round begins: no finding needs them earlier, and a short run does not pay for them.
-pub fn are_due(plan: &Plan, round: u32) -> bool {
-    plan.floor && round as usize >= SAMPLES_NEEDED
 }
 
 #[cfg(test)]
@@ -40,12 +36,5 @@ mod tests {
         assert!(trials(&model).iter().all(|trial| trial.round == 1));
         assert!(!plan("filesystems = ['ext4', 'xfs']").floor);
         assert!(!plan("on = 'model:ssd-sata'\nfilesystems = ['ext4']").floor, "there is nothing to compare");
-    }
-
-    #[test]
-    fn a_run_that_can_find_nothing_pays_nothing() {
-        let model = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4', 'xfs']\nrounds = 2");
-        assert!(!are_due(&model, 2) && !are_due(&model, 11));
-        assert!(are_due(&model, 12) && !are_due(&Plan { floor: false, ..model }, 12));
     }
 }

@@ -323,7 +323,7 @@ pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits:
         top: None,
         memory: job.memory,
         cpus: job.cpus,
-        workload_seed: plan.workload_seed(trial.round),
+        workload_seed: plan.seed_of(trial),
         provenance: BTreeMap::new(),
         clock: traits.clock,
         fidelity: traits.fidelity,

@@ -23,7 +23,19 @@ const ALIVE_EVERY_MS: u64 = 1000;
 pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
     let setup = plan.setup(candidate);
     let (image, size, seed) = (setup.image, setup.size, plan.plan_seed);
-    Moment { image, size, round, seed, source: false, server_work: 1 }
+    Moment { image, size, round, seed, source: false, server_work: 1, corner: None, reseeded: 0 }
+}
+
+/// The same of a trial, with what its purpose asks for.
+fn moment_of(plan: &Plan, trial: &Trial<'_>) -> Moment {
+    let (mut corner, mut reseeded) = (None, 0);
+    match trial.purpose {
+        Purpose::Corner(point) => corner = Some(point),
+        Purpose::Reseeded(n) => reseeded = n,
+        _ => {}
+    }
+    let server_work = trial.purpose.server_work();
+    Moment { server_work, corner, reseeded, ..moment(plan, trial.candidate, trial.round) }
 }
 
 /// What the testbed must have for what its candidates have in common.
@@ -47,8 +59,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
     let setup = plan.setup(trial.candidate);
     let laid = laid(plan, trial);
     let source = laid.works.iter().any(LaidWork::copies_from_beside);
-    let server_work = trial.purpose.server_work();
-    let moment = Moment { source, server_work, ..moment(plan, trial.candidate, trial.round) };
+    let moment = Moment { source, ..moment_of(plan, trial) };
     let (storage, volume) = testbed.storage(&moment);
     let steps = steps(kind, trial, &laid, plan.cold);
     let layers = layers(plan, trial.candidate);
@@ -96,14 +107,14 @@ pub fn steps_of(plan: &Plan, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<S
 pub fn works(plan: &Plan, trial: &Trial<'_>, laid: &Laid<'_>) -> Vec<WorkJob> {
     let stages = match trial.purpose {
         Purpose::Integrity => laid.kept(),
-        Purpose::Measure | Purpose::Doubled | Purpose::Tripled => laid.stages.clone(),
+        _ => laid.stages.clone(),
     };
     let work = |stage: LaidStage| {
         let LaidStage::Work { of, portion } = stage else { return None };
         Some(WorkJob {
             of,
             work: laid.works[of].planned.work.canonical(),
-            seed: plan.workload_seed(trial.round),
+            seed: plan.seed_of(trial),
             folder: (laid.works.len() > 1).then(|| (of + 1).to_string()),
             portion,
             clients: laid.works[of].clients,

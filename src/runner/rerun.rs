@@ -74,7 +74,7 @@ fn planned<'p>(plan: &'p Plan, record: &Record) -> Option<Trial<'p>> {
     match record.purpose {
         Purpose::Integrity => plan.integrity_checks().find(is_it),
         Purpose::Measure => plan.round(record.round).find(is_it),
-        Purpose::Doubled | Purpose::Tripled => plan.floor_trials().find(is_it),
+        extra => plan.again(extra).find(is_it),
     }
 }
 

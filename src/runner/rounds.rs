@@ -9,8 +9,9 @@ use super::launch::{Attempt, Launcher};
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
 use super::skips::Skip;
-use super::{floor, jobs};
+use super::{extras, jobs};
 use crate::analysis::dataset::Dataset;
+use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::analysis::{rounds, verdict};
 use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
@@ -19,7 +20,7 @@ use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Record;
 use crate::schema::seal::Ended;
 use crate::store::{Attached, Folder, Run};
-use crate::testbeds::Testbeds;
+use crate::testbeds::{self, Testbeds};
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
@@ -79,7 +80,6 @@ impl<'a> Runner<'a> {
                 if due.is_empty() || self.stopped() || !goes_on {
                     break;
                 }
-                self.floor(round, &mut history, begin)?;
                 self.until_none_is_void(due, &mut history, begin)?;
                 if self.stopped() {
                     break;
@@ -89,6 +89,9 @@ impl<'a> Runner<'a> {
                     self.watch.scatter(&self.folder.read()?);
                 }
                 history.is_decided |= self.looks(round)?;
+            }
+            if round as usize == SAMPLES_NEEDED {
+                self.extras(&mut history, begin)?;
             }
             finish.rounds = round;
             history.rounds = round;
@@ -177,13 +180,20 @@ impl<'a> Runner<'a> {
         self.until_none_is_void(due.collect(), history, begin)
     }
 
-    /// What the program that plays a modelled disk adds to the figures, before a round that needs it.
-    fn floor(&mut self, round: u32, history: &mut History, begin: Instant) -> anyhow::Result<()> {
-        if !floor::are_due(self.plan, round) {
+    /// The trials of no round that a full ensemble of a modelled disk asks for; where they are worst, only the others tell.
+    fn extras(&mut self, history: &mut History, begin: Instant) -> anyhow::Result<()> {
+        let is_due = |runner: &Self, history: &History, t: &Trial<'_>| {
+            !runner.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name())
+        };
+        let mut due = extras::of_cells(self.plan);
+        due.retain(|trial| is_due(self, history, trial));
+        self.until_none_is_void(due, history, begin)?;
+        if self.stopped() || !self.plan.testbeds().into_iter().any(testbeds::samples) {
             return Ok(());
         }
-        let mut due = floor::trials(self.plan);
-        due.retain(|t| !self.is_skipped(t) && !history.failed_its_check(t) && !history.is_settled(&t.name()));
+        let run = self.folder.read()?;
+        let mut due = extras::corners(&run);
+        due.retain(|trial| is_due(self, history, trial));
         self.until_none_is_void(due, history, begin)
     }
 
@@ -350,8 +360,8 @@ impl History {
         }
         let mean = self.measuring.checked_div(self.measured)? / runner.jobs();
         let cells = plan.candidates.len() * plan.scenarios.len() * (plan.rounds.at_least() as usize + 1);
-        let is_due = floor::are_due(plan, plan.rounds.at_least());
-        let cells = cells + if is_due { floor::trials(plan).len() } else { 0 };
+        let is_due = extras::are_due(plan.rounds.at_least());
+        let cells = cells + if is_due { extras::of_cells(plan).len() } else { 0 };
         let left = cells.saturating_sub(self.last.len());
         Some(mean * u32::try_from(left).unwrap_or(u32::MAX))
     }

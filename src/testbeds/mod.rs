@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use fsderby_diskmodel::Point;
+
 use crate::filesystems::KernelNeed;
 use crate::guest::bundle::Bundle;
 use crate::schema::event::Event;
@@ -51,6 +53,10 @@ pub trait TestbedKind: Sync {
     /// Whether the same trial gives other figures each time.
     fn scatters(&self) -> bool {
         true
+    }
+    /// Whether every round of a testbed with this argument has another sample of its disk.
+    fn samples(&self, _argument: Option<&str>) -> bool {
+        false
     }
     /// The testbed with its argument, the text after the colon. The error says what to write.
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
@@ -185,6 +191,10 @@ pub struct Moment {
     pub source: bool,
     /// How often the program that plays a disk does its own work.
     pub server_work: u32,
+    /// Another sample of a modelled disk than the round's.
+    pub corner: Option<Point>,
+    /// With which further seed of the work, from 1; 0 is the round's.
+    pub reseeded: u8,
 }
 
 impl Need {
@@ -313,6 +323,12 @@ pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
 /// When it names none; [`AUTO`] is one only where it has been chosen.
 pub fn named(text: &str) -> Result<String, String> {
     Ok(kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))?.name())
+}
+
+/// Whether every round of the testbed of this text has another sample of its disk.
+pub fn samples(text: &str) -> bool {
+    let argument = text.split_once(':').map(|(_, argument)| argument);
+    kind(text).is_ok_and(|kind| kind.samples(argument))
 }
 
 /// The kind of a testbed's text. The argument is not looked at: it may name a file.

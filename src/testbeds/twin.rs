@@ -140,7 +140,7 @@ impl Testbed for Twin {
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
         let blake3 = blake3::hash(self.text.as_bytes()).to_hex().to_string();
         let settings =
-            twin::Settings { disk: self.disk.clone(), blake3, sample: Sample::nth(moment.seed, 0) };
+            twin::Settings { disk: self.disk.clone(), blake3, sample: Sample::nominal(moment.seed) };
         (settings.named(), Volume { size: moment.size, offset: self.offset })
     }
 

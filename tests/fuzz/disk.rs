@@ -1,7 +1,7 @@
 //! A disk file: whatever stands in it, it is refused with words, or is a disk that answers requests.
 
 use fsderby::exit::Failure;
-use fsderby_diskmodel::{Drive, Op, Request, SHIPPED, Sample, Spec};
+use fsderby_diskmodel::{Drive, Op, Point, Request, SHIPPED, Sample, Spec};
 
 use crate::engine::{Target, USUAL, has_words};
 use crate::mutate::Dice;
@@ -52,7 +52,8 @@ fn check(input: &[u8]) {
     let _ = (spec.service_4k_ns(), spec.queue_depth(), spec.physical_block());
     assert!(spec.sectors() > 0 && !spec.values().is_empty());
     let own = u64::from(crc32fast::hash(input));
-    let sample = Sample::nth(own, own as u32 % 13);
+    let corner = Point::corner(std::array::from_fn(|column| own >> column & 1 == 1));
+    let sample = spec.sample(if own % 13 == 0 { Point::NOMINAL } else { corner }, own, 1);
     drive(&spec, sample, &mut Dice::new(own, 0));
 }
 

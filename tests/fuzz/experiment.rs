@@ -61,7 +61,7 @@ fn words() -> Vec<String> {
         "conversion = true",
         "label",
         "kind",
-        "schema = 3",
+        "schema = 4",
         "fsync",
         "fsync_folder",
         "power_cut",

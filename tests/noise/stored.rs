@@ -103,7 +103,7 @@ impl Stored {
             cells: self.labels.iter().enumerate().map(cell).collect(),
         };
         let work =
-            Work { label: "stored".into(), counted: Vec::new(), floor: Vec::new(), series: vec![series] };
+            Work { label: "stored".into(), counted: Vec::new(), extras: Vec::new(), series: vec![series] };
         Dataset { planned: self.labels.clone(), filesystems: self.labels.clone(), workloads: vec![work] }
     }
 

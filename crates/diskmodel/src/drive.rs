@@ -51,20 +51,13 @@ macro_rules! on {
 
 impl Drive {
     pub fn new(spec: &Spec, sample: Sample) -> Drive {
+        let spec = &spec.varied(sample.levels);
         let disk = match &spec.model {
             Model::Zero { .. } => Disk::Zero(Box::default()),
-            Model::Hard(hard) => {
-                Disk::Hard(Box::new(Front::new(&hard.front, &sample, Hard::new(hard, &sample))))
-            }
-            Model::Raid(raid) => {
-                Disk::Raid(Box::new(Front::new(&raid.front, &sample, Raid::new(raid, &sample))))
-            }
-            Model::Flash(flash) => {
-                Disk::Flash(Box::new(Front::new(&flash.front, &sample, Ssd::new(flash, &sample))))
-            }
-            Model::Card(card) => {
-                Disk::Card(Box::new(Front::new(&card.front, &sample, Card::new(card, &sample))))
-            }
+            Model::Hard(hard) => Disk::Hard(Box::new(Front::new(&hard.front, Hard::new(hard, &sample)))),
+            Model::Raid(raid) => Disk::Raid(Box::new(Front::new(&raid.front, Raid::new(raid, &sample)))),
+            Model::Flash(flash) => Disk::Flash(Box::new(Front::new(&flash.front, Ssd::new(flash, &sample)))),
+            Model::Card(card) => Disk::Card(Box::new(Front::new(&card.front, Card::new(card)))),
             Model::Cloud(cloud) => Disk::Cloud(Box::new(Cloud::new(cloud, &sample))),
         };
         let is_safe = spec.way().protected || matches!(disk, Disk::Zero(_) | Disk::Cloud(_));

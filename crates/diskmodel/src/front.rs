@@ -16,7 +16,6 @@ use crate::dirty::{Choice, Dirty};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
 use crate::passage::{Passage, Stage};
 use crate::request::{Completion, Cost, Op, Request, wire_ns};
-use crate::sample::Sample;
 use crate::spec::FrontSpec;
 
 /// Of a read that streams from the medium, what remains to be sent when the medium is done: 4 KiB.
@@ -110,7 +109,7 @@ pub(crate) struct Front<M> {
 }
 
 impl<M: Medium> Front<M> {
-    pub fn new(spec: &FrontSpec, sample: &Sample, medium: M) -> Self {
+    pub fn new(spec: &FrontSpec, medium: M) -> Self {
         let depth = spec.queue_depth as usize;
         Front {
             medium,
@@ -118,7 +117,7 @@ impl<M: Medium> Front<M> {
             write_overhead_ns: spec.write_overhead_ns,
             command_ns: spec.command_ns,
             interface_kbps: spec.interface_kbps,
-            write_through: sample.is_write_through() && !spec.way.protected,
+            write_through: spec.write_through && !spec.way.protected,
             is_safe: spec.way.protected,
             flush_queued: spec.way.flush_queued,
             is_flushing: false,
@@ -130,10 +129,7 @@ impl<M: Medium> Front<M> {
             roomless: 0,
             used: 0,
             reads: Vec::with_capacity(depth),
-            dirty: Dirty::new(
-                sample.cache_sectors(spec.write_cache_sectors),
-                spec.write_cache_entries as usize,
-            ),
+            dirty: Dirty::new(spec.write_cache_sectors, spec.write_cache_entries as usize),
             lands_in_a_cache: false,
             controller_free_ns: 0,
             interface_free_ns: 0,

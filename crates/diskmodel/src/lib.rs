@@ -6,7 +6,7 @@
 //! ```text
 //!  disks/NAME.toml ──▶ Spec ──┐
 //!                             ├──▶ Drive    submit ──▶ waiting ▶ queue ▶ interface ▶ write cache ─┐
-//!  seed, number ─────▶ Sample ──┘                                     │                            ▼
+//!  point, seed ──────▶ Sample ──┘                                      │                            ▼
 //!                                          advance ◀── completions ◀┴── medium: arm and platters, RAID, flash
 //! ```
 //!
@@ -23,8 +23,8 @@
 mod cloud;
 mod counters;
 mod dirty;
-mod dozen;
 mod drive;
+mod factor;
 mod flash;
 mod front;
 mod hard;
@@ -41,8 +41,9 @@ mod zero;
 
 pub use counters::Counters;
 pub use drive::Drive;
+pub use factor::{COLUMNS, End, Factor, Level, Range};
 pub use passage::{Passage, Stage};
 pub use request::{Completion, Cost, Op, Request};
-pub use sample::{CachePolicy, CpuSpeed, Sample};
+pub use sample::{Levels, Point, Sample};
 pub use shipped::SHIPPED;
 pub use spec::{Scheduler, Spec, SpecError, Value, Way};

@@ -1,77 +1,142 @@
-//! One sample of the ensemble: what is not known about a disk, the partition on it and the CPU before it is varied, the same
-//! for every filesystem.
+//! One sample of the ensemble: what is not known about a disk, the partition on it and the CPU before it stands at extremes that
+//! are the same for every filesystem.
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dozen::{self, Place};
+use crate::factor::{COLUMNS, Factor, Level};
 use crate::mix::mix;
+use crate::spec::Spec;
 
-/// How the write cache is used. Firmware differs, can be set, and is seldom documented.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CachePolicy {
-    AsSpecified,
-    /// Half of it: firmware keeps a part for itself, or shares the memory with read-ahead.
-    Small,
-    /// Off: a write completes when it is on the medium.
-    WriteThrough,
+/// Where in the cube of all factors a sample stands: in its middle, where everything is as the disk's file says, or at a corner.
+/// Written as `nominal`, or as a sign for each column of the design, `++-+++---+-`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Point(Option<u16>);
+
+impl Point {
+    pub const NOMINAL: Point = Point(None);
+
+    /// By whether each column is high.
+    pub fn corner(is_high: [bool; COLUMNS]) -> Point {
+        let bit = |(column, is_high): (usize, &bool)| u16::from(*is_high) << column;
+        Point(Some(is_high.iter().enumerate().map(bit).sum()))
+    }
+
+    /// Of this column; `None` in the middle.
+    pub fn level(self, column: usize) -> Option<Level> {
+        Some(if self.0? >> column & 1 == 1 { Level::High } else { Level::Low })
+    }
+
+    pub fn is_nominal(self) -> bool {
+        self.0.is_none()
+    }
 }
 
-/// How fast the CPU is, beside what was asked for. Which processor a disk of its time had before it is anybody's guess.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CpuSpeed {
-    #[default]
-    AsSpecified,
-    Half,
-    Double,
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_nominal() {
+            return f.write_str("nominal");
+        }
+        let sign = |level| if level == Level::High { '+' } else { '-' };
+        let signs = (0..COLUMNS).filter_map(|column| self.level(column)).map(sign);
+        f.write_str(&signs.collect::<String>())
+    }
+}
+
+impl From<Point> for String {
+    fn from(point: Point) -> String {
+        point.to_string()
+    }
+}
+
+impl TryFrom<String> for Point {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Point, String> {
+        if text == "nominal" {
+            return Ok(Point::NOMINAL);
+        }
+        let signs: Vec<bool> = text.chars().filter(|c| "+-".contains(*c)).map(|c| c == '+').collect();
+        let signs = <[bool; COLUMNS]>::try_from(signs).ok().filter(|_| text.len() == COLUMNS);
+        let allowed = format!("'{text}' is no point of the design: it is nominal, or has {COLUMNS} signs");
+        signs.map(Point::corner).ok_or(allowed)
+    }
+}
+
+/// The level of each factor that is not as the disk's file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "BTreeMap<Factor, Level>", from = "BTreeMap<Factor, Level>")]
+pub struct Levels {
+    low: u32,
+    high: u32,
+}
+
+impl Levels {
+    pub const NOMINAL: Levels = Levels { low: 0, high: 0 };
+
+    pub fn of(self, factor: Factor) -> Option<Level> {
+        let bit = 1 << factor as u32;
+        match (self.low & bit != 0, self.high & bit != 0) {
+            (_, true) => Some(Level::High),
+            (true, _) => Some(Level::Low),
+            _ => None,
+        }
+    }
+
+    /// The same with this factor at this end.
+    #[must_use]
+    pub fn with(self, factor: Factor, level: Level) -> Levels {
+        let bit = 1 << factor as u32;
+        match level {
+            Level::Low => Levels { low: self.low | bit, high: self.high & !bit },
+            Level::High => Levels { low: self.low & !bit, high: self.high | bit },
+        }
+    }
+
+    /// All that are at an end.
+    pub fn all(self) -> impl Iterator<Item = (Factor, Level)> {
+        Factor::ALL.into_iter().filter_map(move |factor| Some((factor, self.of(factor)?)))
+    }
+}
+
+impl From<Levels> for BTreeMap<Factor, Level> {
+    fn from(levels: Levels) -> Self {
+        levels.all().collect()
+    }
+}
+
+impl From<BTreeMap<Factor, Level>> for Levels {
+    fn from(all: BTreeMap<Factor, Level>) -> Self {
+        all.into_iter().fold(Levels::NOMINAL, |levels, (factor, level)| levels.with(factor, level))
+    }
 }
 
 /// What is varied. [`Sample::NOMINAL`] is the disk as its file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sample {
-    /// Added to the seek curve, −150 to 150 thousandths; on flash to its read and program times, on a cloud volume to its
-    /// latency. The data sheet's average is measured "typically", and differs between samples of a model.
-    pub seek_permille: i32,
-    pub cache: CachePolicy,
-    /// Added to the number of read segments, −500 to 500 thousandths.
-    pub segments_permille: i32,
-    /// How far the partition is moved, −20 to 20 thousandths of the disk: where on it a filesystem lies is seldom told, and the
-    /// tracks further in are slower. A drive sees neither this nor the CPU; they are for whoever builds the machine around it.
-    #[serde(default)]
-    pub position_permille: i32,
-    #[serde(default)]
-    pub cpu: CpuSpeed,
+    pub point: Point,
+    /// What that is for a disk of this class. A drive sees neither the partition's position nor the CPU; they are for whoever builds the
+    /// machine around it.
+    #[serde(default, skip_serializing_if = "is_nominal")]
+    pub levels: Levels,
     /// Where the platters stand at time zero, how flash spreads its pages, what latency a cloud's request meets.
     pub seed: u64,
 }
 
-impl Sample {
-    pub const NOMINAL: Sample = Sample {
-        seek_permille: 0,
-        cache: CachePolicy::AsSpecified,
-        segments_permille: 0,
-        position_permille: 0,
-        cpu: CpuSpeed::AsSpecified,
-        seed: 0,
-    };
+fn is_nominal(levels: &Levels) -> bool {
+    *levels == Levels::NOMINAL
+}
 
-    /// The `n`th sample of an ensemble: number 0 is nominal but for the seed. Each dozen is balanced and fills the ranges
-    /// evenly, as `dozen.rs` says.
-    pub fn nth(seed: u64, n: u32) -> Sample {
-        if n == 0 {
-            return Sample { seed, ..Sample::NOMINAL };
-        }
-        let own = mix(seed ^ mix(u64::from(n)));
-        let Place { cache, cpu, twelfths: [seek, segments, position] } = dozen::place(seed, n);
-        Sample {
-            seek_permille: within(seek, 150, mix(own ^ 1)),
-            cache: [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough][cache],
-            segments_permille: within(segments, 500, mix(own ^ 2)),
-            position_permille: within(position, 20, mix(own ^ 3)),
-            cpu: [CpuSpeed::AsSpecified, CpuSpeed::Half, CpuSpeed::Double][cpu],
-            seed: own,
-        }
+impl Sample {
+    pub const NOMINAL: Sample = Sample { point: Point::NOMINAL, levels: Levels::NOMINAL, seed: 0 };
+
+    /// The disk as its file says, with this seed.
+    pub fn nominal(seed: u64) -> Sample {
+        Sample { seed, ..Sample::NOMINAL }
     }
 
     /// The same sample of the `n`th of several disks of one kind: the platters of different disks do not turn in step. Number 0
@@ -80,39 +145,16 @@ impl Sample {
         let seed = if n == 0 { self.seed } else { mix(self.seed ^ n) };
         Sample { seed, ..*self }
     }
-
-    /// A time with the arm's deviation.
-    pub(crate) fn seek_ns(&self, nominal_ns: u64) -> u64 {
-        permille(nominal_ns, self.seek_permille)
-    }
-
-    /// The write cache that is used. Where writes go through it, it still holds them on their way.
-    pub(crate) fn cache_sectors(&self, nominal: u64) -> u64 {
-        match self.cache {
-            CachePolicy::AsSpecified | CachePolicy::WriteThrough => nominal,
-            CachePolicy::Small => nominal / 2,
-        }
-    }
-
-    pub(crate) fn is_write_through(&self) -> bool {
-        self.cache == CachePolicy::WriteThrough
-    }
-
-    pub(crate) fn segments(&self, nominal: u64) -> u64 {
-        permille(nominal, self.segments_permille).max(1)
-    }
 }
 
-fn permille(value: u64, permille: i32) -> u64 {
-    value * u64::from(1000_u32.saturating_add_signed(permille)) / 1000
-}
-
-/// A value in this twelfth of −`most` to `most`. They are an odd number, and the seventh twelfth begins with 0.
-fn within(twelfth: u32, most: u32, random: u64) -> i32 {
-    let begin = |twelfth: u32| (2 * most + 1) * twelfth / dozen::DRAWS as u32;
-    let width = begin(twelfth + 1) - begin(twelfth);
-    let value = begin(twelfth) + (random % u64::from(width)) as u32;
-    value.cast_signed() - most.cast_signed()
+impl Spec {
+    /// A disk of this kind at that point, with the `n`th seed of a run: number 0 is the run's own.
+    pub fn sample(&self, point: Point, seed: u64, n: u32) -> Sample {
+        let at = |range: &&crate::factor::Range| Some((range.factor, point.level(range.factor.column())?));
+        let levels: BTreeMap<Factor, Level> = self.factors().iter().filter_map(at).collect();
+        let seed = if n == 0 { seed } else { mix(seed ^ mix(u64::from(n))) };
+        Sample { point, levels: levels.into(), seed }
+    }
 }
 
 #[cfg(test)]
@@ -120,71 +162,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_draw_is_nominal_but_for_its_seed() {
-        assert_eq!(Sample::nth(7, 0), Sample { seed: 7, ..Sample::NOMINAL });
-        assert_eq!(Sample::nth(7, 3), Sample::nth(7, 3));
-        assert_ne!(Sample::nth(7, 3), Sample::nth(8, 3));
-    }
-
-    #[test]
-    fn draws_stay_within_their_ranges_and_fill_them() {
-        let samples: Vec<Sample> = (0..240).map(|n| Sample::nth(1, n)).collect();
-        let fills = |value: fn(&Sample) -> i32, most: i32| {
-            let values = || samples.iter().map(value);
-            assert!(values().all(|v| v.abs() <= most));
-            // Each dozen has a value in each twelfth, the first and the last included.
-            assert!(values().filter(|v| *v < -most * 5 / 6 + 1).count() >= 20);
-            assert!(values().filter(|v| *v > most * 5 / 6 - 1).count() >= 20);
-            let mean = values().sum::<i32>() / 240;
-            assert!(mean.abs() <= most / 50, "{mean} of {most}");
-        };
-        fills(|d| d.seek_permille, 150);
-        fills(|d| d.segments_permille, 500);
-        fills(|d| d.position_permille, 20);
-    }
-
-    #[test]
-    fn only_the_nominal_draw_of_the_first_dozen_is_not_moved() {
-        for seed in 0..20 {
-            assert!((1..12).all(|n| Sample::nth(seed, n).position_permille != 0));
+    fn a_point_comes_back_as_it_was_written() {
+        let mut is_high = [false; COLUMNS];
+        (is_high[0], is_high[10]) = (true, true);
+        for (point, text) in [(Point::NOMINAL, "nominal"), (Point::corner(is_high), "+---------+")] {
+            assert_eq!((point.to_string().as_str(), Point::try_from(text.to_owned())), (text, Ok(point)));
         }
-    }
-
-    #[test]
-    fn a_twelfth_begins_where_the_one_before_it_ends() {
-        for most in [20, 150, 500] {
-            let least = |twelfth| within(twelfth, most, 0);
-            let ends: Vec<i32> = (0..12).map(least).collect();
-            assert_eq!((ends[0], ends[6]), (-most.cast_signed(), 0));
-            assert!(ends.is_sorted());
-            let greatest = |twelfth| (0..200).map(|random| within(twelfth, most, random)).max();
-            assert!((0..11).all(|twelfth| greatest(twelfth) == Some(least(twelfth + 1) - 1)));
-            assert_eq!(greatest(11), Some(most.cast_signed()));
+        for wrong in ["", "+-", "+---------x", "+---------++", "Nominal"] {
+            assert!(Point::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
-    }
-
-    const CACHES: [CachePolicy; 3] =
-        [CachePolicy::AsSpecified, CachePolicy::Small, CachePolicy::WriteThrough];
-    const SPEEDS: [CpuSpeed; 3] = [CpuSpeed::AsSpecified, CpuSpeed::Half, CpuSpeed::Double];
-
-    #[test]
-    fn every_dozen_holds_each_cache_and_each_cpu_four_times() {
-        for first in [0, 12, 24, 36] {
-            let dozen: Vec<Sample> = (first..first + 12).map(|n| Sample::nth(5, n)).collect();
-            assert_eq!(CACHES.map(|cache| dozen.iter().filter(|d| d.cache == cache).count()), [4; 3]);
-            assert_eq!(SPEEDS.map(|cpu| dozen.iter().filter(|d| d.cpu == cpu).count()), [4; 3]);
-        }
+        assert_eq!(Point::corner(is_high).level(10), Some(Level::High));
+        assert_eq!((Point::corner(is_high).level(1), Point::NOMINAL.level(1)), (Some(Level::Low), None));
     }
 
     #[test]
-    fn the_cpu_is_not_confounded_with_the_cache() {
-        let pairs = |samples: u32| {
-            let all: Vec<Sample> = (0..samples).map(|n| Sample::nth(5, n)).collect();
-            let of = |cache, cpu| all.iter().filter(|d| (d.cache, d.cpu) == (cache, cpu)).count();
-            CACHES.map(|cache| SPEEDS.map(|cpu| of(cache, cpu)))
-        };
-        assert_eq!(pairs(9), [[1; 3]; 3]);
-        assert_eq!(pairs(12), [[2, 1, 1], [1, 2, 1], [1, 1, 2]]);
-        assert_eq!(pairs(36), [[4; 3]; 3]);
+    fn levels_are_those_that_were_set() {
+        let levels = Levels::NOMINAL.with(Factor::Flush, Level::High).with(Factor::Cpu, Level::Low);
+        let levels = levels.with(Factor::Flush, Level::Low);
+        assert_eq!(
+            levels.all().collect::<Vec<_>>(),
+            [(Factor::Cpu, Level::Low), (Factor::Flush, Level::Low)]
+        );
+        assert_eq!(Levels::from(BTreeMap::from(levels)), levels);
+    }
+
+    #[test]
+    fn each_member_has_a_seed_of_its_own_but_the_first() {
+        let sample = Sample::nominal(7);
+        assert_eq!(sample.of_member(0), sample);
+        assert_ne!(sample.of_member(1).seed, sample.of_member(2).seed);
     }
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use fsderby_diskmodel::{Op, Request, Sample, Spec};
+use fsderby_diskmodel::{Factor, Level, Levels, Op, Request, Sample, Spec};
 use support::{FLUSH, Host, Random, altered, changed, near, nominal, number, read, spec, write};
 
 const SSDS: [&str; 2] = ["ssd-sata", "ssd-nvme"];
@@ -348,8 +348,9 @@ fn a_discard_saves_a_card_its_copying() {
 #[test]
 fn the_number_of_open_units_varies() {
     let unit = 2 * number(CARD, "unit_kib");
-    let copied = |permille: i32| {
-        let mut host = Host::new(&spec(CARD), Sample { segments_permille: permille, ..Sample::NOMINAL });
+    let copied = |level: Option<Level>| {
+        let levels = level.map_or(Levels::NOMINAL, |level| Levels::NOMINAL.with(Factor::OpenUnits, level));
+        let mut host = Host::new(&spec(CARD), Sample { levels, ..Sample::NOMINAL });
         // Four units in turn, each in order.
         (0..40).for_each(|n| {
             host.lone(write(n % 4 * unit + n / 4 * 32, 32));
@@ -357,8 +358,9 @@ fn the_number_of_open_units_varies() {
         });
         host.drive.counters().units_copied
     };
-    assert_eq!((copied(0), copied(400)), (0, 0));
-    assert!(copied(-500) > 1000, "two open units: {}", copied(-500));
+    assert_eq!((copied(None), copied(Some(Level::High))), (0, 0));
+    let few = copied(Some(Level::Low));
+    assert!(few > 1000, "two open units: {few}");
 }
 
 /// Each block of 4 KiB in another unit closes a unit: all of it is copied.

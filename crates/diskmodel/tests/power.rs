@@ -75,7 +75,7 @@ fn disks() -> impl Iterator<Item = Spec> {
 fn what_must_be_on_the_medium_has_landed() {
     for spec in disks() {
         let mut lost = 0;
-        for (seed, sample) in [(51, Sample::nth(11, 0)), (52, Sample::nth(11, 1)), (53, Sample::nth(11, 3))] {
+        for (seed, sample) in [(51, 0), (52, 1), (53, 3)].map(|(seed, n)| (seed, support::nth(&spec, n))) {
             let arrivals = traffic(&spec, seed);
             let mut drive = Drive::new(&spec, sample);
             drive.watch();

@@ -88,14 +88,14 @@ fn play(spec: &Spec, sample: Sample, arrivals: &[Arrival], glances: u64) -> (Vec
     (done, drive)
 }
 
-fn samples() -> [Sample; 4] {
-    [0, 1, 2, 3].map(|n| Sample::nth(11, n))
+fn samples(spec: &Spec) -> [Sample; 4] {
+    [0, 1, 2, 3].map(|n| support::nth(spec, n))
 }
 
 #[test]
 fn every_request_completes_once_not_before_it_was_submitted_and_its_parts_are_its_whole() {
     for spec in disks() {
-        for (seed, sample) in (1..).zip(samples()) {
+        for (seed, sample) in (1..).zip(samples(&spec)) {
             let arrivals = traffic(&spec, seed, 1500);
             let (done, drive) = play(&spec, sample, &arrivals, 0);
             assert!(drive.is_idle(), "{}", spec.name());
@@ -122,7 +122,7 @@ fn every_request_completes_once_not_before_it_was_submitted_and_its_parts_are_it
 #[test]
 fn the_same_input_gives_the_same_output_however_often_the_drive_is_asked() {
     for spec in disks() {
-        for (seed, sample) in (21..).zip(samples()) {
+        for (seed, sample) in (21..).zip(samples(&spec)) {
             let arrivals = traffic(&spec, seed, 800);
             let (once, drive) = play(&spec, sample, &arrivals, 0);
             let (again, _) = play(&spec, sample, &arrivals, 0);
@@ -177,7 +177,7 @@ fn overlap(a: &Request, b: &Request) -> bool {
 fn what_is_flushed_is_on_the_medium() {
     for spec in disks() {
         let (mut flushed, mut forced) = (0, 0);
-        for (seed, sample) in (41..).zip(samples()) {
+        for (seed, sample) in (41..).zip(samples(&spec)) {
             let arrivals = traffic(&spec, seed, 500);
             let mut drive = Drive::new(&spec, sample);
             let mut step = 0;

@@ -2,17 +2,19 @@
 
 mod support;
 
-use fsderby_diskmodel::{CachePolicy, Sample};
-use support::{Host, Random, changed, near, number, spec, specs, write};
+use fsderby_diskmodel::{Drive, Factor, Level, Levels, Op, Request, Sample, Spec};
+use support::{Host, Random, altered, changed, near, number, spec, specs, write};
 
-const SLOW: Sample = Sample { seek_permille: 150, ..Sample::NOMINAL };
+fn at(factor: Factor, level: Level) -> Sample {
+    Sample { levels: Levels::NOMINAL.with(factor, level), ..Sample::NOMINAL }
+}
 
 #[test]
 fn a_slower_arm_adds_its_share_of_the_mean_seek() {
     for name in ["diamondmax-plus-8", "wd-caviar-se-160", "fujitsu-mpd3064at", "hdd-16tb", "hdd-smr"] {
         let spec = spec(name);
         let nominal = Host::new(&spec, Sample::NOMINAL).random_read_4k(spec.sectors(), 3000);
-        let slow = Host::new(&spec, SLOW).random_read_4k(spec.sectors(), 3000);
+        let slow = Host::new(&spec, at(Factor::Seek, Level::High)).random_read_4k(spec.sectors(), 3000);
         // 15 % of the average in µs are 150 ns for each of its µs; arms that arrive later meet the same mean rotation.
         let added_ns = 150 * number(name, "seek_average_us");
         assert!(near(slow - nominal, added_ns, 15), "{name}: {} ns added, not {added_ns}", slow - nominal);
@@ -24,16 +26,15 @@ fn a_slower_arm_adds_its_share_of_the_mean_seek() {
 fn a_slower_arm_reads_in_order_almost_as_fast() {
     let spec = spec("diamondmax-plus-8");
     let nominal = Host::new(&spec, Sample::NOMINAL).sequential(0, 500, support::read);
-    let slow = Host::new(&spec, SLOW).sequential(0, 500, support::read);
+    let slow = Host::new(&spec, at(Factor::Seek, Level::High)).sequential(0, 500, support::read);
     // The skew of 0.8 ms grows to 0.92 ms in a turn of 8.33 ms: 1.3 %.
     assert!(near(slow * 1013 / 1000, nominal, 1), "{slow} kB/s, nominal {nominal} kB/s");
 }
 
 #[test]
 fn written_through_a_write_is_on_the_medium() {
-    let through = Sample { cache: CachePolicy::WriteThrough, ..Sample::NOMINAL };
-    for spec in specs() {
-        let mut host = Host::new(&spec, through);
+    for spec in specs().map(|spec| spec.written_through()) {
+        let mut host = Host::new(&spec, Sample::NOMINAL);
         let mut random = Random(1);
         for _ in 0..50 {
             let sector = random.below(spec.sectors() / 8) * 8;
@@ -46,7 +47,7 @@ fn written_through_a_write_is_on_the_medium() {
 /// A burst that just fits into the cache fits no more into half of it.
 #[test]
 fn a_small_cache_takes_half_the_burst() {
-    let small = Sample { cache: CachePolicy::Small, ..Sample::NOMINAL };
+    let small = at(Factor::Cache, Level::Low);
     let name = "wd-caviar-se-160";
     let blocks = number(name, "write_cache_kib") / 64;
     let burst_ns = |sample| {
@@ -72,5 +73,64 @@ fn seeds_change_the_phase_and_little_else() {
         let (one, other) = (of(1), of(2));
         assert!(near(one, other, 3), "{}: {one} ns and {other} ns", spec.name());
         assert!(!spec.is_rotational() || one != other, "{}", spec.name());
+    }
+}
+
+/// A burst that fills caches, many streams of reads, random traffic with flushes and forced writes, and quiet times in which a disk works
+/// in the background: the sum of what all requests took.
+fn total_ns(spec: &Spec, sample: Sample) -> u64 {
+    let mut drive = Drive::new(spec, sample);
+    let (mut random, mut done, mut now_ns) = (Random(5), Vec::new(), 0);
+    for tag in 0..6000 {
+        let place = random.below(spec.sectors() / 16 - 64) * 8;
+        let stream = (16 + tag % 12) * 65_536 + tag / 12 % 256 * 8;
+        let (op, sector, sectors, pause_ns) = match (tag / 1500, random.below(20)) {
+            (0, _) => (Op::Write, place, 128, 1),
+            (1, _) => (Op::Read, stream, 8, 2_000_000),
+            (_, 0) => (Op::Flush, 0, 0, 400_000),
+            (_, n) if n < 8 => (Op::Read, place, 8, 400_000),
+            (_, n) => (Op::Write, place, 8 * (n as u32 - 6), 400_000),
+        };
+        now_ns += random.below(pause_ns) + if tag % 500 == 499 { 4_000_000_000 } else { 0 };
+        drive.advance(now_ns, &mut done);
+        let fua = op == Op::Write && tag % 11 == 0;
+        drive.submit(now_ns, Request { tag, op, fua, sector, sectors });
+    }
+    while let Some(next) = drive.next_event_ns() {
+        now_ns = now_ns.max(next);
+        drive.advance(now_ns, &mut done);
+    }
+    done.iter().map(|completion| completion.cost.total_ns()).sum()
+}
+
+/// The shipped ones, and two on which little traffic suffices: a shingled disk whose map is soon full, and a small SSD that was
+/// overwritten until it collects all the time.
+fn all_kinds() -> Vec<Spec> {
+    let small = [("sectors", 4_000_000.into()), ("block_kib", 768.into()), ("preconditioned", true.into())];
+    let small = altered("ssd-sata", &small);
+    specs().chain([changed("hdd-smr", &[("log_entries", 200)]), small]).collect()
+}
+
+/// What the kernel does about it, and what the machine around the disk is, the disk alone does not show.
+const ELSEWHERE: [Factor; 5] =
+    [Factor::Cpu, Factor::Position, Factor::Scheduler, Factor::Request, Factor::Fua];
+
+#[test]
+fn every_factor_changes_what_some_disk_does() {
+    let all = all_kinds();
+    let differs = |spec: &Spec, factor: Factor| {
+        let [low, high] = [Level::Low, Level::High].map(|level| total_ns(spec, at(factor, level)));
+        spec.factors().iter().any(|range| range.factor == factor) && low != high
+    };
+    for factor in Factor::ALL.into_iter().filter(|factor| !ELSEWHERE.contains(factor)) {
+        assert!(all.iter().any(|spec| differs(spec, factor)), "{factor:?} changes nothing");
+    }
+}
+
+#[test]
+fn the_nominal_disk_is_its_file() {
+    for spec in specs() {
+        assert_eq!(spec.varied(Levels::NOMINAL), spec);
+        assert_eq!(total_ns(&spec, Sample::NOMINAL), total_ns(&spec, spec.sample(Default::default(), 0, 0)));
     }
 }

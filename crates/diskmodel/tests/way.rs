@@ -4,7 +4,7 @@
 
 mod support;
 
-use fsderby_diskmodel::{CachePolicy, Sample, Scheduler, Spec, SpecError, Stage};
+use fsderby_diskmodel::{Sample, Scheduler, Spec, SpecError, Stage};
 use support::{FLUSH, Host, Random, altered, fua, number, read, spec, write};
 
 /// What the kernel shows in `/sys/block/…/queue` of such disks: `max_sectors_kb`, `fua`, `scheduler`, `nr_requests`, `write_cache`.
@@ -59,10 +59,10 @@ fn a_disk_whose_cache_outlives_the_power_has_nothing_to_flush() {
             assert_eq!(flushed_ns, 1000 * number(name, "overhead_us"), "{name}: flushed");
             host.settle();
         }
-        let through = Sample { cache: CachePolicy::WriteThrough, ..Sample::NOMINAL };
-        assert!(!spec.needs_flushes(&Sample::NOMINAL) && !spec.needs_flushes(&through));
+        let through = spec.written_through();
+        assert!(!spec.needs_flushes() && !through.needs_flushes());
         let volatile = support::spec(name);
-        assert!(volatile.needs_flushes(&Sample::NOMINAL) && !volatile.needs_flushes(&through));
+        assert!(volatile.needs_flushes() && !volatile.written_through().needs_flushes());
     }
 }
 

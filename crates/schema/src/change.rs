@@ -6,7 +6,7 @@ use crate::finding::{Evidence, Found};
 use crate::units::Percent;
 
 /// The shape of what `fsderby compare --json` prints.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The second run beside the first: `after` beside `before`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub enum ChangeBasis {
         drift: Option<f64>,
     },
     /// The same samples of a modelled disk in both runs, in virtual time: differences are exact.
-    Samples { needed: u32, agreement: f64 },
+    Samples { needed: u32 },
 }
 
 /// One candidate and one headline metric of one scenario.

@@ -3,13 +3,14 @@
 //! One shape for testbeds whose figures scatter, where a finding is a ratio with an interval, and for modelled disks, where it is
 //! what held in so many samples of the disk.
 
+use fsderby_diskmodel::{Factor, Point};
 use serde::{Deserialize, Serialize};
 
 use crate::recommendation::Recommendation;
 use crate::units::Percent;
 
 /// The shape of `verdict.json`.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// All findings of a run, from its records alone: `fsderby verify` computes it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,12 +54,7 @@ pub enum Basis {
         earlier: Vec<Look>,
     },
     /// Samples of a modelled disk.
-    Samples {
-        complete: u32,
-        needed: u32,
-        /// The share of the samples that must agree.
-        agreement: f64,
-    },
+    Samples { complete: u32, needed: u32 },
 }
 
 /// A verdict that was given.
@@ -102,7 +98,7 @@ pub struct Finding {
 pub enum Found {
     Better,
     Worse,
-    /// The interval, or nearly every sample, lies within the margin.
+    /// The interval, or every sample, lies within the margin.
     Equivalent,
     CannotTell,
 }
@@ -134,7 +130,50 @@ pub enum Evidence {
         /// What the samples alone would allow, where it is not known to hold without that program.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         withheld: Option<Found>,
+        /// What other seeds of the work do on the first sample's disk; absent where they were not tried.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chaos: Option<Chaos>,
+        /// Where the ratio is expected to be worst; absent where that is not known, or not asked because the samples disagree.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        corner: Option<Corner>,
+        /// Why what holds in all samples is no finding.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refuted: Option<Refuted>,
     },
+}
+
+/// One disk, and six seeds of the work. A filesystem amplifies small changes, so each gives another figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chaos {
+    /// With the first round's seed, and with each other one.
+    pub ratios: Vec<f64>,
+    /// Of `a` and of `b`: how many times its least figure its most is, each beside the mean of all candidates with the same seed.
+    pub spreads: [f64; 2],
+}
+
+/// A pair at the corner of what is not known about the disk at which its ratio is expected to be nearest to the other side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Corner {
+    pub point: Point,
+    /// By the main effects.
+    pub expected: f64,
+    /// As measured; absent where it was not tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+}
+
+/// What stands against what holds in all samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refuted {
+    /// With another seed of the work it does not hold, or it is no larger than what the seeds do to it.
+    Chaos,
+    /// It does not hold in the worst corner.
+    Corner,
+    /// The other seeds, or the corner, have not been tried.
+    Untried,
 }
 
 /// What the program that plays a modelled disk does to a ratio. A real machine has no such program.
@@ -151,33 +190,16 @@ pub struct Floor {
     pub moves: f64,
 }
 
-/// One parameter of the ensemble and what the ratio does with it.
+/// One factor of the ensemble and what the ratio does with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decider {
-    pub parameter: Parameter,
-    /// Of the variance of the logarithm of the ratio, 0 to 1.
+    /// Two where the candidates are on disks of two classes, whose factors were varied together.
+    pub factors: Vec<Factor>,
+    /// Of what the ratio does over all samples (the sum of squares of its logarithm), 0 to 1.
     pub share: f64,
-    pub levels: Vec<Level>,
-}
-
-/// Samples that are alike in one parameter, and the geometric mean of their ratios.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Level {
-    pub name: String,
-    pub samples: u32,
-    pub ratio: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Parameter {
-    SeekTime,
-    CachePolicy,
-    ReadSegments,
-    Position,
-    CpuSpeed,
+    /// The geometric mean of the ratios at its low level, and at its high one.
+    pub ratios: [f64; 2],
 }
 
 /// The candidates in the order of one headline metric.
@@ -301,16 +323,27 @@ impl Finding {
 
     fn turned(&self) -> Finding {
         let evidence = match &self.evidence {
-            Evidence::Samples { a_better, within_margin, b_better, deciders, floor, withheld } => {
-                Evidence::Samples {
-                    a_better: *b_better,
-                    within_margin: *within_margin,
-                    b_better: *a_better,
-                    deciders: deciders.iter().map(Decider::turned).collect(),
-                    floor: floor.as_ref().map(Floor::turned),
-                    withheld: withheld.map(Found::turned),
-                }
-            }
+            Evidence::Samples {
+                a_better,
+                within_margin,
+                b_better,
+                deciders,
+                floor,
+                withheld,
+                chaos,
+                corner,
+                refuted,
+            } => Evidence::Samples {
+                a_better: *b_better,
+                within_margin: *within_margin,
+                b_better: *a_better,
+                deciders: deciders.iter().map(Decider::turned).collect(),
+                floor: floor.as_ref().map(Floor::turned),
+                withheld: withheld.map(Found::turned),
+                chaos: chaos.as_ref().map(Chaos::turned),
+                corner: corner.as_ref().map(Corner::turned),
+                refuted: *refuted,
+            },
             rounds => rounds.clone(),
         };
         Finding {
@@ -323,6 +356,19 @@ impl Finding {
             evidence,
             ..self.clone()
         }
+    }
+}
+
+impl Chaos {
+    fn turned(&self) -> Chaos {
+        let [a, b] = self.spreads;
+        Chaos { ratios: self.ratios.iter().map(|ratio| ratio.recip()).collect(), spreads: [b, a] }
+    }
+}
+
+impl Corner {
+    fn turned(&self) -> Corner {
+        Corner { point: self.point, expected: self.expected.recip(), ratio: self.ratio.map(f64::recip) }
     }
 }
 
@@ -345,29 +391,17 @@ impl Found {
 
 impl Decider {
     fn turned(&self) -> Decider {
-        let levels =
-            self.levels.iter().map(|level| Level { ratio: 1.0 / level.ratio, ..level.clone() }).collect();
-        Decider { levels, ..self.clone() }
+        Decider { ratios: self.ratios.map(f64::recip), ..self.clone() }
     }
-}
 
-impl Parameter {
-    pub const ALL: [Parameter; 5] = [
-        Parameter::SeekTime,
-        Parameter::CachePolicy,
-        Parameter::ReadSegments,
-        Parameter::Position,
-        Parameter::CpuSpeed,
-    ];
+    /// `the time of a flush`; of two disks `the time of a flush, or the seek time`.
+    pub fn title(&self) -> String {
+        self.factors.iter().map(|factor| factor.title()).collect::<Vec<_>>().join(", or ")
+    }
 
-    pub fn title(self) -> &'static str {
-        match self {
-            Parameter::SeekTime => "the seek or access time",
-            Parameter::CachePolicy => "the write cache",
-            Parameter::ReadSegments => "the read segments",
-            Parameter::Position => "the partition's position",
-            Parameter::CpuSpeed => "the CPU's speed",
-        }
+    /// `shorter`, `longer`: what its low and its high level are called.
+    pub fn ends(&self) -> [&'static str; 2] {
+        self.factors.first().map_or(["low", "high"], |factor| factor.ends())
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use fsderby_diskmodel::Point;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::{Table, Value};
 
@@ -16,7 +17,7 @@ use crate::units::Bytes;
 /// Counted up with every change of a job or an event that an older agent, or an older host, would misread. Agents live in bundles, so
 /// an older one is met: what a job says anew in a field of its own is left out where it says nothing, so that older jobs stay the same
 /// bytes, and is refused by an agent that does not know it.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// One trial, ready to be carried out: nothing in it must be looked up, and nothing answers while it runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -106,8 +107,9 @@ pub(crate) fn is_one(n: &u32) -> bool {
 /// How long a step may take if nothing about it asks for more.
 pub const LIMIT: Duration = Duration::from_secs(3600);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// Written as one word: `measure`, `doubled`, `reseeded-2`, `corner+-+---+++-+`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Purpose {
     /// Counts.
     Measure,
@@ -118,16 +120,74 @@ pub enum Purpose {
     Doubled,
     /// The same, with that work done three times.
     Tripled,
+    /// Shows how much hangs on details: a trial of the first round on its disk, with another seed of the work, counted from 1.
+    Reseeded(u8),
+    /// Shows whether a finding holds where its ratio is expected to be worst: a trial of the first round on a disk at that corner of what
+    /// is not known about it.
+    Corner(Point),
 }
+
+/// So many further seeds of the work are tried: with the first round's they are six.
+pub const RESEEDED: u8 = 5;
 
 impl Purpose {
     /// How often the program that plays a disk does its own work.
     pub fn server_work(self) -> u32 {
         match self {
-            Purpose::Measure | Purpose::Integrity => 1,
             Purpose::Doubled => 2,
             Purpose::Tripled => 3,
+            _ => 1,
         }
+    }
+
+    /// What a reader is told that it is for.
+    pub fn title(self) -> String {
+        match self {
+            Purpose::Doubled => "server's work ×2".to_owned(),
+            Purpose::Tripled => "server's work ×3".to_owned(),
+            Purpose::Reseeded(n) => format!("other seed {n}"),
+            Purpose::Corner(point) => format!("corner {point}"),
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether it is none of a round, and no integrity check.
+    pub fn is_extra(self) -> bool {
+        !matches!(self, Purpose::Measure | Purpose::Integrity)
+    }
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Purpose::Measure => f.write_str("measure"),
+            Purpose::Integrity => f.write_str("integrity"),
+            Purpose::Doubled => f.write_str("doubled"),
+            Purpose::Tripled => f.write_str("tripled"),
+            Purpose::Reseeded(n) => write!(f, "reseeded-{n}"),
+            Purpose::Corner(point) => write!(f, "corner{point}"),
+        }
+    }
+}
+
+impl From<Purpose> for String {
+    fn from(purpose: Purpose) -> String {
+        purpose.to_string()
+    }
+}
+
+impl TryFrom<String> for Purpose {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Purpose, String> {
+        let plain = [Purpose::Measure, Purpose::Integrity, Purpose::Doubled, Purpose::Tripled];
+        let seeds = (1..=RESEEDED).map(Purpose::Reseeded);
+        if let Some(known) = plain.into_iter().chain(seeds).find(|purpose| purpose.to_string() == text) {
+            return Ok(known);
+        }
+        let corner = text.strip_prefix("corner").and_then(|signs| Point::try_from(signs.to_owned()).ok());
+        let corner = corner.filter(|point| !point.is_nominal()).map(Purpose::Corner);
+        corner.ok_or_else(|| format!("'{text}' is no purpose of a trial"))
     }
 }
 

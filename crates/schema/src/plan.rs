@@ -15,7 +15,7 @@ use crate::setup::ImageState;
 use crate::units::{Bytes, Percent, Span};
 
 /// The shape of `plan.toml`.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 /// The key that every plan has and no experiment.
 pub const MARK: &str = "schema";
 
@@ -135,12 +135,9 @@ impl Plan {
         self.round(0).map(|trial| Trial { purpose: Purpose::Integrity, ..trial })
     }
 
-    /// For each cell of the first round two more trials, in which the program that plays a modelled disk does its own work two and
-    /// three times.
-    pub fn floor_trials(&self) -> impl Iterator<Item = Trial<'_>> {
-        [Purpose::Doubled, Purpose::Tripled]
-            .into_iter()
-            .flat_map(move |purpose| self.round(1).map(move |trial| Trial { purpose, ..trial }))
+    /// The trials of the first round once more, for this purpose.
+    pub fn again(&self, purpose: Purpose) -> impl Iterator<Item = Trial<'_>> {
+        self.round(1).map(move |trial| Trial { purpose, ..trial })
     }
 
     /// The order in which the filesystems take their turn: a shuffle from (seed, round, scenario) of their indices.
@@ -171,6 +168,12 @@ impl Plan {
     /// The seed that every filesystem's workload gets in this round.
     pub fn workload_seed(&self, round: u32) -> u64 {
         seeded(&[b"workload", &self.workload_seed.to_le_bytes(), &round.to_le_bytes()]).next_u64() >> 1
+    }
+
+    /// The seed of this trial's workload: that of its round, but where another is its purpose.
+    pub fn seed_of(&self, trial: &Trial<'_>) -> u64 {
+        let Purpose::Reseeded(n) = trial.purpose else { return self.workload_seed(trial.round) };
+        seeded(&[b"reseeded", &self.workload_seed.to_le_bytes(), &[n]]).next_u64() >> 1
     }
 }
 
@@ -251,13 +254,11 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// `r03/SCENARIO/LABEL`; in no round `integrity/…`, `doubled/…` and `tripled/…`.
+    /// `r03/SCENARIO/LABEL`; in no round `integrity/…`, `doubled/…`, `reseeded-2/…`, `corner+-+---+++-+/…`.
     pub fn name(&self) -> String {
         let round = match self.purpose {
-            Purpose::Integrity => "integrity".to_owned(),
             Purpose::Measure => format!("r{:02}", self.round),
-            Purpose::Doubled => "doubled".to_owned(),
-            Purpose::Tripled => "tripled".to_owned(),
+            other => other.to_string(),
         };
         format!("{round}/{}/{}", self.scenario.label, self.candidate.label)
     }

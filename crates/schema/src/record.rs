@@ -15,7 +15,7 @@ use crate::units::{Bytes, sum};
 use crate::work::Amount;
 
 /// The shape of a record. Counted up when a reader of the old shape would misread the new one.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// One trial, whatever came of it. All raw values are whole numbers; `metrics` is a pure function of them.
 ///

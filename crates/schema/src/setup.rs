@@ -200,6 +200,9 @@ pub struct Modelled {
     /// How often the program that plays the disk does its own work; more than once only to see what that work adds to the figures.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub server_work: u32,
+    /// Whether the disk's volatile cache is switched off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub write_through: bool,
 }
 
 impl Modelled {
@@ -318,6 +321,7 @@ mod tests {
             instructions: vec!["sse4.2".into()],
             source: true,
             server_work: 1,
+            write_through: false,
         };
         let alone = Named::new("disk", &Modelled { disks: 1, ..modelled.clone() });
         assert!(!alone.settings.contains_key("disks"));

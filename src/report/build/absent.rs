@@ -109,8 +109,7 @@ fn add(out: &mut Vec<Absent>, record: &Record, what: &'static str, reason: Strin
     let mut trial = match record.purpose {
         Purpose::Integrity => "integrity check".to_owned(),
         Purpose::Measure => format!("round {}", record.round),
-        Purpose::Doubled => "server's work ×2".to_owned(),
-        Purpose::Tripled => "server's work ×3".to_owned(),
+        extra => extra.title(),
     };
     if superseded {
         trial += &format!(", attempt {}: repeated", record.attempt);

@@ -178,14 +178,13 @@ fn clause(change: &Change, parts: &[Part]) -> String {
 
 fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
     let mut said = match &changes.basis {
-        ChangeBasis::Samples { agreement, .. } => {
+        ChangeBasis::Samples { .. } => {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
                 "Both runs had the same {} of disk, position and CPU and the same work in virtual time, so every difference is exact. \
-                 A finding is what at least {:.0}% of the samples agree on; the interval is the least and the most over them. A change of the \
+                 A finding is what all samples agree on; the interval is the least and the most over them. A change of the \
                  program that alters nothing of substance moves figures too, as another seed of the work would.",
                 count(n as usize, "sample"),
-                agreement * 100.0
             )]
         }
         ChangeBasis::TwoRuns { alpha, controls, drift, .. } => over_rounds(changes, *alpha, controls, *drift),
@@ -280,9 +279,9 @@ mod tests {
         Beside::of(&pair, changes::of(&pair, asked))
     }
 
-    /// A dozen samples, in which a candidate's headline is so many times what it was.
+    /// A full ensemble, in which a candidate's headline is so many times what it was.
     fn times(label: &str, times: f64) -> Example {
-        let mut example = model::samples(12);
+        let mut example = model::samples(13);
         let headlines = |metrics: &'_ mut Vec<Metric>| {
             metrics.iter_mut().filter(|m| m.headline).for_each(|metric| metric.value *= times);
         };
@@ -293,12 +292,12 @@ mod tests {
 
     #[test]
     fn in_virtual_time_the_same_samples_pair_and_differences_are_exact() {
-        let Beside { changes, view } = beside(&model::samples(12), &times("birchfs", 1.25));
+        let Beside { changes, view } = beside(&model::samples(13), &times("birchfs", 1.25));
         let of = |label: &str| {
             changes.findings.iter().find(|change| change.candidate == label).expect("it is there")
         };
         let birchfs = of("birchfs");
-        assert_eq!((birchfs.finding, birchfs.n), (Found::Better, [12, 12]));
+        assert_eq!((birchfs.finding, birchfs.n), (Found::Better, [13, 13]));
         for end in [Some(birchfs.ratio), birchfs.low, birchfs.high] {
             assert!(end.is_some_and(|end| (end - 1.25).abs() < 1e-12), "{birchfs:?}");
         }
@@ -308,25 +307,25 @@ mod tests {
 
     #[test]
     fn in_virtual_time_what_did_not_change_is_the_same_to_the_last_digit() {
-        let Beside { view, .. } = beside(&model::samples(12), &model::samples(12));
+        let Beside { view, .. } = beside(&model::samples(13), &model::samples(13));
         assert_eq!(view.answer, "Every compared figure is the same in both runs, to the last digit.");
     }
 
     #[test]
     fn in_virtual_time_other_samples_and_other_seeds_of_the_work_do_not_pair() {
-        let mut moved = model::samples(12);
-        let mut reseeded = model::samples(12);
+        let mut moved = model::samples(13);
+        let mut reseeded = model::samples(13);
         for (one, other) in moved.run.records.iter_mut().zip(&mut reseeded.run.records) {
             if one.round > 4 {
                 model::change(one, |modelled| modelled.mips += 1);
             }
             other.workload_seed += u64::from(other.round > 2);
         }
-        let n = |after: &Example| beside(&model::samples(12), after).changes.findings[0].n;
+        let n = |after: &Example| beside(&model::samples(13), after).changes.findings[0].n;
         assert_eq!((n(&moved), n(&reseeded)), ([4, 4], [2, 2]));
         let Beside { view, changes } = beside(&times("birchfs", 1.25), &moved);
         assert!(
-            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 12 common")
+            !changes.is_final() && view.answer.starts_with("Preliminary: findings need at least 13 common")
         );
     }
 }

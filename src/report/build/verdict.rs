@@ -2,11 +2,12 @@
 
 use super::sentence::{self, certainty};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::report::view::beyond;
 use crate::report::view::comparison::{Comparison, Lead};
 use crate::report::view::floor::{self, Withheld};
 use crate::report::view::number::{chance, count, list, named, ratio};
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::finding::{Basis, Evidence, Finding, Found, Guard, Verdict};
+use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Guard, Verdict};
 
 /// So many comparisons have their own place in the first sentence.
 const NAMED: usize = 4;
@@ -125,17 +126,17 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let differs = verb(differ, "differs", "differ");
     let is_alike = verb(alike, "is", "are");
     match &verdict.basis {
-        Basis::Samples { agreement, .. } => {
+        Basis::Samples { .. } => {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
             let mut said = vec![
                 format!(
-                    "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: in the same direction in at least \
-                     {:.0}% of the {samples} samples of disk, position and CPU; {alike} {is_alike} equivalent, and {open} {} on the disk model.",
-                    agreement * 100.0,
+                    "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: held in {samples} of {samples} samples of \
+                     disk, position and CPU and in the worst corner; {alike} {is_alike} equivalent, and {open} {} on the disk model or on chance.",
                     verb(open, "depends", "depend"),
                 ),
                 decides(pairs),
             ];
+            said.extend(beyond::said(pairs));
             said.extend(floor::said(pairs));
             said
         }
@@ -182,7 +183,7 @@ pub fn guarded(guard: &Guard) -> Option<String> {
 fn decides(pairs: &[Finding]) -> String {
     let is_open = |p: &&Finding| p.finding == Found::CannotTell && Withheld::of(p).is_none();
     let open: Vec<&Finding> = pairs.iter().filter(is_open).collect();
-    let mut first: Vec<(&'static str, usize)> = Vec::new();
+    let mut first: Vec<(String, usize)> = Vec::new();
     for title in open.iter().filter_map(|p| first_decider(p)) {
         match first.iter_mut().find(|(t, _)| *t == title) {
             Some((_, n)) => *n += 1,
@@ -192,7 +193,7 @@ fn decides(pairs: &[Finding]) -> String {
     first.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     match first.as_slice() {
         [] if open.is_empty() => "No comparison depends on what is uncertain about the disk.".to_owned(),
-        [] => "None of the sampled parameters explains them.".to_owned(),
+        [] => "Which factor decides is not known without all rows of the design.".to_owned(),
         [(title, 1)] if open.len() == 1 => format!("It depends most on {title}."),
         parts => {
             let parts: Vec<String> =
@@ -202,9 +203,9 @@ fn decides(pairs: &[Finding]) -> String {
     }
 }
 
-fn first_decider(finding: &Finding) -> Option<&'static str> {
+fn first_decider(finding: &Finding) -> Option<String> {
     let Evidence::Samples { deciders, .. } = &finding.evidence else { return None };
-    deciders.first().map(|decider| decider.parameter.title())
+    deciders.first().map(Decider::title)
 }
 
 /// How many samples are missing, and why no round would bring them.
@@ -228,22 +229,27 @@ mod tests {
     use crate::report::view::standings::{Standings, judged, shown, standings};
 
     #[test]
-    fn twelve_samples_give_a_verdict_in_three_sentences() {
-        let example = model::samples(12);
+    fn thirteen_samples_give_a_verdict_in_three_sentences() {
+        let example = model::samples(13);
         let summary = example.report().summary;
         assert_eq!(summary.heading.standing, Standing::Verdict);
         let said = [vec![summary.heading.answer.clone()], summary.heading.findings.clone()].concat();
         assert_eq!(
             said[0],
-            "cedarfs did transactions 1.81 times as fast as the next, birchfs (1.53 to 2.50, over 12 samples of the disk model)."
+            "cedarfs did transactions 1.92 times as fast as the next, birchfs (1.52 to 2.50, over 13 samples of the disk model)."
         );
         assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
-        assert_eq!(said[2], "It depends most on the write cache.");
+        assert_eq!(said[2], "It depends most on how long cached writes wait.");
         assert_eq!(
             said[3],
+            "What six seeds of the work on one disk do to each beside the others, the most by the least: alderfs 1.00, birchfs 1.01, cedarfs \
+             1.00, rowanfs 1.00; no difference that moves by its own size is called."
+        );
+        assert_eq!(
+            said[4],
             "The model's own work moves no ratio by more than 0.2%; findings hold with it and without."
         );
-        assert!(summary.heading.brief.len() == 6 && summary.heading.next.is_none());
+        assert!(summary.heading.brief.len() == 7 && summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
             all.contains("in virtual time on one modelled CPU of 500 million")
@@ -257,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_cpu_is_said_with_its_machine_and_its_range() {
-        let mut example = model::samples(12);
+        let mut example = model::samples(13);
         for record in &mut example.run.records {
             model::change(record, |m| m.machine = "a-server".into());
         }
@@ -269,17 +275,17 @@ mod tests {
     }
 
     #[test]
-    fn eleven_samples_are_preliminary_with_the_command_that_brings_the_twelfth() {
-        let example = model::samples(11);
+    fn twelve_samples_are_preliminary_with_the_command_that_brings_the_last() {
+        let example = model::samples(12);
         let heading = example.report().summary.heading;
         assert_eq!(heading.title, "Preliminary result over samples of the disk model");
         let next = heading.next.expect("a command");
-        assert!(next.command.ends_with("--rounds 12"), "{}", next.command);
+        assert!(next.command.ends_with("--rounds 13"), "{}", next.command);
     }
 
     #[test]
     fn rounds_without_samples_never_make_a_verdict() {
-        let mut example = model::samples(12);
+        let mut example = model::samples(13);
         let first = example.run.records[0].clone();
         for record in &mut example.run.records {
             (record.storage, record.volume) = (first.storage.clone(), first.volume);
@@ -295,7 +301,7 @@ mod tests {
 
     #[test]
     fn each_sees_the_pair_from_its_side() {
-        let example = model::samples(12);
+        let example = model::samples(13);
         let summary = example.report().summary;
         let row = judged(&summary.workloads[0])[0];
         let standings = standings(&summary.workloads[0], row);
@@ -304,7 +310,7 @@ mod tests {
         assert_eq!(of("birchfs"), Some(["rowanfs", "–", "alderfs"].map(str::to_owned)));
         let shown = shown(&summary.workloads[0], row);
         assert!(shown[0].is_open() && !shown[1].is_open());
-        assert_eq!(shown[0].deciders[0].title, "the write cache");
-        assert!(shown[0].deciders[0].levels.contains("write-through 1.2"), "{}", shown[0].deciders[0].levels);
+        assert_eq!(shown[0].deciders[0].title, "how long cached writes wait");
+        assert!(shown[0].deciders[0].levels.contains("longer 1.2"), "{}", shown[0].deciders[0].levels);
     }
 }

@@ -4,18 +4,21 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use fsderby_diskmodel::{CachePolicy, Op, Sample};
+use fsderby_diskmodel::{Factor, Level, Op, Point, SHIPPED, Sample, Spec};
+use fsderby_stats::screening::row;
 
 use super::Example;
+use crate::analysis::corners;
+use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::schema::event::Stepped;
-use crate::schema::job::{Purpose, StepName};
+use crate::schema::job::{Purpose, RESEEDED, StepName};
 use crate::schema::record::{FileRef, Record};
 use crate::schema::request::Served;
 use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
 use crate::schema::units::{Bytes, GIB, MIB};
 
 /// The run has them under these labels: one that is always better, one that is always worse, one that the first is like, and one
-/// that is better than some but for a write-through cache.
+/// that is better than some but where cached writes may wait for long.
 const LABELS: [&str; 4] = ["cedarfs", "rowanfs", "alderfs", "birchfs"];
 
 /// So many samples, all on the first workload.
@@ -36,32 +39,62 @@ pub fn samples(n: u32) -> Example {
             record.requests = Some(requests(&folder, record));
         }
     }
-    if n >= 12 {
-        let first = example.run.records.iter().filter(|record| record.round == 1);
-        let again = [Purpose::Doubled, Purpose::Tripled];
-        let floor = first.flat_map(|record| again.map(|purpose| with_more_work(record, purpose)));
-        let floor: Vec<Record> = floor.collect();
-        example.run.records.extend(floor);
+    if n as usize >= SAMPLES_NEEDED {
+        let seeds = (1..=RESEEDED).map(Purpose::Reseeded);
+        let all: Vec<Purpose> = [Purpose::Doubled, Purpose::Tripled].into_iter().chain(seeds).collect();
+        extend(&mut example, |_| all.clone());
+        let due = corners::of(&example.run);
+        extend(&mut example, |record| {
+            let mine = due.iter().filter(|corner| corner.candidate == record.filesystem);
+            mine.map(|corner| Purpose::Corner(corner.point)).collect()
+        });
     }
     example
 }
 
-/// The same trial with the server's work done again. It takes a hundredth of the time, and a little more on alderfs.
-fn with_more_work(record: &Record, purpose: Purpose) -> Record {
+/// Trials of the first round once more.
+fn extend(example: &mut Example, purposes: impl Fn(&Record) -> Vec<Purpose>) {
+    let is_first = |record: &&Record| record.round == 1 && record.purpose == Purpose::Measure;
+    let first = example.run.records.iter().filter(is_first);
+    let again =
+        first.flat_map(|record| purposes(record).into_iter().map(|purpose| for_purpose(record, purpose)));
+    let again: Vec<Record> = again.collect();
+    example.run.records.extend(again);
+}
+
+/// The same trial with the server's work done again, which takes a hundredth of the time, and a little more on alderfs; with another
+/// seed, which moves birchfs by a hundredth; or on another disk.
+fn for_purpose(record: &Record, purpose: Purpose) -> Record {
     let mut record = Record { purpose, requests: None, histograms: Vec::new(), ..record.clone() };
-    record.trial =
-        record.trial.replace("r01", if purpose == Purpose::Doubled { "doubled" } else { "tripled" });
-    change(&mut record, |modelled| modelled.server_work = purpose.server_work());
+    record.trial = record.trial.replace("r01", &purpose.to_string());
     let share = if record.filesystem == "alderfs" { 0.012 } else { 0.01 };
-    let slower = 1.0 + share * f64::from(purpose.server_work() - 1);
-    record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value /= slower);
+    let mut times = 1.0 / (1.0 + share * f64::from(purpose.server_work() - 1));
+    if let (Purpose::Reseeded(n), "birchfs") = (purpose, record.filesystem.as_str()) {
+        times = 1.0 + 0.002 * f64::from(n);
+        record.workload_seed += u64::from(n);
+    }
+    if let Purpose::Corner(point) = purpose {
+        let sample = disk().sample(point, 7, 0);
+        change(&mut record, |modelled| modelled.sample = sample);
+        let there = 100.0 * speed(&record, sample);
+        record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value = there);
+    }
+    change(&mut record, |modelled| modelled.server_work = purpose.server_work());
+    record.metrics.iter_mut().filter(|m| m.headline).for_each(|m| m.value *= times);
     record
 }
 
+fn disk() -> Spec {
+    let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "diamondmax-plus-8").expect("it is shipped");
+    Spec::parse(text).expect("it is a disk")
+}
+
 fn on_model(record: &mut Record) {
-    let sample = Sample::nth(7, record.round - 1);
+    let at = record.round.checked_sub(2).map_or(Point::NOMINAL, |n| Point::corner(row(n as usize)));
+    let sample = disk().sample(at, 7, record.round - 1);
     record.testbed = "model:diamondmax-plus-8".into();
-    let (disk, mips) = ("diamondmax-plus-8".into(), [500, 250, 1000][sample.cpu as usize]);
+    let mips = [500, 250, 1000][sample.levels.of(Factor::Cpu).map_or(0, |level| level as usize + 1)];
+    let disk = "diamondmax-plus-8".into();
     let machine = String::new();
     let blake3 = String::new();
     let modelled = Modelled {
@@ -76,10 +109,11 @@ fn on_model(record: &mut Record) {
         instructions: vec![],
         source: false,
         server_work: 1,
+        write_through: false,
     };
     record.storage = Named::new("disk", &modelled);
-    let away = i64::from(sample.position_permille) * 39 * MIB.cast_signed();
-    record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away));
+    let away = sample.levels.of(Factor::Position).map_or(0, |level| if level == Level::Low { -1 } else { 1 });
+    record.volume.offset = Bytes((30 * GIB).saturating_add_signed(away * 4 * GIB.cast_signed()));
     (record.clock, record.fidelity) = (ClockKind::Virtual, Fidelity::Model);
     record.stages[0].window_ns = Some([10_000_000_000, 12_000_000_000]);
     let step = |step: StepName, ns: u64| Stepped { step, ns, ..Stepped::default() };
@@ -111,12 +145,17 @@ pub fn change(record: &mut Record, change: impl FnOnce(&mut Modelled)) {
 }
 
 fn speed(record: &Record, sample: Sample) -> f64 {
-    match (record.filesystem.as_str(), sample.cache) {
+    let seek = |step: f64| match sample.levels.of(Factor::Seek) {
+        None => 0.0,
+        Some(Level::Low) => -step,
+        Some(Level::High) => step,
+    };
+    match (record.filesystem.as_str(), sample.levels.of(Factor::Destaging)) {
         ("cedarfs", _) => 2.0,
         ("rowanfs", _) => 0.5,
-        ("birchfs", CachePolicy::WriteThrough) => 0.8,
-        ("birchfs", _) => 1.3 + f64::from(sample.seek_permille) * 1e-4,
-        _ => 1.0 + f64::from(sample.seek_permille) * 1e-5,
+        ("birchfs", Some(Level::High)) => 0.8,
+        ("birchfs", _) => 1.3 + seek(0.015),
+        _ => 1.0 + seek(0.0015),
     }
 }
 

@@ -10,7 +10,6 @@ use crate::analysis::dataset::{counted, dimensions};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::imported::{Figure, Imported, Pass};
-use crate::schema::job::Purpose;
 use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::record::Record;
 use crate::store::Run;
@@ -154,7 +153,7 @@ fn trial(run: &Run, record: &Record, counts: bool) -> [String; 18] {
         record.trial.clone(),
         record.attempt.to_string(),
         if counts { "yes" } else { "no" }.to_owned(),
-        purpose(record.purpose).to_owned(),
+        record.purpose.to_string(),
         record.round.to_string(),
         record.order.to_string(),
         record.scenario.clone(),
@@ -180,15 +179,6 @@ fn metric(metric: &Metric) -> [String; 6] {
         of(metric.of).to_owned(),
         better(metric.better).to_owned(),
     ]
-}
-
-fn purpose(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::Measure => "measure",
-        Purpose::Integrity => "integrity",
-        Purpose::Doubled => "doubled",
-        Purpose::Tripled => "tripled",
-    }
 }
 
 fn of(of: Of) -> &'static str {

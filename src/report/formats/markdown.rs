@@ -325,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn a_dozen_samples_of_a_modelled_disk_give_findings() {
-        let example = model::samples(12);
+    fn a_full_ensemble_of_a_modelled_disk_gives_findings() {
+        let example = model::samples(13);
         let text = text(&example.report());
         assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
         assert!(text.contains("robust to the disk model") && !text.contains("significant"));

@@ -440,8 +440,8 @@ mod tests {
     }
 
     #[test]
-    fn a_dozen_samples_of_a_modelled_disk_give_findings() {
-        let example = model::samples(12);
+    fn a_full_ensemble_of_a_modelled_disk_gives_findings() {
+        let example = model::samples(13);
         let text = plain(&example.report(), 80, Detail::Glance);
         assert!(!text.contains("significant"));
         insta::assert_snapshot!(text);

@@ -110,14 +110,17 @@ mod tests {
             ratio: 1.1,
             low: None,
             high: None,
-            n: 12,
+            n: 13,
             evidence: Evidence::Samples {
-                a_better: 12,
+                a_better: 13,
                 within_margin: 0,
                 b_better: 0,
                 deciders: Vec::new(),
                 floor,
                 withheld,
+                chaos: None,
+                corner: None,
+                refuted: None,
             },
         }
     }

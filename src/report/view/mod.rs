@@ -1,6 +1,7 @@
 //! The view: everything that a report says, as plain data. Formats turn it into text; nothing here reads a record.
 
 pub mod absent;
+pub mod beyond;
 pub mod capabilities;
 pub mod changes;
 pub mod comparison;
@@ -40,7 +41,7 @@ use crate::schema::finding::{Basis, Verdict};
 use crate::schema::units::Percent;
 
 /// The shape of the JSON report.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 5;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {

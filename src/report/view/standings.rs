@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
+use super::beyond;
 use super::floor::{Withheld, floor, share};
 use super::number::{chance, percent, ratio};
 use super::row::Row;
 use super::workload::WorkloadSummary;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
-use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Level, Verdict};
+use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Verdict};
 
 /// One filesystem and one headline metric of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -82,9 +83,8 @@ pub fn caption(row: &Row, verdict: &Verdict) -> String {
             verdict.basis.complete(),
             (1000.0 * (1.0 - alpha)).round() / 10.0
         ),
-        Basis::Samples { agreement, .. } => format!(
-            "{title}: what at least {:.0}% of the samples agree on, with a margin of {margin}",
-            agreement * 100.0
+        Basis::Samples { .. } => format!(
+            "{title}: what holds in all samples, with all seeds and in the worst corner, with a margin of {margin}"
         ),
     }
 }
@@ -97,14 +97,22 @@ pub struct PairShown<'r> {
     pub ratio: String,
     /// By how much the program that plays the disk moves the ratio at most.
     pub moved: String,
+    /// How far other seeds of the work move either figure.
+    pub spreads: String,
+    /// In the worst corner: as expected, and as it was.
+    pub corner: String,
     pub deciders: Vec<DeciderShown>,
 }
 
+/// Factors that explain less than this, or come after so many others, are not shown.
+const SHARE_SHOWN: f64 = 0.05;
+const DECIDERS_SHOWN: usize = 4;
+
 pub struct DeciderShown {
-    pub title: &'static str,
+    pub title: String,
     pub share: String,
     pub width: String,
-    /// `as specified 1.31, half 1.22, write-through 0.84`
+    /// `shorter 1.31, longer 0.84`
     pub levels: String,
 }
 
@@ -131,7 +139,9 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
         Evidence::Samples { a_better, within_margin, b_better, deciders, .. } => {
             let said = Withheld::of(pair).map(|withheld| format!("withheld: {}", withheld.why()));
             let counted = || over_samples(pair, [*a_better, *within_margin, *b_better]);
-            (said.unwrap_or_else(counted), deciders.as_slice())
+            let few = deciders.len().min(DECIDERS_SHOWN);
+            let shown = deciders[..few].partition_point(|decider| decider.share >= SHARE_SHOWN);
+            (said.unwrap_or_else(counted), &deciders[..shown.max(few.min(1))])
         }
         Evidence::Rounds { p, smallest, rounds_to_equivalent } => {
             (over_rounds(pair, *p, *smallest, *rounds_to_equivalent), &[][..])
@@ -143,15 +153,21 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
         _ => String::new(),
     };
     let ratio = format!("{}{interval}", ratio(pair.ratio));
-    PairShown { pair, finding, ratio, moved, deciders: deciders.iter().map(decider).collect() }
+    let (spreads, corner) = (beyond::spreads(pair), beyond::corner(pair));
+    let deciders = deciders.iter().map(decider).collect();
+    PairShown { pair, finding, ratio, moved, spreads, corner, deciders }
 }
 
 fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -> String {
     let Finding { a, b, n, .. } = pair;
+    let held = |held: u32| format!("held in {held} of {n} samples and in the worst corner");
+    if let Some(why) = beyond::refuted(pair) {
+        return format!("cannot tell: {why}");
+    }
     match pair.finding {
-        Found::Better => format!("{a} is better ({a_better} of {n} samples)"),
-        Found::Worse => format!("{b} is better ({b_better} of {n} samples)"),
-        Found::Equivalent => format!("equivalent ({within_margin} of {n} samples)"),
+        Found::Better => format!("{a} is better ({})", held(a_better)),
+        Found::Worse => format!("{b} is better ({})", held(b_better)),
+        Found::Equivalent => format!("equivalent ({})", held(within_margin)),
         Found::CannotTell if *n < SAMPLES_NEEDED as u32 => format!("preliminary: {n} samples"),
         Found::CannotTell => format!(
             "cannot tell: depends on the model ({a} better in {a_better}, {b} in {b_better}, equal in {within_margin})"
@@ -176,11 +192,12 @@ fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equival
 }
 
 fn decider(decider: &Decider) -> DeciderShown {
-    let level = |l: &Level| format!("{} {}", l.name, ratio(l.ratio));
+    let levels =
+        decider.ends().into_iter().zip(decider.ratios).map(|(name, r)| format!("{name} {}", ratio(r)));
     DeciderShown {
-        title: decider.parameter.title(),
+        title: decider.title(),
         share: format!("{:.0}%", 100.0 * decider.share),
         width: percent(100.0 * decider.share),
-        levels: decider.levels.iter().map(level).collect::<Vec<String>>().join(", "),
+        levels: levels.collect::<Vec<String>>().join(", "),
     }
 }

@@ -21,7 +21,10 @@ impl<'p> Planned<'p> {
     pub fn of(run: &'p Run) -> Self {
         let plan = &run.plan;
         let rounds: BTreeSet<u32> = run.records.iter().map(|r| r.round).filter(|round| *round > 0).collect();
-        let trials = plan.integrity_checks().chain(plan.floor_trials()).map(|trial| (trial.name(), trial));
+        let extras: BTreeSet<Purpose> =
+            run.records.iter().map(|r| r.purpose).filter(|p| p.is_extra()).collect();
+        let extras = extras.into_iter().flat_map(|purpose| plan.again(purpose));
+        let trials = plan.integrity_checks().chain(extras).map(|trial| (trial.name(), trial));
         let trials = trials.chain(rounds.into_iter().flat_map(|n| plan.round(n).map(|t| (t.name(), t))));
         let skips = plan.integrity_checks().map(|trial| (skipped::name(&trial), skipped::trial(trial)));
         Planned(trials.chain(skips).collect())
@@ -116,7 +119,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> 
         ("variant", record.variant == trial.candidate.variant),
         ("scenario", record.scenario == trial.scenario.label),
         ("work", cell.works_are(record)),
-        ("seed", record.workload_seed == plan.workload_seed(trial.round)),
+        ("seed", record.workload_seed == plan.seed_of(trial)),
         ("testbed", record.testbed == setup.testbed),
         ("setup", record.setup == cell.setup),
         ("volume", record.volume.size == setup.size),
@@ -124,6 +127,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> 
         ("stack of layers", record.layers == cell.layers),
         ("memory limit", record.memory == setup.memory),
         ("number of CPUs", record.cpus == setup.cpus),
+        ("sample of the disk", is_sampled_for(record, trial.purpose)),
         ("amount of the disk server's own work", server_work(record) == trial.purpose.server_work()),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
@@ -136,6 +140,16 @@ fn server_work(record: &Record) -> u32 {
         .storage
         .settings::<Modelled>()
         .map_or(record.purpose.server_work(), |modelled| modelled.server_work)
+}
+
+/// Whether a trial of no round is of the disk that its purpose asks for: the first round's, or that of a corner.
+fn is_sampled_for(record: &Record, purpose: Purpose) -> bool {
+    let Some(point) = record.sampled().map(|sampled| sampled.sample.point) else { return true };
+    match purpose {
+        Purpose::Measure => true,
+        Purpose::Corner(corner) => point == corner,
+        _ => point.is_nominal(),
+    }
 }
 
 fn has_clients(record: &Record, stage: &StageRecord) -> bool {
@@ -261,7 +275,7 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     for record in carried_out() {
         let works = known.of(record).works.as_ref();
         let copies = works.is_ok_and(|works| works.iter().any(|work| work.needs().source));
-        keyed.push(((record.round, &record.testbed, copies, record.purpose.server_work()), record));
+        keyed.push(((record.round, &record.testbed, copies, record.purpose), record));
     }
     let of_round: HashMap<Key<'_>, &Record> = keyed.iter().copied().collect();
     let (_, other) = keyed.iter().find(|(key, record)| {
@@ -270,5 +284,5 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     Some(format!("{}: its storage is not that of the others of its round and testbed", other.trial))
 }
 
-/// A round, a testbed, whether the trial has a second disk, and how often the program that plays a disk does its own work.
-type Key<'r> = (u32, &'r String, bool, u32);
+/// A round, a testbed, whether the trial has a second disk, and what it is for.
+type Key<'r> = (u32, &'r String, bool, Purpose);

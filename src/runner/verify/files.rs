@@ -2,6 +2,7 @@
 
 use super::Verified;
 use super::as_planned::is_whole;
+use crate::runner::extras;
 use crate::schema::event::Buckets;
 use crate::schema::plan::Trial;
 use crate::schema::record::{FileRef, Record};
@@ -109,6 +110,6 @@ fn next_attempt(run: &Run, path: &str) -> Option<Vec<String>> {
     let last = run.records.iter().map(|record| record.round).max().unwrap_or(0);
     let rounds = [last, last.saturating_add(1)].into_iter().filter(|round| *round > 0);
     let trials = run.plan.integrity_checks().chain(rounds.flat_map(|round| run.plan.round(round)));
-    let trials = trials.chain(run.plan.floor_trials());
+    let trials = trials.chain(extras::of_cells(&run.plan)).chain(extras::corners(run));
     trials.map(|trial| next(&trial)).find(|files| files.iter().any(|file| file == path))
 }

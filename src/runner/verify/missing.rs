@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Verified;
-use crate::runner::floor;
+use crate::runner::extras;
 use crate::runner::rounds::ATTEMPTS;
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
@@ -74,11 +74,13 @@ impl<'r> Past<'r> {
     /// The integrity checks, and the trials of these rounds, of the cells that must have them.
     fn due(&self, rounds: u32) -> impl Iterator<Item = Trial<'r>> {
         let plan = &self.run.plan;
-        let floor = if floor::are_due(plan, rounds) { floor::trials(plan) } else { Vec::new() };
+        let is_full = extras::are_due(rounds);
+        let extras = if is_full { extras::of_cells(plan) } else { Vec::new() };
+        let corners = if is_full { extras::corners(self.run) } else { Vec::new() };
         // A round has a record at least, so there are no more rounds to look through than records, and one that is missed.
         let rounds = (1..=rounds).take(self.run.records.len() + 1);
         let trials = plan.integrity_checks().chain(rounds.flat_map(|round| plan.round(round)));
-        let trials = trials.chain(floor);
+        let trials = trials.chain(extras).chain(corners);
         trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
     }
 

@@ -34,7 +34,7 @@ pub fn attach(
         request: way.request_bytes,
         is_rotational: spec.is_rotational(),
         discards: spec.discards(),
-        has_volatile_cache: spec.needs_flushes(&modelled.sample),
+        has_volatile_cache: spec.needs_flushes(),
         honours_fua: way.fua,
     };
     let mut device = Device::new(number, shape).context("the kernel has no ublk")?;

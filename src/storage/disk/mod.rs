@@ -96,6 +96,9 @@ static SERVERS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
     let spec = Spec::parse(&text).context("the disk is not understood")?;
+    let spec = if modelled.write_through { spec.written_through() } else { spec };
+    // The kernel deals with the disk that the sample makes of it.
+    let varied = spec.varied(modelled.sample.levels);
     let layout = Layout::of(job, modelled);
     let map_disk = |at: layout::Range| {
         Store::map(at.address, at.length, layout.volume()).context("could not map a disk's sectors")
@@ -124,10 +127,10 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
         let requests = Some(Requests { list: list.clone(), disk: u8::try_from(number)?, life: job.life });
         let server = Server { drive, offset, store, medium, requests, is_dark: false };
         let server = Arc::new(Mutex::new(server));
-        attach(number, &server, &spec, modelled, job.volume.size)?;
+        attach(number, &server, &varied, modelled, job.volume.size)?;
         lock(&SERVERS).push(server);
     }
-    devices(modelled.all_disks()).iter().try_for_each(|device| line_up(device, spec.way()))?;
+    devices(modelled.all_disks()).iter().try_for_each(|device| line_up(device, varied.way()))?;
     Ok(seen)
 }
 

@@ -23,7 +23,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context;
-use fsderby_diskmodel::{CpuSpeed, Sample, Spec};
+use fsderby_diskmodel::{End, Factor, Point, Sample, Spec};
+use fsderby_stats::screening;
 
 use self::guest::Guest;
 use self::machine::{Machine, Running};
@@ -60,6 +61,9 @@ const SPINS: Duration = Duration::from_secs(1800);
 /// The disk where none is named: a current one, so slow that its server's own CPU time hardly counts beside it.
 const DISK: &str = "hdd-16tb";
 
+/// Has every round the same disk.
+const SAMPLES_OFF: &str = "samples=off";
+
 pub struct ModelKind;
 
 impl TestbedKind for ModelKind {
@@ -68,7 +72,7 @@ impl TestbedKind for ModelKind {
     }
 
     fn usage(&self) -> &'static str {
-        "model[:DISK,disks=N,offset=SIZE,machine=MACHINE,mips=N,samples=off,kernel=RELEASE,guest=ID]"
+        "model[:DISK,disks=N,offset=SIZE,cache=write-through,machine=MACHINE,mips=N,samples=off,kernel=RELEASE,guest=ID]"
     }
 
     fn story(&self) -> Story {
@@ -94,6 +98,10 @@ impl TestbedKind for ModelKind {
         false
     }
 
+    fn samples(&self, argument: Option<&str>) -> bool {
+        argument.is_none_or(|argument| argument.split(',').all(|setting| setting != SAMPLES_OFF))
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or(DISK).parse::<Model>()?))
     }
@@ -106,6 +114,8 @@ pub struct Model {
     text: String,
     disks: u32,
     offset: Bytes,
+    /// Whether the disk's volatile cache is switched off.
+    write_through: bool,
     /// As it was written; else it is the disk's.
     machine: Option<String>,
     stands: Stands,
@@ -151,6 +161,7 @@ impl std::str::FromStr for Model {
             text,
             disks: 1,
             offset: Bytes(0),
+            write_through: false,
             machine: None,
             stands,
             mips: None,
@@ -174,6 +185,12 @@ impl std::str::FromStr for Model {
                     model.disks =
                         number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST}"))?;
                 }
+                Some(("cache", "write-through")) if !model.spec.has_volatile_cache() => {
+                    return Err(format!(
+                        "{setting}: the disk {disk} has no volatile cache that could be switched off"
+                    ));
+                }
+                Some(("cache", "write-through")) => model.write_through = true,
                 Some(("mips", mips)) => {
                     let number = mips.parse().map_err(|_| format!("mips={mips} is no whole number"))?;
                     machines::check_speed(number)?;
@@ -183,7 +200,7 @@ impl std::str::FromStr for Model {
                     model.stands = Stands::find(machine)?;
                     model.machine = Some(machine.to_owned()).filter(|machine| *machine != usual);
                 }
-                Some(("samples", "off")) => model.samples = false,
+                _ if setting == SAMPLES_OFF => model.samples = false,
                 Some(("samples", "on")) => {}
                 Some(("kernel", release)) => model.kernel = Some(release.to_owned()),
                 Some(("guest", id)) => guest = Some(id),
@@ -219,32 +236,40 @@ impl Model {
         self.found.get_or_init(look).as_ref()
     }
 
-    /// What a round samples; the first is as the disk's file says.
+    /// What a round samples: the disk as its file says, then the rows of the screening design, the same folded, and so on with other
+    /// seeds. A corner has the first one's.
     fn sample(&self, moment: &Moment) -> Sample {
-        Sample::nth(moment.seed, if self.samples { moment.round.saturating_sub(1) } else { 0 })
+        let n = if self.samples { moment.round.saturating_sub(1) } else { 0 };
+        let row = (n as usize % (2 * screening::RUNS + 1)).checked_sub(1);
+        let of_round = row.map_or(Point::NOMINAL, |row| Point::corner(screening::row(row)));
+        self.spec.sample(moment.corner.unwrap_or(of_round), moment.seed, n)
     }
 
     fn mips(&self) -> u32 {
         self.mips.unwrap_or(self.stands.values.mips.is)
     }
 
-    fn speed(&self, cpu: CpuSpeed) -> u32 {
-        match cpu {
-            CpuSpeed::AsSpecified => self.mips(),
-            CpuSpeed::Half => self.mips() / 2,
-            CpuSpeed::Double => self.mips() * 2,
+    /// Where this factor stands in a sample; `None` where it is as asked for.
+    fn end(&self, sample: &Sample, factor: Factor) -> Option<End> {
+        let level = sample.levels.of(factor)?;
+        let factors = self.spec.factors();
+        Some(factors.iter().find(|range| range.factor == factor)?.end(level))
+    }
+
+    fn speed(&self, sample: &Sample) -> u32 {
+        match self.end(sample, Factor::Cpu) {
+            Some(End::Times(times, of)) => (u64::from(self.mips()) * times / of) as u32,
+            _ => self.mips(),
         }
     }
 
-    /// Where a volume of this size begins, in whole mebibytes: moved as drawn, and turned back at the disk's ends, where samples
-    /// would else pile up.
+    /// Where a volume of this size begins, in whole mebibytes: moved by so much of the disk, or to its end.
     fn place(&self, sample: &Sample, volume: Bytes) -> Bytes {
+        let Some(End::Moved(permille)) = self.end(sample, Factor::Position) else { return self.offset };
         let mebibytes = |bytes: u64| (bytes / MIB).cast_signed();
         let last = mebibytes(self.disk().0.saturating_sub(volume.0));
-        let shift = mebibytes(self.disk().0) * i64::from(sample.position_permille) / 1000;
-        // There and back again.
-        let way = (mebibytes(self.offset.0) + shift).rem_euclid((2 * last).max(1));
-        Bytes(way.min(2 * last - way).unsigned_abs() * MIB)
+        let shift = mebibytes(self.disk().0) * i64::from(permille) / 1000;
+        Bytes((mebibytes(self.offset.0) + shift).clamp(0, last.max(0)).unsigned_abs() * MIB)
     }
 
     fn disk(&self) -> Bytes {
@@ -262,6 +287,9 @@ impl Testbed for Model {
         if self.offset.0 > 0 {
             say(format!("offset={}", self.offset.written()));
         }
+        if self.write_through {
+            say("cache=write-through".into());
+        }
         if let Some(machine) = &self.machine {
             say(format!("machine={machine}"));
         }
@@ -269,7 +297,7 @@ impl Testbed for Model {
             say(format!("mips={mips}"));
         }
         if !self.samples {
-            say("samples=off".into());
+            say(SAMPLES_OFF.into());
         }
         if let Some(release) = &self.kernel {
             say(format!("kernel={release}"));
@@ -346,15 +374,16 @@ impl Testbed for Model {
         let modelled = Modelled {
             disk: self.spec.name().to_owned(),
             blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
-            mips: self.speed(sample.cpu),
+            mips: self.speed(&sample),
             sample,
             ensemble: self.samples,
-            guest_seed: moment.seed ^ u64::from(moment.round),
+            guest_seed: moment.seed ^ u64::from(moment.round) ^ (u64::from(moment.reseeded) << 32),
             disks: self.disks,
             machine: self.stands.name.clone(),
             instructions: self.stands.values.instructions.is.clone(),
             source: moment.source,
             server_work: moment.server_work,
+            write_through: self.write_through,
         };
         let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
         (disk::named(&modelled), volume)
@@ -556,6 +585,10 @@ fn memory(limit: Option<Bytes>, layout: Layout) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use fsderby_diskmodel::Level;
+
     use super::*;
     use crate::schema::setup::ImageState;
     use crate::schema::units::GIB;
@@ -564,8 +597,9 @@ mod tests {
 
     fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
         let testbed: Model = testbed.parse().expect("a testbed");
+        let (image, corner) = (ImageState::Sparse, None);
         let moment =
-            Moment { image: ImageState::Sparse, size, round, seed: 7, source: false, server_work: 1 };
+            Moment { image, size, round, seed: 7, source: false, server_work: 1, corner, reseeded: 0 };
         let (storage, volume) = testbed.storage(&moment);
         (storage.settings().expect("a disk is modelled"), volume)
     }
@@ -579,7 +613,7 @@ mod tests {
         for round in [0, 1] {
             let (first, volume) = sampled("diamondmax-plus-8,offset=36g", VOLUME, round);
             assert_eq!((volume.offset, first.mips), (Bytes(36 * GIB), 950));
-            assert_eq!(first.sample, Sample { seed: 7, ..Sample::NOMINAL });
+            assert_eq!(first.sample, Sample::nominal(7));
         }
         let (fixed, volume) = sampled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5);
         assert_eq!((volume.offset, fixed.ensemble), (Bytes(36 * GIB), false));
@@ -598,14 +632,40 @@ mod tests {
     }
 
     #[test]
-    fn the_cpu_of_a_dozen_rounds_is_halved_and_doubled_in_turn() {
+    fn after_the_first_round_the_cpu_of_a_dozen_rounds_is_halved_as_often_as_it_is_doubled() {
         let speeds = |mips: u32| {
             let testbed = format!("diamondmax-plus-8,mips={mips}");
-            let all: Vec<u32> = (1..=12).map(|round| sampled(&testbed, VOLUME, round).0.mips).collect();
+            let all: Vec<u32> = (1..=13).map(|round| sampled(&testbed, VOLUME, round).0.mips).collect();
             [mips, mips / 2, mips * 2].map(|speed| all.iter().filter(|mips| **mips == speed).count())
         };
         for mips in [100, 333, 500, 8000] {
-            assert_eq!(speeds(mips), [4, 4, 4], "{mips}");
+            assert_eq!(speeds(mips), [1, 6, 6], "{mips}");
+        }
+    }
+
+    #[test]
+    fn further_rounds_fold_the_design_and_then_come_again_with_other_seeds() {
+        let sample = |round| sampled("samsung-870-evo", VOLUME, round).0.sample;
+        for round in 2..=13 {
+            let turned = |(factor, level): (Factor, Level)| {
+                (factor, if level == Level::Low { Level::High } else { Level::Low })
+            };
+            let folded: Vec<_> = sample(round + 12).levels.all().collect();
+            assert_eq!(sample(round).levels.all().map(turned).collect::<Vec<_>>(), folded, "{round}");
+        }
+        let (first, again) = (sample(1), sample(26));
+        assert!(first.levels == again.levels && first.seed != again.seed, "{again:?}");
+    }
+
+    #[test]
+    fn a_cache_is_switched_off_where_there_is_one_that_can_be() {
+        let (off, _) = sampled("samsung-870-evo,cache=write-through", VOLUME, 1);
+        assert!(off.write_through && !sampled("samsung-870-evo", VOLUME, 1).0.write_through);
+        let name = "hdd-16tb,cache=write-through".parse::<Model>().map(|model| model.name());
+        assert_eq!(name, Ok("model:hdd-16tb,cache=write-through".to_owned()));
+        for none in ["cloud-volume", "samsung-pm9a3-1920", "zero"] {
+            let refused = format!("{none},cache=write-through").parse::<Model>().err().unwrap_or_default();
+            assert!(refused.contains("no volatile cache"), "{none}: {refused}");
         }
     }
 
@@ -640,9 +700,9 @@ mod tests {
             let all = offsets(testbed, size);
             assert!(all.iter().all(|at| at + size.0 <= disk && at.is_multiple_of(MIB)), "{testbed}: {all:?}");
             let nominal = all[0];
-            assert!(all.iter().all(|at| at.abs_diff(nominal) <= disk / 50), "{testbed}: {all:?}");
-            let ends = all.iter().filter(|at| **at == 0 || at.abs_diff(disk - size.0) < MIB).count();
-            assert!(ends < all.len() / 6, "{testbed}: {ends} at an end of {all:?}");
+            assert!(all.iter().all(|at| at.abs_diff(nominal) <= disk / 10), "{testbed}: {all:?}");
+            let places: BTreeSet<u64> = all.into_iter().collect();
+            assert!((2..=3).contains(&places.len()), "{testbed}: {places:?}");
         }
     }
 

@@ -13,7 +13,6 @@ use crate::counters::Counters;
 use crate::dirty::{Choice, Dirty};
 use crate::medium::{Done, Medium, Motion, What, Work};
 use crate::request::wire_ns;
-use crate::sample::Sample;
 use crate::spec::CardSpec;
 
 /// The log of an open unit.
@@ -45,16 +44,16 @@ pub(crate) struct Card {
 }
 
 impl Card {
-    pub fn new(spec: &CardSpec, sample: &Sample) -> Self {
+    pub fn new(spec: &CardSpec) -> Self {
         Card {
             open: Vec::with_capacity(2 * spec.open_units as usize),
             empty: BTreeSet::new(),
-            open_units: sample.segments(spec.open_units) as usize,
+            open_units: spec.open_units as usize,
             unit_sectors: spec.unit_sectors,
             page_sectors: spec.page_sectors,
-            read_ns: sample.seek_ns(spec.read_ns),
-            program_ns: sample.seek_ns(spec.program_ns),
-            erase_ns: sample.seek_ns(spec.erase_ns),
+            read_ns: spec.read_ns,
+            program_ns: spec.program_ns,
+            erase_ns: spec.erase_ns,
             read_kbps: spec.read_kbps,
             working: None,
             swept: 0,

@@ -12,7 +12,6 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::sample::Sample;
 use crate::spec::FlashSpec;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,16 +89,16 @@ pub(crate) struct Dies {
 }
 
 impl Dies {
-    pub fn new(spec: &FlashSpec, sample: &Sample) -> Self {
+    pub fn new(spec: &FlashSpec) -> Self {
         let die = Die { state: State::Idle, reads: VecDeque::new(), changes: VecDeque::new(), turn: 0 };
         Dies {
             dies: vec![die; spec.dies as usize],
             channels: vec![Channel::default(); spec.channels as usize],
             events: BinaryHeap::with_capacity(1024),
             turns: 0,
-            read_ns: sample.seek_ns(spec.read_ns),
-            program_ns: sample.seek_ns(spec.program_ns),
-            erase_ns: sample.seek_ns(spec.erase_ns),
+            read_ns: spec.read_ns,
+            program_ns: spec.program_ns,
+            erase_ns: spec.erase_ns,
             suspend_ns: spec.suspend_ns,
             sector_ns_16: ((512 * 1_000_000) << 16) / spec.channel_kbps,
             busy_ns: 0,
@@ -288,7 +287,7 @@ mod tests {
     fn dies() -> Dies {
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "ssd-sata").unwrap();
         match Spec::parse(text).unwrap().model {
-            Model::Flash(flash) => Dies::new(&flash, &Sample::NOMINAL),
+            Model::Flash(flash) => Dies::new(&flash),
             other => panic!("{other:?}"),
         }
     }

@@ -67,7 +67,7 @@ pub(crate) struct Ssd {
 
 impl Ssd {
     pub fn new(spec: &FlashSpec, sample: &Sample) -> Self {
-        let dies = Dies::new(spec, sample);
+        let dies = Dies::new(spec);
         Ssd {
             first_die: (mix(sample.seed) % dies.count() as u64) as usize,
             dies,
@@ -76,7 +76,7 @@ impl Ssd {
             program_units: spec.program_units as u32,
             page_units: spec.page_units as u32,
             gather_ns: spec.gather_ns,
-            flush_ns: sample.seek_ns(spec.flush_ns),
+            flush_ns: spec.flush_ns,
             host: None,
             copies: None,
             victim: None,

@@ -74,8 +74,7 @@ pub(crate) struct Hard {
 
 impl Hard {
     pub fn new(spec: &HardSpec, sample: &Sample) -> Self {
-        let seek = spec.seek.map(|ns| sample.seek_ns(ns));
-        let curve = SeekCurve::new(&seek, spec.cylinders()).expect("a checked file has a seek curve");
+        let curve = SeekCurve::new(&spec.seek, spec.cylinders()).expect("a checked file has a seek curve");
         let cylinder_skew_ns = curve.track_ns().max(spec.head_switch_ns);
         let geometry = Geometry::new(
             spec.media_sectors(),
@@ -95,7 +94,7 @@ impl Hard {
             write_settle_ns: spec.write_settle_ns,
             age_limit_ns: spec.front.age_limit_ns,
             block_sectors: u64::from(spec.physical_block / 512),
-            segments: Segments::new(sample.segments(spec.read_segments), spec.read_segment_sectors),
+            segments: Segments::new(spec.read_segments, spec.read_segment_sectors),
             state: State::Idle,
             ahead: None,
             cylinder: 0,

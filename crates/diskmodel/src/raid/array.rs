@@ -53,7 +53,7 @@ impl Raid {
     pub fn new(spec: &RaidSpec, sample: &Sample) -> Self {
         let member = |n: u64| {
             let own = sample.of_member(n);
-            Front::new(&spec.member.front, &own, Hard::new(&spec.member, &own))
+            Front::new(&spec.member.front, Hard::new(&spec.member, &own))
         };
         let most = (spec.front.queue_depth + spec.stripes_at_once) as usize;
         Raid {

@@ -19,11 +19,11 @@ mod fields;
 mod flash;
 mod hard;
 mod raid;
+mod varied;
 mod way;
 
 use toml::Table;
 
-use crate::sample::Sample;
 pub(crate) use cloud::CloudSpec;
 use fields::Fields;
 pub use fields::{SpecError, Value};
@@ -79,6 +79,8 @@ pub(crate) struct FrontSpec {
     pub write_cache_entries: u64,
     /// What waits longer goes first.
     pub age_limit_ns: u64,
+    /// The volatile cache is switched off: a write completes when it is on the medium.
+    pub write_through: bool,
 }
 
 impl FrontSpec {
@@ -112,6 +114,7 @@ impl FrontSpec {
             write_cache_sectors: fields.number("write_cache_kib", "KiB", 1, 1 << 22)? * 2,
             write_cache_entries: fields.number("write_cache_entries", "runs", 1, 4096)?,
             age_limit_ns: fields.number("age_limit_ms", "ms", 1, 100_000)? * 1_000_000,
+            write_through: false,
         })
     }
 }
@@ -236,10 +239,34 @@ impl Spec {
         }
     }
 
-    /// What the kernel is told of this sample of it: whether it must be flushed.
-    pub fn needs_flushes(&self, sample: &Sample) -> bool {
+    /// What the kernel is told: whether it must be flushed.
+    pub fn needs_flushes(&self) -> bool {
         let way = self.way();
-        way.volatile_cache && (way.protected || !sample.is_write_through())
+        let is_off = self.front().is_some_and(|front| front.write_through);
+        way.volatile_cache && (way.protected || !is_off)
+    }
+
+    /// Whether it has a cache that loses its data with the power, and that can be switched off.
+    pub fn has_volatile_cache(&self) -> bool {
+        self.front().is_some_and(|front| front.way.volatile_cache && !front.way.protected)
+    }
+
+    /// The same disk with its volatile cache switched off. What has none stays as it is; the members of an array write through as
+    /// their controller does.
+    #[must_use]
+    pub fn written_through(&self) -> Spec {
+        let mut through = self.clone();
+        match &mut through.model {
+            Model::Zero { .. } | Model::Cloud(_) => {}
+            Model::Hard(hard) => hard.front.write_through = true,
+            Model::Raid(raid) => {
+                raid.front.write_through = true;
+                raid.member.front.write_through = true;
+            }
+            Model::Flash(flash) => flash.front.write_through = true,
+            Model::Card(card) => card.front.write_through = true,
+        }
+        through
     }
 
     /// An SSD that begins in steady state, with a part of its sectors and of each block. Any other disk is as it is.

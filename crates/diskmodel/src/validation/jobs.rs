@@ -232,7 +232,7 @@ fn synced_write(spec: &Spec) -> u64 {
 fn sync(host: &mut Host) {
     let request = host.block(Op::Write);
     host.lone(request);
-    if host.spec.needs_flushes(&Sample::NOMINAL) {
+    if host.spec.needs_flushes() {
         host.lone(FLUSH);
     }
 }
@@ -260,7 +260,7 @@ fn reads_beside_syncs(spec: &Spec) -> u64 {
     const WRITE: u64 = 2;
     let mut host = Host::new(spec);
     let begun_ns = host.now_ns;
-    let flushes = spec.needs_flushes(&Sample::NOMINAL);
+    let flushes = spec.needs_flushes();
     let read = Request { tag: READ, ..host.block(Op::Read) };
     host.drive.submit(begun_ns, read);
     let write = Request { tag: WRITE, ..host.block(Op::Write) };

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 
-use fsderby_diskmodel::{Completion, Drive, Op, Request, SHIPPED, Sample, Spec};
+use fsderby_diskmodel::{COLUMNS, Completion, Drive, Op, Point, Request, SHIPPED, Sample, Spec};
 
 pub fn spec(name: &str) -> Spec {
     let (_, text) = SHIPPED.iter().find(|(n, _)| *n == name).unwrap();
@@ -155,4 +155,11 @@ impl Host {
 /// Whether two figures differ by at most so many per cent of the second.
 pub fn near(is: u64, should_be: u64, percent: u64) -> bool {
     is.abs_diff(should_be) * 100 <= should_be * percent
+}
+
+/// The disk as its file says, or at some corner of what is not known about it.
+pub fn nth(spec: &Spec, n: u32) -> Sample {
+    let mut random = Random(u64::from(n));
+    let corner = Point::corner([(); COLUMNS].map(|()| random.below(2) == 1));
+    spec.sample(if n == 0 { Point::NOMINAL } else { corner }, 11, n)
 }

@@ -126,7 +126,7 @@ mod tests {
     use crate::schema::finding::{Evidence, Found};
 
     fn findings(logs: &[[f64; 3]]) -> Vec<Finding> {
-        let verdict = model::samples(12).report().summary.verdict.clone();
+        let verdict = model::samples(13).report().summary.verdict.clone();
         let with = |(finding, logs): (&Finding, &[f64; 3])| {
             let mut finding = finding.clone();
             let Evidence::Samples { floor, withheld, .. } = &mut finding.evidence else {

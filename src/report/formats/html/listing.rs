@@ -124,8 +124,7 @@ fn trial(record: &Record, values: Vec<String>) -> TrialLine {
     let round = match record.purpose {
         Purpose::Integrity => "integrity check".to_owned(),
         Purpose::Measure => record.round.to_string(),
-        Purpose::Doubled => "server's work ×2".to_owned(),
-        Purpose::Tripled => "server's work ×3".to_owned(),
+        extra => extra.title(),
     };
     TrialLine {
         round,

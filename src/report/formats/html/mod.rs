@@ -455,11 +455,11 @@ mod tests {
 
     #[test]
     fn a_modelled_disk_has_its_pictures_and_its_findings() {
-        let page = page_of(&model::samples(12));
+        let page = page_of(&model::samples(13));
         leave("report-model.html", &page);
         for words in [
             "Where the time went",
-            "Which parameter decides",
+            "Which factor decides",
             "cannot tell: depends on the model",
             "modelled CPU",
         ] {

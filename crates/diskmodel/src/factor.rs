@@ -1,0 +1,419 @@
+//! What is not known about a disk and the machine around it, and how far it may be from what the disk's file says.
+//!
+//! Each class of disks has a table of the factors that matter most there, each with its two extremes. A factor has a column of the
+//! screening design of its own, the same in all classes, so that two disks of different classes can be varied together:
+//!
+//! ```text
+//! column        0         1        2          3           4         5       6          7           8          9    10
+//! hard disk     seek      settle   segments   position    overhead  cache   entries    destaging   scheduler  fua  cpu
+//! shingled      seek      settle   log        position    overhead  cache   cleaning   destaging   scheduler  fua  cpu
+//! RAID          seek      settle   stripes    position    overhead  cache   entries    gathering   scheduler  fua  cpu
+//! flash         flush     program  erase      read        overhead  cache   gathering  request     scheduler  fua  cpu
+//! card          read-card program  erase      open-units  overhead  cache   –          request     scheduler  –    cpu
+//! cloud         latency   write…   burst      jitter      –         –       –          request     scheduler  –    cpu
+//! ```
+//! What a disk does not have is left out of its table: a factor whose two extremes make the same disk.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::{Model, Spec};
+
+/// Columns of the design, and so the most factors that a class may have.
+pub const COLUMNS: usize = 11;
+
+/// Something that is varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Factor {
+    Seek,
+    Settle,
+    Segments,
+    Position,
+    Overhead,
+    Cache,
+    Entries,
+    Destaging,
+    Scheduler,
+    Fua,
+    Cpu,
+    Log,
+    Cleaning,
+    Stripes,
+    Gathering,
+    Flush,
+    Program,
+    Erase,
+    Read,
+    FlashGathering,
+    Request,
+    ReadCard,
+    OpenUnits,
+    ReadLatency,
+    WriteLatency,
+    Burst,
+    Jitter,
+}
+
+/// Which end of a factor's range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Low,
+    High,
+}
+
+/// One of the two ends of a factor's range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// So many times what the file says: numerator and denominator.
+    Times(u64, u64),
+    Kib(u64),
+    Is(bool),
+    /// Moved by so many thousandths of the disk.
+    Moved(i32),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Times(times, 1) => write!(f, "×{times}"),
+            End::Times(times, of) => write!(f, "×{times}/{of}"),
+            End::Kib(kib) => write!(f, "{kib} KiB"),
+            End::Is(is) => write!(f, "{is}"),
+            End::Moved(permille) => write!(f, "{:+} ‰ of the disk", permille),
+        }
+    }
+}
+
+/// A factor of a class of disks, how far it may be from the file, and why so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub factor: Factor,
+    pub low: End,
+    pub high: End,
+    pub why: &'static str,
+}
+
+impl Range {
+    pub fn end(&self, level: Level) -> End {
+        match level {
+            Level::Low => self.low,
+            Level::High => self.high,
+        }
+    }
+}
+
+const fn times(factor: Factor, by: u64, why: &'static str) -> Range {
+    Range { factor, low: End::Times(1, by), high: End::Times(by, 1), why }
+}
+
+const fn percent(factor: Factor, by: u64, why: &'static str) -> Range {
+    Range { factor, low: End::Times(100 - by, 100), high: End::Times(100 + by, 100), why }
+}
+
+const fn kib(low: u64, high: u64, why: &'static str) -> Range {
+    Range { factor: Factor::Request, low: End::Kib(low), high: End::Kib(high), why }
+}
+
+const CPU: Range = times(Factor::Cpu, 2, "our estimate: which processor a disk stood beside is seldom told");
+const OVERHEAD: Range =
+    times(Factor::Overhead, 2, "our estimate: makers publish it for few disks, from 0.1 to 0.5 ms");
+const SCHEDULER: Range = Range {
+    factor: Factor::Scheduler,
+    low: End::Is(false),
+    high: End::Is(true),
+    why: "distributions set none, mq-deadline or bfq by rules of udev",
+};
+const FUA: Range = Range {
+    factor: Factor::Fua,
+    low: End::Is(false),
+    high: End::Is(true),
+    why: "libata has it off unless it is told otherwise, and firmware may have it as a flush of its own",
+};
+const POSITION: Range = Range {
+    factor: Factor::Position,
+    low: End::Moved(-100),
+    high: End::Moved(100),
+    why: "our estimate: where on a disk a partition lies is seldom told, and the tracks further in are slower",
+};
+const SEEK: Range = percent(
+    Factor::Seek,
+    15,
+    "our estimate: a data sheet's average is measured \"typically\", and differs between samples of a model",
+);
+const SETTLE: Range = times(
+    Factor::Settle,
+    2,
+    "our estimate: of writes 0.5 to 2 ms by data sheets; of head switches seldom published",
+);
+const CACHE: Range = times(
+    Factor::Cache,
+    2,
+    "our estimate: firmware keeps a part for itself, or shares the memory with read-ahead",
+);
+const ENTRIES: Range = times(Factor::Entries, 4, "our estimate: no maker publishes it");
+const DESTAGING: Range =
+    times(Factor::Destaging, 4, "our estimate: how long a cached write waits for reads is firmware's own");
+const REQUEST: Range = kib(128, 1280, "128 KiB is what many drives allow, 1280 KiB the kernel's own limit");
+
+const HARD: &[Range] = &[
+    SEEK,
+    SETTLE,
+    times(Factor::Segments, 2, "our estimate: the number is adaptive and not published"),
+    POSITION,
+    OVERHEAD,
+    CACHE,
+    ENTRIES,
+    DESTAGING,
+    SCHEDULER,
+    FUA,
+    CPU,
+];
+const SHINGLED: &[Range] = &[
+    SEEK,
+    SETTLE,
+    times(Factor::Log, 2, "our estimate: measured caches of drives of one class had 20 to 40 GB"),
+    POSITION,
+    OVERHEAD,
+    CACHE,
+    times(Factor::Cleaning, 4, "our estimate: after how much idleness a drive cleans is its firmware's own"),
+    DESTAGING,
+    SCHEDULER,
+    FUA,
+    CPU,
+];
+const RAID: &[Range] = &[
+    SEEK,
+    SETTLE,
+    times(Factor::Stripes, 2, "our estimate: not published"),
+    POSITION,
+    OVERHEAD,
+    CACHE,
+    ENTRIES,
+    times(
+        Factor::Gathering,
+        3,
+        "our estimate: how long a part of a stripe waits for the rest is firmware's own",
+    ),
+    SCHEDULER,
+    FUA,
+    CPU,
+];
+const FLASH: &[Range] = &[
+    times(Factor::Flush, 3, "measured drives of one class differ by more than that"),
+    times(
+        Factor::Program,
+        3,
+        "our estimate: 0.2 to 2 ms by generation and page, and it is not published for a drive",
+    ),
+    times(Factor::Erase, 3, "our estimate: 1 to 10 ms by generation"),
+    times(Factor::Read, 2, "our estimate: 40 to 110 µs by page and generation"),
+    OVERHEAD,
+    times(Factor::Cache, 4, "our estimate: not published, from less than 1 MiB to tens"),
+    times(
+        Factor::FlashGathering,
+        3,
+        "our estimate: how long data waits to fill a program unit is firmware's own",
+    ),
+    REQUEST,
+    SCHEDULER,
+    FUA,
+    CPU,
+];
+const CARD: &[Range] = &[
+    times(Factor::ReadCard, 2, "our estimate: 40 to 110 µs by page and generation"),
+    times(Factor::Program, 3, "our estimate: 0.2 to 2 ms by generation and page"),
+    times(Factor::Erase, 3, "our estimate: 1 to 10 ms by generation"),
+    times(Factor::OpenUnits, 2, "our estimate: measured cards keep 1 to 10 open, by speed class and maker"),
+    OVERHEAD,
+    CACHE,
+    kib(128, 512, "what controllers of cards transfer at once"),
+    SCHEDULER,
+    CPU,
+];
+const CLOUD: &[Range] = &[
+    times(Factor::ReadLatency, 2, "our estimate: differs by provider, zone and time of day"),
+    times(Factor::WriteLatency, 2, "our estimate: as reads"),
+    times(Factor::Burst, 4, "our estimate: how full the buckets are when a trial begins is not known"),
+    times(Factor::Jitter, 4, "our estimate: providers publish means"),
+    kib(128, 1024, "from an operation of the smallest volumes to that of others"),
+    SCHEDULER,
+    CPU,
+];
+const ZERO: &[Range] = &[CPU];
+
+/// What may be known better by the disk's maker than by us, by class.
+fn of_class(model: &Model) -> &'static [Range] {
+    match model {
+        Model::Zero { .. } => ZERO,
+        Model::Hard(hard) if hard.shingle.is_some() => SHINGLED,
+        Model::Hard(_) => HARD,
+        Model::Raid(_) => RAID,
+        Model::Flash(_) => FLASH,
+        Model::Card(_) => CARD,
+        Model::Cloud(_) => CLOUD,
+    }
+}
+
+impl Spec {
+    /// The factors of this disk, by their columns. Those whose extremes make no other disk are left out.
+    pub fn factors(&self) -> Vec<&'static Range> {
+        let differs = |range: &&Range| match range.factor {
+            Factor::Cpu => true,
+            Factor::Position => self.is_rotational(),
+            _ => self.with(range, Level::Low) != self.with(range, Level::High),
+        };
+        of_class(&self.model).iter().filter(differs).collect()
+    }
+}
+
+impl Factor {
+    pub const ALL: [Factor; 27] = [
+        Factor::Seek,
+        Factor::Settle,
+        Factor::Segments,
+        Factor::Position,
+        Factor::Overhead,
+        Factor::Cache,
+        Factor::Entries,
+        Factor::Destaging,
+        Factor::Scheduler,
+        Factor::Fua,
+        Factor::Cpu,
+        Factor::Log,
+        Factor::Cleaning,
+        Factor::Stripes,
+        Factor::Gathering,
+        Factor::Flush,
+        Factor::Program,
+        Factor::Erase,
+        Factor::Read,
+        Factor::FlashGathering,
+        Factor::Request,
+        Factor::ReadCard,
+        Factor::OpenUnits,
+        Factor::ReadLatency,
+        Factor::WriteLatency,
+        Factor::Burst,
+        Factor::Jitter,
+    ];
+
+    /// Of the screening design. No class has two factors of one column.
+    pub fn column(self) -> usize {
+        match self {
+            Factor::Seek | Factor::Flush | Factor::ReadCard | Factor::ReadLatency => 0,
+            Factor::Settle | Factor::Program | Factor::WriteLatency => 1,
+            Factor::Segments | Factor::Log | Factor::Stripes | Factor::Erase | Factor::Burst => 2,
+            Factor::Position | Factor::Read | Factor::OpenUnits | Factor::Jitter => 3,
+            Factor::Overhead => 4,
+            Factor::Cache => 5,
+            Factor::Entries | Factor::Cleaning | Factor::FlashGathering => 6,
+            Factor::Destaging | Factor::Gathering | Factor::Request => 7,
+            Factor::Scheduler => 8,
+            Factor::Fua => 9,
+            Factor::Cpu => 10,
+        }
+    }
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Factor::Seek => "the seek time",
+            Factor::Settle => "settling and head switches",
+            Factor::Segments => "the read segments",
+            Factor::Position => "the partition's position",
+            Factor::Overhead => "the controller's overhead",
+            Factor::Cache => "the size of the write cache",
+            Factor::Entries => "the entries of the write cache",
+            Factor::Destaging => "how long cached writes wait",
+            Factor::Scheduler => "the scheduler",
+            Factor::Fua => "forced writes or flushes",
+            Factor::Cpu => "the CPU's speed",
+            Factor::Log => "the size of the shingled disk's log",
+            Factor::Cleaning => "when the shingled disk cleans",
+            Factor::Stripes => "the stripes written at once",
+            Factor::Gathering => "how long part of a stripe waits",
+            Factor::Flush => "the time of a flush",
+            Factor::Program => "the time to program",
+            Factor::Erase => "the time to erase",
+            Factor::Read | Factor::ReadCard => "the time to read flash",
+            Factor::FlashGathering => "how long data waits for a full program unit",
+            Factor::Request => "the largest request",
+            Factor::OpenUnits => "the units that a card keeps open",
+            Factor::ReadLatency => "the latency of reads",
+            Factor::WriteLatency => "the latency of writes",
+            Factor::Burst => "the burst that a volume has saved",
+            Factor::Jitter => "how far latency scatters",
+        }
+    }
+
+    /// What its low and its high level are called.
+    pub fn ends(self) -> [&'static str; 2] {
+        match self {
+            Factor::Position => ["further out", "further in"],
+            Factor::Scheduler => ["none", "mq-deadline"],
+            Factor::Fua => ["flushes", "forced writes"],
+            Factor::Cpu => ["half", "double"],
+            Factor::Segments | Factor::Entries | Factor::Stripes | Factor::OpenUnits => ["fewer", "more"],
+            Factor::Cache | Factor::Log | Factor::Request | Factor::Burst | Factor::Jitter => {
+                ["smaller", "larger"]
+            }
+            _ => ["shorter", "longer"],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SHIPPED;
+
+    fn specs() -> Vec<Spec> {
+        SHIPPED
+            .iter()
+            .map(|(name, text)| Spec::parse(text).unwrap_or_else(|e| panic!("{name}: {e}")))
+            .collect()
+    }
+
+    #[test]
+    fn no_disk_has_two_factors_of_one_column() {
+        for spec in specs() {
+            let mut columns: Vec<usize> = spec.factors().iter().map(|range| range.factor.column()).collect();
+            let all = columns.len();
+            columns.sort_unstable();
+            columns.dedup();
+            assert!(columns.len() == all && all <= COLUMNS, "{}: {columns:?}", spec.name());
+        }
+    }
+
+    #[test]
+    fn every_factor_is_listed_and_some_disk_has_it() {
+        let mut had: Vec<Factor> = specs().iter().flat_map(|spec| spec.factors()).map(|r| r.factor).collect();
+        had.sort_unstable();
+        had.dedup();
+        assert_eq!(had, Factor::ALL);
+    }
+
+    #[test]
+    fn what_a_disk_does_not_have_is_left_out() {
+        let has = |name: &str, factor: Factor| {
+            let spec = specs().into_iter().find(|spec| spec.name() == name).expect("it is shipped");
+            spec.factors().iter().any(|range| range.factor == factor)
+        };
+        assert!(
+            has("samsung-870-evo", Factor::Flush) && !has("ssd-sata", Factor::Flush),
+            "only one of them takes time to flush"
+        );
+        // What loses nothing is forced by nothing.
+        assert!(has("samsung-870-evo", Factor::Fua) && !has("samsung-pm9a3-1920", Factor::Fua));
+        assert!(!has("sd-card", Factor::Position) && has("hdd-16tb", Factor::Position));
+    }
+
+    #[test]
+    fn every_range_says_why_it_is_so_wide() {
+        for range in specs().iter().flat_map(|spec| spec.factors()) {
+            assert!(range.why.len() > 10 && range.low != range.high, "{range:?}");
+        }
+    }
+}

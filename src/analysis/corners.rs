@@ -1,0 +1,43 @@
+//! Which corners of what is not known about a modelled disk a run's findings wait for.
+
+use std::collections::BTreeSet;
+
+use fsderby_diskmodel::Point;
+
+use super::dataset::Dataset;
+use super::ensemble::{self, SAMPLES_NEEDED};
+use crate::schema::setup::Sampled;
+use crate::store::Run;
+
+/// A trial that a verdict needs: a scenario, a candidate, and the corner of what is not known about its disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cornered {
+    pub scenario: String,
+    pub candidate: String,
+    pub point: Point,
+}
+
+/// The corners that findings wait for, once the ensemble is full: of each pair that agrees in it, with the disk's server and without, and
+/// with all seeds. Corners that several pairs share are tried once. Later rounds change none of it.
+pub fn of(run: &Run) -> BTreeSet<Cornered> {
+    let dataset = Dataset::of(run);
+    let mut due = BTreeSet::new();
+    for work in &dataset.workloads {
+        ensemble::each_pair(work, run.plan.margin, |pair, samples| {
+            let first: Vec<(Sampled, f64)> = samples.iter().take(SAMPLES_NEEDED).cloned().collect();
+            let Some(judged) = ensemble::judge(&first, &pair.factors, run.plan.margin, &pair.excess) else {
+                return;
+            };
+            let survives = pair.survives(pair.chaos().as_ref(), judged.found) == Some(true);
+            if let Some((point, _)) = pair.worst(&first, judged.found).filter(|_| survives) {
+                let of = |label: &str| Cornered {
+                    scenario: work.label.clone(),
+                    candidate: label.to_owned(),
+                    point,
+                };
+                due.extend([of(pair.a), of(pair.b)]);
+            }
+        });
+    }
+    due
+}

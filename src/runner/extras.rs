@@ -1,0 +1,84 @@
+//! Trials on modelled disks that are of no round: what each is for, and when they are due.
+//!
+//! ```text
+//! rounds 1 to 13 ─▶ doubled, tripled      what the disk's server adds to the figures
+//!                   reseeded-1 … -5       what other seeds of the work do                 of every cell
+//!                └▶ corner…               where a pair that agrees is expected to be worst: known only now
+//! ```
+
+use super::floor;
+use crate::analysis::corners::{self, Cornered};
+use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::schema::job::{Purpose, RESEEDED};
+use crate::schema::plan::{Plan, Trial};
+use crate::store::Run;
+use crate::testbeds;
+
+/// Whether they must be there after so many rounds: no finding needs them earlier, and a short run does not pay for them.
+pub fn are_due(rounds: u32) -> bool {
+    rounds as usize >= SAMPLES_NEEDED
+}
+
+/// Those that the plan alone decides: of each cell that has another one beside it to be compared with.
+pub fn of_cells(plan: &Plan) -> Vec<Trial<'_>> {
+    let floor = if plan.floor { floor::trials(plan) } else { Vec::new() };
+    floor.into_iter().chain(reseeded(plan)).collect()
+}
+
+fn reseeded(plan: &Plan) -> Vec<Trial<'_>> {
+    let all = || (1..=RESEEDED).map(Purpose::Reseeded);
+    let is_sampled = |trial: &Trial<'_>| testbeds::samples(plan.setup(trial.candidate).testbed);
+    let trials: Vec<Trial<'_>> = all().flat_map(|purpose| plan.again(purpose)).filter(is_sampled).collect();
+    let cells = all().count() * plan.scenarios.len();
+    if trials.len() > cells { trials } else { Vec::new() }
+}
+
+/// The corners that findings wait for, by what the rounds have shown.
+pub fn corners(run: &Run) -> Vec<Trial<'_>> {
+    let due = corners::of(run);
+    let of = |trial: &Trial<'_>, corner: &Cornered| {
+        corner.scenario == trial.scenario.label && corner.candidate == trial.candidate.label
+    };
+    let trial =
+        |corner: &Cornered| run.plan.again(Purpose::Corner(corner.point)).find(|trial| of(trial, corner));
+    due.iter().filter_map(trial).collect()
+}
+
+/// At most so many corners: each pair of each scenario has one for each of its headline metrics, and both candidates are tried there.
+pub fn most_corners(plan: &Plan) -> usize {
+    let sampled = plan.candidates.iter().filter(|c| testbeds::samples(plan.setup(c).testbed)).count();
+    plan.scenarios.len() * sampled * sampled.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::experiment::Experiment;
+
+    fn plan(keys: &str) -> Plan {
+        let text = format!("workloads = ['postmark-quick', 'maildir-quick']\nseed = 7\n{keys}");
+        let experiment = Experiment::parse(&text, "test").unwrap();
+        experiment.plan(experiment.on.clone().unwrap_or_else(|| "loop".into()), 7).unwrap()
+    }
+
+    #[test]
+    fn every_cell_of_a_sampled_disk_is_tried_with_five_more_seeds() {
+        let model = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4', 'xfs']");
+        let names: Vec<String> = of_cells(&model).iter().map(Trial::name).collect();
+        assert_eq!(names.len(), 2 * 2 * (2 + 5), "{names:?}");
+        assert!(names.contains(&"reseeded-5/maildir-quick/xfs".to_owned()), "{names:?}");
+        let seeds: Vec<u64> = of_cells(&model).iter().map(|trial| model.seed_of(trial)).collect();
+        let other = seeds.iter().filter(|seed| **seed != model.workload_seed(1)).count();
+        assert_eq!(other, 2 * 2 * 5, "the server's own work is seen with the first round's");
+        assert_eq!(most_corners(&model), 2 * 2);
+    }
+
+    #[test]
+    fn without_samples_or_somebody_beside_there_are_none() {
+        let fixed = plan("on = 'model:ssd-sata,samples=off'\nfilesystems = ['ext4', 'xfs']");
+        assert!(of_cells(&fixed).iter().all(|trial| trial.purpose.server_work() > 1));
+        assert!(of_cells(&plan("on = 'model:ssd-sata'\nfilesystems = ['ext4']")).is_empty());
+        assert!(of_cells(&plan("filesystems = ['ext4', 'xfs']")).is_empty());
+        assert!(!are_due(12) && are_due(13));
+    }
+}
