@@ -12,6 +12,7 @@ pub mod power;
 pub mod random;
 pub mod ranks;
 pub mod redrawn;
+pub mod resampled;
 pub mod screening;
 mod table;
 pub mod two_runs;

@@ -10,7 +10,6 @@ mod flips;
 mod others;
 mod ours;
 mod peers;
-mod resampled;
 mod rest;
 mod two_runs;
 
