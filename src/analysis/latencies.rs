@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::dataset::counted;
+use super::spans::{Joined, Spans};
 use crate::parallel::parallel;
 use crate::schema::event::Buckets;
 use crate::schema::record::Record;
@@ -24,20 +25,32 @@ pub struct Merged {
     pub phase: String,
     pub operation: String,
     pub unit: String,
-    pub by_candidate: Vec<(String, Counts)>,
+    pub by_candidate: Vec<(String, Done)>,
+}
+
+/// How often one candidate did it, and how long it took.
+#[derive(Debug, Default)]
+pub struct Done {
+    pub counts: Counts,
+    /// The same by rounds; nothing in virtual time.
+    pub spans: Spans,
 }
 
 /// Those whose latencies count.
-pub struct Counted<'r>(HashSet<(&'r str, u32)>);
+pub struct Counted<'r> {
+    trials: HashSet<(&'r str, u32)>,
+    joined: Joined,
+}
 
 impl<'r> Counted<'r> {
     pub fn of(run: &'r Run) -> Self {
         let timed = counted(run).into_iter().filter(|record| record.fidelity.times_count());
-        Counted(timed.map(|record| (record.trial.as_str(), record.attempt)).collect())
+        let trials = timed.map(|record| (record.trial.as_str(), record.attempt)).collect();
+        Counted { trials, joined: Joined::of(&run.records) }
     }
 
     pub fn has(&self, record: &Record) -> bool {
-        self.0.contains(&(record.trial.as_str(), record.attempt))
+        self.trials.contains(&(record.trial.as_str(), record.attempt))
     }
 }
 
@@ -50,7 +63,7 @@ impl Latencies {
             let mut latencies = Latencies::default();
             for record in part {
                 match run.histograms(record) {
-                    Ok(all) => latencies.add(record, &all),
+                    Ok(all) => latencies.add(&timed, record, &all),
                     Err(error) => {
                         let trial = &record.trial;
                         latencies.missing.push(format!("The latencies of {trial} are missing: {error:#}"));
@@ -70,8 +83,12 @@ impl Latencies {
         all
     }
 
-    /// Those of the record's measured works.
-    pub fn add(&mut self, record: &Record, histograms: &[Buckets]) {
+    /// Those of the record's measured works, where it counts.
+    pub fn add(&mut self, counted: &Counted<'_>, record: &Record, histograms: &[Buckets]) {
+        if !counted.has(record) {
+            return;
+        }
+        let span = counted.joined.span(record);
         let several = record.works.iter().filter(|work| work.measured).count() > 1;
         for Buckets { of, phase, operation, unit, buckets } in histograms {
             let work = of.map(|of| record.works.get(of).filter(|work| work.measured));
@@ -81,21 +98,24 @@ impl Latencies {
                 Some(Some(work)) if several => &format!("{}, {phase}", work.name),
                 _ => phase,
             };
-            self.counts(&record.filesystem, [&record.scenario, phase, operation, unit]).add(buckets);
+            let done = self.done(&record.filesystem, [&record.scenario, phase, operation, unit]);
+            done.counts.add(buckets);
+            span.into_iter().for_each(|span| done.spans.add(span, buckets));
         }
     }
 
     fn absorb(&mut self, other: Latencies) {
         for Merged { scenario, phase, operation, unit, by_candidate } in other.merged {
-            for (candidate, counts) in by_candidate {
-                let of = [&scenario, &phase, &operation, &unit];
-                self.counts(&candidate, of).add(&counts.done());
+            for (candidate, done) in by_candidate {
+                let all = self.done(&candidate, [&scenario, &phase, &operation, &unit]);
+                all.counts.add(&done.counts.done());
+                all.spans.absorb(done.spans);
             }
         }
         self.missing.extend(other.missing);
     }
 
-    fn counts(&mut self, candidate: &str, of: [&String; 4]) -> &mut Counts {
+    fn done(&mut self, candidate: &str, of: [&String; 4]) -> &mut Done {
         let same = |m: &Merged| [&m.scenario, &m.phase, &m.operation, &m.unit] == of;
         let at = self.merged.iter().position(same).unwrap_or_else(|| {
             let [scenario, phase, operation, unit] = of.map(String::clone);
@@ -104,7 +124,7 @@ impl Latencies {
         });
         let rows = &mut self.merged[at].by_candidate;
         let row = rows.iter().position(|(name, _)| name == candidate).unwrap_or_else(|| {
-            rows.push((candidate.to_owned(), Counts::default()));
+            rows.push((candidate.to_owned(), Done::default()));
             rows.len() - 1
         });
         &mut rows[row].1

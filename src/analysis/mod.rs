@@ -23,6 +23,7 @@ pub mod recommendation;
 pub mod recommended;
 pub mod robust;
 pub mod rounds;
+mod spans;
 mod standing_in;
 mod stationary;
 pub mod steps;

@@ -30,6 +30,7 @@ pub fn of(
     let measured = || mine.iter().flat_map(|r| &r.works).filter(|work| work.measured);
     let amount = measured().map(|work| work.amount).max_by_key(|v| v.bytes_peak).unwrap_or_default();
     let clients = measured().map(|work| work.clients).max().unwrap_or(1);
+    let is_modelled = mine.iter().any(|r| r.clock == ClockKind::Virtual);
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let declared = declared(&specs, known);
     let compared = sections::of(&work.series, &declared);
@@ -64,7 +65,7 @@ pub fn of(
         story: story(&work.label, spec.copied()),
         amount,
         clients,
-        on_one_cpu: clients > 1 && mine.iter().any(|r| r.clock == ClockKind::Virtual),
+        on_one_cpu: clients > 1 && is_modelled,
         memory,
         rounds: work.complete_rounds(),
         page_cache: notes.page_cache,
@@ -73,7 +74,7 @@ pub fn of(
         labels: notes.labels,
         sections,
         sheets,
-        latencies: latency::of(latencies, &work.label, filesystems),
+        latencies: latency::of(latencies, &work.label, filesystems, is_modelled),
         over_time: over_time::of(work, &labels),
         comparisons,
         findings: verdict.findings.iter().filter(|f| f.scenario == work.label).cloned().collect(),

@@ -1,4 +1,4 @@
-//! CSV for programs: one line per trial and metric, in long form, every attempt included.
+//! CSV for programs: one line per trial and metric, in long form, every attempt included; then the latencies of all rounds together.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -10,6 +10,8 @@ use crate::analysis::dataset::{counted, dimensions};
 use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::imported::{Figure, Imported, Pass};
+use crate::report::view::latency::{self, Latency, VALUES};
+use crate::report::view::workload::WorkloadSummary;
 use crate::schema::metric::{Better, Metric, Of};
 use crate::schema::record::Record;
 use crate::store::Run;
@@ -19,6 +21,8 @@ use crate::visible::visible;
 const VALUE: &str = "value";
 /// Where a trial of ours has its purpose and outcome.
 const IMPORTED: &str = "imported";
+/// The same for what belongs to no single trial.
+const TOGETHER: &str = "all rounds";
 const COLUMNS: [&str; 24] = [
     "run",
     "trial",
@@ -62,7 +66,7 @@ impl Format for Csv {
     }
 
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
-        write(report.run, to, &imports(&report.summary))
+        write(report.run, to, &report.summary)
     }
 
     fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
@@ -75,7 +79,7 @@ impl Format for Csv {
 }
 
 /// `counts` is `yes` where the trial is in the statistics. A trial without metrics has one line with empty ones.
-fn write(run: &Run, to: impl Write, imports: &[&Imported]) -> anyhow::Result<()> {
+fn write(run: &Run, to: impl Write, summary: &Summary) -> anyhow::Result<()> {
     let counting: HashSet<(&str, u32)> = counted(run).iter().map(|r| (r.trial.as_str(), r.attempt)).collect();
     let mut csv = ::csv::Writer::from_writer(to);
     csv.write_record(COLUMNS).context("write the CSV")?;
@@ -88,8 +92,55 @@ fn write(run: &Run, to: impl Write, imports: &[&Imported]) -> anyhow::Result<()>
             csv.write_record(trial.iter().chain(&metric).zip(COLUMNS).map(cell)).context("write the CSV")?;
         }
     }
-    write_imports(&mut csv, imports)?;
+    for work in &summary.workloads {
+        for latency in &work.latencies {
+            for row in latency.rows.iter().flat_map(|row| percentiles(run, work, latency, row)) {
+                write_row(&mut csv, &row)?;
+            }
+        }
+    }
+    write_imports(&mut csv, &imports(summary))?;
     csv.flush().context("write the CSV")
+}
+
+/// Each percentile, and where it has an interval, both its ends.
+fn percentiles(
+    run: &Run,
+    work: &WorkloadSummary,
+    latency: &Latency,
+    row: &latency::Row,
+) -> Vec<Vec<(&'static str, String)>> {
+    let dimensions = format!("operation={};phase={}", latency.operation, latency.phase);
+    let line = |name: String, value: u64| {
+        vec![
+            ("run", run.plan.name.clone()),
+            ("counts", "no".to_owned()),
+            ("purpose", TOGETHER.to_owned()),
+            ("workload", work.label.clone()),
+            ("filesystem", row.filesystem.clone()),
+            ("outcome", TOGETHER.to_owned()),
+            ("metric", name),
+            ("dimensions", dimensions.clone()),
+            (VALUE, value.to_string()),
+            ("unit", latency.unit.clone()),
+            ("of", of(Of::Time).to_owned()),
+            ("better", better(Better::Lower).to_owned()),
+        ]
+    };
+    let named = VALUES.iter().zip(row.values()).filter_map(|(name, value)| Some((name, value?)));
+    let lines = named.flat_map(|(name, (value, ends))| {
+        let ends = ends.map(|(low, high)| [(".low", low), (".high", high)]);
+        let all = [("", value)].into_iter().chain(ends.into_iter().flatten());
+        all.map(|(end, value)| line(format!("latency.{name}{end}"), value)).collect::<Vec<_>>()
+    });
+    lines.collect()
+}
+
+/// Columns that are not named are empty.
+fn write_row(csv: &mut ::csv::Writer<impl Write>, row: &[(&str, String)]) -> anyhow::Result<()> {
+    let text = |column: &&str| row.iter().find(|(known, _)| known == column).map_or("", |(_, text)| text);
+    let cells = COLUMNS.iter().map(|column| cell((&text(column).to_owned(), column)));
+    csv.write_record(cells).context("write the CSV")
 }
 
 fn imports(summary: &Summary) -> Vec<&Imported> {
@@ -102,12 +153,7 @@ fn write_imports(csv: &mut ::csv::Writer<impl Write>, imports: &[&Imported]) -> 
         for filesystem in &imported.filesystems {
             for pass in &filesystem.passes {
                 for figure in &pass.figures {
-                    let row = foreign(imported, &filesystem.label, pass, figure);
-                    csv.write_record(COLUMNS.iter().map(|column| {
-                        let text = row.iter().find(|(known, _)| known == column).map_or("", |(_, text)| text);
-                        cell((&text.to_owned(), column))
-                    }))
-                    .context("write the CSV")?;
+                    write_row(csv, &foreign(imported, &filesystem.label, pass, figure))?;
                 }
             }
         }
@@ -204,23 +250,43 @@ mod tests {
     use super::*;
     use crate::report::examples;
 
-    fn text(run: &Run) -> String {
+    fn text(example: &examples::Example) -> String {
         let mut to = Vec::new();
-        write(run, &mut to, &[]).expect("a buffer takes everything");
+        write(&example.run, &mut to, &example.report().summary).expect("a buffer takes everything");
         String::from_utf8(to).expect("CSV is text")
     }
 
     #[test]
     fn every_trial_has_a_line_for_each_metric() {
         let example = examples::example();
-        let text = text(&example.run);
+        let text = text(&example);
         let lines: usize = example.run.records.iter().map(|r| r.metrics.len().max(1)).sum();
-        assert_eq!(::csv::Reader::from_reader(text.as_bytes()).records().count(), lines);
+        let rows = || ::csv::Reader::from_reader(text.as_bytes()).into_records().map(|row| row.unwrap());
+        assert_eq!(rows().filter(|row| !row[1].is_empty()).count(), lines);
         let first_two: Vec<&str> = text.lines().filter(|l| l.contains("transactions.rate")).take(2).collect();
-        let without_result: Vec<&str> = text.lines().filter(|l| l.contains(",no,")).collect();
+        let without_result: Vec<&str> =
+            text.lines().filter(|l| l.contains(",no,") && !l.contains(TOGETHER)).collect();
         insta::assert_snapshot!(
             [vec![text.lines().next().unwrap()], first_two, without_result].concat().join("\n")
         );
+    }
+
+    #[test]
+    fn latencies_come_after_the_trials_with_both_ends_of_their_intervals() {
+        let latencies = |rounds| {
+            let text = text(&examples::rounds(rounds));
+            let rows = ::csv::Reader::from_reader(text.as_bytes()).into_records().map(|row| row.unwrap());
+            let all: Vec<::csv::StringRecord> = rows.skip_while(|row| !row[1].is_empty()).collect();
+            assert!(all.iter().all(|row| &row[3] == "no" && &row[4] == TOGETHER && !row[20].is_empty()));
+            all.iter().map(|row| row[18].to_owned()).collect::<Vec<String>>()
+        };
+        // One of the example's candidates lacks a round.
+        let (ten, nine) = (latencies(11), latencies(9));
+        let of = |all: &[String], name: &str| all.iter().filter(|metric| *metric == name).count();
+        assert!(of(&nine, "latency.p99") > 0 && of(&nine, "latency.p99.low") == 0);
+        let with_ends = ["latency.p99", "latency.p99.low", "latency.p99.high"].map(|name| of(&ten, name));
+        assert_eq!(with_ends, [of(&nine, "latency.p99"); 3]);
+        assert_eq!(of(&ten, "latency.longest.low"), 0);
     }
 
     #[test]
@@ -230,7 +296,7 @@ mod tests {
         record.metrics[0].value = -1.5;
         record.filesystem = "=HYPERLINK(\"x\")".into();
         (record.kind, record.scenario) = ("-1+1".into(), "@\u{1b}[2J\tx".into());
-        let text = text(&example.run);
+        let text = text(&example);
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         let mut rows = reader.records().map(|row| row.unwrap());
         let row = rows.find(|row| row[8].contains("HYPERLINK")).unwrap();
@@ -244,7 +310,7 @@ mod tests {
     fn labels_with_commas_and_quotes_stay_one_field() {
         let mut example = examples::example();
         example.run.records[0].filesystem = "a, \"b\"\nc".into();
-        let text = text(&example.run);
+        let text = text(&example);
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         let first = reader.records().next().unwrap().unwrap();
         assert_eq!(&first[8], "a, \"b\"\nc");

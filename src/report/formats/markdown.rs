@@ -14,8 +14,9 @@ use crate::report::view::entry::{self, Entry};
 use crate::report::view::heading::Standing;
 use crate::report::view::heat_map::{self, HeatMap};
 use crate::report::view::imported::Imported;
+use crate::report::view::latency::{self, Ends, Latency, VALUES};
 use crate::report::view::needs::{Table, ToChoose};
-use crate::report::view::number::ratio;
+use crate::report::view::number::{self, ratio};
 use crate::report::view::plane::Plane;
 use crate::report::view::published::{Beside, Compared};
 use crate::report::view::row::{Cell, Row, range};
@@ -116,6 +117,7 @@ fn workload(work: &WorkloadSummary) -> String {
     }
     out.push(numbers(work));
     out.push(escaped(&explained(work)));
+    out.extend(work.latencies.iter().filter(|latency| latency.is_of_fsync()).map(waited));
     for sheet in &work.sheets {
         out.push(format!("### {}", sheet.title));
         out.extend((!sheet.note.is_empty()).then(|| escaped(sheet.note)));
@@ -201,6 +203,24 @@ fn numbers(work: &WorkloadSummary) -> String {
         cells
     };
     table(&titles, first.cells.iter().enumerate().map(line), 1)
+}
+
+/// How long an fsync took: a line for each filesystem.
+fn waited(latency: &Latency) -> String {
+    let said = |value: u64| if latency.unit == "ns" { number::duration(value) } else { value.to_string() };
+    let shown = |value: Option<(u64, Option<Ends>)>| match value {
+        Some((value, Some(ends))) => format!("{} ({})", said(value), number::durations(ends)),
+        Some((value, None)) => said(value),
+        None => "–".to_owned(),
+    };
+    let title = format!("latency of {}", latency.title());
+    let titles: Vec<String> = [title.as_str(), "n"].into_iter().chain(VALUES).map(escaped).collect();
+    let line = |row: &latency::Row| {
+        let values = row.values().map(shown);
+        [vec![escaped(&row.filesystem), number::grouped(&row.n.to_string())], values.to_vec()].concat()
+    };
+    let notes: Vec<&str> = latency.notes().collect();
+    format!("{}\n\n{}", table(&titles, latency.rows.iter().map(line), 1), escaped(&notes.join(" ")))
 }
 
 /// What was measured over two quantities, in a line: each candidate's geometric mean over all cells.
@@ -330,6 +350,27 @@ mod tests {
         let text = text(&example.report());
         assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
         assert!(text.contains("robust to the disk model") && !text.contains("significant"));
+    }
+
+    #[test]
+    fn how_long_an_fsync_took_stands_with_its_interval() {
+        let waits = |rounds| {
+            let example = examples::rounds(rounds);
+            let mut report = example.report();
+            let latency = &mut report.summary.workloads[0].latencies[0];
+            latency.operation = "fsync".into();
+            text(&report)
+        };
+        let ten = waits(10);
+        assert!(
+            ten.contains("| latency of fsync (phase") && ten.contains("from drawing whole rounds again"),
+            "{ten}"
+        );
+        assert!(waits(9).contains("Percentiles have intervals from ten rounds on"));
+        assert!(
+            !text(&examples::rounds(10).report()).contains("latency of"),
+            "no other operation is waited for"
+        );
     }
 
     #[test]

@@ -9,11 +9,11 @@ use super::lines::{bar_of, interval_of, spark_of};
 use crate::analysis::over_time::{OverTime, Stall};
 use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::heat_map::{HeatMap, common_unit};
-use crate::report::view::latency::Latency;
+use crate::report::view::latency::{self, Ends, Latency, VALUES};
 use crate::report::view::log_axis::LogAxis;
 use crate::report::view::number::{self, Scale};
 use crate::report::view::published::Shown;
-use crate::report::view::row::{Row, range};
+use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
 use crate::visible::visible_line;
@@ -154,13 +154,15 @@ pub fn latency_table(latency: &Latency) -> Table {
     let mut table = new_table();
     let ns = latency.unit == "ns";
     let title = format!("{}, {}", latency.title(), if ns { "µs" } else { &latency.unit });
-    table.set_header([title.as_str(), "n", "p50", "p90", "p99", "p99.9", "longest"]);
+    table.set_header([title.as_str(), "n"].into_iter().chain(VALUES));
+    let number = |v: u64| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string());
+    let shown = |(value, ends): (u64, Option<Ends>)| match ends {
+        Some((low, high)) => format!("{}\n{}–{}", number(value), number(low), number(high)),
+        None => number(value),
+    };
     for row in &latency.rows {
-        let values = [Some(row.p50), Some(row.p90), Some(row.p99), row.p999, Some(row.max)];
-        let shown = |v: u64| number::grouped(&if ns { v.div_ceil(1000) } else { v }.to_string());
-        let values = values.map(|value| value.map_or_else(|| "–".to_owned(), shown));
         let mut line = vec![visible_line(&row.filesystem).into_owned(), number::grouped(&row.n.to_string())];
-        line.extend(values);
+        line.extend(row.values().map(|value| value.map_or_else(|| "–".to_owned(), shown)));
         table.add_row(line);
     }
     align(&mut table, None);
@@ -308,13 +310,17 @@ pub fn waits(work: &WorkloadSummary, like: &Row) -> Vec<Column> {
     let n = |latency: &&Latency| latency.rows.iter().map(|row| row.n).sum::<u64>();
     let latency = work.latencies.iter().filter(|latency| latency.is_of_fsync()).max_by_key(n);
     let column = |latency: &Latency| {
-        let p99 =
-            |label: &String| latency.rows.iter().find(|row| row.filesystem == *label).map(|row| row.p99);
-        let said = |p99: Option<u64>| p99.map_or_else(|| "–".into(), number::duration);
-        let cells = like.cells.iter().map(|cell| said(p99(&cell.filesystem))).collect();
-        Column { heading: "fsync\np99".to_owned(), cells }
+        let row = |cell: &Cell| latency.rows.iter().find(|row| row.filesystem == cell.filesystem);
+        let cells = |said: fn(&latency::Row) -> Option<String>| {
+            let said = |cell| row(cell).and_then(said).unwrap_or_else(|| "–".to_owned());
+            like.cells.iter().map(said).collect()
+        };
+        let p99 = cells(|row| Some(number::duration(row.p99)));
+        let ends = latency.has_intervals().then(|| cells(|row| row.around_p99().map(number::durations)));
+        let ends = ends.map(|cells| Column { heading: "95 %\ninterval".to_owned(), cells });
+        [Some(Column { heading: "fsync\np99".to_owned(), cells: p99 }), ends].into_iter().flatten()
     };
-    latency.map(column).into_iter().collect()
+    latency.into_iter().flat_map(column).collect()
 }
 
 /// As many lines as this row has cells.

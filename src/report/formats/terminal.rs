@@ -19,7 +19,7 @@ use crate::report::view::absent::Absent;
 use crate::report::view::comparison::Comparison;
 use crate::report::view::heading::Standing;
 use crate::report::view::heat_map;
-use crate::report::view::latency::NO_P999;
+use crate::report::view::latency::Latency;
 use crate::report::view::number;
 use crate::report::view::published::Beside;
 use crate::report::view::row::Row;
@@ -207,10 +207,11 @@ impl Page {
         }
         for latency in &work.latencies {
             self.table(latency_table(latency));
-            if latency.lacks_p999() {
-                self.paragraph(QUIET, NO_P999);
-            }
         }
+        let mut notes: Vec<&str> = work.latencies.iter().flat_map(Latency::notes).collect();
+        notes.sort_unstable();
+        notes.dedup();
+        notes.iter().for_each(|note| self.paragraph(QUIET, note));
     }
 
     /// Whom each one is better than.

@@ -10,6 +10,9 @@ pub struct Latency {
     pub unit: String,
     /// In the order of the plan; a filesystem without such an operation has no row.
     pub rows: Vec<Row>,
+    /// Why some rows have no intervals; empty where all have.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub no_intervals: &'static str,
 }
 
 /// The operation that a user waits for, by its name in records.
@@ -25,6 +28,18 @@ impl Latency {
         self.rows.iter().any(|row| row.p999.is_none())
     }
 
+    pub fn has_intervals(&self) -> bool {
+        self.rows.iter().any(|row| row.intervals.is_some())
+    }
+
+    /// What a table of these needs to have said, a sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
+        let lacks_p999 = self.lacks_p999().then_some(NO_P999);
+        let intervals = self.has_intervals().then_some(INTERVALS);
+        let lacking = Some(self.no_intervals).filter(|why| !why.is_empty());
+        [lacks_p999, intervals, lacking].into_iter().flatten()
+    }
+
     /// `create (phase transactions)`
     pub fn title(&self) -> String {
         format!("{} (phase {})", self.operation, self.phase)
@@ -35,7 +50,14 @@ impl Latency {
 pub const NEEDED_FOR_P999: u64 = 10_000;
 
 /// Why a table lacks some.
-pub const NO_P999: &str = "p99.9 takes 10,000 operations: of fewer, less than ten took longer.";
+const NO_P999: &str = "p99.9 takes 10,000 operations: of fewer, less than ten took longer.";
+
+/// What stands beside percentiles.
+const INTERVALS: &str = "Beside or under a percentile stands its 95 % interval, from drawing whole rounds again. It is no finding: each \
+                         interval holds for itself, not all together.";
+pub const TOO_FEW_ROUNDS: &str =
+    "Percentiles have intervals from ten rounds on: fewer do not show how much rounds differ.";
+pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled disk have no intervals: its samples are chosen, not drawn by chance.";
 
 /// Percentiles over all rounds together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -49,4 +71,40 @@ pub struct Row {
     /// Absent where there were too few operations: see [`NEEDED_FOR_P999`].
     pub p999: Option<u64>,
     pub max: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals>,
 }
+
+/// The lower and the upper end at 95 %.
+pub type Ends = (u64, u64);
+
+/// Of each percentile that a row has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Intervals {
+    pub p50: Ends,
+    pub p90: Ends,
+    pub p99: Ends,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p999: Option<Ends>,
+}
+
+impl Row {
+    /// p50, p90, p99, p99.9 and the longest, each with its interval.
+    pub fn values(&self) -> [Option<(u64, Option<Ends>)>; 5] {
+        let ends = self.intervals.as_ref();
+        [
+            Some((self.p50, ends.map(|all| all.p50))),
+            Some((self.p90, ends.map(|all| all.p90))),
+            Some((self.p99, self.around_p99())),
+            self.p999.map(|p999| (p999, ends.and_then(|all| all.p999))),
+            Some((self.max, None)),
+        ]
+    }
+
+    pub fn around_p99(&self) -> Option<Ends> {
+        self.intervals.as_ref().map(|all| all.p99)
+    }
+}
+
+/// What [`Row::values`] are called.
+pub const VALUES: [&str; 5] = ["p50", "p90", "p99", "p99.9", "longest"];

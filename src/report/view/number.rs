@@ -147,6 +147,16 @@ pub fn duration(ns: u64) -> String {
     format!("{} {unit}", grouped(&format!("{value:.decimals$}")))
 }
 
+/// `1.2–1.4 ms`
+pub fn durations((low, high): (u64, u64)) -> String {
+    let [low, high] = [low, high].map(duration);
+    match (low.split_once(' '), high.split_once(' ')) {
+        _ if low == high => low,
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
 /// A length as SVG takes it: `12.34%`.
 pub fn percent(value: f64) -> String {
     format!("{value:.2}%")

@@ -40,9 +40,7 @@ pub fn verify(run: &Run) -> Verified {
 pub fn verify_and_read(run: &Run) -> (Verified, Option<Latencies>) {
     let counted = Counted::of(run);
     let (found, latencies) = verified(run, &|latencies: &mut Latencies, record, histograms| {
-        if counted.has(record) {
-            latencies.add(record, histograms);
-        }
+        latencies.add(&counted, record, histograms);
     });
     let is_sound = found.wrong.is_empty();
     (found, is_sound.then(|| Latencies::together(latencies)))

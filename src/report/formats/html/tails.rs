@@ -2,10 +2,10 @@
 
 use super::ratios::Tick;
 use crate::report::view::entry::{self, Entry};
-use crate::report::view::latency::{Latency, Row};
+use crate::report::view::latency::{Ends, Latency, Row};
 use crate::report::view::log_axis::{LogAxis, LogTick};
 use crate::report::view::look::Look;
-use crate::report::view::number::{duration, grouped};
+use crate::report::view::number::{duration, durations, grouped};
 
 const TICKS: usize = 4;
 
@@ -20,11 +20,14 @@ pub struct TailRow {
     pub look: Look,
     pub p50: String,
     pub p99: String,
+    /// Both ends of its interval.
+    pub around: Option<(String, String)>,
     /// Absent where too few operations tell of one in a thousand.
     pub p999: Option<String>,
     pub longest: String,
-    /// That at p99.
+    /// That at p99, and its interval; empty without one.
     pub value: String,
+    pub interval: String,
     pub words: String,
 }
 
@@ -37,9 +40,11 @@ pub fn of(latency: &Latency, entries: &[Entry]) -> Option<Tails> {
         look: entry::look(entries, &row.filesystem),
         p50: x(row.p50),
         p99: x(row.p99),
+        around: row.around_p99().map(|(low, high)| (x(low), x(high))),
         p999: row.p999.map(x),
         longest: x(row.max),
         value: said(row.p99, latency),
+        interval: row.around_p99().map_or_else(String::new, |ends| between(ends, latency)),
         words: words(row, latency),
     };
     let tick = |tick: LogTick| Tick {
@@ -63,13 +68,24 @@ fn said(value: u64, latency: &Latency) -> String {
     }
 }
 
+/// `1.1–1.4 ms`
+fn between(ends: Ends, latency: &Latency) -> String {
+    if latency.unit == "ns" {
+        return durations(ends);
+    }
+    let (low, high) = (said(ends.0, latency), said(ends.1, latency));
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
 fn words(row: &Row, latency: &Latency) -> String {
     let p999 = row.p999.map_or_else(String::new, |p999| format!(", p99.9 {}", said(p999, latency)));
+    let around = row.around_p99().map(|ends| format!(" ({}, 95 %)", between(ends, latency)));
     format!(
-        "{}: p50 {}, p99 {}{p999}, longest {}, of {} operations",
+        "{}: p50 {}, p99 {}{}{p999}, longest {}, of {} operations",
         row.filesystem,
         said(row.p50, latency),
         said(row.p99, latency),
+        around.unwrap_or_default(),
         said(row.max, latency),
         grouped(&row.n.to_string())
     )

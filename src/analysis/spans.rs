@@ -1,0 +1,156 @@
+//! The latencies of one operation by spans of rounds: what an interval is drawn from. A long run's rounds are joined to spans, and
+//! values to buckets of up to 3 %, so that ten thousand trials need no more than some.
+
+use crate::schema::record::Record;
+use crate::schema::setup::ClockKind;
+
+/// More would not make an interval better.
+const MOST: u32 = 40;
+
+/// Which rounds belong together: neighbours, as what drifts is alike in them.
+#[derive(Clone, Copy)]
+pub struct Joined {
+    rounds: u32,
+}
+
+impl Joined {
+    /// So that the rounds of these records are at most [`MOST`] spans.
+    pub fn of(records: &[Record]) -> Joined {
+        let last = records.iter().map(|record| record.round).max().unwrap_or(0);
+        Joined { rounds: last.div_ceil(MOST).max(1) }
+    }
+
+    /// None in virtual time: samples differ by design and are not drawn.
+    pub fn span(self, record: &Record) -> Option<u32> {
+        (record.clock != ClockKind::Virtual).then(|| record.round.saturating_sub(1) / self.rounds)
+    }
+}
+
+/// How many of each value, span by span.
+#[derive(Debug, Default)]
+pub struct Spans {
+    /// Records come round after round, so mostly it is the same span.
+    open: Option<(u32, Box<[u32; BUCKETS]>)>,
+    closed: Vec<(u32, Vec<(u16, u32)>)>,
+}
+
+impl Spans {
+    pub fn add(&mut self, span: u32, buckets: &[(u64, u64)]) {
+        if self.open.as_ref().is_none_or(|(open, _)| *open != span) {
+            self.close();
+        }
+        let (_, counts) = self.open.get_or_insert_with(|| (span, Box::new([0; BUCKETS])));
+        for (value, count) in buckets {
+            let at = &mut counts[bucket(*value)];
+            *at = at.saturating_add(u32::try_from(*count).unwrap_or(u32::MAX));
+        }
+    }
+
+    pub fn absorb(&mut self, mut other: Spans) {
+        self.close();
+        other.close();
+        self.closed.append(&mut other.closed);
+    }
+
+    fn close(&mut self) {
+        let Some((span, counts)) = self.open.take() else { return };
+        let counted = (0..).zip(*counts).filter(|(_, count)| *count > 0);
+        self.closed.push((span, counted.collect::<Vec<(u16, u32)>>().into_boxed_slice().into_vec()));
+    }
+
+    /// Of each span the highest value of each bucket and how many, rising.
+    pub fn done(&self) -> Vec<Vec<(u64, u64)>> {
+        let open = self.open.iter().map(|(span, counts)| {
+            (*span, (0..).zip(**counts).filter(|(_, count)| *count > 0).collect::<Vec<(u16, u32)>>())
+        });
+        let mut all: Vec<(u32, Vec<(u16, u32)>)> = self.closed.iter().cloned().chain(open).collect();
+        all.sort_by_key(|(span, _)| *span);
+        // A round that was repeated comes after others.
+        all.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1.append(&mut next.1);
+            }
+            is_same
+        });
+        all.into_iter().map(|(_, counts)| in_order(counts)).collect()
+    }
+}
+
+fn in_order(mut counts: Vec<(u16, u32)>) -> Vec<(u64, u64)> {
+    counts.sort_by_key(|(bucket, _)| *bucket);
+    let mut all: Vec<(u64, u64)> = Vec::with_capacity(counts.len());
+    for (bucket, count) in counts {
+        let (highest, count) = (highest(bucket), u64::from(count));
+        match all.last_mut() {
+            Some((last, sum)) if *last == highest => *sum += count,
+            _ => all.push((highest, count)),
+        }
+    }
+    all
+}
+
+/// A bucket for each value below 64, and 32 for each doubling from there.
+const BUCKETS: usize = EXACT + (u64::BITS as usize - EXACT_BITS as usize) * STEPS;
+const EXACT: usize = 1 << EXACT_BITS;
+const EXACT_BITS: u32 = 6;
+const STEPS: usize = EXACT / 2;
+
+fn bucket(value: u64) -> usize {
+    let bits = u64::BITS - value.leading_zeros();
+    let Some(doubling) = bits.checked_sub(EXACT_BITS + 1) else { return value as usize };
+    EXACT + doubling as usize * STEPS + (value >> (doubling + 1)) as usize - STEPS
+}
+
+fn highest(bucket: u16) -> u64 {
+    let bucket = usize::from(bucket);
+    let Some(beyond) = bucket.checked_sub(EXACT) else { return bucket as u64 };
+    let (doubling, step) = (beyond / STEPS, beyond % STEPS + STEPS);
+    ((step as u64) << (doubling + 1)) | ((2 << doubling) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::example::record;
+
+    #[test]
+    fn each_bucket_has_one_highest_value_and_is_narrow() {
+        let near = |value: u64| [value.saturating_sub(1), value, value.saturating_add(1)];
+        for value in (0..64).flat_map(|bit| near(1 << bit)).chain([u64::MAX, 6594, 6595, 6596]) {
+            let top = highest(u16::try_from(bucket(value)).unwrap());
+            assert!(top >= value && bucket(top) == bucket(value), "{value}: {top}");
+            assert!(top == u64::MAX || bucket(top + 1) == bucket(value) + 1, "{value}: {top}");
+            assert!((top - value) as f64 <= 0.032 * value as f64, "{value}: {top}");
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn spans_come_in_any_order_and_in_parts_and_are_counted_once() {
+        let mut first = Spans::default();
+        first.add(0, &[(10, 1), (1_000_000, 2)]);
+        first.add(1, &[(10, 5)]);
+        let mut second = Spans::default();
+        second.add(1, &[(12, 7), (1_000_001, 1)]);
+        second.add(0, &[(10, 3)]);
+        first.absorb(second);
+        let million = highest(u16::try_from(bucket(1_000_000)).unwrap());
+        let expected = [vec![(10, 4), (million, 2)], vec![(10, 5), (12, 7), (million, 1)]];
+        assert_eq!(first.done(), expected);
+        first.add(2, &[(3, u64::MAX), (3, 1)]);
+        assert_eq!(first.done()[2], [(3, u64::from(u32::MAX))], "more is as much");
+        assert_eq!(first.done()[..2], expected);
+    }
+
+    #[test]
+    fn many_rounds_are_joined_to_some_spans_and_samples_to_none() {
+        let mut records = vec![record(); 100];
+        (1..).zip(&mut records).for_each(|(round, record)| record.round = round);
+        let few = Joined::of(&records[..40]);
+        assert!(records.iter().all(|record| few.span(record) == Some(record.round - 1)));
+        let many = Joined::of(&records);
+        records[0].clock = ClockKind::Virtual;
+        assert_eq!(many.span(&records[0]), None);
+    }
+}
