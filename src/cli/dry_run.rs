@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::foresight::{self, Known, Time};
+use super::foresight::{self, Guess, Known, Time};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::skips::Skip;
@@ -41,6 +41,7 @@ pub fn print(
         let testbed = testbeds.of(plan, trial.candidate);
         jobs::job(plan, trial, 1, testbed, "dry-run")
     };
+    let is_timeless = plan.candidates.iter().all(|c| !testbeds.of(plan, c).traits().fidelity.times_count());
     let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
     let mut add = |job: &Job| {
         let bytes_written = volume(job, &mut amounts);
@@ -50,7 +51,7 @@ pub fn print(
     };
     if as_json {
         let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).collect();
-        let foresight = foresight::of(plan, skips, guess(time), known);
+        let foresight = foresight::of(plan, skips, Guess { time: guess(time), is_timeless }, known);
         let skipped = reasons(skips);
         print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": skipped, "foresight": foresight }))?;
         return Ok(ExitCode::SUCCESS);
@@ -110,7 +111,7 @@ pub fn print(
                 .to_owned(),
         );
     }
-    if let Some(foresight) = foresight::of(plan, skips, guess(time), known) {
+    if let Some(foresight) = foresight::of(plan, skips, Guess { time: guess(time), is_timeless }, known) {
         lines.push(String::new());
         lines.extend(foresight.lines());
     }
@@ -121,7 +122,7 @@ pub fn print(
 /// Of a run that would be gone on with by this plan: what further rounds can find.
 pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
     let known = Known::of_itself(run);
-    let foresight = known.and_then(|known| foresight::of(plan, skips, Time::default(), Some(&known)));
+    let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
     if as_json {
         print_json(&json!({ "plan": plan, "skipped": reasons(skips), "foresight": foresight }))?;
         return Ok(ExitCode::SUCCESS);

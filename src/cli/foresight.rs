@@ -9,9 +9,10 @@ use fsderby_stats::power::{Expected, Which};
 use serde::Serialize;
 
 use crate::analysis::dataset::Dataset;
+use crate::analysis::metrics;
 use crate::analysis::rounds::{self, POWER, Scatter};
 use crate::runner::skips::Skip;
-use crate::schema::declared::Section;
+use crate::schema::declared::{Declared, Section};
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Rounds};
 use crate::schema::reason::Outcome;
@@ -133,6 +134,9 @@ pub struct Foresight {
     /// The least and the largest scatter of a candidate, as shares.
     pub scatter: (f64, f64),
     pub pairs: usize,
+    /// How many counts stand in for the headline metrics of a workload, at most, as no time will count; absent where times do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing_in: Option<usize>,
     pub rows: Vec<Row>,
     pub margin: Percent,
     /// The rounds after which a usual pair that does not differ is called equivalent.
@@ -158,11 +162,18 @@ pub struct Row {
     pub seconds: u64,
 }
 
-/// Nothing on modelled disks, which have no scatter, and where there is but one candidate. `guess` is used where nothing is known.
-pub fn of(plan: &Plan, skips: &[Skip], guess: Time, known: Option<&Known>) -> Option<Foresight> {
+/// What is taken where nothing is known: how long it takes, and whether times will say anything.
+#[derive(Clone, Copy, Default)]
+pub struct Guess {
+    pub time: Time,
+    pub is_timeless: bool,
+}
+
+/// Nothing on modelled disks, which have no scatter, and where there is but one candidate.
+pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> Option<Foresight> {
     let scatters = testbeds::kind(&plan.testbed).is_ok_and(|kind| kind.scatters());
     let assumed = || {
-        let tables = families(plan, skips).into_iter().map(|n| vec![SCATTER; n]).collect();
+        let tables = families(plan, skips, guess.is_timeless).into_iter().map(|n| vec![SCATTER; n]).collect();
         Scatter { rounds: 0, seen: Expected { tables }, noise: None }
     };
     let scatter = known.map_or_else(assumed, |known| known.scatter.clone());
@@ -174,7 +185,7 @@ pub fn of(plan: &Plan, skips: &[Skip], guess: Time, known: Option<&Known>) -> Op
     pairs.sort_by(|x, y| noise(expected, *x).total_cmp(&noise(expected, *y)));
     let (usual, last) = (pairs[(pairs.len() - 1) / 2], pairs[pairs.len() - 1]);
     let noisiest = if noise(expected, last) > noise(expected, usual) { last } else { usual };
-    let time = known.map_or(guess, |known| known.time);
+    let time = known.map_or(guess.time, |known| known.time);
     let (had, shown) = known.and_then(|known| known.before.clone()).unwrap_or_default();
     let mut rows = Vec::new();
     for Due { rounds, is_planned, why, looks } in due(plan, time, had, &shown) {
@@ -195,6 +206,7 @@ pub fn of(plan: &Plan, skips: &[Skip], guess: Time, known: Option<&Known>) -> Op
         seen: known.map(|known| (known.from.clone(), known.scatter.rounds)),
         scatter: (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max)),
         pairs: pairs.len(),
+        standing_in: (guess.is_timeless && known.is_none()).then(|| metrics::standing_in().len()),
         rows,
         margin: plan.margin,
         equivalent: expected.rounds_to_be_equivalent(usual, rounds::log(plan.margin), POWER),
@@ -208,7 +220,7 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
     let taken = known.time.a_round.saturating_mul(had).saturating_add(known.time.checks);
     let budget = run.plan.budget.map(|Span(all)| Span(all.saturating_sub(taken)));
     known.before = Some((had, Vec::new()));
-    let foresight = of(&Plan { budget, ..run.plan.clone() }, &[], Time::default(), Some(&known))?;
+    let foresight = of(&Plan { budget, ..run.plan.clone() }, &[], Guess::default(), Some(&known))?;
     let planned = foresight.rows.iter().rfind(|row| row.is_planned)?;
     let (range, found) = (foresight.range(), planned.found());
     Some(format!("{had} rounds show a scatter of {range}; {} rounds will find {found}", planned.rounds))
@@ -256,6 +268,11 @@ impl Foresight {
             if *pairs == 1 { "" } else { "s" },
             self.of_what()
         )];
+        if let Some(most) = self.standing_in {
+            lines.push(format!(
+                "  No time says anything on an emulated CPU: of each workload up to {most} counts of the block layer stand in, those of which there are enough."
+            ));
+        }
         if rows.iter().any(|row| row.usual.is_none() && row.rounds >= rounds::FEWEST) {
             lines.push("  What it was shown before has used up the error that it may make: more rounds find nothing more.".to_owned());
         }
@@ -321,8 +338,12 @@ fn noise(expected: &Expected, Which { table, a, b }: Which) -> f64 {
     of(a) + of(b)
 }
 
-/// For each headline metric of each scenario how many candidates will have it.
-fn families(plan: &Plan, skips: &[Skip]) -> Vec<usize> {
+/// For each headline metric of each scenario how many candidates will have it. Where no time says anything, counts stand in for a
+/// scenario's own headline metrics if all of them are times; all of those are taken, though some may be too few to be judged.
+fn families(plan: &Plan, skips: &[Skip], is_timeless: bool) -> Vec<usize> {
+    let is_headline = |declared: &&&Declared| {
+        declared.section == Section::Headline && !(is_timeless && declared.of.is_time())
+    };
     let is_copy = |label: &str| plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
     let mut families = Vec::new();
     for scenario in &plan.scenarios {
@@ -334,8 +355,9 @@ fn families(plan: &Plan, skips: &[Skip]) -> Vec<usize> {
         let engines = measured.filter_map(|work| plan.workload(&work.work));
         let headlines: usize = engines
             .filter_map(|work| workloads::engine(&work.work.engine))
-            .map(|engine| engine.declared().iter().filter(|d| d.section == Section::Headline).count())
+            .map(|engine| engine.declared().iter().filter(is_headline).count())
             .sum();
+        let headlines = if is_timeless && headlines == 0 { metrics::standing_in().len() } else { headlines };
         families.extend(std::iter::repeat_n(candidates, if candidates > 1 { headlines } else { 0 }));
     }
     families
@@ -346,7 +368,10 @@ mod tests {
     use super::*;
     use crate::runner::experiment::Experiment;
 
-    const GUESS: Time = Time { checks: Duration::from_secs(30), a_round: Duration::from_secs(60) };
+    const GUESS: Guess = Guess {
+        time: Time { checks: Duration::from_secs(30), a_round: Duration::from_secs(60) },
+        is_timeless: false,
+    };
 
     fn plan(keys: &str) -> Plan {
         let text = format!(
@@ -387,6 +412,21 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains("noisiest"), "all are alike: {told}");
+    }
+
+    #[test]
+    fn where_no_time_counts_the_family_is_that_of_the_counts_that_stand_in() {
+        let timeless = Guess { is_timeless: true, ..GUESS };
+        let (times, counts) =
+            [GUESS, timeless].map(|guess| of(&plan("rounds = 12"), &[], guess, None).unwrap()).into();
+        let most = metrics::standing_in().len();
+        assert!(most > 1);
+        assert_eq!((times.pairs, times.standing_in), (3, None));
+        assert_eq!((counts.pairs, counts.standing_in), (3 * most, Some(most)), "three pairs of each");
+        assert!(row(&counts, 12).usual > row(&times, 12).usual, "a larger family finds less");
+        assert!(counts.lines()[1].contains(&format!("up to {most} counts of the block layer stand in")));
+        let seen = of(&plan("rounds = 12"), &[], timeless, Some(&known([0.02; 3], None))).unwrap();
+        assert_eq!((seen.pairs, seen.standing_in), (3, None), "what was measured is the family itself");
     }
 
     #[test]
@@ -474,7 +514,7 @@ mod tests {
     /// A volume of work that nobody can do takes no time that cannot be added up.
     #[test]
     fn no_length_of_time_is_too_long() {
-        let forever = Time { checks: Duration::MAX, a_round: Duration::MAX };
+        let forever = Guess { time: Time { checks: Duration::MAX, a_round: Duration::MAX }, ..GUESS };
         let foresight = of(&plan("rounds = 100000"), &[], forever, None).unwrap();
         assert_eq!(row(&foresight, 100_000).seconds, u64::MAX);
     }
