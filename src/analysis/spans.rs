@@ -1,11 +1,13 @@
 //! The latencies of one operation by spans of rounds: what an interval is drawn from. A long run's rounds are joined to spans, and
 //! values to buckets of up to 3 %, so that ten thousand trials need no more than some.
 
+use std::collections::BTreeMap;
+
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 
 /// More would not make an interval better.
-const MOST: u32 = 40;
+const MOST: u32 = 32;
 
 /// Which rounds belong together: neighbours, as what drifts is alike in them.
 #[derive(Clone, Copy)]
@@ -31,7 +33,7 @@ impl Joined {
 pub struct Spans {
     /// Records come round after round, so mostly it is the same span.
     open: Option<(u32, Box<[u32; BUCKETS]>)>,
-    closed: Vec<(u32, Vec<(u16, u32)>)>,
+    closed: Vec<(u32, Vec<Packed>)>,
 }
 
 impl Spans {
@@ -53,38 +55,49 @@ impl Spans {
     }
 
     fn close(&mut self) {
-        let Some((span, counts)) = self.open.take() else { return };
-        let counted = (0..).zip(*counts).filter(|(_, count)| *count > 0);
-        self.closed.push((span, counted.collect::<Vec<(u16, u32)>>().into_boxed_slice().into_vec()));
+        self.closed.extend(self.open.take().map(|(span, counts)| (span, packed(&counts))));
     }
 
     /// Of each span the highest value of each bucket and how many, rising.
     pub fn done(&self) -> Vec<Vec<(u64, u64)>> {
-        let open = self.open.iter().map(|(span, counts)| {
-            (*span, (0..).zip(**counts).filter(|(_, count)| *count > 0).collect::<Vec<(u16, u32)>>())
-        });
-        let mut all: Vec<(u32, Vec<(u16, u32)>)> = self.closed.iter().cloned().chain(open).collect();
-        all.sort_by_key(|(span, _)| *span);
+        let mut all: BTreeMap<u32, BTreeMap<u16, u64>> = BTreeMap::new();
+        let open = self.open.iter().map(|(span, counts)| (*span, packed(counts)));
         // A round that was repeated comes after others.
-        all.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            if is_same {
-                kept.1.append(&mut next.1);
-            }
-            is_same
-        });
-        all.into_iter().map(|(_, counts)| in_order(counts)).collect()
+        for (span, counts) in self.closed.iter().cloned().chain(open) {
+            let all = all.entry(span).or_default();
+            counts.into_iter().for_each(|packed| *all.entry(packed.bucket()).or_default() += packed.count());
+        }
+        let in_values = |counts: BTreeMap<u16, u64>| {
+            counts.into_iter().map(|(bucket, count)| (highest(bucket), count)).collect()
+        };
+        all.into_values().map(in_values).collect()
     }
 }
 
-fn in_order(mut counts: Vec<(u16, u32)>) -> Vec<(u64, u64)> {
-    counts.sort_by_key(|(bucket, _)| *bucket);
-    let mut all: Vec<(u64, u64)> = Vec::with_capacity(counts.len());
-    for (bucket, count) in counts {
-        let (highest, count) = (highest(bucket), u64::from(count));
-        match all.last_mut() {
-            Some((last, sum)) if *last == highest => *sum += count,
-            _ => all.push((highest, count)),
+/// A bucket and how many, in four bytes: there are a million of them. What is more than fits stands several times.
+#[derive(Clone, Copy, Debug)]
+struct Packed(u32);
+
+const COUNT_BITS: u32 = 21;
+const COUNT_MOST: u32 = (1 << COUNT_BITS) - 1;
+
+impl Packed {
+    fn bucket(self) -> u16 {
+        (self.0 >> COUNT_BITS) as u16
+    }
+
+    fn count(self) -> u64 {
+        u64::from(self.0 & COUNT_MOST)
+    }
+}
+
+fn packed(counts: &[u32; BUCKETS]) -> Vec<Packed> {
+    let mut all = Vec::with_capacity(counts.iter().filter(|count| **count > 0).count());
+    for (bucket, count) in (0..).zip(counts) {
+        let mut left = *count;
+        while left > 0 {
+            all.push(Packed(bucket << COUNT_BITS | left.min(COUNT_MOST)));
+            left -= left.min(COUNT_MOST);
         }
     }
     all
@@ -124,6 +137,7 @@ mod tests {
             assert!((top - value) as f64 <= 0.032 * value as f64, "{value}: {top}");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+        assert!(BUCKETS <= 1 << (u32::BITS - COUNT_BITS), "a bucket's number fits beside its count");
     }
 
     #[test]
@@ -147,7 +161,7 @@ mod tests {
     fn many_rounds_are_joined_to_some_spans_and_samples_to_none() {
         let mut records = vec![record(); 100];
         (1..).zip(&mut records).for_each(|(round, record)| record.round = round);
-        let few = Joined::of(&records[..40]);
+        let few = Joined::of(&records[..32]);
         assert!(records.iter().all(|record| few.span(record) == Some(record.round - 1)));
         let many = Joined::of(&records);
         records[0].clock = ClockKind::Virtual;

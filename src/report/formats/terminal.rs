@@ -177,8 +177,15 @@ impl Page {
                 self.paragraph(QUIET, name);
             }
             let mut columns = columns(&own);
-            columns.append(&mut waits);
+            let beside = [columns.as_slice(), &waits].concat();
+            if fits(&numbers_table(work, own[0], &beside), self.width) {
+                (columns, waits) = (beside, Vec::new());
+            }
             self.table(numbers_table(work, own[0], &columns));
+        }
+        // What no table had room for has its own.
+        if let Some(first) = key.first().filter(|_| !waits.is_empty()) {
+            self.table(numbers_table(work, first, &waits));
         }
     }
 
