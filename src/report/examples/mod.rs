@@ -14,7 +14,8 @@ use std::fs;
 use tempfile::TempDir;
 
 use self::kinds::{KINDS, find};
-use self::trials::{integrity_check, record, trial, without_result};
+pub use self::trials::WORKS;
+use self::trials::{CANDIDATES, integrity_check, record, trial, without_result};
 use crate::analysis::dataset::Dataset;
 use crate::analysis::latencies::Latencies;
 use crate::filesystems::*;
@@ -58,20 +59,6 @@ impl Example {
         Report { run: &self.run, summary: build::with_verdict(&self.run, &read, verdict, KNOWN, baseline) }
     }
 }
-
-pub const WORKS: [&str; 2] = ["letters-quick", "letters-in-memory"];
-
-/// Label, kind, speed: the first has the speed of 1.
-const CANDIDATES: [(&str, &str, f64); 8] = [
-    ("alderfs", "alderfs", 1.0),
-    ("alderfs, no atime", "alderfs", 1.06),
-    ("birchfs", "birchfs", 0.82),
-    ("birchfs-journal", "birchfs-journal", 0.41),
-    ("cedarfs", "cedarfs", 1.31),
-    ("elmfs with an unusually long label, 16k blocks", "elmfs", 0.66),
-    ("maplefs", "maplefs", 0.74),
-    ("rowanfs", "rowanfs", 0.23),
-];
 
 /// The whole example.
 pub fn example() -> Example {

@@ -7,7 +7,6 @@ use std::path::Path;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{CANDIDATES, WORKS};
 use crate::schema::event::{Buckets, Phase, Space, Stepped};
 use crate::schema::job::{At, Purpose, StepName};
 use crate::schema::metric::{Better, Metric, Of};
@@ -17,6 +16,20 @@ use crate::schema::record::*;
 use crate::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
 use crate::schema::units::{Bytes, MIB};
 use crate::schema::work::Amount;
+
+pub const WORKS: [&str; 2] = ["letters-quick", "letters-in-memory"];
+
+/// Label, kind, speed: the first has the speed of 1.
+pub const CANDIDATES: [(&str, &str, f64); 8] = [
+    ("alderfs", "alderfs", 1.0),
+    ("alderfs, no atime", "alderfs", 1.06),
+    ("birchfs", "birchfs", 0.82),
+    ("birchfs-journal", "birchfs-journal", 0.41),
+    ("cedarfs", "cedarfs", 1.31),
+    ("elmfs with an unusually long label, 16k blocks", "elmfs", 0.66),
+    ("maplefs", "maplefs", 0.74),
+    ("rowanfs", "rowanfs", 0.23),
+];
 
 /// What a trial's turn leaves behind: usually one record.
 pub fn trial(folder: &Path, plan: &Plan, work: usize, round: u32, place: u32, who: usize) -> Vec<Record> {
