@@ -1,8 +1,6 @@
 //! The latencies of one operation by spans of rounds: what an interval is drawn from. A long run's rounds are joined to spans, and
 //! values to buckets of up to 3 %, so that ten thousand trials need no more than some.
 
-use std::collections::BTreeMap;
-
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
 
@@ -60,18 +58,32 @@ impl Spans {
 
     /// Of each span the highest value of each bucket and how many, rising.
     pub fn done(&self) -> Vec<Vec<(u64, u64)>> {
-        let mut all: BTreeMap<u32, BTreeMap<u16, u64>> = BTreeMap::new();
         let open = self.open.iter().map(|(span, counts)| (*span, packed(counts)));
+        let mut all: Vec<(u32, Vec<Packed>)> = self.closed.iter().cloned().chain(open).collect();
+        all.sort_by_key(|(span, _)| *span);
         // A round that was repeated comes after others.
-        for (span, counts) in self.closed.iter().cloned().chain(open) {
-            let all = all.entry(span).or_default();
-            counts.into_iter().for_each(|packed| *all.entry(packed.bucket()).or_default() += packed.count());
-        }
-        let in_values = |counts: BTreeMap<u16, u64>| {
-            counts.into_iter().map(|(bucket, count)| (highest(bucket), count)).collect()
-        };
-        all.into_values().map(in_values).collect()
+        all.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1.append(&mut next.1);
+            }
+            is_same
+        });
+        all.into_iter().map(|(_, counts)| in_values(counts)).collect()
     }
+}
+
+fn in_values(mut counts: Vec<Packed>) -> Vec<(u64, u64)> {
+    counts.sort_by_key(|packed| packed.bucket());
+    let mut all: Vec<(u64, u64)> = Vec::with_capacity(counts.len());
+    for packed in counts {
+        let (highest, count) = (highest(packed.bucket()), packed.count());
+        match all.last_mut() {
+            Some((last, sum)) if *last == highest => *sum += count,
+            _ => all.push((highest, count)),
+        }
+    }
+    all
 }
 
 /// A bucket and how many, in four bytes: there are a million of them. What is more than fits stands several times.

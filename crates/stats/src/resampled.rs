@@ -72,7 +72,11 @@ impl Rounds {
         for _ in 0..DRAWS {
             times.fill(0);
             (0..self.rounds).for_each(|_| times[random.below(self.rounds)] += 1);
-            shares.iter().zip(&mut drawn).for_each(|(share, drawn)| drawn.push(self.place(&times, *share)));
+            let all = self.up_to(self.highest.len() - 1, &times);
+            shares
+                .iter()
+                .zip(&mut drawn)
+                .for_each(|(share, drawn)| drawn.push(self.place(&times, all, *share)));
         }
         let ends = |drawn: &Vec<f64>| {
             let (low, high) = (quantile(drawn, beyond)?, quantile(drawn, 1.0 - beyond)?);
@@ -88,8 +92,7 @@ impl Rounds {
     }
 
     /// Where in the buckets that share of the rounds, each so many times, is reached: 3.25 is a quarter into the bucket 3.
-    fn place(&self, times: &[u64], share: f64) -> f64 {
-        let all = self.up_to(self.highest.len() - 1, times);
+    fn place(&self, times: &[u64], all: u64, share: f64) -> f64 {
         let rank = ((share * all as f64).ceil() as u64).clamp(1, all);
         let (mut from, mut to) = (0, self.highest.len() - 1);
         while from < to {
@@ -141,7 +144,8 @@ mod tests {
         let times = [3, 0, 1, 2, 0, 0, 1, 1, 2, 0];
         let (counted, merged) = (Rounds::of(&rounds()), together(&rounds(), &times));
         for q in [0.0, 0.2, 0.55, 0.6, 0.75, 0.9, 0.99, 1.0] {
-            let bucket = (counted.place(&times, q).ceil() as usize).saturating_sub(1);
+            let all = counted.up_to(counted.highest.len() - 1, &times);
+            let bucket = (counted.place(&times, all, q).ceil() as usize).saturating_sub(1);
             assert_eq!(Some(counted.highest[bucket]), quantile_of_counts(&merged, q), "{q}");
         }
     }
