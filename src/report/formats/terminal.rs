@@ -39,6 +39,8 @@ const NOTICE: Style = AnsiColor::Yellow.on_default();
 const OVER_TIME: &str = "Each from the beginning to the end of its own work, as high as its own fastest moment: the median over the rounds. longest \
                          stall: without any operation, of ten looks a second, in any round.";
 
+const WAITS: &str = "fsync p99: one fsync in a hundred took longer; its 95 % interval is from drawing whole rounds again, and no finding.";
+
 /// What is shown beyond one glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
@@ -143,6 +145,7 @@ impl Page {
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let waits = waits(work, first);
+        let has_interval = waits.len() > 1;
         let wide = headline_table(self.width, work, first, &[columns(&key), waits.clone()].concat());
         let is_of_one_work = key.iter().all(|row| row.work.is_empty());
         let is_beside = key.is_empty() || (is_of_one_work && fits(&wide, self.width));
@@ -163,6 +166,7 @@ impl Page {
         }
         let mut footnotes: Vec<String> = key.iter().filter_map(|row| row.footnote()).collect();
         footnotes.dedup();
+        footnotes.extend(has_interval.then(|| WAITS.to_owned()));
         footnotes.iter().for_each(|text| self.paragraph(QUIET, text));
     }
 
@@ -382,6 +386,24 @@ mod tests {
     fn a_wide_terminal_gets_one_table_for_each_workload() {
         let example = examples::example();
         insta::assert_snapshot!(plain(&example.report(), 200, Detail::Glance));
+    }
+
+    #[test]
+    fn the_wait_of_an_fsync_stands_with_its_interval_beside_the_figures_or_below_them() {
+        let example = examples::rounds(11);
+        let mut report = example.report();
+        report.summary.workloads[0].latencies[0].operation = "fsync".into();
+        let [narrow, wide] = [80, 200].map(|width| plain(&report, width, Detail::Glance));
+        for text in [&narrow, &wide] {
+            let said: String = text.lines().map(|line| format!("{} ", line.trim())).collect();
+            assert!(said.contains(WAITS), "{text}");
+        }
+        let heading = |text: &str| text.lines().find(|line| line.contains("fsync ")).map(str::to_owned);
+        assert!(heading(&wide).is_some_and(|line| line.contains("CPU") && line.ends_with("95 %")), "{wide}");
+        assert!(heading(&narrow).is_some_and(|line| !line.contains("CPU")), "{narrow}");
+        let row = &report.summary.workloads[0].latencies[0].rows[0];
+        let ends = row.around_p99().map(number::durations).expect("there are rounds enough");
+        assert!(has_line(&narrow, &row.filesystem, &[number::duration(row.p99), ends]), "{narrow}");
     }
 
     /// The words of the label's column, where headings and labels stand, however they are wrapped.
