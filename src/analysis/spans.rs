@@ -92,6 +92,7 @@ struct Packed(u32);
 
 const COUNT_BITS: u32 = 21;
 const COUNT_MOST: u32 = (1 << COUNT_BITS) - 1;
+const _: () = assert!(BUCKETS <= 1 << (u32::BITS - COUNT_BITS), "a bucket's number fits beside its count");
 
 impl Packed {
     fn bucket(self) -> u16 {
@@ -149,7 +150,6 @@ mod tests {
             assert!((top - value) as f64 <= 0.032 * value as f64, "{value}: {top}");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
-        assert!(BUCKETS <= 1 << (u32::BITS - COUNT_BITS), "a bucket's number fits beside its count");
     }
 
     #[test]
