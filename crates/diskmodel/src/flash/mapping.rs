@@ -1,8 +1,10 @@
 //! Where each unit of the disk lies on the flash, and which superblocks are worth erasing.
 //!
 //! A disk that was in use long before the trial is not written first: it begins full, by the rule of `beginning.rs` instead of a
-//! table. Tables exist for what was written since: four bytes a unit in each direction, 0.2 % of it.
+//! table. Tables exist for what was written since: four bytes a unit in each direction, 0.2 % of it. What collecting moves on a disk
+//! in steady state lies anywhere, so that a table for each would be a thousand times larger than that: it has entries of its own.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::beginning::{Beginning, Location};
@@ -22,7 +24,7 @@ const NOWHERE: u32 = u32::MAX;
 /// The units of 4 MiB that follow one another.
 #[derive(Clone, Debug)]
 enum Leaf {
-    /// None was written since the beginning.
+    /// None was written since the beginning, though some may have been moved.
     AsBefore,
     /// All were discarded.
     Gone,
@@ -45,6 +47,8 @@ enum State {
 pub(crate) struct Mapping {
     /// Logical to physical; tables exist where something was written.
     leaves: Vec<Leaf>,
+    /// Physical number of units in leaves without a table that collecting has moved.
+    moved: BTreeMap<u32, u32>,
     superblocks: Vec<State>,
     live: Vec<u32>,
     erased: Vec<u32>,
@@ -62,21 +66,22 @@ impl Mapping {
     pub fn new(spec: &FlashSpec) -> Self {
         let (all, units) = (spec.superblocks(), spec.superblock_units());
         let logical = spec.sectors / UNIT_SECTORS;
-        // In steady state collecting keeps step with what is written.
-        let ready = if spec.preconditioned { 0 } else { all * spec.erased_permille / 1000 };
-        let erased = ready.clamp(KEPT_ERASED as u64 + 1, all);
-        let before = logical.div_ceil(all - erased.min(all - 1)).min(units);
-        // A disk that begins erased keeps its data, if any, packed.
-        let full = logical.div_ceil(before).min(all - erased);
-        let beginning = match spec.preconditioned {
-            true => Beginning::scattered(logical, full, units),
-            false => Beginning::Packed { live: before as u32 },
+        let (beginning, full) = if spec.preconditioned {
+            // Collecting keeps step with what is written: once one of these is open, the first write pays for it.
+            let full = all - KEPT_ERASED as u64;
+            (Beginning::scattered(logical, full, units), full)
+        } else {
+            let erased = (all * spec.erased_permille / 1000).clamp(KEPT_ERASED as u64 + 1, all);
+            let live = logical.div_ceil(all - erased.min(all - 1)).min(units);
+            // A disk that begins erased keeps its data, if any, packed.
+            (Beginning::Packed { live: live as u32 }, logical.div_ceil(live).min(all - erased))
         };
         let filled_permille = if spec.preconditioned { 1000 } else { spec.filled_permille };
         let is_before = |n: u64| n < full && filled_permille > 0;
         let live = |n: u64| (u64::from(beginning.live(n as u32)) * filled_permille / 1000) as u32;
         Mapping {
             leaves: vec![Leaf::AsBefore; (logical + 1).div_ceil(LEAF as u64) as usize],
+            moved: BTreeMap::new(),
             superblocks: (0..all).map(|n| if is_before(n) { State::Before } else { State::Erased }).collect(),
             live: (0..all).map(|n| if is_before(n) { live(n) } else { 0 }).collect(),
             erased: (0..all as u32).rev().filter(|n| !is_before(u64::from(*n))).collect(),
@@ -100,10 +105,23 @@ impl Mapping {
         self.live[superblock as usize]
     }
 
+    /// Counts them. Of a superblock that is full since before, [`Mapping::live`] is what it holds in the mean.
+    pub fn count_live(&mut self, superblock: u32) -> u32 {
+        let mut from = 0;
+        let places = std::iter::from_fn(|| {
+            let (_, place) = self.next_live(superblock, from)?;
+            from = place + 1;
+            Some(place)
+        });
+        let live = places.count() as u32;
+        self.live[superblock as usize] = live;
+        live
+    }
+
     /// `None` where nothing was written, or it was discarded.
     pub fn locate(&self, unit: u32) -> Option<Location> {
         let number = match &self.leaves[unit as usize / LEAF] {
-            Leaf::AsBefore => AS_BEFORE,
+            Leaf::AsBefore => self.moved.get(&unit).copied().unwrap_or(AS_BEFORE),
             Leaf::Gone => NOWHERE,
             Leaf::Table(table) => table[unit as usize % LEAF],
         };
@@ -135,6 +153,23 @@ impl Mapping {
 
     /// Writes a unit to the next place of an open superblock; `None` is padding.
     pub fn write(&mut self, superblock: u32, unit: Option<u32>) {
+        let number = self.place(superblock, unit);
+        if let Some(unit) = unit {
+            *self.entry(unit) = number;
+        }
+    }
+
+    /// The same for a unit that stays what it is.
+    pub fn relocate(&mut self, superblock: u32, unit: u32) {
+        let number = self.place(superblock, Some(unit));
+        match self.leaves[unit as usize / LEAF] {
+            Leaf::AsBefore => drop(self.moved.insert(unit, number)),
+            Leaf::Gone | Leaf::Table(_) => *self.entry(unit) = number,
+        }
+    }
+
+    /// Returns the number of the next place of an open superblock, which that unit takes.
+    fn place(&mut self, superblock: u32, unit: Option<u32>) -> u32 {
         let State::Written(list) = &mut self.superblocks[superblock as usize] else {
             unreachable!("superblock {superblock} is written but not open")
         };
@@ -143,8 +178,8 @@ impl Mapping {
         if let Some(unit) = unit {
             self.forget(unit);
             self.live[superblock as usize] += 1;
-            *self.entry(unit) = superblock * self.units + place + 1;
         }
+        superblock * self.units + place + 1
     }
 
     /// Forgets units; whole leaves at once, since a discard may be of gigabytes.
@@ -157,6 +192,7 @@ impl Mapping {
                 Leaf::Gone => {}
                 _ if (to - unit) as usize == LEAF => {
                     self.forget_all(unit..to);
+                    self.take_moved(leaf).for_each(drop);
                     self.leaves[leaf] = Leaf::Gone;
                 }
                 _ => {
@@ -249,12 +285,23 @@ impl Mapping {
         }
     }
 
+    /// Of a leaf, and out of the entries of its own.
+    fn take_moved(&mut self, leaf: usize) -> impl Iterator<Item = (u32, u32)> {
+        let units = (leaf * LEAF) as u32..=(leaf * LEAF + (LEAF - 1)) as u32;
+        self.moved.extract_if(units, |_, _| true)
+    }
+
     fn entry(&mut self, unit: u32) -> &mut u32 {
-        let leaf = &mut self.leaves[unit as usize / LEAF];
+        let number = unit as usize / LEAF;
+        if matches!(self.leaves[number], Leaf::AsBefore) {
+            let mut table = Box::new([AS_BEFORE; LEAF]);
+            self.take_moved(number).for_each(|(unit, at)| table[unit as usize % LEAF] = at);
+            self.leaves[number] = Leaf::Table(table);
+        }
+        let leaf = &mut self.leaves[number];
         match leaf {
-            Leaf::AsBefore => *leaf = Leaf::Table(Box::new([AS_BEFORE; LEAF])),
             Leaf::Gone => *leaf = Leaf::Table(Box::new([NOWHERE; LEAF])),
-            Leaf::Table(_) => {}
+            Leaf::AsBefore | Leaf::Table(_) => {}
         }
         match leaf {
             Leaf::Table(table) => &mut table[unit as usize % LEAF],

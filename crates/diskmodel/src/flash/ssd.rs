@@ -279,7 +279,10 @@ impl Ssd {
             let superblock = self.mapping.cheapest([self.host, self.copies])?;
             let (live, all) = (u64::from(self.mapping.live(superblock)), u64::from(self.mapping.units()));
             let room = self.copies.map_or(0, |open| all - u64::from(self.mapping.written(open)));
-            if self.mapping.erased() == 0 && room < live {
+            let fits = |mapping: &mut Mapping| {
+                room >= live && (room == all || room >= u64::from(mapping.count_live(superblock)))
+            };
+            if self.mapping.erased() == 0 && !fits(&mut self.mapping) {
                 return None;
             }
             let per_mille = (1000 * live).div_ceil((all - live.min(all)).max(1));
@@ -307,7 +310,7 @@ impl Ssd {
             }
             let target = self.open_copies();
             last = Some(Location { superblock: target, place: self.mapping.written(target) });
-            self.mapping.write(target, Some(unit));
+            self.mapping.relocate(target, unit);
             copied += 1;
             victim.next = place + 1;
         }

@@ -87,13 +87,13 @@ impl FlashSpec {
         Ok(())
     }
 
-    pub fn in_steady_state(&self, part: u64) -> FlashSpec {
+    pub fn part(&self, part: u64) -> FlashSpec {
         let block_units = (self.block_units / part).next_multiple_of(self.program_units);
         // Whole units of 4 KiB.
         let sectors = (self.sectors / part).next_multiple_of(8);
         // A block holds so much less, and must not take longer to gain than what it holds.
         let erase_ns = self.erase_ns / part;
-        FlashSpec { preconditioned: true, sectors, block_units, erase_ns, ..self.clone() }
+        FlashSpec { sectors, block_units, erase_ns, ..self.clone() }
     }
 
     pub fn superblock_units(&self) -> u64 {

@@ -269,10 +269,28 @@ impl Spec {
         through
     }
 
+    /// The same as one that begins full and was overwritten at random until that changed nothing any more. `None` where that
+    /// changes nothing ever: it has no layer that maps its flash.
+    pub fn preconditioned(&self) -> Option<Spec> {
+        match &self.model {
+            Model::Flash(flash) => {
+                let model = Model::Flash(FlashSpec { preconditioned: true, ..flash.clone() });
+                Some(Spec { model, ..self.clone() })
+            }
+            _ => None,
+        }
+    }
+
     /// An SSD that begins in steady state, with a part of its sectors and of each block. Any other disk is as it is.
     pub(crate) fn in_steady_state(&self, part: u64) -> Spec {
+        let part = self.part(part);
+        part.preconditioned().unwrap_or(part)
+    }
+
+    /// An SSD with a part of its sectors and of each block. Any other disk is as it is.
+    pub(crate) fn part(&self, part: u64) -> Spec {
         let model = match &self.model {
-            Model::Flash(flash) => Model::Flash(flash.in_steady_state(part)),
+            Model::Flash(flash) => Model::Flash(flash.part(part)),
             other => other.clone(),
         };
         Spec { model, ..self.clone() }

@@ -1,6 +1,6 @@
 //! What a drive is put to: the usual jobs of a benchmark, straight at the model, with no kernel before it.
 
-use crate::{Drive, Op, Request, Sample, Spec};
+use crate::{Counters, Drive, Op, Request, Sample, Spec};
 
 const BLOCK: u32 = 8;
 const STREAM: u32 = 256;
@@ -54,7 +54,7 @@ pub(super) fn find(name: &str) -> Option<&'static Job> {
 }
 
 /// A host: its drive, the time, and numbers without a pattern.
-struct Host {
+pub(super) struct Host {
     drive: Drive,
     spec: Spec,
     now_ns: u64,
@@ -64,7 +64,7 @@ struct Host {
 }
 
 impl Host {
-    fn bare(spec: &Spec) -> Host {
+    pub fn bare(spec: &Spec) -> Host {
         let drive = Drive::new(spec, Sample::NOMINAL);
         Host { drive, spec: spec.clone(), now_ns: 0, random: 1, span: spec.sectors() }
     }
@@ -85,7 +85,7 @@ impl Host {
         ((u128::from(self.random) * u128::from(limit)) >> 64) as u64
     }
 
-    fn block(&mut self, op: Op) -> Request {
+    pub fn block(&mut self, op: Op) -> Request {
         let sector = self.below(self.span / u64::from(BLOCK)) * u64::from(BLOCK);
         Request { tag: 0, op, fua: false, sector, sectors: BLOCK }
     }
@@ -114,7 +114,7 @@ impl Host {
     }
 
     /// So many requests, always so many of them under way. Returns how long they took.
-    fn keep(&mut self, depth: u64, count: u64, ask: impl Fn(&mut Host, u64) -> Request) -> u64 {
+    pub fn keep(&mut self, depth: u64, count: u64, ask: impl Fn(&mut Host, u64) -> Request) -> u64 {
         let begun_ns = self.now_ns;
         let (mut asked, mut done) = (0, 0);
         while done < count {
@@ -126,6 +126,10 @@ impl Host {
             done += self.wait().len() as u64;
         }
         self.now_ns - begun_ns
+    }
+
+    pub fn counters(&self) -> Counters {
+        self.drive.counters()
     }
 
     /// Until nothing moves any more.
@@ -145,7 +149,7 @@ impl Host {
 const FLUSH: Request = Request { tag: 0, op: Op::Flush, fua: false, sector: 0, sectors: 0 };
 
 /// Thousandths of a second's worth of `count` in so long.
-fn rate(count: u64, took_ns: u64) -> u64 {
+pub(super) fn rate(count: u64, took_ns: u64) -> u64 {
     (u128::from(count) * 1_000_000_000_000 / u128::from(took_ns.max(1))) as u64
 }
 

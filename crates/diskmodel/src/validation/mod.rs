@@ -6,6 +6,7 @@
 )]
 
 mod jobs;
+pub mod steady;
 mod table;
 
 use serde::Deserialize;

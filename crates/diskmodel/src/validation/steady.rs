@@ -1,0 +1,184 @@
+//! Whether a preconditioned disk is in steady state: SNIA's rule, by the model's own overwriting.
+//!
+//! The Solid State Storage Performance Test Specification (SNIA, version 2.0.2, section 2.1.24) calls a drive steady when, over
+//! five rounds in succession, the rates lie within 20 % of their mean, and the line through them by least squares changes by no more than
+//! 10 % of it. A round here is of so many writes of 4 KiB at random, 32 at a time, natively and on a sixteenth of the disk with blocks
+//! of a sixteenth.
+
+use std::fmt::Write;
+
+use super::jobs::{Host, rate};
+use crate::{Op, Spec};
+
+const PART: u64 = 16;
+const ROUNDS: usize = 8;
+/// Rounds that the rule looks at.
+const WINDOW: usize = 5;
+/// 234 MiB: less than what any of the shipped disks begins with erased, on a sixteenth of it.
+const ROUND_WRITES: u64 = 60_000;
+
+/// What one round came to.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    per_second: f64,
+    /// Units programmed for each that was written.
+    amplification: f64,
+}
+
+/// Rounds on a disk that begins as its file says, and on one that begins preconditioned.
+struct Both {
+    fresh: Vec<Round>,
+    preconditioned: Vec<Round>,
+}
+
+impl Both {
+    /// `None` where there is nothing to precondition.
+    fn of(spec: &Spec) -> Option<Self> {
+        spec.preconditioned()?;
+        let (fresh, steady) = (spec.part(PART), spec.in_steady_state(PART));
+        Some(Both { fresh: rounds(&fresh), preconditioned: rounds(&steady) })
+    }
+}
+
+fn rounds(spec: &Spec) -> Vec<Round> {
+    let mut host = Host::bare(spec);
+    let mut before = host.counters();
+    (0..ROUNDS)
+        .map(|_| {
+            let took_ns = host.keep(32, ROUND_WRITES, |host, _| host.block(Op::Write));
+            let now = host.counters();
+            let [programmed, written] =
+                [now.units_programmed - before.units_programmed, now.units_written - before.units_written];
+            before = now;
+            Round {
+                per_second: rate(ROUND_WRITES, took_ns) as f64 / 1000.0,
+                amplification: programmed as f64 / written.max(1) as f64,
+            }
+        })
+        .collect()
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let number = values.len() as f64;
+    values.sum::<f64>() / number
+}
+
+/// By how much of their mean the rates differ, and by how much of it the line through them changes from the first to the last.
+fn spread_and_slope(rates: &[f64]) -> (f64, f64) {
+    let middle = mean(rates.iter().copied());
+    let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(l, m), r| (l.min(*r), m.max(*r)));
+    let centre = (rates.len() as f64 - 1.0) / 2.0;
+    let away = |at: usize| at as f64 - centre;
+    let (over, under) = rates.iter().enumerate().fold((0.0, 0.0), |(over, under), (at, rate)| {
+        (over + away(at) * (rate - middle), under + away(at) * away(at))
+    });
+    ((most - least) / middle, (over / under * 2.0 * centre / middle).abs())
+}
+
+fn is_steady(rates: &[f64]) -> bool {
+    let (spread, slope) = spread_and_slope(rates);
+    spread <= 0.2 && slope <= 0.1
+}
+
+/// The first round, from 0, of the first five in succession that are steady.
+fn steady_from(rates: &[f64]) -> Option<usize> {
+    rates.windows(WINDOW).position(is_steady)
+}
+
+/// A disk's rounds as Markdown, `None` where there is nothing to precondition.
+pub fn markdown(spec: &Spec) -> Option<String> {
+    let Both { fresh, preconditioned } = Both::of(spec)?;
+    let mut text = format!(
+        "# {}: as its file says, and preconditioned\n\n{ROUND_WRITES} writes of 4 KiB at random a round, 32 at a time, on a sixteenth of the \
+         disk with blocks of a sixteenth.\nAmplification: flash programmed ÷ written.\n\n\
+         | round | as its file says | amplification | preconditioned | amplification |\n|---|---|---|---|---|\n",
+        spec.name()
+    );
+    for (number, (a, b)) in (1..).zip(fresh.iter().zip(&preconditioned)) {
+        let _ = writeln!(
+            text,
+            "| {number} | {:.0} /s | {:.2} | {:.0} /s | {:.2} |",
+            a.per_second, a.amplification, b.per_second, b.amplification
+        );
+    }
+    let rates: Vec<f64> = preconditioned.iter().map(|round| round.per_second).collect();
+    let _ = match steady_from(&rates) {
+        None => writeln!(text, "\nIn none of five rounds in succession is it steady by SNIA's rule."),
+        Some(from) => {
+            let window = &rates[from..from + WINDOW];
+            let (spread, slope) = spread_and_slope(window);
+            writeln!(
+                text,
+                "\nPreconditioned it is steady by SNIA's rule from round {} on: its rates lie within {:.0} % of their mean (20 % allowed), and the \
+                 line through them changes by {:.0} % of it (10 %). It is slower by a factor of {:.2} than the other in its first round.",
+                from + 1,
+                spread * 100.0,
+                slope * 100.0,
+                fresh[0].per_second / mean(window.iter().copied())
+            )
+        }
+    };
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SHIPPED;
+    use crate::spec::Model;
+
+    fn shipped(name: &str) -> Spec {
+        let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name).unwrap();
+        Spec::parse(text).unwrap()
+    }
+
+    #[test]
+    fn five_rates_are_steady_by_their_spread_and_by_their_line() {
+        let close = |(spread, slope): (f64, f64), known: (f64, f64)| {
+            assert!((spread - known.0).abs() < 1e-9 && (slope - known.1).abs() < 1e-9, "{spread} {slope}");
+        };
+        close(spread_and_slope(&[100.0, 100.0, 100.0, 100.0, 100.0]), (0.0, 0.0));
+        // A line from 96 to 104 changes by 8 of 100.
+        close(spread_and_slope(&[96.0, 98.0, 100.0, 102.0, 104.0]), (0.08, 0.08));
+        close(spread_and_slope(&[89.0, 111.0, 100.0, 111.0, 89.0]), (0.22, 0.0));
+        assert!(is_steady(&[96.0, 98.0, 100.0, 102.0, 104.0]));
+        assert!(!is_steady(&[94.0, 97.0, 100.0, 103.0, 106.0]), "its line changes by 12 %");
+        assert!(!is_steady(&[89.0, 111.0, 100.0, 111.0, 89.0]), "they differ by 22 %");
+    }
+
+    /// With s of spare flash over the disk's size, greedy collecting of what random writing leaves amplifies by about 1 ÷ 2s + ½
+    /// (P. Desnoyers, cited in `beginning.rs`): 6.1 at 90 ‰. A program takes its die as long whoever asks for it, so that much less of
+    /// what the dies can program is the host's; and down to half of that, as they sense what is copied, erase,
+    /// and wait for each other: the more of them there are, the more.
+    #[test]
+    fn a_preconditioned_disk_is_steady_and_slower_by_what_its_spare_flash_implies() {
+        for name in ["ssd-sata", "samsung-pm9a3-1920"] {
+            let spec = shipped(name);
+            let Model::Flash(flash) = &spec.model else { panic!("{name}") };
+            let Both { fresh, preconditioned } = Both::of(&spec).unwrap();
+            let rates: Vec<f64> = preconditioned.iter().map(|round| round.per_second).collect();
+            let from = steady_from(&rates).filter(|from| *from <= 1);
+            let steady = mean(rates[from.unwrap_or_else(|| panic!("{name}: {rates:?}"))..].iter().copied());
+            let amplification = mean(preconditioned.iter().map(|round| round.amplification));
+            let known = 1.0 / (2.0 * flash.spare_permille as f64 / 1000.0) + 0.5;
+            println!("{name}: preconditioned {steady:.0} writes/s, amplified by {amplification:.2}");
+            assert!((amplification / known - 1.0).abs() < 0.15, "{name}: {amplification} for {known}");
+            let dies = (flash.dies * flash.program_units) as f64 * 1e9 / flash.program_ns as f64;
+            let share = steady * amplification / dies;
+            assert!((0.45..=1.0).contains(&share), "{name}: {share} of what the dies can program");
+            // As long as there is erased flash, the dies are the host's alone, unless the controller takes no more.
+            let alone = dies.min(1e9 / flash.front.command_ns as f64);
+            let Round { per_second, amplification } = fresh[0];
+            assert!(amplification < 1.01 && (per_second / alone - 1.0).abs() < 0.1, "{name}: {:?}", fresh[0]);
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_mapped_there_is_nothing_to_precondition() {
+        for (name, _) in SHIPPED {
+            let spec = shipped(name);
+            let is_mapped = spec.discards() && *name != "sd-card";
+            assert_eq!(spec.preconditioned().is_some(), is_mapped, "{name}");
+        }
+    }
+}
