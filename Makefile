@@ -4,7 +4,7 @@ FSDERBY := target/$(shell rustc --print host-tuple)/release/fsderby
 # What `make run` gives to `fsderby run`: make run RUN='quick --rounds 10'
 RUN ?= quick
 
-.PHONY: run race build check test bench lint
+.PHONY: run race build check test bench lint identity
 
 # With the testbed vm in RUN, QEMU and a kernel for the guests are fetched too.
 run:
@@ -35,6 +35,10 @@ test: lint
 	@# The same inputs every time: what nobody wrote yet is looked for by hand (CONTRIBUTING.md), so that a change is
 	@# not refused for a mistake that is older than it.
 	FSDERBY_FUZZ_SECONDS=60 FSDERBY_FUZZ_SEED=1 cargo test --locked --workspace
+
+# 48 cells in virtual time, each three times with all CPUs busy: about an hour on two, and no part of the gate.
+identity: build
+	scripts/identity.sh results/identity-$(shell date +%Y%m%d-%H%M%S) $(FSDERBY)
 
 # Ratios of wall time, measured in alternation; they are no part of the gate.
 bench:
