@@ -103,8 +103,15 @@ fn machine_findings() -> Vec<Finding> {
         ),
         version => finding(State::Ok, "memory limit", format!("by cgroup version {version}"), ""),
     });
-    let need =
-        Need { size: Bytes(GIB), memory: None, cpus: None, cold: false, power_cut: false, source: false };
+    let need = Need {
+        size: Bytes(GIB),
+        memory: None,
+        cpus: None,
+        cold: false,
+        power_cut: false,
+        source: false,
+        preconditioned: false,
+    };
     for kind in testbeds::TABLE.iter().filter(|kind| !kind.usage().ends_with(":PATH")) {
         let what = format!("testbed {}", kind.name());
         findings.push(match kind.with(None).map(|testbed| testbed.ready(&need)) {

@@ -10,6 +10,7 @@ use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob}
 use crate::schema::plan::{Candidate, Plan, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
+use crate::states;
 use crate::storage::layers::{self, Layer};
 use crate::testbeds::{Moment, Need, Testbed};
 
@@ -23,7 +24,17 @@ const ALIVE_EVERY_MS: u64 = 1000;
 pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
     let setup = plan.setup(candidate);
     let (image, size, seed) = (setup.image, setup.size, plan.plan_seed);
-    Moment { image, size, round, seed, source: false, server_work: 1, corner: None, reseeded: 0 }
+    Moment {
+        image,
+        size,
+        round,
+        seed,
+        source: false,
+        server_work: 1,
+        preconditioned: preconditioned(setup.state),
+        corner: None,
+        reseeded: 0,
+    }
 }
 
 /// The same of a trial, with what its purpose asks for.
@@ -43,13 +54,19 @@ pub fn need(plan: &Plan) -> Need {
     let power_cut = scenarios::cut_power(plan);
     let cold = scenarios::empties_caches(plan);
     let source = plan.workloads.iter().any(scenarios::copies_from_beside);
-    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold, power_cut, source }
+    let preconditioned = preconditioned(plan.state.as_deref());
+    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold, power_cut, source, preconditioned }
 }
 
 /// What the testbed of this candidate must have for it.
 pub fn need_of(plan: &Plan, candidate: &Candidate) -> Need {
     let setup = plan.setup(candidate);
-    Need { size: setup.size, memory: setup.memory, cpus: setup.cpus, ..need(plan) }
+    let preconditioned = preconditioned(setup.state);
+    Need { size: setup.size, memory: setup.memory, cpus: setup.cpus, preconditioned, ..need(plan) }
+}
+
+fn preconditioned(state: Option<&str>) -> bool {
+    state.is_some_and(states::preconditions)
 }
 
 /// The job of a trial. `token` names what the agent makes on the host.

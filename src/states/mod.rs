@@ -1,11 +1,13 @@
 //! What is on a filesystem before a scenario begins: one trait, one table.
 //!
 //! A state is work that is done before the scenario's own and not measured, the same for all candidates that have it. What it
-//! reached stands in the record: the stages' counts, and the space after them.
+//! reached stands in the record: the stages' counts, and the space after them. A state of the drive needs no work: the testbed has
+//! its drive begin in it, or refuses.
 
 mod aged;
 mod filled;
 mod fresh;
+mod preconditioned;
 
 use crate::names;
 use crate::schema::plan::PlannedWork;
@@ -17,6 +19,7 @@ pub static TABLE: &[&dyn StateKind] = &[
     &fresh::Fresh,
     &filled::Filled,
     &aged::Aged,
+    &preconditioned::Preconditioned,
 ];
 
 /// The state that nothing has to be done for.
@@ -36,6 +39,10 @@ pub trait StateKind: Sync {
     fn leaves(&self, _argument: &str) -> f64 {
         1.0
     }
+    /// Whether it is not the filesystem that is in it but the drive below.
+    fn is_of_the_drive(&self) -> bool {
+        false
+    }
 }
 
 /// What brings this state about: `filled 80%`.
@@ -50,6 +57,11 @@ pub fn works(state: &str) -> Result<Vec<PlannedWork>, String> {
 /// Of what an ordinary user may fill, the share that this state leaves; nothing where it is no state.
 pub fn leaves(state: &str) -> f64 {
     parse(state).map_or(0.0, |(kind, argument)| kind.leaves(argument))
+}
+
+/// Whether the drive must have been filled and overwritten before.
+pub fn preconditions(state: &str) -> bool {
+    parse(state).is_ok_and(|(kind, _)| kind.is_of_the_drive())
 }
 
 fn parse(state: &str) -> Result<(&'static dyn StateKind, &str), String> {
@@ -78,6 +90,8 @@ mod tests {
         assert_eq!(works("filled 90%").unwrap()[0].work.parameters["to"].as_str(), Some("90%"));
         assert!((leaves("filled 90%") - 0.1).abs() < 1e-9 && leaves("fresh") == 1.0);
         assert_eq!(leaves("filled full"), 0.0);
+        assert_eq!(done("preconditioned"), Vec::<String>::new());
+        assert!(preconditions("preconditioned") && !preconditions("fresh") && !preconditions("filled 90%"));
     }
 
     #[test]
@@ -88,6 +102,7 @@ mod tests {
             ("filled 120%", "80%"),
             ("filled much", "80%"),
             ("fresh 3", "fresh is told nothing"),
+            ("preconditioned 90%", "preconditioned is told nothing"),
             ("aged", "write aged by postmark-quick"),
             ("aged by postmork", "unknown workload 'postmork'"),
         ] {

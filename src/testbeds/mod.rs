@@ -101,6 +101,18 @@ pub trait Testbed: Sync {
             try_this: "--on vm, or without --cpus".into(),
         })
     }
+    /// Whether its drive can begin as one that was filled and overwritten at random. Below a file or a volume lies more of a drive
+    /// than can be written from here.
+    fn preconditions(&self) -> Result<(), Missing> {
+        Err(Missing {
+            what: format!(
+                "{} cannot precondition its drive: what lies on it belongs to others, and how much of it a volume \
+                 reaches is known to its firmware alone",
+                self.name()
+            ),
+            try_this: "--on model:DISK with a flash disk, such as model:samsung-pm9a3-1920".into(),
+        })
+    }
     /// The programs that the testbed itself is made with.
     fn programs(&self) -> &'static [&'static str] {
         &[]
@@ -161,6 +173,9 @@ pub struct TestbedTraits {
 /// What is missing.
 pub fn usable(testbed: &dyn Testbed, need: &Need) -> Result<(), Missing> {
     need.cpus.map_or(Ok(()), |cpus| testbed.has_cpus(cpus))?;
+    if need.preconditioned {
+        testbed.preconditions()?;
+    }
     testbed.ready(need)
 }
 
@@ -175,6 +190,8 @@ pub struct Need {
     pub power_cut: bool,
     /// Whether work copies from a disk beside.
     pub source: bool,
+    /// Whether its drive must have been filled and overwritten before.
+    pub preconditioned: bool,
 }
 
 /// What a trial's storage may depend on, beside the testbed.
@@ -191,6 +208,8 @@ pub struct Moment {
     pub source: bool,
     /// How often the program that plays a disk does its own work.
     pub server_work: u32,
+    /// Whether its drive was filled and overwritten before.
+    pub preconditioned: bool,
     /// Another sample of a modelled disk than the round's.
     pub corner: Option<Point>,
     /// With which further seed of the work, from 1; 0 is the round's.

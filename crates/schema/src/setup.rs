@@ -203,6 +203,9 @@ pub struct Modelled {
     /// Whether the disk's volatile cache is switched off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub write_through: bool,
+    /// Whether the disks begin as ones that were filled and overwritten at random for long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preconditioned: bool,
 }
 
 impl Modelled {
@@ -322,6 +325,7 @@ mod tests {
             source: true,
             server_work: 1,
             write_through: false,
+            preconditioned: true,
         };
         let alone = Named::new("disk", &Modelled { disks: 1, ..modelled.clone() });
         assert!(!alone.settings.contains_key("disks"));

@@ -110,6 +110,7 @@ fn on_model(record: &mut Record) {
         source: false,
         server_work: 1,
         write_through: false,
+        preconditioned: false,
     };
     record.storage = Named::new("disk", &modelled);
     let away = sample.levels.of(Factor::Position).map_or(0, |level| if level == Level::Low { -1 } else { 1 });

@@ -12,6 +12,7 @@ use crate::schema::plan::{Plan, Trial};
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
 use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
+use crate::states;
 use crate::store::Run;
 
 /// The plan's trials of the rounds that the records name, by their names.
@@ -128,6 +129,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> 
         ("memory limit", record.memory == setup.memory),
         ("number of CPUs", record.cpus == setup.cpus),
         ("sample of the disk", is_sampled_for(record, trial.purpose)),
+        ("state of the disks", preconditioned(record) == setup.state.is_some_and(states::preconditions)),
         ("amount of the disk server's own work", server_work(record) == trial.purpose.server_work()),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
@@ -150,6 +152,11 @@ fn is_sampled_for(record: &Record, purpose: Purpose) -> bool {
         Purpose::Corner(corner) => point == corner,
         _ => point.is_nominal(),
     }
+}
+
+/// Whether its disks began as ones that were overwritten for long; others than modelled ones cannot be told to.
+fn preconditioned(record: &Record) -> bool {
+    record.storage.settings::<Modelled>().is_ok_and(|modelled| modelled.preconditioned)
 }
 
 fn has_clients(record: &Record, stage: &StageRecord) -> bool {
@@ -275,7 +282,8 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     for record in carried_out() {
         let works = known.of(record).works.as_ref();
         let copies = works.is_ok_and(|works| works.iter().any(|work| work.needs().source));
-        keyed.push(((record.round, &record.testbed, copies, record.purpose), record));
+        let disk = (copies, preconditioned(record), record.purpose);
+        keyed.push(((record.round, &record.testbed, disk), record));
     }
     let of_round: HashMap<Key<'_>, &Record> = keyed.iter().copied().collect();
     let (_, other) = keyed.iter().find(|(key, record)| {
@@ -284,5 +292,5 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     Some(format!("{}: its storage is not that of the others of its round and testbed", other.trial))
 }
 
-/// A round, a testbed, whether the trial has a second disk, and what it is for.
-type Key<'r> = (u32, &'r String, bool, Purpose);
+/// A round, a testbed, and of the disk whether the trial has a second one, whether it was overwritten before, and what the trial is for.
+type Key<'r> = (u32, &'r String, (bool, bool, Purpose));

@@ -95,8 +95,13 @@ static SERVERS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 /// Starts the disks' threads, which end with the guest. Returns the floor: the same in every life of a guest, and told in its first.
 fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
-    let spec = Spec::parse(&text).context("the disk is not understood")?;
-    let spec = if modelled.write_through { spec.written_through() } else { spec };
+    let mut spec = Spec::parse(&text).context("the disk is not understood")?;
+    if modelled.preconditioned {
+        spec = spec.preconditioned().context("this disk cannot be preconditioned")?;
+    }
+    if modelled.write_through {
+        spec = spec.written_through();
+    }
     // The kernel deals with the disk that the sample makes of it.
     let varied = spec.varied(modelled.sample.levels);
     let layout = Layout::of(job, modelled);

@@ -384,6 +384,7 @@ impl Testbed for Model {
             source: moment.source,
             server_work: moment.server_work,
             write_through: self.write_through,
+            preconditioned: moment.preconditioned,
         };
         let volume = Volume { size: moment.size, offset: self.place(&sample, moment.size) };
         (disk::named(&modelled), volume)
@@ -400,6 +401,19 @@ impl Testbed for Model {
             _ => Err(Missing {
                 what: format!("in virtual time there is one CPU, and {cpus} cannot be had"),
                 try_this: "--on vm, or without --cpus".into(),
+            }),
+        }
+    }
+
+    fn preconditions(&self) -> Result<(), Missing> {
+        match self.spec.preconditioned() {
+            Some(_) => Ok(()),
+            None => Err(Missing {
+                what: format!(
+                    "{} is no flash disk with a mapping, so nothing in it changes by overwriting",
+                    self.disk
+                ),
+                try_this: "--on model:samsung-pm9a3-1920, or without --state preconditioned".into(),
             }),
         }
     }
@@ -597,9 +611,17 @@ mod tests {
 
     fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
         let testbed: Model = testbed.parse().expect("a testbed");
-        let (image, corner) = (ImageState::Sparse, None);
-        let moment =
-            Moment { image, size, round, seed: 7, source: false, server_work: 1, corner, reseeded: 0 };
+        let moment = Moment {
+            image: ImageState::Sparse,
+            size,
+            round,
+            seed: 7,
+            source: false,
+            server_work: 1,
+            preconditioned: false,
+            corner: None,
+            reseeded: 0,
+        };
         let (storage, volume) = testbed.storage(&moment);
         (storage.settings().expect("a disk is modelled"), volume)
     }
