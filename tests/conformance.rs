@@ -14,7 +14,7 @@ use std::path::Path;
 use fsderby::filesystems;
 use fsderby::host::programs;
 use fsderby::schema::event::Phase;
-use fsderby::schema::reason::{Held, Outcome};
+use fsderby::schema::reason::{Condition, Held, Outcome, Reason};
 use fsderby::schema::record::Record;
 use fsderby::storage::layers;
 use fsderby::store::{self, Run};
@@ -113,7 +113,8 @@ fn guests_do_every_engines_work_on_every_filesystem_and_layer() {
             let desk = Desk::new();
             desk.file("experiment.toml", experiment(&desk, testbed, set, &cells));
             let run = run(&desk, &["run", "experiment.toml"]);
-            let done = run.current().into_iter().filter(|r| r.outcome == Outcome::Done).count();
+            let ended = |r: &&Record| r.outcome == Outcome::Done || is_disturbed(r);
+            let done = run.current().into_iter().filter(ended).count();
             let (counted, checked) = (cells.len(), cells.len());
             assert_eq!(done, counted + checked, "each of {testbed} × {set} is proved and measured");
             for cell in &cells {
@@ -247,17 +248,28 @@ fn carry_out(
 /// To its end, verified, and nothing left.
 fn run(desk: &Desk, arguments: &[&str]) -> Run {
     let said = desk.say(&[arguments, &["--output", "run", "--quiet"]].concat());
-    assert_eq!(said.code, 0, "{said:#?}");
     desk.leaves_nothing(said.pid);
     let verified = desk.say(&["verify", "run"]);
     assert_eq!(verified.code, 0, "{verified:#?}");
-    store::read(&desk.path("run")).unwrap()
+    let run = store::read(&desk.path("run")).unwrap();
+    let disturbed = run.current().into_iter().any(is_disturbed);
+    assert_eq!(said.code, if disturbed { 4 } else { 0 }, "{said:#?}");
+    run
+}
+
+/// Whether others took the CPUs from each of its attempts: that says something about the machine, and nothing about what is tried.
+fn is_disturbed(record: &Record) -> bool {
+    matches!(&record.reason, Some(Reason::Validity(broken)) if broken.name == Condition::Interference)
 }
 
 fn conforms(run: &Run) {
     // On a busy machine a guest's clock can be late: that voids a trial, and it is repeated.
     for record in run.current().into_iter().filter(|r| r.outcome != Outcome::Skipped) {
         let name = &record.trial;
+        if is_disturbed(record) {
+            skipped(name, &record.why());
+            continue;
+        }
         assert_eq!((record.outcome, &record.reason), (Outcome::Done, &None), "{name}");
         let broken: Vec<_> = record.validity.iter().filter(|c| c.held == Held::No).collect();
         assert!(broken.is_empty(), "{name}: {broken:?}");
