@@ -159,19 +159,22 @@ fn work<'r>(
     let others = work.latencies.iter().filter(|latency| !latency.is_of_fsync());
     let to = work.comparisons.first().map(|comparison| comparison.to.as_str());
     let (order, more_rounds) = listing::order(run, summary, work);
+    let disk = disk::of(run, work, |label| look(entries, label));
+    // A modelled disk's next round is another disk and no later moment.
+    let by_time = headlines.iter().filter(|_| disk.is_none());
     Work {
         summary: work,
         anchor: format!("work-{}", at + 1),
         notes: work.notes(),
         ratios: comparisons.filter_map(|c| ratios::of(c, c.title.clone(), entries)).collect(),
         headlines: headlines.iter().filter_map(|row| chart::bars(row, entries)).collect(),
-        in_order: headlines.iter().filter_map(|row| in_order::of(row, entries)).collect(),
+        in_order: by_time.filter_map(|row| in_order::of(row, entries)).collect(),
         over_time: work.over_time.iter().map(|courses| over_time::of(courses, entries)).collect(),
         parts: work.sections.iter().map(|section| part::of(section, entries, to)).collect(),
         tails: waited_for.chain(others).filter_map(|latency| tails::of(latency, entries)).collect(),
         latencies: work.latencies.iter().map(|l| Latencies::of(l, entries)).collect(),
         findings: findings(summary, work),
-        disk: disk::of(run, work, |label| look(entries, label)),
+        disk,
         order,
         more_rounds,
     }

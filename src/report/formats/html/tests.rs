@@ -114,6 +114,7 @@ fn a_modelled_disk_has_its_pictures_and_its_findings() {
         assert!(page.contains(words), "{words}");
     }
     assert!(!page.contains("significant") && !page.contains("Example Disk"));
+    assert!(!page.contains("In the order in which"), "its rounds are other disks and no later moments");
     assert!(!page_of(&examples::example()).contains("Where the time went"));
 }
 
