@@ -14,7 +14,7 @@ use std::path::Path;
 use fsderby::filesystems;
 use fsderby::host::programs;
 use fsderby::schema::event::Phase;
-use fsderby::schema::reason::{Condition, Held, Outcome, Reason};
+use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
 use fsderby::storage::layers;
 use fsderby::store::{self, Run};
@@ -22,7 +22,7 @@ use fsderby::testbeds;
 use fsderby::workloads::{self, Needs};
 use support::desk::Desk;
 use support::quiet::has_guests;
-use support::{has_loop, skipped};
+use support::{has_loop, is_disturbed, skipped};
 
 /// Enters beside every kind with its defaults.
 const VARIANTS: [&str; 2] = [
@@ -255,11 +255,6 @@ fn run(desk: &Desk, arguments: &[&str]) -> Run {
     let disturbed = run.current().into_iter().any(is_disturbed);
     assert_eq!(said.code, if disturbed { 4 } else { 0 }, "{said:#?}");
     run
-}
-
-/// Whether others took the CPUs from each of its attempts: that says something about the machine, and nothing about what is tried.
-fn is_disturbed(record: &Record) -> bool {
-    matches!(&record.reason, Some(Reason::Validity(broken)) if broken.name == Condition::Interference)
 }
 
 fn conforms(run: &Run) {

@@ -16,6 +16,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fsderby::schema::reason::{Condition, Reason};
+use fsderby::schema::record::Record;
+
 /// The program under test.
 pub fn fsderby() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsderby"));
@@ -42,6 +45,11 @@ pub fn skipped(what: &str, why: &str) {
 /// A line that is seen although the test passes, whose `eprintln!` would not be.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Whether others took the CPUs from it: that says something about the machine, and nothing about what is tried.
+pub fn is_disturbed(record: &Record) -> bool {
+    matches!(&record.reason, Some(Reason::Validity(broken)) if broken.name == Condition::Interference)
 }
 
 /// Whether the loop testbed can be tested here; says so where it cannot.
