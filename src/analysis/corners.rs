@@ -17,8 +17,8 @@ pub struct Cornered {
     pub point: Point,
 }
 
-/// The corners that findings wait for, once the ensemble is full: of each pair that agrees in it, with the disk's server and without, and
-/// with all seeds. Corners that several pairs share are tried once. Later rounds change none of it.
+/// The corners that findings wait for, once the ensemble is full: of each pair that agrees in it, with the disk's server and without, with
+/// all seeds, and at both costs of an instruction. Corners that several pairs share are tried once. Later rounds change none of it.
 pub fn of(run: &Run) -> BTreeSet<Cornered> {
     let dataset = Dataset::of(run);
     let mut due = BTreeSet::new();
@@ -28,8 +28,8 @@ pub fn of(run: &Run) -> BTreeSet<Cornered> {
             let Some(judged) = ensemble::judge(&first, &pair.factors, run.plan.margin, &pair.excess) else {
                 return;
             };
-            let survives = pair.survives(pair.chaos().as_ref(), judged.found) == Some(true);
-            if let Some((point, _)) = pair.worst(&first, judged.found).filter(|_| survives) {
+            let is_due = pair.awaits_its_corner(judged.found);
+            if let Some((point, _)) = pair.worst(&first, judged.found).filter(|_| is_due) {
                 let of = |label: &str| Cornered {
                     scenario: work.label.clone(),
                     candidate: label.to_owned(),

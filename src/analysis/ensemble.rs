@@ -4,7 +4,8 @@
 //! round 1         the disk as its file says
 //! rounds 2 to 13  a screening design: every factor at one of its extremes, in each row others
 //! further rounds  the same rows folded, then all again with other seeds
-//! extra trials    what the disk's server adds; other seeds of the work; the corner where a pair is expected to be worst
+//! extra trials    what the disk's server adds; other seeds of the work; other costs of an instruction; the corner where a pair is
+//!                 expected to be worst
 //! ```
 //! Trials in virtual time have no noise, so repeating them proves nothing. What is uncertain is the model, and how much hangs on details. A
 //! finding is what holds in all of these: `robust.rs` has what is beyond the samples.
@@ -70,12 +71,13 @@ pub fn findings(work: &Work<'_>, margin: Percent) -> Vec<Finding> {
 
 fn finding(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Option<Finding> {
     let mut judged = judge(samples, &pair.factors, margin, &pair.excess)?;
-    let Tried { chaos: seeds, corner: worst, refuted: why } = robust::tried(pair, samples, judged.found);
+    let Tried { chaos: seeds, costs: paid, corner: worst, refuted: why } =
+        robust::tried(pair, samples, judged.found);
     if why.is_some() {
         judged.found = Found::CannotTell;
     }
-    if let Evidence::Samples { chaos, corner, refuted, .. } = &mut judged.evidence {
-        (*chaos, *corner, *refuted) = (seeds, worst, why);
+    if let Evidence::Samples { chaos, costs, corner, refuted, .. } = &mut judged.evidence {
+        (*chaos, *costs, *corner, *refuted) = (seeds, paid, worst, why);
     }
     Some(Finding {
         finding: judged.found,
@@ -212,6 +214,7 @@ pub fn judge(
         withheld: Some(as_measured).filter(|as_measured| *as_measured != found),
         chaos: None,
         corner: None,
+        costs: None,
         refuted: None,
     };
     Some(Judged { found, ratio: mean_ratio(&logs)?, least: least.exp(), most: most.exp(), evidence })

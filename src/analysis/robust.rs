@@ -1,5 +1,6 @@
-//! Whether what holds in all samples of a modelled disk holds where it is likeliest not to: with other seeds of the work, and in the
-//! corner of what is not known about the disk at which the ratio is expected to be worst.
+//! Whether what holds in all samples of a modelled disk holds where it is likeliest not to: with other seeds of the work, where an
+//! instruction costs one of the two more and the other less, and in the corner of what is not known about the disk at which the ratio
+//! is expected to be worst.
 //!
 //! Twelve corners are no sample of 2048. Where they agree, another corner may say otherwise, so the main effects foretell which, and
 //! that one is tried as well.
@@ -12,7 +13,7 @@ use fsderby_stats::screening::{Effects, RUNS, Row, fit};
 
 use super::dataset::{Series, Work, log_ratio};
 use super::floor::Excess;
-use crate::schema::finding::{Chaos, Corner, Decider, Found, Refuted};
+use crate::schema::finding::{Chaos, Corner, Costs, Decider, Found, Refuted};
 use crate::schema::job::{Purpose, RESEEDED};
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
@@ -36,27 +37,31 @@ pub struct Pair<'w> {
 #[derive(Default)]
 pub struct Tried {
     pub chaos: Option<Chaos>,
+    pub costs: Option<Costs>,
     pub corner: Option<Corner>,
     pub refuted: Option<Refuted>,
 }
 
 /// Of what holds in all samples; nothing where they disagree.
 pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried {
-    let chaos = pair.chaos();
+    let (chaos, costs) = (pair.chaos(), pair.costs());
     if holds == Found::CannotTell {
-        return Tried { chaos, ..Tried::default() };
+        return Tried { chaos, costs, ..Tried::default() };
     }
     let corner = pair.corner(samples, holds);
     let in_corner = corner.as_ref().and_then(|corner| pair.holds_in(corner.point, holds));
-    let refuted = match (pair.survives(chaos.as_ref(), holds), in_corner) {
-        (Some(false), _) => Some(Refuted::Chaos),
-        (_, Some(false)) => Some(Refuted::Corner),
-        (None, _) | (_, None) => Some(Refuted::Untried),
-        (Some(true), Some(true)) => None,
+    let [seeds, at_costs] = pair.withstands(chaos.as_ref(), costs.as_ref(), holds);
+    let refuted = match (seeds, at_costs, in_corner) {
+        (Some(false), ..) => Some(Refuted::Chaos),
+        (_, Some(false), _) => Some(Refuted::Cost),
+        (.., Some(false)) => Some(Refuted::Corner),
+        (None, ..) | (_, None, _) | (.., None) => Some(Refuted::Untried),
+        (Some(true), Some(true), Some(true)) => None,
     };
-    // Where the seeds refute it the corner is not asked for.
-    let corner = corner.filter(|corner| corner.ratio.is_some() || refuted != Some(Refuted::Chaos));
-    Tried { chaos, corner, refuted }
+    // Where the others refute it the corner is not asked for.
+    let is_asked = !matches!(refuted, Some(Refuted::Chaos | Refuted::Cost));
+    let corner = corner.filter(|corner| corner.ratio.is_some() || is_asked);
+    Tried { chaos, costs, corner, refuted }
 }
 
 /// Which factor decides, the one that decides most first; none without all rows of the design.
@@ -143,9 +148,40 @@ impl Pair<'_> {
         Some(Chaos { ratios, spreads: [a.spread.exp(), b.spread.exp()] })
     }
 
+    /// Where an instruction costs `a` more and `b` less, and the other way round; `None` where one has not been tried.
+    pub fn costs(&self) -> Option<Costs> {
+        let ratio = |a: Purpose, b: Purpose| {
+            let (a, b) = (self.work.extra(self.a, a), self.work.extra(self.b, b));
+            self.log(a, b).map(|(log, _)| log.exp())
+        };
+        Some(Costs {
+            a_dear: ratio(Purpose::Dear, Purpose::Cheap)?,
+            b_dear: ratio(Purpose::Cheap, Purpose::Dear)?,
+        })
+    }
+
+    /// Whether it holds with all seeds, and at both costs of an instruction; `None` of what has not been tried.
+    fn withstands(&self, chaos: Option<&Chaos>, costs: Option<&Costs>, holds: Found) -> [Option<bool>; 2] {
+        [
+            chaos.and_then(|chaos| self.survives(chaos, holds)),
+            costs.and_then(|costs| self.bears(costs, holds)),
+        ]
+    }
+
+    /// Whether a corner is to be tried: nothing else stands against what holds in all samples.
+    pub fn awaits_its_corner(&self, holds: Found) -> bool {
+        self.withstands(self.chaos().as_ref(), self.costs().as_ref(), holds) == [Some(true); 2]
+    }
+
+    /// Whether it holds whoever of the two pays more for an instruction.
+    fn bears(&self, costs: &Costs, holds: Found) -> Option<bool> {
+        // Of the slower CPU, on which the disk's server may do the most to a ratio.
+        let mips = self.work.extra(self.a, Purpose::Dear)?.sampled()?.mips;
+        Some([costs.a_dear, costs.b_dear].iter().all(|ratio| self.says(holds, (ratio.ln(), mips))))
+    }
+
     /// Whether it holds with every seed, and is larger than what they do to it.
-    pub fn survives(&self, chaos: Option<&Chaos>, holds: Found) -> Option<bool> {
-        let chaos = chaos?;
+    fn survives(&self, chaos: &Chaos, holds: Found) -> Option<bool> {
         let mips = self.work.of_round(self.a, 1)?.sampled()?.mips;
         let logs: Vec<f64> = chaos.ratios.iter().map(|ratio| ratio.ln()).collect();
         let (least, most) = fsderby_stats::range(&logs)?;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! rounds 1 to 13 ─▶ doubled, tripled      what the disk's server adds to the figures
-//!                   reseeded-1 … -5       what other seeds of the work do                 of every cell
+//!                   reseeded-1 … -5       what other seeds of the work do
+//!                   dear, cheap           what hangs on the cost of an instruction        of every cell
 //!                └▶ corner…               where a pair that agrees is expected to be worst: known only now
 //! ```
 
@@ -22,11 +23,12 @@ pub fn are_due(rounds: u32) -> bool {
 /// Those that the plan alone decides: of each cell that has another one beside it to be compared with.
 pub fn of_cells(plan: &Plan) -> Vec<Trial<'_>> {
     let floor = if plan.floor { floor::trials(plan) } else { Vec::new() };
-    floor.into_iter().chain(reseeded(plan)).collect()
+    floor.into_iter().chain(of_samples(plan)).collect()
 }
 
-fn reseeded(plan: &Plan) -> Vec<Trial<'_>> {
-    let all = || (1..=RESEEDED).map(Purpose::Reseeded);
+/// With other seeds of the work, and at other costs of an instruction.
+fn of_samples(plan: &Plan) -> Vec<Trial<'_>> {
+    let all = || (1..=RESEEDED).map(Purpose::Reseeded).chain([Purpose::Dear, Purpose::Cheap]);
     let is_sampled = |trial: &Trial<'_>| testbeds::samples(plan.setup(trial.candidate).testbed);
     let trials: Vec<Trial<'_>> = all().flat_map(|purpose| plan.again(purpose)).filter(is_sampled).collect();
     let cells = all().count() * plan.scenarios.len();
@@ -62,14 +64,16 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_of_a_sampled_disk_is_tried_with_five_more_seeds() {
+    fn every_cell_of_a_sampled_disk_is_tried_with_five_more_seeds_and_at_two_more_costs_of_an_instruction() {
         let model = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4', 'xfs']");
         let names: Vec<String> = of_cells(&model).iter().map(Trial::name).collect();
-        assert_eq!(names.len(), 2 * 2 * (2 + 5), "{names:?}");
-        assert!(names.contains(&"reseeded-5/maildir-quick/xfs".to_owned()), "{names:?}");
+        assert_eq!(names.len(), 2 * 2 * (2 + 5 + 2), "{names:?}");
+        for extra in ["reseeded-5", "dear", "cheap"] {
+            assert!(names.contains(&format!("{extra}/maildir-quick/xfs")), "{names:?}");
+        }
         let seeds: Vec<u64> = of_cells(&model).iter().map(|trial| model.seed_of(trial)).collect();
         let other = seeds.iter().filter(|seed| **seed != model.workload_seed(1)).count();
-        assert_eq!(other, 2 * 2 * 5, "the server's own work is seen with the first round's");
+        assert_eq!(other, 2 * 2 * 5, "all others have the first round's");
         assert_eq!(most_corners(&model), 2 * 2);
     }
 

@@ -6,7 +6,7 @@ use super::scenarios::{self, Laid, LaidStage, LaidWork};
 use super::steps::steps;
 use crate::exit::Failure;
 use crate::filesystems::{self, BESIDE, Filesystem};
-use crate::schema::job::{Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
+use crate::schema::job::{Cost, Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
 use crate::schema::plan::{Candidate, Plan, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
@@ -34,6 +34,7 @@ pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
         preconditioned: preconditioned(setup.state),
         corner: None,
         reseeded: 0,
+        cost: Cost::Usual,
     }
 }
 
@@ -45,8 +46,8 @@ fn moment_of(plan: &Plan, trial: &Trial<'_>) -> Moment {
         Purpose::Reseeded(n) => reseeded = n,
         _ => {}
     }
-    let server_work = trial.purpose.server_work();
-    Moment { server_work, corner, reseeded, ..moment(plan, trial.candidate, trial.round) }
+    let (server_work, cost) = (trial.purpose.server_work(), trial.purpose.cost());
+    Moment { server_work, corner, reseeded, cost, ..moment(plan, trial.candidate, trial.round) }
 }
 
 /// What the testbed must have for what its candidates have in common.

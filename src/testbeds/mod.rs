@@ -26,7 +26,7 @@ use fsderby_diskmodel::Point;
 use crate::filesystems::KernelNeed;
 use crate::guest::bundle::Bundle;
 use crate::schema::event::Event;
-use crate::schema::job::Job;
+use crate::schema::job::{Cost, Job};
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
@@ -214,6 +214,8 @@ pub struct Moment {
     pub corner: Option<Point>,
     /// With which further seed of the work, from 1; 0 is the round's.
     pub reseeded: u8,
+    /// Of an instruction, on a machine in virtual time.
+    pub cost: Cost,
 }
 
 impl Need {

@@ -136,6 +136,9 @@ pub enum Evidence {
         /// Where the ratio is expected to be worst; absent where that is not known, or not asked because the samples disagree.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         corner: Option<Corner>,
+        /// What the cost of an instruction does; absent where it was not tried.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        costs: Option<Costs>,
         /// Why what holds in all samples is no finding.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refuted: Option<Refuted>,
@@ -164,15 +167,28 @@ pub struct Corner {
     pub ratio: Option<f64>,
 }
 
+/// The ratio of a pair on the first sample's disk, where an instruction costs one of them 1.3 times as much as the machine's file says,
+/// and the other 1 ÷ 1.3 of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// Dear for `a`, cheap for `b`.
+    pub a_dear: f64,
+    /// Dear for `b`, cheap for `a`.
+    pub b_dear: f64,
+}
+
 /// What stands against what holds in all samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refuted {
     /// With another seed of the work it does not hold, or it is no larger than what the seeds do to it.
     Chaos,
+    /// It does not hold where an instruction costs one of the pair more, and the other less.
+    Cost,
     /// It does not hold in the worst corner.
     Corner,
-    /// The other seeds, or the corner, have not been tried.
+    /// The other seeds, the costs of an instruction, or the corner have not been tried.
     Untried,
 }
 
@@ -332,6 +348,7 @@ impl Finding {
                 withheld,
                 chaos,
                 corner,
+                costs,
                 refuted,
             } => Evidence::Samples {
                 a_better: *b_better,
@@ -342,6 +359,7 @@ impl Finding {
                 withheld: withheld.map(Found::turned),
                 chaos: chaos.as_ref().map(Chaos::turned),
                 corner: corner.as_ref().map(Corner::turned),
+                costs: costs.as_ref().map(Costs::turned),
                 refuted: *refuted,
             },
             rounds => rounds.clone(),
@@ -369,6 +387,12 @@ impl Chaos {
 impl Corner {
     fn turned(&self) -> Corner {
         Corner { point: self.point, expected: self.expected.recip(), ratio: self.ratio.map(f64::recip) }
+    }
+}
+
+impl Costs {
+    fn turned(&self) -> Costs {
+        Costs { a_dear: self.b_dear.recip(), b_dear: self.a_dear.recip() }
     }
 }
 

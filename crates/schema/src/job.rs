@@ -125,6 +125,10 @@ pub enum Purpose {
     /// Shows whether a finding holds where its ratio is expected to be worst: a trial of the first round on a disk at that corner of what
     /// is not known about it.
     Corner(Point),
+    /// Shows what hangs on the cost of an instruction: a trial of the first round on a CPU that takes longer for each.
+    Dear,
+    /// The same on a CPU that takes less time for each.
+    Cheap,
 }
 
 /// So many further seeds of the work are tried: with the first round's they are six.
@@ -140,6 +144,15 @@ impl Purpose {
         }
     }
 
+    /// What an instruction costs there.
+    pub fn cost(self) -> Cost {
+        match self {
+            Purpose::Dear => Cost::Dear,
+            Purpose::Cheap => Cost::Cheap,
+            _ => Cost::Usual,
+        }
+    }
+
     /// What a reader is told that it is for.
     pub fn title(self) -> String {
         match self {
@@ -147,6 +160,8 @@ impl Purpose {
             Purpose::Tripled => "server's work ×3".to_owned(),
             Purpose::Reseeded(n) => format!("other seed {n}"),
             Purpose::Corner(point) => format!("corner {point}"),
+            Purpose::Dear => "instructions dear".to_owned(),
+            Purpose::Cheap => "instructions cheap".to_owned(),
             other => other.to_string(),
         }
     }
@@ -166,6 +181,8 @@ impl fmt::Display for Purpose {
             Purpose::Tripled => f.write_str("tripled"),
             Purpose::Reseeded(n) => write!(f, "reseeded-{n}"),
             Purpose::Corner(point) => write!(f, "corner{point}"),
+            Purpose::Dear => f.write_str("dear"),
+            Purpose::Cheap => f.write_str("cheap"),
         }
     }
 }
@@ -181,13 +198,38 @@ impl TryFrom<String> for Purpose {
 
     fn try_from(text: String) -> Result<Purpose, String> {
         let plain = [Purpose::Measure, Purpose::Integrity, Purpose::Doubled, Purpose::Tripled];
+        let plain = plain.into_iter().chain([Purpose::Dear, Purpose::Cheap]);
         let seeds = (1..=RESEEDED).map(Purpose::Reseeded);
-        if let Some(known) = plain.into_iter().chain(seeds).find(|purpose| purpose.to_string() == text) {
+        if let Some(known) = plain.chain(seeds).find(|purpose| purpose.to_string() == text) {
             return Ok(known);
         }
         let corner = text.strip_prefix("corner").and_then(|signs| Point::try_from(signs.to_owned()).ok());
         let corner = corner.filter(|point| !point.is_nominal()).map(Purpose::Corner);
         corner.ok_or_else(|| format!("'{text}' is no purpose of a trial"))
+    }
+}
+
+/// What an instruction costs beside what the machine's file says. A CPU with caches takes longer for those that reach its memory, and less
+/// time for others, so a filesystem may pay more or less than the mean that the file has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cost {
+    #[default]
+    Usual,
+    /// 1.3 times as much.
+    Dear,
+    /// 1 ÷ 1.3 of it.
+    Cheap,
+}
+
+impl Cost {
+    /// How many million instructions a second there are, where there usually are so many.
+    pub fn mips(self, usual: u32) -> u32 {
+        let nearest = |times: u32, of: u32| usual.saturating_mul(times).saturating_add(of / 2) / of;
+        match self {
+            Cost::Usual => usual,
+            Cost::Dear => nearest(10, 13),
+            Cost::Cheap => nearest(13, 10),
+        }
     }
 }
 

@@ -120,6 +120,7 @@ mod tests {
                 withheld,
                 chaos: None,
                 corner: None,
+                costs: None,
                 refuted: None,
             },
         }

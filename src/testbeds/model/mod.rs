@@ -374,7 +374,7 @@ impl Testbed for Model {
         let modelled = Modelled {
             disk: self.spec.name().to_owned(),
             blake3: blake3::hash(self.text.as_bytes()).to_hex().to_string(),
-            mips: self.speed(&sample),
+            mips: moment.cost.mips(self.speed(&sample)),
             sample,
             ensemble: self.samples,
             guest_seed: moment.seed ^ u64::from(moment.round) ^ (u64::from(moment.reseeded) << 32),
@@ -604,25 +604,30 @@ mod tests {
     use fsderby_diskmodel::Level;
 
     use super::*;
+    use crate::schema::job::Cost;
     use crate::schema::setup::ImageState;
     use crate::schema::units::GIB;
 
     const VOLUME: Bytes = Bytes(512 * MIB);
 
-    fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
-        let testbed: Model = testbed.parse().expect("a testbed");
-        let moment = Moment {
+    fn first_round() -> Moment {
+        Moment {
             image: ImageState::Sparse,
-            size,
-            round,
+            size: VOLUME,
+            round: 1,
             seed: 7,
             source: false,
             server_work: 1,
             preconditioned: false,
             corner: None,
             reseeded: 0,
-        };
-        let (storage, volume) = testbed.storage(&moment);
+            cost: Cost::Usual,
+        }
+    }
+
+    fn sampled(testbed: &str, size: Bytes, round: u32) -> (Modelled, Volume) {
+        let testbed: Model = testbed.parse().expect("a testbed");
+        let (storage, volume) = testbed.storage(&Moment { size, round, ..first_round() });
         (storage.settings().expect("a disk is modelled"), volume)
     }
 
@@ -639,6 +644,19 @@ mod tests {
         }
         let (fixed, volume) = sampled("diamondmax-plus-8,offset=36g,samples=off", VOLUME, 5);
         assert_eq!((volume.offset, fixed.ensemble), (Bytes(36 * GIB), false));
+    }
+
+    #[test]
+    fn an_instruction_costs_a_third_more_or_less_of_what_the_round_has_and_nothing_else_changes() {
+        let testbed: Model = "diamondmax-plus-8".parse().expect("a testbed");
+        let at = |cost: Cost| {
+            let (storage, volume) = testbed.storage(&Moment { cost, ..first_round() });
+            (storage.settings::<Modelled>().expect("a disk is modelled"), volume)
+        };
+        let (usual, place) = at(Cost::Usual);
+        for (cost, mips) in [(Cost::Dear, 731), (Cost::Cheap, 1235)] {
+            assert_eq!(at(cost), (Modelled { mips, ..usual.clone() }, place), "of {}", usual.mips);
+        }
     }
 
     #[test]
