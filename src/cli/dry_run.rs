@@ -82,7 +82,8 @@ pub fn print(
         number / 2
     ));
     if extras > 0 {
-        let what = "to see what the disk's server adds to their figures and what other seeds of the work do";
+        let what = "to see what the disk's server adds to their figures, and what other seeds of the work and \
+                    other costs of an instruction do";
         lines.push(format!("After round {SAMPLES_NEEDED} {extras} trials more of those cells, {what}."));
         let what = "of each pair that agrees in all samples, on the disk on which it is expected to be worst";
         let corners = extras::most_corners(plan);

@@ -459,6 +459,12 @@ mod tests {
     }
 
     #[test]
+    fn dear_for_one_is_cheap_for_the_other() {
+        let costs = Costs { a_dear: 0.5, b_dear: 2.5 };
+        assert_eq!(costs.turned(), Costs { a_dear: 0.4, b_dear: 2.0 });
+    }
+
+    #[test]
     fn a_run_whose_copy_differs_has_no_verdict() {
         let guard = |voids| Guard { copy: "b".into(), of: "a".into(), rounds: 12, p: Some(0.5), voids };
         let verdict = |guard| Verdict {

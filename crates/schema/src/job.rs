@@ -601,6 +601,27 @@ mod tests {
     }
 
     #[test]
+    fn every_purpose_is_read_as_it_is_written() {
+        let corner = Point::try_from("+-+-+-+-+-+".to_owned()).map(Purpose::Corner).expect("a corner");
+        let plain = [Purpose::Measure, Purpose::Integrity, Purpose::Doubled, Purpose::Tripled];
+        let seeds = (1..=RESEEDED).map(Purpose::Reseeded);
+        for purpose in plain.into_iter().chain(seeds).chain([corner, Purpose::Dear, Purpose::Cheap]) {
+            assert_eq!(Purpose::try_from(purpose.to_string()), Ok(purpose));
+        }
+        for wrong in ["", "dearer", "reseeded-6", "cornernominal"] {
+            assert!(Purpose::try_from(wrong.to_owned()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_dear_instruction_makes_a_slower_cpu_and_a_cheap_one_a_faster() {
+        let all = |usual: u32| [Cost::Dear, Cost::Usual, Cost::Cheap].map(|cost| cost.mips(usual));
+        assert_eq!(all(500), [385, 500, 650]);
+        assert_eq!(all(100), [77, 100, 130]);
+        assert_eq!(all(8000), [6154, 8000, 10_400]);
+    }
+
+    #[test]
     fn work_is_the_same_in_whatever_order_it_was_written() {
         let spec =
             |text: &str| WorkSpec { engine: "e".into(), parameters: toml::from_str(text).expect("toml") };

@@ -131,11 +131,13 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
             let mut said = vec![
                 format!(
                     "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: held in {samples} of {samples} samples of \
-                     disk, position and CPU and in the worst corner; {alike} {is_alike} equivalent, and {open} {} on the disk model or on chance.",
+                     disk, position and CPU, at both costs of an instruction and in the worst corner; {alike} {is_alike} equivalent, and {open} {} on \
+                     the disk model, on the cost of an instruction or on chance.",
                     verb(open, "depends", "depend"),
                 ),
                 decides(pairs),
             ];
+            said.extend(beyond::said_of_cost(pairs));
             said.extend(beyond::said(pairs));
             said.extend(floor::said(pairs));
             said
@@ -205,6 +207,9 @@ fn decides(pairs: &[Finding]) -> String {
 
 fn first_decider(finding: &Finding) -> Option<String> {
     let Evidence::Samples { deciders, .. } = &finding.evidence else { return None };
+    if beyond::depends_on_cost(finding) {
+        return Some("the cost of an instruction".to_owned());
+    }
     deciders.first().map(Decider::title)
 }
 

@@ -1,7 +1,11 @@
-//! What was tried beyond the samples of a modelled disk, in words: other seeds of the work, and the worst corner.
+//! What was tried beyond the samples of a modelled disk, in words: other seeds of the work, other costs of an instruction, and the
+//! worst corner.
 
-use super::number::ratio;
-use crate::schema::finding::{Chaos, Corner, Evidence, Finding, Refuted};
+use super::number::{count, list, ratio};
+use crate::schema::finding::{Chaos, Corner, Costs, Evidence, Finding, Refuted};
+
+/// So many pairs that depend on the cost of an instruction are named one by one.
+const NAMED: usize = 6;
 
 fn chaos(finding: &Finding) -> Option<&Chaos> {
     let Evidence::Samples { chaos, .. } = &finding.evidence else { return None };
@@ -13,9 +17,24 @@ fn worst(finding: &Finding) -> Option<&Corner> {
     corner.as_ref()
 }
 
+fn paid(finding: &Finding) -> Option<&Costs> {
+    let Evidence::Samples { costs, .. } = &finding.evidence else { return None };
+    costs.as_ref()
+}
+
 /// How many times its least figure the most of each is over six seeds, beside the others, `1.02, 1.05`.
 pub fn spreads(finding: &Finding) -> String {
     chaos(finding).map_or_else(|| "–".to_owned(), |chaos| chaos.spreads.map(ratio).join(", "))
+}
+
+/// With instructions dear for the first of the pair and cheap for the second, and the other way round: `0.81, 1.37`.
+pub fn costs(finding: &Finding) -> String {
+    paid(finding).map_or_else(|| "–".to_owned(), |costs| [costs.a_dear, costs.b_dear].map(ratio).join(", "))
+}
+
+/// Whether it would be found, and is not because of what an instruction costs.
+pub fn depends_on_cost(finding: &Finding) -> bool {
+    matches!(finding.evidence, Evidence::Samples { refuted: Some(Refuted::Cost), .. })
 }
 
 /// `0.98, expected 1.01`
@@ -31,6 +50,13 @@ pub fn corner(finding: &Finding) -> String {
 pub fn refuted(finding: &Finding) -> Option<String> {
     let Evidence::Samples { refuted: Some(refuted), .. } = &finding.evidence else { return None };
     let n = finding.n;
+    if let (Refuted::Cost, Some(costs)) = (refuted, paid(finding)) {
+        let (Finding { a, b, .. }, there, back) = (finding, ratio(costs.a_dear), ratio(costs.b_dear));
+        return Some(format!(
+            "held in {n} of {n} samples, and depends on the cost of an instruction ({there} where it is dear for {a} and cheap for {b}, {back} the \
+             other way round)"
+        ));
+    }
     Some(match (refuted, chaos(finding), worst(finding)) {
         (Refuted::Chaos, Some(chaos), _) => {
             let (least, most) = fsderby_stats::range(&chaos.ratios).unwrap_or((1.0, 1.0));
@@ -42,7 +68,33 @@ pub fn refuted(finding: &Finding) -> Option<String> {
         (Refuted::Corner, _, Some(Corner { ratio: Some(there), .. })) => {
             format!("held in {n} of {n} samples, and not in the worst corner ({})", ratio(*there))
         }
-        _ => format!("held in {n} of {n} samples; other seeds or the worst corner have not been tried"),
+        _ => format!(
+            "held in {n} of {n} samples; other seeds, other costs of an instruction or the worst corner have not been tried"
+        ),
+    })
+}
+
+/// Which pairs depend on the cost of an instruction; nothing where none does.
+pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
+    let brief = |finding: &Finding| {
+        let Finding { a, b, scenario, .. } = finding;
+        paid(finding).map(|Costs { a_dear, b_dear }| {
+            format!("{a} ÷ {b} in {scenario} ({} to {})", ratio(*a_dear), ratio(*b_dear))
+        })
+    };
+    let mut named: Vec<String> = findings.iter().filter(|f| depends_on_cost(f)).filter_map(brief).collect();
+    let n = named.len();
+    if n > NAMED {
+        named.truncate(NAMED);
+        named.push(format!("{} more", n - NAMED));
+    }
+    let depend = if n == 1 { "depends" } else { "depend" };
+    (n > 0).then(|| {
+        format!(
+            "{} {depend} on the cost of an instruction, 1.3 times as much for one of the two and 1 ÷ 1.3 for the other: {}.",
+            count(n, "comparison"),
+            list(&named)
+        )
     })
 }
 
@@ -69,6 +121,8 @@ pub fn said(findings: &[Finding]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::analysis::corners::{self, Cornered};
     use crate::report::examples::{Example, model};
@@ -124,13 +178,52 @@ mod tests {
         assert_eq!(why, "held in 13 of 13 samples, and not in the worst corner (0.76)");
     }
 
+    /// One that computes much: where an instruction costs more it does a fifth.
+    fn computes(records: &mut [Record], label: &str) {
+        let dear = |record: &&mut Record| record.purpose == Purpose::Dear && record.filesystem == label;
+        records.iter_mut().filter(dear).for_each(|record| times(record, 0.2));
+    }
+
     #[test]
-    fn what_was_not_tried_in_its_corner_or_with_other_seeds_is_not_found() {
+    fn what_depends_on_who_pays_more_for_an_instruction_is_not_found() {
+        let fair = pair(|_| {});
+        assert_eq!((costs(&fair).as_str(), said_of_cost(&[fair])), ("1.46, 1.62", None));
+        let pair = pair(|records| computes(records, "cedarfs"));
+        assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Cost)));
+        assert_eq!(
+            refuted(&pair).unwrap_or_default(),
+            "held in 13 of 13 samples, and depends on the cost of an instruction (0.29 where it is dear for cedarfs and cheap for birchfs, 1.62 \
+             the other way round)"
+        );
+        assert_eq!(
+            said_of_cost(&[pair]).unwrap_or_default(),
+            "1 comparison depends on the cost of an instruction, 1.3 times as much for one of the two and 1 ÷ 1.3 for the other: cedarfs ÷ \
+             birchfs in letters-quick (0.29 to 1.62)."
+        );
+        // Dear for the other one it is better still.
+        let other = self::pair(|records| computes(records, "birchfs"));
+        assert_eq!((other.finding, refutes(&other)), (Found::Better, None));
+    }
+
+    #[test]
+    fn a_pair_that_depends_on_the_cost_of_an_instruction_waits_for_no_corner() {
+        let mut example = model::samples(13);
+        let of = |due: &BTreeSet<Cornered>| due.iter().filter(|corner| corner.candidate == "cedarfs").count();
+        assert!(of(&corners::of(&example.run)) > 0);
+        computes(&mut example.run.records, "cedarfs");
+        assert_eq!(of(&corners::of(&example.run)), 0);
+        assert!(!corners::of(&example.run).is_empty(), "other pairs have theirs");
+    }
+
+    #[test]
+    fn what_was_not_tried_in_its_corner_with_other_seeds_or_at_other_costs_is_not_found() {
         let no_corner = pair(|records| records.retain(|record| !is_corner(record)));
         assert_eq!((no_corner.finding, refutes(&no_corner)), (Found::CannotTell, Some(Refuted::Untried)));
         assert!(corner(&no_corner).starts_with("not tried, expected 1.5"), "{}", corner(&no_corner));
-        let no_seed = pair(|records| records.retain(|record| record.purpose != Purpose::Reseeded(3)));
-        assert_eq!((no_seed.finding, refutes(&no_seed)), (Found::CannotTell, Some(Refuted::Untried)));
+        for lacks in [Purpose::Reseeded(3), Purpose::Dear, Purpose::Cheap] {
+            let untried = pair(|records| records.retain(|record| record.purpose != lacks));
+            assert_eq!((untried.finding, refutes(&untried)), (Found::CannotTell, Some(Refuted::Untried)));
+        }
     }
 
     #[test]

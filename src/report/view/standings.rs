@@ -84,7 +84,7 @@ pub fn caption(row: &Row, verdict: &Verdict) -> String {
             (1000.0 * (1.0 - alpha)).round() / 10.0
         ),
         Basis::Samples { .. } => format!(
-            "{title}: what holds in all samples, with all seeds and in the worst corner, with a margin of {margin}"
+            "{title}: what holds in all samples, with all seeds, at both costs of an instruction and in the worst corner, with a margin of {margin}"
         ),
     }
 }
@@ -99,6 +99,8 @@ pub struct PairShown<'r> {
     pub moved: String,
     /// How far other seeds of the work move either figure.
     pub spreads: String,
+    /// Where an instruction costs one of the two more and the other less.
+    pub costs: String,
     /// In the worst corner: as expected, and as it was.
     pub corner: String,
     pub deciders: Vec<DeciderShown>,
@@ -153,14 +155,16 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
         _ => String::new(),
     };
     let ratio = format!("{}{interval}", ratio(pair.ratio));
-    let (spreads, corner) = (beyond::spreads(pair), beyond::corner(pair));
+    let (spreads, costs, corner) = (beyond::spreads(pair), beyond::costs(pair), beyond::corner(pair));
     let deciders = deciders.iter().map(decider).collect();
-    PairShown { pair, finding, ratio, moved, spreads, corner, deciders }
+    PairShown { pair, finding, ratio, moved, spreads, costs, corner, deciders }
 }
 
 fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -> String {
     let Finding { a, b, n, .. } = pair;
-    let held = |held: u32| format!("held in {held} of {n} samples and in the worst corner");
+    let held = |held: u32| {
+        format!("held in {held} of {n} samples, at both costs of an instruction and in the worst corner")
+    };
     if let Some(why) = beyond::refuted(pair) {
         return format!("cannot tell: {why}");
     }

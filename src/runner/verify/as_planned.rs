@@ -292,5 +292,21 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     Some(format!("{}: its storage is not that of the others of its round and testbed", other.trial))
 }
 
+/// What an instruction cost is what the purpose asks for, beside what it cost in the first round on that testbed.
+pub fn other_cost(records: &[Record]) -> Option<String> {
+    let speed = |record: &Record| record.sampled().map(|sampled| sampled.mips);
+    let first = records.iter().filter(|record| record.purpose == Purpose::Measure && record.round == 1);
+    let usual: HashMap<&str, u32> =
+        first.filter_map(|record| Some((record.testbed.as_str(), speed(record)?))).collect();
+    // In a corner the CPU is at one of its extremes.
+    let is_of_first = |r: &&Record| r.purpose.is_extra() && !matches!(r.purpose, Purpose::Corner(_));
+    records.iter().filter(is_of_first).find_map(|record| {
+        let (is, usual) = (speed(record)?, usual.get(record.testbed.as_str())?);
+        let asked = record.purpose.cost().mips(*usual);
+        let of = format!("{}: its CPU has {is} million instructions a second", record.trial);
+        (is != asked).then(|| format!("{of}, and it is of one with {asked}"))
+    })
+}
+
 /// A round, a testbed, and of the disk whether the trial has a second one, whether it was overwritten before, and what the trial is for.
 type Key<'r> = (u32, &'r String, (bool, bool, Purpose));

@@ -68,6 +68,7 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
         heard.push(hears);
     }
     found.wrong.extend(as_planned::unlike_each_other(records));
+    found.wrong.extend(as_planned::other_cost(records));
     files::unnamed(run, &mut found);
     verdict::holds(run, &mut found);
     missing::find(run, &mut found);
