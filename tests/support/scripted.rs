@@ -16,6 +16,7 @@ use fsderby::schema::plan::Plan;
 use fsderby::schema::setup::{ClockKind, Fidelity, Mounted, Named, Volume};
 use fsderby::schema::units::Bytes;
 use fsderby::storage::image;
+use fsderby::testbeds::model::Model;
 use fsderby::testbeds::{
     Ended, Fault, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
 };
@@ -39,6 +40,8 @@ pub struct Scripted {
     pub alter: Box<Alter>,
     /// What each trial leaves on its agent's console.
     pub console: Vec<String>,
+    /// Whose samples it is said to be on.
+    pub modelled: Option<Model>,
     /// What each trial's modelled disk did.
     pub requests: Vec<u8>,
     /// Why a job cannot be launched.
@@ -70,6 +73,7 @@ impl Scripted {
             kernel: None,
             alter: Box::new(alter),
             console: Vec::new(),
+            modelled: None,
             requests: Vec::new(),
             refuse: Box::new(|_| None),
             fault: Box::new(|_| None),
@@ -84,6 +88,19 @@ impl Scripted {
         let traits =
             TestbedTraits { clock: ClockKind::Guest, fidelity: Fidelity::VmKvm, guest: true, ..well.traits };
         Scripted { on: on.into(), traits, kernel: Some(kernel.into()), ..well }
+    }
+
+    /// As if on a modelled disk, with each job's events changed by this.
+    pub fn on_model(on: &str, change: impl Fn(&Job, &mut Event) + Sync + 'static) -> Self {
+        let scripted = Scripted::event(change);
+        let traits = TestbedTraits {
+            clock: ClockKind::Virtual,
+            fidelity: Fidelity::Model,
+            guest: true,
+            ..scripted.traits
+        };
+        let modelled = on.trim_start_matches("model:").parse().ok();
+        Scripted { on: on.into(), traits, modelled, requests: vec![7; 480], ..scripted }
     }
 
     /// With every event changed by this.
@@ -125,6 +142,9 @@ impl Testbed for Scripted {
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
+        if let Some(model) = &self.modelled {
+            return model.storage(moment);
+        }
         let settings = image::Settings {
             folder: "/scripted".into(),
             state: moment.image,
