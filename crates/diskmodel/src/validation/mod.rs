@@ -5,7 +5,9 @@
     reason = "a table is made of the model's results; the model itself has none"
 )]
 
+pub mod asks;
 mod jobs;
+mod native;
 pub mod steady;
 mod table;
 
@@ -93,7 +95,7 @@ fn compare() -> Vec<Compared> {
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == cell.disk).expect("a shipped disk");
         let spec = Spec::parse(text).expect("shipped disks are understood");
         let job = jobs::find(&cell.job).expect("a known job");
-        let ours = (job.run)(&spec) as f64 / 1000.0;
+        let ours = job.unit.value(job.alone(&spec));
         Compared { is_held_out: held_out.contains(&cell.disk), job, ours, cell }
     });
     compared.collect()
@@ -137,6 +139,6 @@ mod tests {
     fn a_job_measures_what_arithmetic_says() {
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == "samsung-pm883-960").unwrap();
         let spec = Spec::parse(text).unwrap();
-        assert_eq!((jobs::find("sync").unwrap().run)(&spec), 32_000 + 7_447 + 32_000);
+        assert_eq!(jobs::find("sync").unwrap().alone(&spec).mean_ns(), 32_000 + 7_447 + 32_000);
     }
 }

@@ -7,7 +7,8 @@
 
 use std::fmt::Write;
 
-use super::jobs::{Host, rate};
+use super::asks::Taken;
+use super::native::Host;
 use crate::{Op, Spec};
 
 const PART: u64 = 16;
@@ -51,7 +52,7 @@ fn rounds(spec: &Spec) -> Vec<Round> {
                 [now.units_programmed - before.units_programmed, now.units_written - before.units_written];
             before = now;
             Round {
-                per_second: rate(ROUND_WRITES, took_ns) as f64 / 1000.0,
+                per_second: Taken { done: ROUND_WRITES, ns: took_ns }.rate() as f64 / 1000.0,
                 amplification: programmed as f64 / written.max(1) as f64,
             }
         })

@@ -59,7 +59,7 @@ fn row(text: &mut String, compared: &Compared) {
     };
     let mark = if *is_held_out { " *" } else { "" };
     let (published, ours, ratio) = (published.join(" to "), figure(*ours), compared.ratio());
-    let (title, unit) = (job.title, job.unit);
+    let (title, unit) = (job.title, job.unit.name());
     let _ = writeln!(
         text,
         "| {}{mark} | {title} | {published} {unit} | {what} | {ours} {unit} | {ratio:.2} |",

@@ -1,0 +1,135 @@
+//! What the jobs ask of a disk, as data: the same for a model alone and for the block device of a guest.
+
+use serde::{Deserialize, Serialize};
+
+/// Sectors of a block, and of a piece of a stream.
+pub const BLOCK: u32 = 8;
+pub const STREAM: u32 = 256;
+/// So many pieces of a stream are under way.
+pub const STREAM_DEPTH: u64 = 8;
+/// A stream is taken at so many places, from the outside inwards.
+pub const STREAM_PLACES: u64 = 8;
+/// So many random writes are under way.
+pub const WRITE_DEPTH: u64 = 32;
+/// So many of them come between two looks at the clock.
+pub const WRITE_PART: u64 = 100;
+/// Behind a lone read comes a pause of at most so long: the platters' angle is a matter of chance, and read-ahead is no help.
+pub const PAUSE_NS: u64 = 1_000_000;
+
+/// What is asked for, and how much of it. Where nothing else is said, blocks of 4 KiB at random places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Asks {
+    /// Each by itself; their times are summed.
+    LoneReads {
+        count: u64,
+    },
+    /// Always so many under way.
+    Reads {
+        depth: u64,
+        count: u64,
+    },
+    /// So many pieces in order at each place.
+    StreamReads {
+        pieces: u64,
+    },
+    StreamWrites {
+        pieces: u64,
+    },
+    /// [`WRITE_DEPTH`] at a time, for so long.
+    Writes {
+        seconds: u64,
+    },
+    /// [`WRITE_DEPTH`] at a time on a disk that was overwritten before; the first of them are not counted.
+    SteadyWrites {
+        before: u64,
+        count: u64,
+    },
+    /// A write and what makes it safe, one after the other.
+    Syncs {
+        count: u64,
+    },
+    /// So many writes, then a flush, whose times are summed, then rest.
+    Flushes {
+        writes: u64,
+        times: u64,
+    },
+    /// One reader beside one writer that makes each of its writes safe, for so long; reads are counted.
+    ReadsBesideSyncs {
+        seconds: u64,
+    },
+}
+
+/// What a guest does on a disk without a filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawWork {
+    /// Whether all of the volume is written first, in order, and then left alone.
+    pub fill: bool,
+    pub asks: Asks,
+}
+
+/// How much was done in how long: requests, or the bytes of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub done: u64,
+    pub ns: u64,
+}
+
+impl Taken {
+    /// Thousandths of so many a second.
+    pub fn rate(self) -> u64 {
+        (u128::from(self.done) * 1_000_000_000_000 / u128::from(self.ns.max(1))) as u64
+    }
+
+    /// Of one, in nanoseconds.
+    pub fn mean_ns(self) -> u64 {
+        self.ns / self.done.max(1)
+    }
+}
+
+/// Where requests go, by numbers without a pattern that are the same each time.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// So many sectors.
+    span: u64,
+    random: u64,
+}
+
+impl Places {
+    pub fn new(span: u64) -> Places {
+        Places { span, random: 1 }
+    }
+
+    pub fn span(&self) -> u64 {
+        self.span
+    }
+
+    /// How many pieces of a stream all of it is.
+    pub fn pieces(&self) -> u64 {
+        self.span / u64::from(STREAM)
+    }
+
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((u128::from(self.random) * u128::from(limit)) >> 64) as u64
+    }
+
+    /// The sector of a block anywhere.
+    pub fn block(&mut self) -> u64 {
+        self.below(self.span / u64::from(BLOCK)) * u64::from(BLOCK)
+    }
+
+    /// The sector of a stream's piece of that number.
+    pub fn piece(&self, n: u64) -> u64 {
+        let sector = n * u64::from(STREAM) % (self.span - u64::from(STREAM));
+        sector - sector % u64::from(BLOCK)
+    }
+
+    /// The first pieces of the streams.
+    pub fn streams(&self) -> impl Iterator<Item = u64> + use<> {
+        let each = self.pieces() / STREAM_PLACES;
+        (0..STREAM_PLACES).map(move |place| each * place)
+    }
+}
