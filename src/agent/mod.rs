@@ -17,6 +17,7 @@ mod clients;
 mod init;
 mod mishap;
 mod mounting;
+mod raw;
 mod recovery;
 mod sandbox;
 mod settle;

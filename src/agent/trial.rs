@@ -14,7 +14,7 @@ use super::clients::{self, Clients, Every, Watch};
 use super::recovery::{first_file, survivors};
 use super::site::Site;
 use super::stack::{Raise, Stack};
-use super::{StepError, monotonic_ns, settle, tools, tree};
+use super::{StepError, monotonic_ns, raw, settle, tools, tree};
 use crate::host::{self, memory_group::MemoryGroup};
 use crate::probes::{self, NotAvailable, Running};
 use crate::schema::event::{Event, Stepped, Tree};
@@ -159,6 +159,12 @@ impl Hands<'_> {
             Step::Own { stage } => self.timed(|hands| {
                 let own = stages::find(&stage.name).map_err(|e| StepError::new("find", &stage.name, e))?;
                 own.carry_out(stage.argument.as_deref(), hands.site()?.place())
+            }),
+            Step::Raw { work } => self.timed(|hands| {
+                let stack = hands.site()?.stack();
+                let stack = stack.ok_or_else(|| StepError::new("use", "the device", "there is none"))?;
+                told.push(Event::Phase(raw::carry_out(stack.top(), stack.bytes(), work)?));
+                Ok(())
             }),
             Step::PowerCut => Err(StepError::new("cut", "the power", "there is no work before it")),
         })

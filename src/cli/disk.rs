@@ -6,14 +6,14 @@ use clap::Subcommand;
 use fsderby_diskmodel::{Spec, validation};
 
 use super::output::print;
-use super::twin;
+use super::{twin, validate};
 use crate::exit::{self, Failure};
 use crate::testbeds::model::disks;
 
 #[derive(Subcommand)]
 pub enum DiskCommand {
     /// Put the modelled disks to the usual jobs, and print the results beside what was published of the real ones, as Markdown
-    Validate,
+    Validate(validate::Validate),
     /// Overwrite a flash disk's model at random, as its file says and preconditioned, and print rates and amplification as Markdown
     Steady {
         /// One of `fsderby list disks`, or a file
@@ -25,10 +25,7 @@ pub enum DiskCommand {
 
 pub fn run(command: &DiskCommand) -> anyhow::Result<ExitCode> {
     match command {
-        DiskCommand::Validate => {
-            print(&validation::markdown())?;
-            Ok(ExitCode::from(exit::OK))
-        }
+        DiskCommand::Validate(options) => validate::run(options),
         DiskCommand::Steady { disk } => steady(disk),
         DiskCommand::Twin(options) => twin::run(options),
     }

@@ -32,6 +32,7 @@ mod run;
 mod setups;
 mod shell;
 mod twin;
+mod validate;
 mod verify;
 
 pub use output::say;

@@ -18,6 +18,7 @@ pub mod machine;
 pub mod needs;
 pub mod planned;
 pub mod profiles;
+pub mod raw;
 pub mod rerun;
 pub mod rounds;
 pub mod scenarios;

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use fsderby_diskmodel::Point;
+use fsderby_diskmodel::validation::asks::RawWork;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use toml::{Table, Value};
 
@@ -411,6 +412,10 @@ pub enum Step {
     Own {
         stage: OtherStage,
     },
+    /// Requests to the device itself, on which no filesystem is made.
+    Raw {
+        work: RawWork,
+    },
 }
 
 impl Step {
@@ -440,6 +445,7 @@ impl Step {
             Step::FirstFile => StepName::FirstFile,
             Step::Survivors { .. } => StepName::Survivors,
             Step::Own { .. } => StepName::Own,
+            Step::Raw { .. } => StepName::Raw,
         }
     }
 
@@ -485,10 +491,11 @@ pub enum StepName {
     FirstFile,
     Survivors,
     Own,
+    Raw,
 }
 
 /// The names that stand alone; the others are followed by a moment.
-const ALONE: [(StepName, &str); 22] = [
+const ALONE: [(StepName, &str); 23] = [
     (StepName::Boot, "boot"),
     (StepName::Reset, "reset"),
     (StepName::Make, "make"),
@@ -511,6 +518,7 @@ const ALONE: [(StepName, &str); 22] = [
     (StepName::FirstFile, "first-file"),
     (StepName::Survivors, "survivors"),
     (StepName::Own, "own"),
+    (StepName::Raw, "raw"),
 ];
 type AtMoment = (fn(At) -> StepName, &'static str);
 const AT_A_MOMENT: [AtMoment; 3] =

@@ -69,6 +69,9 @@ pub struct RawWork {
     pub asks: Asks,
 }
 
+/// What a guest calls the count of it.
+pub const DONE: &str = "done";
+
 /// How much was done in how long: requests, or the bytes of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {

@@ -38,6 +38,11 @@ impl Unit {
         }
     }
 
+    /// Whether more of it is slower.
+    pub fn is_time(self) -> bool {
+        matches!(self, Unit::Microseconds | Unit::Milliseconds)
+    }
+
     /// In whole thousandths.
     pub fn thousandths(self, taken: Taken) -> u64 {
         match self {

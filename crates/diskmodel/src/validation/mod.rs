@@ -6,6 +6,7 @@
 )]
 
 pub mod asks;
+pub mod beside;
 mod jobs;
 mod native;
 pub mod steady;
@@ -13,7 +14,7 @@ mod table;
 
 use serde::Deserialize;
 
-use jobs::Job;
+pub use jobs::Job;
 pub use table::markdown;
 
 use crate::{SHIPPED, Spec};
@@ -44,7 +45,7 @@ struct Published {
 }
 
 /// One figure of one drive, or a range, in the job's unit.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cell {
     disk: String,
@@ -86,12 +87,14 @@ impl Compared {
     }
 }
 
+fn published() -> Published {
+    toml::from_str(include_str!("measured.toml")).expect("it is checked by a test, as is all below")
+}
+
 /// Runs the jobs of all cells.
 fn compare() -> Vec<Compared> {
-    let published: Published =
-        toml::from_str(include_str!("measured.toml")).expect("it is checked by a test, as is all below");
-    let held_out = published.held_out;
-    let compared = published.cell.into_iter().map(|cell| {
+    let Published { held_out, cell } = published();
+    let compared = cell.into_iter().map(|cell| {
         let (_, text) = SHIPPED.iter().find(|(name, _)| *name == cell.disk).expect("a shipped disk");
         let spec = Spec::parse(text).expect("shipped disks are understood");
         let job = jobs::find(&cell.job).expect("a known job");

@@ -50,15 +50,9 @@ pub fn markdown() -> String {
 
 fn row(text: &mut String, compared: &Compared) {
     let Compared { cell, job, is_held_out, ours } = compared;
-    let published: Vec<String> = cell.is.iter().map(|is| figure(*is)).collect();
-    let what = match (cell.kind, cell.role) {
-        (_, Role::Input) => "input",
-        (_, Role::Fitted) => "fitted",
-        (Kind::DataSheet, Role::Check) => "data sheet",
-        (Kind::Measured, Role::Check) => "**evidence**",
-    };
+    let (published, what) = heading(compared);
     let mark = if *is_held_out { " *" } else { "" };
-    let (published, ours, ratio) = (published.join(" to "), figure(*ours), compared.ratio());
+    let (ours, ratio) = (figure(*ours), compared.ratio());
     let (title, unit) = (job.title, job.unit.name());
     let _ = writeln!(
         text,
@@ -67,13 +61,26 @@ fn row(text: &mut String, compared: &Compared) {
     );
 }
 
+/// What was published, and what that is to the file.
+pub(super) fn heading(compared: &Compared) -> (String, &'static str) {
+    let Compared { cell, .. } = compared;
+    let published: Vec<String> = cell.is.iter().map(|is| figure(*is)).collect();
+    let what = match (cell.kind, cell.role) {
+        (_, Role::Input) => "input",
+        (_, Role::Fitted) => "fitted",
+        (Kind::DataSheet, Role::Check) => "data sheet",
+        (Kind::Measured, Role::Check) => "**evidence**",
+    };
+    (published.join(" to "), what)
+}
+
 /// Three digits, or all of a whole number.
-fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
 /// Geometric mean and worst of how far off they are, either way.
-fn sum(text: &mut String, title: &str, compared: &[&Compared]) {
+pub(super) fn sum(text: &mut String, title: &str, compared: &[&Compared]) {
     let off = |c: &Compared| c.ratio().ln().abs();
     let Some(worst) = compared.iter().max_by(|a, b| off(a).total_cmp(&off(b))) else { return };
     let mean = (compared.iter().map(|c| off(c)).sum::<f64>() / compared.len() as f64).exp();

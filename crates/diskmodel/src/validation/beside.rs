@@ -1,0 +1,134 @@
+//! The same jobs in a guest, beside the model alone and what was published.
+
+use std::fmt::Write;
+
+use super::asks::Taken;
+use super::jobs::{JOBS, Job};
+use super::table::{figure, heading, sum};
+use super::{Cell, Compared, published};
+use crate::Spec;
+
+/// Why the table of all drives is what it is.
+pub const MISSES: &str = "
+## What the misses say
+";
+
+/// A job that a drive is put to, with what was published of it.
+pub struct Planned {
+    pub drive: String,
+    pub job: &'static Job,
+    cell: Option<Cell>,
+    is_held_out: bool,
+}
+
+/// What came of it.
+pub struct Beside {
+    planned: Planned,
+    /// The model alone, and in the guest.
+    alone: f64,
+    guest: f64,
+}
+
+/// Every drive of which something was published.
+pub fn drives() -> Vec<String> {
+    let mut drives: Vec<String> = published().cell.into_iter().map(|cell| cell.disk).collect();
+    drives.dedup();
+    drives
+}
+
+/// All that a drive of this kind is put to: the usual jobs, and those of which something was published.
+pub fn planned(spec: &Spec) -> Vec<Planned> {
+    let published = published();
+    let is_held_out = published.held_out.iter().any(|drive| drive == spec.name());
+    let mut cells: Vec<Cell> = published.cell.into_iter().filter(|cell| cell.disk == spec.name()).collect();
+    let planned = JOBS.iter().filter_map(|job| {
+        let at = cells.iter().position(|cell| cell.job == job.name);
+        let cell = at.map(|at| cells.remove(at));
+        let drive = spec.name().to_owned();
+        (cell.is_some() || is_usual(job.name, spec)).then_some(Planned { drive, job, cell, is_held_out })
+    });
+    planned.collect()
+}
+
+fn is_usual(job: &str, spec: &Spec) -> bool {
+    match job {
+        "read-1" | "read-32" | "stream-read" | "stream-write" | "sync" | "read-beside-sync" => true,
+        // Flash that is written for half a minute is no longer what it was, so it begins in steady state.
+        "write-32" => spec.preconditioned().is_none(),
+        "write-steady" => spec.preconditioned().is_some(),
+        "flush-8" | "flush-64" => spec.is_rotational() && spec.needs_flushes(),
+        _ => false,
+    }
+}
+
+impl Planned {
+    /// With what a guest took for it; the model does it alone.
+    pub fn beside(self, spec: &Spec, guest: Taken) -> Beside {
+        let value = |taken| self.job.unit.value(taken);
+        Beside { alone: value(self.job.alone(spec)), guest: value(guest), planned: self }
+    }
+}
+
+impl Beside {
+    fn compared(&self) -> Option<Compared> {
+        let Planned { job, cell, is_held_out, .. } = &self.planned;
+        let (job, is_held_out) = (*job, *is_held_out);
+        cell.clone().map(|cell| Compared { cell, job, is_held_out, ours: self.guest })
+    }
+
+    /// How much of the time of the model alone the guest takes, whatever the figure counts.
+    fn slower(&self) -> f64 {
+        if self.planned.job.unit.is_time() { self.guest / self.alone } else { self.alone / self.guest }
+    }
+}
+
+/// All of the table, headed by how it was made.
+pub fn markdown(made: &str, all: &[Beside]) -> String {
+    let mut text = format!(
+        "# The modelled disks in a guest against real ones\n\n{made}\n\n\
+         | drive | job | published | | model alone | in a guest | guest ÷ published | guest ÷ alone |\n|---|---|---|---|---|---|---|---|\n"
+    );
+    all.iter().for_each(|beside| row(&mut text, beside));
+    text.push('\n');
+    let compared: Vec<Compared> = all.iter().filter_map(Beside::compared).collect();
+    let evidence: Vec<&Compared> = compared.iter().filter(|c| c.is_evidence()).collect();
+    let held_out: Vec<&Compared> = evidence.iter().copied().filter(|c| c.is_held_out).collect();
+    sum(&mut text, "Evidence, in a guest", &evidence);
+    sum(&mut text, "Of it on drives that are held out", &held_out);
+    against_alone(&mut text, all);
+    text
+}
+
+fn row(text: &mut String, beside: &Beside) {
+    let Beside { planned: Planned { drive, job, is_held_out, .. }, alone, guest } = beside;
+    let (title, unit) = (job.title, job.unit.name());
+    let (published, what, ratio) = match beside.compared() {
+        Some(compared) => {
+            let (published, what) = heading(&compared);
+            (format!("{published} {unit}"), what, format!("{:.2}", compared.ratio()))
+        }
+        None => ("–".to_owned(), "", "–".to_owned()),
+    };
+    let mark = if *is_held_out { " *" } else { "" };
+    let _ = writeln!(
+        text,
+        "| {drive}{mark} | {title} | {published} | {what} | {} {unit} | {} {unit} | {ratio} | {:.2} |",
+        figure(*alone),
+        figure(*guest),
+        guest / alone
+    );
+}
+
+fn against_alone(text: &mut String, all: &[Beside]) {
+    let off = |beside: &&Beside| beside.slower().ln().abs();
+    let Some(worst) = all.iter().max_by(|a, b| off(a).total_cmp(&off(b))) else { return };
+    let near = all.iter().filter(|beside| off(beside) <= 1.1_f64.ln()).count();
+    let _ = writeln!(
+        text,
+        "Against the model alone: {} cells, {near} of them within 10 %; the guest takes {:.2} times as long in the one that differs most ({}, {}).",
+        all.len(),
+        worst.slower(),
+        worst.planned.drive,
+        worst.planned.job.title
+    );
+}

@@ -1,0 +1,135 @@
+//! `fsderby disk validate`: the modelled disks at a benchmark's jobs, beside real ones; the models alone, or below a guest's kernel.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+use fsderby_diskmodel::validation::beside::{self, Beside, Planned};
+use fsderby_diskmodel::{Spec, validation};
+
+use super::output::{print, say};
+use super::run::stop_on_signals;
+use crate::exit::{self, Failure};
+use crate::runner::raw::{Done, Raw};
+use crate::schema::units::Bytes;
+use crate::testbeds::model::disks;
+use crate::testbeds::{self, Testbed};
+
+/// Of it nothing was published drive by drive, and it is a class of its own.
+const CLOUD: &str = "cloud-volume";
+const SECTOR: u64 = 512;
+
+#[derive(Args)]
+pub struct Validate {
+    /// Have a guest do the jobs on its block device, in virtual time, and print what comes out beside the models alone
+    #[arg(long)]
+    guest: bool,
+    /// One of `fsderby list disks`, or a file; without any, those of which something was published, and a cloud's volume
+    #[arg(requires = "guest", value_name = "DISK")]
+    disks: Vec<String>,
+    /// Only this job, as crates/diskmodel/src/validation/measured.toml calls it; may be said again
+    #[arg(long = "job", requires = "guest", value_name = "JOB")]
+    jobs: Vec<String>,
+    /// One of `fsderby list machines`, or a file, in place of each disk's own
+    #[arg(long, requires = "guest")]
+    machine: Option<String>,
+}
+
+pub fn run(options: &Validate) -> anyhow::Result<ExitCode> {
+    if options.guest {
+        in_guests(options)?;
+    } else {
+        print(&validation::markdown())?;
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+fn in_guests(options: &Validate) -> anyhow::Result<()> {
+    let drives: Vec<Drive> = options.drives()?;
+    let stop = stop_on_signals()?;
+    let (mut all, mut kernels) = (Vec::new(), BTreeSet::new());
+    for drive in drives {
+        for planned in drive.planned {
+            say(&format!("{}: {}", planned.drive, planned.job.title));
+            let guest = planned.job.in_guest(&drive.spec);
+            let raw = Raw {
+                work: guest.work,
+                size: Bytes(guest.sectors * SECTOR),
+                preconditioned: guest.preconditioned,
+            };
+            let Done { taken, kernel } = raw.carry_out(&*drive.testbed, &|| stop.load(Ordering::Relaxed))?;
+            kernels.insert(kernel);
+            all.push(planned.beside(&drive.spec, taken));
+        }
+    }
+    let kernels: Vec<String> = kernels.into_iter().collect();
+    print(&options.text(&kernels.join(", "), &all))
+}
+
+/// A drive, the guest that it is in, and what it is put to.
+struct Drive {
+    spec: Spec,
+    testbed: Box<dyn Testbed>,
+    planned: Vec<Planned>,
+}
+
+impl Validate {
+    fn drives(&self) -> anyhow::Result<Vec<Drive>> {
+        let usual = || beside::drives().into_iter().chain([CLOUD.to_owned()]).collect();
+        let names: Vec<String> = if self.disks.is_empty() { usual() } else { self.disks.clone() };
+        let drives: Vec<Drive> = names.iter().map(|name| self.drive(name)).collect::<anyhow::Result<_>>()?;
+        for job in &self.jobs {
+            let is_it = |planned: &Planned| planned.job.name == job;
+            if !drives.iter().any(|drive| drive.planned.iter().any(is_it)) {
+                let known: BTreeSet<&str> =
+                    drives.iter().flat_map(|drive| &drive.planned).map(|planned| planned.job.name).collect();
+                let known: Vec<&str> = known.into_iter().collect();
+                let text =
+                    format!("none of these disks is put to the job '{job}'\n  try: {}", known.join(", "));
+                return Err(Failure::usage(text).into());
+            }
+        }
+        Ok(drives)
+    }
+
+    fn drive(&self, name: &str) -> anyhow::Result<Drive> {
+        let text = disks::text(name).map_err(Failure::usage)?;
+        let spec = Spec::parse(&text);
+        let spec = spec.map_err(|e| Failure::usage(format!("the disk {name} is not understood: {e}")))?;
+        let machine = self.machine.as_ref().map(|machine| format!(",machine={machine}")).unwrap_or_default();
+        let testbed =
+            testbeds::parse(&format!("model:{name}{machine},samples=off")).map_err(Failure::usage)?;
+        let mut planned = beside::planned(&spec);
+        planned.retain(|planned| self.jobs.is_empty() || self.jobs.iter().any(|job| job == planned.job.name));
+        Ok(Drive { spec, testbed, planned })
+    }
+
+    /// All that is printed, with the day on which it came out.
+    fn text(&self, kernels: &str, all: &[Beside]) -> String {
+        let machine = match &self.machine {
+            None => "the machine that its file names".to_owned(),
+            Some(machine) => format!("the machine {machine}"),
+        };
+        let day = jiff::Timestamp::now().strftime("%Y-%m-%d");
+        let made = format!(
+            "Printed by `fsderby {}`, Linux {kernels}, {day}. Each disk stands in {machine}.",
+            self.written()
+        );
+        let misses = if self.is_whole() { beside::MISSES } else { "" };
+        beside::markdown(&made, all) + misses
+    }
+
+    /// Whether it is the table of the documents.
+    fn is_whole(&self) -> bool {
+        self.disks.is_empty() && self.jobs.is_empty() && self.machine.is_none()
+    }
+
+    fn written(&self) -> String {
+        let mut words = vec!["disk validate --guest".to_owned()];
+        words.extend(self.jobs.iter().map(|job| format!("--job {job}")));
+        words.extend(self.machine.iter().map(|machine| format!("--machine {machine}")));
+        words.extend(self.disks.iter().cloned());
+        words.join(" ")
+    }
+}

@@ -1,0 +1,143 @@
+//! One launch of a guest that does requests to its disk itself: no filesystem, no record.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail, ensure};
+use fsderby_diskmodel::validation::asks::{DONE, RawWork, Taken};
+
+use crate::exit::Failure;
+use crate::schema::event::{Event, Phase};
+use crate::schema::job::{Job, PROTOCOL, Purpose, Step};
+use crate::schema::setup::{ImageState, Privileges};
+use crate::schema::units::Bytes;
+use crate::testbeds::{self, Fault, Moment, Need, Next, Testbed};
+
+/// How often the world is looked at while the guest is silent.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What is done, and on what.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw {
+    pub work: RawWork,
+    /// Of the volume, which begins where the disk does.
+    pub size: Bytes,
+    /// Whether the drive was filled and overwritten before.
+    pub preconditioned: bool,
+}
+
+/// What came of it, and on which kernel.
+pub struct Done {
+    pub taken: Taken,
+    pub kernel: String,
+}
+
+impl Raw {
+    /// Has a guest of this testbed do it.
+    ///
+    /// # Errors
+    /// When there can be no such guest, and when the work fails.
+    pub fn carry_out(&self, testbed: &dyn Testbed, stop: &dyn Fn() -> bool) -> anyhow::Result<Done> {
+        ensure!(testbed.traits().guest, "{} has no guests\n  try: --on model:DISK", testbed.name());
+        testbeds::usable(testbed, &self.need()).map_err(|missing| Failure::missing(missing.to_string()))?;
+        let mut launched = testbed.launch(&self.job(testbed))?;
+        let (mut heard, mut has_failed) = (Heard::default(), None);
+        loop {
+            if stop() {
+                launched.stop();
+                launched.end();
+                bail!("interrupted");
+            }
+            match launched.next(LOOK) {
+                Next::Event(stamped) => heard.event(stamped.event),
+                Next::Damaged(what) => has_failed = Some(what),
+                Next::Quiet => {}
+                Next::Ended => break,
+            }
+        }
+        let ended = launched.end();
+        let fault = ended.fault.as_ref().map(|fault| match fault {
+            Fault::Lost(how) | Fault::Hung(how) | Fault::Panic(how) | Fault::Launch(how) => how.clone(),
+        });
+        match (has_failed.or(heard.failed).or(fault), heard.phase) {
+            (None, Some(phase)) => {
+                let taken = Taken { done: phase.count(DONE), ns: phase.ns };
+                Ok(Done { taken, kernel: heard.kernel })
+            }
+            (why, _) => {
+                let why = why.unwrap_or_else(|| "it told no result".into());
+                let lines = ended.last_lines().join("\n  ");
+                Err(anyhow!("the guest on {} did not do it: {why}\n  {lines}", testbed.name()))
+            }
+        }
+    }
+
+    fn need(&self) -> Need {
+        Need {
+            size: self.size,
+            memory: None,
+            cpus: None,
+            cold: false,
+            power_cut: false,
+            source: false,
+            preconditioned: self.preconditioned,
+        }
+    }
+
+    fn job(&self, testbed: &dyn Testbed) -> Job {
+        let moment = Moment {
+            image: ImageState::Sparse,
+            size: self.size,
+            round: 1,
+            seed: 1,
+            source: false,
+            server_work: 1,
+            preconditioned: self.preconditioned,
+            corner: None,
+            reseeded: 0,
+        };
+        let (storage, volume) = testbed.storage(&moment);
+        Job {
+            protocol: PROTOCOL,
+            token: "raw".into(),
+            trial: "raw".into(),
+            attempt: 1,
+            purpose: Purpose::Measure,
+            guest: true,
+            storage,
+            volume,
+            layers: Vec::new(),
+            memory: None,
+            cpus: None,
+            modules: Vec::new(),
+            programs: Vec::new(),
+            privileges: Privileges::default(),
+            steps: vec![Step::Reset, Step::Raw { work: self.work }],
+            limits_seconds: BTreeMap::new(),
+            works: Vec::new(),
+            alive_every_ms: None,
+            life: 0,
+        }
+    }
+}
+
+/// What the guest has said until now.
+#[derive(Default)]
+struct Heard {
+    kernel: String,
+    phase: Option<Phase>,
+    failed: Option<String>,
+}
+
+impl Heard {
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Hello { kernel, .. } => self.kernel = kernel,
+            Event::Phase(phase) => self.phase = Some(phase),
+            Event::Failed { operation, path, text, .. } => {
+                self.failed = Some(format!("could not {operation} {path}: {text}"));
+            }
+            _ => {}
+        }
+    }
+}
