@@ -40,6 +40,7 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("mailserver", include_str!("../../experiments/mailserver.toml")),
     ("fileserver", include_str!("../../experiments/fileserver.toml")),
     ("desktop", include_str!("../../experiments/desktop.toml")),
+    ("hard-disk", include_str!("../../experiments/hard-disk.toml")),
     ("mail-2008", include_str!("../../experiments/mail-2008.toml")),
     ("fileserver-2002", include_str!("../../experiments/fileserver-2002.toml")),
     ("mailserver-2002", include_str!("../../experiments/mailserver-2002.toml")),

@@ -60,6 +60,27 @@ pub enum Asks {
     },
 }
 
+impl Asks {
+    /// So many times fewer requests, or as much less time; and never none. How many come before a flush is part of what is asked.
+    #[must_use]
+    pub fn fewer(self, times: u64) -> Asks {
+        let of = |number: u64| number.div_ceil(times);
+        match self {
+            Asks::LoneReads { count } => Asks::LoneReads { count: of(count) },
+            Asks::Reads { depth, count } => Asks::Reads { depth, count: of(count) },
+            Asks::StreamReads { pieces } => Asks::StreamReads { pieces: of(pieces) },
+            Asks::StreamWrites { pieces } => Asks::StreamWrites { pieces: of(pieces) },
+            Asks::Writes { seconds } => Asks::Writes { seconds: of(seconds) },
+            Asks::SteadyWrites { before, count } => {
+                Asks::SteadyWrites { before: of(before), count: of(count) }
+            }
+            Asks::Syncs { count } => Asks::Syncs { count: of(count) },
+            Asks::Flushes { writes, times } => Asks::Flushes { writes, times: of(times) },
+            Asks::ReadsBesideSyncs { seconds } => Asks::ReadsBesideSyncs { seconds: of(seconds) },
+        }
+    }
+}
+
 /// What a guest does on a disk without a filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

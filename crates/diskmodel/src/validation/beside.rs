@@ -77,7 +77,7 @@ impl Beside {
     }
 
     /// How much of the time of the model alone the guest takes, whatever the figure counts.
-    fn slower(&self) -> f64 {
+    pub fn slower(&self) -> f64 {
         if self.planned.job.unit.is_time() { self.guest / self.alone } else { self.alone / self.guest }
     }
 }
@@ -131,4 +131,54 @@ fn against_alone(text: &mut String, all: &[Beside]) {
         worst.planned.drive,
         worst.planned.job.title
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SHIPPED;
+    use crate::validation::table::figure;
+
+    const TABLE: &str = include_str!("../../../../docs/validation-guest.md");
+
+    fn shipped(name: &str) -> Spec {
+        let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name).unwrap();
+        Spec::parse(text).unwrap()
+    }
+
+    /// What a guest gave was measured once; all else that stands in its table is computed here again.
+    #[test]
+    fn the_table_of_the_guests_has_every_job_with_what_the_model_gives_today() {
+        let rows: Vec<&str> = TABLE.lines().skip_while(|line| !line.starts_with("|---")).skip(1).collect();
+        let mut rows = rows.into_iter().take_while(|line| line.starts_with("| "));
+        for name in drives().iter().map(String::as_str).chain(["cloud-volume"]) {
+            let spec = shipped(name);
+            for planned in planned(&spec) {
+                let title = planned.job.title;
+                let shown = rows.next().unwrap_or_else(|| panic!("{name}, {title} is not in the table"));
+                let beside = planned.beside(&spec, Taken { done: 1, ns: 1 });
+                let mut today = String::new();
+                row(&mut today, &beside);
+                let until = format!("{} {} | ", figure(beside.alone), beside.planned.job.unit.name());
+                let end = today.find(&until).unwrap() + until.len();
+                assert!(shown.starts_with(&today[..end]), "is shown: {shown}\nis today: {today}");
+            }
+        }
+        assert_eq!(rows.next(), None, "a row of a job that is none any more");
+        assert!(TABLE.ends_with(MISSES));
+    }
+
+    #[test]
+    fn a_drive_is_put_to_what_suits_it() {
+        let names = |disk: &str| -> Vec<&str> {
+            planned(&shipped(disk)).iter().map(|planned| planned.job.name).collect()
+        };
+        let hard = names("hdd-16tb");
+        assert!(hard.contains(&"flush-64") && hard.contains(&"write-32") && !hard.contains(&"write-steady"));
+        let flash = names("samsung-pm9a3-1920");
+        assert!(
+            flash.contains(&"write-steady") && flash.contains(&"read-256") && !flash.contains(&"flush-8")
+        );
+        assert!(names("cloud-volume").contains(&"write-32"));
+    }
 }

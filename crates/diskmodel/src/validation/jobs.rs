@@ -6,6 +6,8 @@ use crate::Spec;
 
 /// Sectors of a flash disk that jobs work on: what was written first, as what is nowhere is not read.
 const FLASH_SPAN: u64 = 2 << 20;
+/// The same in a guest, where each must be written before.
+const GUEST_SPAN: u64 = 512 << 10;
 /// A disk with an arm does one of so many that flash does in no time.
 const FEWER: u64 = 20;
 
@@ -141,13 +143,25 @@ impl Job {
         native::run(spec, (self.asks)(spec))
     }
 
-    /// The same as a guest does it.
+    /// The same as a guest does it, which takes its CPU as long as any: less of what a disk does fast, and all of what takes an
+    /// arm its time.
     pub fn in_guest(&self, spec: &Spec) -> Guest {
         let asks = (self.asks)(spec);
+        let fewer = match asks {
+            Asks::StreamReads { .. } | Asks::StreamWrites { .. } => 10,
+            // Collecting comes in turns of many writes.
+            Asks::SteadyWrites { .. } => 4,
+            _ if spec.is_rotational() => 1,
+            _ => 10,
+        };
         let is_steady = matches!(asks, Asks::SteadyWrites { .. });
         Guest {
-            work: RawWork { fill: !(spec.is_rotational() || is_steady), asks },
-            sectors: if is_steady { spec.sectors() } else { span(spec) },
+            work: RawWork { fill: !(spec.is_rotational() || is_steady), asks: asks.fewer(fewer) },
+            sectors: if is_steady || spec.is_rotational() {
+                spec.sectors()
+            } else {
+                span(spec).min(GUEST_SPAN)
+            },
             preconditioned: is_steady,
         }
     }
