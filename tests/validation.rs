@@ -10,7 +10,10 @@ use fsderby::testbeds::model::{Model, disks};
 use fsderby_diskmodel::Spec;
 use fsderby_diskmodel::validation::asks::Taken;
 use fsderby_diskmodel::validation::beside::{self, Planned};
+use support::desk::Desk;
 use support::quiet::has_guests;
+
+const USAGE: i32 = fsderby::exit::USAGE as i32;
 
 fn planned(disk: &str, job: &str) -> (Spec, Planned) {
     let spec = Spec::parse(&disks::text(disk).unwrap()).unwrap();
@@ -54,4 +57,16 @@ fn the_kernels_way_comes_on_top_of_what_flash_takes() {
     let (spec, planned) = planned(disk, job);
     let slower = planned.beside(&spec, taken).slower();
     assert!((1.02..2.0).contains(&slower), "{slower} times as long as the model alone");
+}
+
+#[test]
+fn what_is_asked_for_wrongly_is_refused_before_any_guest() {
+    let desk = Desk::new();
+    let refused = |flags: &[&str], words: &[&str]| {
+        desk.refuses(&[&["disk", "validate"], flags].concat(), USAGE, words);
+    };
+    refused(&["samsung-870-evo"], &["--guest"]);
+    refused(&["--guest", "samsung-870-ebo"], &["unknown disk", "'samsung-870-evo'?"]);
+    refused(&["--guest", "hdd-16tb", "--job", "write-steady"], &["none of these disks", "try: ", "flush-64"]);
+    refused(&["--guest", "hdd-16tb", "--machine", "server-2042"], &["unknown machine", "server-20"]);
 }

@@ -78,17 +78,20 @@ impl Validate {
     fn drives(&self) -> anyhow::Result<Vec<Drive>> {
         let usual = || beside::drives().into_iter().chain([CLOUD.to_owned()]).collect();
         let names: Vec<String> = if self.disks.is_empty() { usual() } else { self.disks.clone() };
-        let drives: Vec<Drive> = names.iter().map(|name| self.drive(name)).collect::<anyhow::Result<_>>()?;
-        for job in &self.jobs {
-            let is_it = |planned: &Planned| planned.job.name == job;
-            if !drives.iter().any(|drive| drive.planned.iter().any(is_it)) {
-                let known: BTreeSet<&str> =
-                    drives.iter().flat_map(|drive| &drive.planned).map(|planned| planned.job.name).collect();
-                let known: Vec<&str> = known.into_iter().collect();
-                let text =
-                    format!("none of these disks is put to the job '{job}'\n  try: {}", known.join(", "));
-                return Err(Failure::usage(text).into());
-            }
+        let mut drives: Vec<Drive> =
+            names.iter().map(|name| self.drive(name)).collect::<anyhow::Result<_>>()?;
+        if self.jobs.is_empty() {
+            return Ok(drives);
+        }
+        let known: BTreeSet<&str> =
+            drives.iter().flat_map(|drive| &drive.planned).map(|planned| planned.job.name).collect();
+        if let Some(job) = self.jobs.iter().find(|job| !known.contains(job.as_str())) {
+            let known: Vec<&str> = known.into_iter().collect();
+            let text = format!("none of these disks is put to the job '{job}'\n  try: {}", known.join(", "));
+            return Err(Failure::usage(text).into());
+        }
+        for drive in &mut drives {
+            drive.planned.retain(|planned| self.jobs.iter().any(|job| job == planned.job.name));
         }
         Ok(drives)
     }
@@ -100,8 +103,7 @@ impl Validate {
         let machine = self.machine.as_ref().map(|machine| format!(",machine={machine}")).unwrap_or_default();
         let testbed =
             testbeds::parse(&format!("model:{name}{machine},samples=off")).map_err(Failure::usage)?;
-        let mut planned = beside::planned(&spec);
-        planned.retain(|planned| self.jobs.is_empty() || self.jobs.iter().any(|job| job == planned.job.name));
+        let planned = beside::planned(&spec);
         Ok(Drive { spec, testbed, planned })
     }
 

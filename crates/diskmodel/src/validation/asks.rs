@@ -2,9 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Spec;
+
 /// Sectors of a block, and of a piece of a stream.
 pub const BLOCK: u32 = 8;
 pub const STREAM: u32 = 256;
+/// Sectors of a flash disk that jobs work on: what was written first, as what is nowhere is not read.
+const FLASH_SPAN: u64 = 2 << 20;
 /// So many pieces of a stream are under way.
 pub const STREAM_DEPTH: u64 = 8;
 /// A stream is taken at so many places, from the outside inwards.
@@ -156,4 +160,9 @@ impl Places {
         let each = self.pieces() / STREAM_PLACES;
         (0..STREAM_PLACES).map(move |place| each * place)
     }
+}
+
+/// Where jobs work, in sectors: all of a hard disk, and a part of any other.
+pub(super) fn span(spec: &Spec) -> u64 {
+    if spec.is_rotational() { spec.sectors() } else { spec.sectors().min(FLASH_SPAN) }
 }

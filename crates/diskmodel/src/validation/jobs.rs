@@ -1,12 +1,10 @@
 //! What a drive is put to: the usual jobs of a benchmark.
 
-use super::asks::{Asks, RawWork, Taken};
+use super::asks::{Asks, RawWork, Taken, span};
 use super::native;
 use crate::Spec;
 
-/// Sectors of a flash disk that jobs work on: what was written first, as what is nowhere is not read.
-const FLASH_SPAN: u64 = 2 << 20;
-/// The same in a guest, where each must be written before.
+/// Sectors of a flash disk that a guest works on, of which each must be written before.
 const GUEST_SPAN: u64 = 512 << 10;
 /// A disk with an arm does one of so many that flash does in no time.
 const FEWER: u64 = 20;
@@ -175,9 +173,4 @@ pub struct Guest {
     pub sectors: u64,
     /// Whether its disk was overwritten before.
     pub preconditioned: bool,
-}
-
-/// Where jobs work: all of a hard disk, and a part of any other.
-pub(super) fn span(spec: &Spec) -> u64 {
-    if spec.is_rotational() { spec.sectors() } else { spec.sectors().min(FLASH_SPAN) }
 }

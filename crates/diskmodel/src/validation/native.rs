@@ -1,9 +1,8 @@
 //! The jobs straight at the model, with no kernel before it.
 
 use super::asks::{
-    Asks, BLOCK, PAUSE_NS, Places, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH, WRITE_PART,
+    Asks, BLOCK, PAUSE_NS, Places, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH, WRITE_PART, span,
 };
-use super::jobs;
 use crate::{Completion, Counters, Drive, Op, Request, Sample, Spec};
 
 pub(super) fn run(spec: &Spec, asks: Asks) -> Taken {
@@ -45,7 +44,7 @@ impl Host {
 
     fn new(spec: &Spec) -> Host {
         let mut host = Host::bare(spec);
-        host.places = Places::new(jobs::span(spec));
+        host.places = Places::new(span(spec));
         if !spec.is_rotational() {
             host.keep(STREAM_DEPTH, host.places.pieces(), |host, n| host.piece(Op::Write, n));
             host.rest();
