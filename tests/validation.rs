@@ -26,8 +26,7 @@ fn in_guest(disk: &str, job: &str) -> Taken {
     testbed.agent = env!("CARGO_BIN_EXE_fsderby").into();
     let (spec, planned) = planned(disk, job);
     let guest = planned.job.in_guest(&spec);
-    let size = Bytes(guest.sectors * 512);
-    let raw = Raw { work: guest.work, size, preconditioned: guest.preconditioned };
+    let raw = Raw { work: guest.work, size: Bytes(guest.sectors * 512) };
     let Done { taken, .. } = raw.carry_out(&testbed, &|| false).unwrap();
     taken
 }
@@ -67,6 +66,6 @@ fn what_is_asked_for_wrongly_is_refused_before_any_guest() {
     };
     refused(&["samsung-870-evo"], &["--guest"]);
     refused(&["--guest", "samsung-870-ebo"], &["unknown disk", "'samsung-870-evo'?"]);
-    refused(&["--guest", "hdd-16tb", "--job", "write-steady"], &["none of these disks", "try: ", "flush-64"]);
+    refused(&["--guest", "hdd-16tb", "--job", "read-256"], &["none of these disks", "try: ", "flush-64"]);
     refused(&["--guest", "hdd-16tb", "--machine", "server-2042"], &["unknown machine", "server-20"]);
 }

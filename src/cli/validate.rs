@@ -53,11 +53,7 @@ fn in_guests(options: &Validate) -> anyhow::Result<()> {
         for planned in drive.planned {
             say(&format!("{}: {}", planned.drive, planned.job.title));
             let guest = planned.job.in_guest(&drive.spec);
-            let raw = Raw {
-                work: guest.work,
-                size: Bytes(guest.sectors * SECTOR),
-                preconditioned: guest.preconditioned,
-            };
+            let raw = Raw { work: guest.work, size: Bytes(guest.sectors * SECTOR) };
             let Done { taken, kernel } = raw.carry_out(&*drive.testbed, &|| stop.load(Ordering::Relaxed))?;
             kernels.insert(kernel);
             all.push(planned.beside(&drive.spec, taken));

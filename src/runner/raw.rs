@@ -22,8 +22,6 @@ pub struct Raw {
     pub work: RawWork,
     /// Of the volume, which begins where the disk does.
     pub size: Bytes,
-    /// Whether the drive was filled and overwritten before.
-    pub preconditioned: bool,
 }
 
 /// What came of it, and on which kernel.
@@ -80,7 +78,7 @@ impl Raw {
             cold: false,
             power_cut: false,
             source: false,
-            preconditioned: self.preconditioned,
+            preconditioned: false,
         }
     }
 
@@ -92,7 +90,7 @@ impl Raw {
             seed: 1,
             source: false,
             server_work: 1,
-            preconditioned: self.preconditioned,
+            preconditioned: false,
             corner: None,
             reseeded: 0,
         };

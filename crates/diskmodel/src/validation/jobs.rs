@@ -91,7 +91,7 @@ pub(super) static JOBS: [Job; 11] = [
     },
     Job {
         name: "write-32",
-        title: "4 KiB random writes for 30 s, 32 at a time",
+        title: "4 KiB random writes, 32 at a time",
         unit: Unit::PerSecond,
         asks: |_| Asks::Writes { seconds: 30 },
     },
@@ -138,30 +138,21 @@ fn count(spec: &Spec, of_flash: u64) -> u64 {
 impl Job {
     /// The model's own, with no kernel before it.
     pub(super) fn alone(&self, spec: &Spec) -> Taken {
-        native::run(spec, (self.asks)(spec))
+        native::run(spec, (self.asks)(spec), span(spec))
     }
 
-    /// The same as a guest does it, which takes its CPU as long as any: less of what a disk does fast, and all of what takes an
-    /// arm its time.
+    /// What a guest does in its place. Of what flash and networks do fast it is less, as each request costs an emulated CPU as long as
+    /// any other; what takes an arm its time is done whole.
     pub fn in_guest(&self, spec: &Spec) -> Guest {
         let asks = (self.asks)(spec);
         let fewer = match asks {
-            Asks::StreamReads { .. } | Asks::StreamWrites { .. } => 10,
-            // Collecting comes in turns of many writes.
-            Asks::SteadyWrites { .. } => 4,
             _ if spec.is_rotational() => 1,
+            Asks::StreamReads { .. } | Asks::StreamWrites { .. } => 4,
+            Asks::Writes { seconds } => seconds,
             _ => 10,
         };
-        let is_steady = matches!(asks, Asks::SteadyWrites { .. });
-        Guest {
-            work: RawWork { fill: !(spec.is_rotational() || is_steady), asks: asks.fewer(fewer) },
-            sectors: if is_steady || spec.is_rotational() {
-                spec.sectors()
-            } else {
-                span(spec).min(GUEST_SPAN)
-            },
-            preconditioned: is_steady,
-        }
+        let sectors = if spec.is_rotational() { spec.sectors() } else { span(spec).min(GUEST_SPAN) };
+        Guest { work: RawWork { fill: !spec.is_rotational(), asks: asks.fewer(fewer) }, sectors }
     }
 }
 
@@ -171,6 +162,11 @@ pub struct Guest {
     pub work: RawWork,
     /// Of the volume.
     pub sectors: u64,
-    /// Whether its disk was overwritten before.
-    pub preconditioned: bool,
+}
+
+impl Guest {
+    /// The same by the model alone.
+    pub(super) fn alone(&self, spec: &Spec) -> Taken {
+        native::run(spec, self.work.asks, self.sectors)
+    }
 }

@@ -1,15 +1,16 @@
 //! The jobs straight at the model, with no kernel before it.
 
 use super::asks::{
-    Asks, BLOCK, PAUSE_NS, Places, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH, WRITE_PART, span,
+    Asks, BLOCK, PAUSE_NS, Places, STREAM, STREAM_DEPTH, STREAM_PLACES, Taken, WRITE_DEPTH, WRITE_PART,
 };
 use crate::{Completion, Counters, Drive, Op, Request, Sample, Spec};
 
-pub(super) fn run(spec: &Spec, asks: Asks) -> Taken {
+/// On so many sectors, but for steady writes.
+pub(super) fn run(spec: &Spec, asks: Asks, span: u64) -> Taken {
     if let Asks::SteadyWrites { before, count } = asks {
         return steady_writes(spec, before, count);
     }
-    let mut host = Host::new(spec);
+    let mut host = Host::on(spec, span);
     match asks {
         Asks::LoneReads { count } => host.lone_reads(count),
         Asks::Reads { depth, count } => {
@@ -42,9 +43,10 @@ impl Host {
         Host { drive, spec: spec.clone(), now_ns: 0, places: Places::new(spec.sectors()) }
     }
 
-    fn new(spec: &Spec) -> Host {
+    /// On so many sectors, which are written first but on a hard disk.
+    fn on(spec: &Spec, span: u64) -> Host {
         let mut host = Host::bare(spec);
-        host.places = Places::new(span(spec));
+        host.places = Places::new(span);
         if !spec.is_rotational() {
             host.keep(STREAM_DEPTH, host.places.pieces(), |host, n| host.piece(Op::Write, n));
             host.rest();
