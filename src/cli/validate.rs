@@ -109,9 +109,11 @@ impl Validate {
             None => "the machine that its file names".to_owned(),
             Some(machine) => format!("the machine {machine}"),
         };
+        // Whose agent and disk's server take other numbers of instructions.
+        let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let day = jiff::Timestamp::now().strftime("%Y-%m-%d");
         let made = format!(
-            "Printed by `fsderby {}`, Linux {kernels}, {day}. Each disk stands in {machine}.",
+            "Printed by `fsderby {}`, {build} build, Linux {kernels}, {day}. Each disk stands in {machine}.",
             self.written()
         );
         let misses = if self.is_whole() { beside::MISSES } else { "" };

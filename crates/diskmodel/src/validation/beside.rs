@@ -8,6 +8,15 @@ use super::table::{figure, heading, sum};
 use super::{Cell, Compared, published};
 use crate::Spec;
 
+/// What the columns are.
+const HEAD: &str = "# The modelled disks in a guest against real ones
+
+A guest does the jobs of [validation.md](validation.md) on its block device: past the page cache, by io_uring, with no filesystem on it,
+in virtual time on its one CPU. Beside it stand the model alone at the same work, and what was published. Of what flash does fast
+both do less than there, and on 256 MiB, so the models' figures are not quite those of that page. *Guest ÷ alone* is what the kernel and the disk's
+server add. Drives marked with * are held out, as there.
+";
+
 /// Why the table of all drives is what it is.
 pub const MISSES: &str = "
 ## What the misses say
@@ -88,7 +97,7 @@ impl Beside {
 /// All of the table, headed by how it was made.
 pub fn markdown(made: &str, all: &[Beside]) -> String {
     let mut text = format!(
-        "# The modelled disks in a guest against real ones\n\n{made}\n\n\
+        "{HEAD}\n{made}\n\n\
          | drive | job | published | | model alone | in a guest | guest ÷ published | guest ÷ alone |\n|---|---|---|---|---|---|---|---|\n"
     );
     all.iter().for_each(|beside| row(&mut text, beside));
