@@ -178,10 +178,8 @@ impl Bench {
 
     fn reads_beside_syncs(&mut self, device: &Path, seconds: u64) -> io::Result<Taken> {
         let direct = Direct::open(device, 1, BLOCK as usize * SECTOR as usize)?;
-        let mut places = self.places.clone();
-        // Elsewhere than where the reader is.
-        places.below(u64::MAX);
-        let (mut writer, is_over) = (Bench { direct, places }, AtomicBool::new(false));
+        let (places, is_over) = (self.places.of_another(), AtomicBool::new(false));
+        let mut writer = Bench { direct, places };
         thread::scope(|scope| {
             let writing = scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {

@@ -129,8 +129,11 @@ impl Places {
         Places { span, random: 1 }
     }
 
-    pub fn span(&self) -> u64 {
-        self.span
+    /// Of another who works on the same span: far from these in the row of numbers, as who follows close behind a writer reads what
+    /// the disk still has in its cache.
+    #[must_use]
+    pub fn of_another(&self) -> Places {
+        Places { random: self.random ^ 0x9e37_79b9_7f4a_7c15, ..self.clone() }
     }
 
     /// How many pieces of a stream all of it is.
@@ -165,4 +168,28 @@ impl Places {
 /// Where jobs work, in sectors: all of a hard disk, and a part of any other.
 pub(super) fn span(spec: &Spec) -> u64 {
     if spec.is_rotational() { spec.sectors() } else { spec.sectors().min(FLASH_SPAN) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn two_on_the_same_span_do_not_follow_each_other() {
+        let mut one = Places::new(1 << 30);
+        let mut other = one.of_another();
+        let blocks: BTreeSet<u64> = (0..10_000).map(|_| one.block()).collect();
+        let common = (0..10_000).filter(|_| blocks.contains(&other.block())).count();
+        // Of 2²⁷ blocks chance has 10⁸ ÷ 2²⁷, less than one, in common.
+        assert!(common < 10, "{common}");
+    }
+
+    #[test]
+    fn a_part_of_what_is_asked_is_never_nothing_and_as_deep() {
+        assert_eq!(Asks::Reads { depth: 32, count: 95 }.fewer(10), Asks::Reads { depth: 32, count: 10 });
+        assert_eq!(Asks::Writes { seconds: 30 }.fewer(30), Asks::Writes { seconds: 1 });
+        assert_eq!(Asks::Flushes { writes: 64, times: 5 }.fewer(10), Asks::Flushes { writes: 64, times: 1 });
+    }
 }

@@ -27,8 +27,8 @@ const MISSES: &str = "
   seeks and no sorting; this one is its data sheet.
 - **Steady random writing** hangs on the spare flash, which is 9 % in all these files and published for none of the drives: copying
   goes with one over it. It begins in steady state (`preconditioned`), on a sixteenth of the disk with blocks of a sixteenth.
-- **A reader beside a writer that flushes** gets one read between two flushes here and two on the drive: with no kernel between them
-  the writer asks for its next flush before the reader has its answer. Alone the reader has 11,000 a second; that a flush of SATA
+- **A reader beside a writer that flushes** gets one read between two flushes here and two on the drive, and in a guest, with a kernel
+  between them, as many as here ([validation-guest.md](validation-guest.md)). Alone the reader has 11,000 a second; that a flush of SATA
   has everything else wait makes the difference, and nothing was fitted to it.
 - **Writing to the Micron in order** is limited by something else than its dies, as its data sheet has less than they could program;
   power, most likely.
