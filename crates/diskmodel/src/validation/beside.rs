@@ -198,11 +198,9 @@ mod tests {
             planned(&shipped(disk)).iter().map(|planned| planned.job.name).collect()
         };
         let hard = names("hdd-16tb");
-        assert!(hard.contains(&"flush-64") && hard.contains(&"write-32") && !hard.contains(&"write-steady"));
+        assert!(hard.contains(&"flush-64") && !hard.contains(&"read-256"));
         let flash = names("samsung-pm9a3-1920");
-        assert!(
-            flash.contains(&"write-steady") && flash.contains(&"read-256") && !flash.contains(&"flush-8")
-        );
+        assert!(flash.contains(&"read-256") && !flash.contains(&"flush-8") && !flash.contains(&TOO_LONG));
         assert!(names("cloud-volume").contains(&"write-32"));
     }
 }
