@@ -21,7 +21,7 @@ server add. Drives marked with * are held out, as there.
 pub const MISSES: &str = "
 ## What the misses say
 
-- **Where the disk is slow, the guest is the disk.** On hard disks and the cloud's volume every cell is within 2 % of the model alone. What
+- **Where the disk is slow, the guest is the disk.** On hard disks and the cloud's volume every cell is within 3 % of the model alone. What
   is missed there is the model's, and explained in [validation.md](validation.md).
 - **A request costs the guest's CPU 20,000 to 26,000 instructions**, for the kernel's path and the disk's server: 5 to 6 µs on a machine of
   4000 million a second (`server-2024`: NVMe and the PM883), 10 µs on one of 2400 (`server-2012`: the other SATA drives). A write with its flush
