@@ -8,7 +8,7 @@ use fsderby_diskmodel::validation::asks::{DONE, RawWork, Taken};
 
 use crate::exit::Failure;
 use crate::schema::event::{Event, Phase};
-use crate::schema::job::{Job, PROTOCOL, Purpose, Step};
+use crate::schema::job::{Cost, Job, PROTOCOL, Purpose, Step};
 use crate::schema::setup::{ImageState, Privileges};
 use crate::schema::units::Bytes;
 use crate::testbeds::{self, Fault, Moment, Need, Next, Testbed};
@@ -93,6 +93,7 @@ impl Raw {
             preconditioned: false,
             corner: None,
             reseeded: 0,
+            cost: Cost::Usual,
         };
         let (storage, volume) = testbed.storage(&moment);
         Job {
