@@ -123,7 +123,7 @@ fn one_two_and_four_clients_do_their_work_in_one_run_on_loop() {
     }
     let desk = Desk::new();
     let run = several(&desk, &desk.testbed(), "filesystems = ['ext4', 'xfs']\nmemory = '128m'\n");
-    assert_eq!(run.records.len(), 2 * 2 * 4);
+    assert_eq!(run.current().len(), 2 * 2 * 4);
     curves_hold(&run);
 }
 
@@ -131,7 +131,7 @@ fn one_two_and_four_clients_do_their_work_in_one_run_on_loop() {
 fn several_clients_work_in_a_directory_as_anybody() {
     let desk = Desk::new();
     let run = several(&desk, &format!("directory:{}", desk.images().display()), "filesystems = ['all']\n");
-    assert_eq!(run.records.len(), 2 * 4);
+    assert_eq!(run.current().len(), 2 * 4);
     curves_hold(&run);
     assert_eq!(fs::read_dir(desk.images()).unwrap().count(), 0, "nothing is left");
 }
@@ -160,7 +160,7 @@ fn several(desk: &Desk, testbed: &str, more: &str) -> Run {
 
 /// Of records of the three numbers of clients, and of cold reading.
 fn curves_hold(run: &Run) {
-    for record in &run.records {
+    for record in run.current() {
         assert_eq!((record.outcome, &record.reason), (Outcome::Done, &None), "{}", record.trial);
         conforms(record);
         for tree in &record.trees {
@@ -168,7 +168,7 @@ fn curves_hold(run: &Run) {
         }
     }
     let of = |label: &str, purpose| {
-        run.records.iter().find(|r| r.scenario == label && r.purpose == purpose).unwrap()
+        run.current().into_iter().find(|r| r.scenario == label && r.purpose == purpose).unwrap()
     };
     let [one, two, four] = LABELS.map(|label| of(label, Purpose::Measure));
     let made = |record: &Record| record.phases().map(|p| p.count("created")).sum::<u64>();

@@ -27,8 +27,8 @@ fn a_share_is_met_and_the_end_is_found_on_loop() {
     desk.leaves_nothing(said.pid);
     assert_eq!(desk.say(&["verify", "run"]).code, 0);
     let run = store::read(&desk.path("run")).unwrap();
-    assert_eq!(run.records.len(), 8);
-    for record in &run.records {
+    assert_eq!(run.current().len(), 8);
+    for record in run.current() {
         let name = &record.trial;
         assert_eq!(record.outcome, Outcome::Done, "{name}: {}", record.why());
         assert_eq!(record.works[0].amount, Amount::default(), "{name}: it is not known before");

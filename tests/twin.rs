@@ -61,9 +61,9 @@ fn a_trial_takes_no_less_than_its_disk_was_busy() {
     let before = twins();
     let Said { code, err, .. } = run(&mut command(&desk, "twin:hdd-16tb,offset=1t"));
     assert_eq!(code, 0, "{err}");
-    let records = store::read(&desk.path("run")).unwrap().records;
-    assert_eq!(records.len(), 6, "each is checked and measured");
-    for record in &records {
+    let run = store::read(&desk.path("run")).unwrap();
+    assert_eq!(run.current().len(), 6, "each is checked and measured");
+    for record in run.current() {
         assert_eq!(record.outcome, Outcome::Done, "{}", record.why());
         assert_eq!((record.clock, record.fidelity), (ClockKind::Host, Fidelity::Twin));
         assert_eq!(record.volume.offset.0, 1 << 40);
