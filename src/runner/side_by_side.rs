@@ -34,18 +34,33 @@ pub fn side_by_side(
     let broken = AtomicBool::new(false);
     let stop = || broken.load(Ordering::Relaxed) || (launcher.stop)();
     let launcher = Launcher { stop: &stop, ..launcher };
-    let (waiting, hear) = (Mutex::new(attempts.iter()), Mutex::new(hear));
+    let hear = Mutex::new(hear);
+    let carry_out = |attempt: &Attempt<'_>| {
+        locked(&hear).begins(attempt);
+        let folded = launcher.launch(attempt, &mut |done, total| locked(&hear).tick(done, total));
+        let mut hear = locked(&hear);
+        if broken.load(Ordering::Relaxed) { Ok(()) } else { hear.ended(attempt, folded) }
+    };
+    in_threads(attempts, jobs, &broken, || !stop(), carry_out)
+}
+
+/// Takes these in their order, `jobs` at a time, as long as it may go on. The first error breaks it off.
+fn in_threads<T: Sync>(
+    all: &[T],
+    jobs: usize,
+    broken: &AtomicBool,
+    goes_on: impl Fn() -> bool + Sync,
+    carry_out: impl Fn(&T) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<()> {
+    let breaks = || broken.store(true, Ordering::Relaxed);
+    let waiting = Mutex::new(all.iter());
+    // A function of its own, as in a loop's condition the lock would be held until the one that was taken is done.
+    let next = || locked(&waiting).next();
     let take_one_after_the_other = || {
-        while !stop()
-            && let Some(attempt) = locked(&waiting).next()
+        while goes_on()
+            && let Some(one) = next()
         {
-            locked(&hear).begins(attempt);
-            let folded = launcher.launch(attempt, &mut |done, total| locked(&hear).tick(done, total));
-            let mut hear = locked(&hear);
-            if broken.load(Ordering::Relaxed) {
-                break;
-            }
-            hear.ended(attempt, folded).inspect_err(|_| broken.store(true, Ordering::Relaxed))?;
+            carry_out(one).inspect_err(|_| breaks())?;
         }
         Ok(())
     };
@@ -53,9 +68,9 @@ pub fn side_by_side(
         let start = |_| {
             let started = Builder::new().spawn_scoped(scope, take_one_after_the_other);
             // Those that were started end before they have begun much.
-            started.map_err(not_started).inspect_err(|_| broken.store(true, Ordering::Relaxed))
+            started.map_err(not_started).inspect_err(|_| breaks())
         };
-        let threads: Vec<_> = (0..jobs.min(attempts.len())).map(start).collect();
+        let threads: Vec<_> = (0..jobs.min(all.len())).map(start).collect();
         let end =
             |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p));
         threads.into_iter().map(|thread| thread.map(end)?).fold(Ok(()), Result::and)
@@ -70,4 +85,50 @@ fn not_started(e: io::Error) -> anyhow::Error {
 
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Condvar;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// How many of these were carried out at the same time, at most.
+    fn at_once(jobs: usize) -> usize {
+        let (busy, changed, most) = (Mutex::new(0), Condvar::new(), Mutex::new(0));
+        let carry_out = |_: &u32| {
+            let mut now = locked(&busy);
+            *now += 1;
+            changed.notify_all();
+            // Long enough for all others to come, and no longer where all have.
+            let (mut now, _) =
+                changed.wait_timeout_while(now, Duration::from_secs(2), |now| *now < jobs).unwrap();
+            let mut most = locked(&most);
+            *most = (*most).max(*now);
+            *now -= 1;
+            Ok(())
+        };
+        in_threads(&[1, 2, 3, 4], jobs, &AtomicBool::new(false), || true, carry_out).unwrap();
+        let most = *locked(&most);
+        most
+    }
+
+    #[test]
+    fn so_many_are_carried_out_at_the_same_time_as_there_are_jobs() {
+        assert_eq!([1, 2, 4].map(at_once), [1, 2, 4]);
+    }
+
+    #[test]
+    fn the_first_error_breaks_off_and_is_returned() {
+        let (broken, done) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+        let carry_out = |n: &u32| {
+            locked(&done).push(*n);
+            if *n == 2 { Err(anyhow::anyhow!("the second")) } else { Ok(()) }
+        };
+        let goes_on = || !broken.load(Ordering::Relaxed);
+        let ended = in_threads(&[1, 2, 3], 1, &broken, goes_on, carry_out);
+        assert_eq!(ended.unwrap_err().to_string(), "the second");
+        assert_eq!(*locked(&done), [1, 2]);
+    }
 }
