@@ -63,8 +63,8 @@ pub fn print(
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
         let built = built(plan, &trial, testbeds);
         let steps = steps.replacen("\n  reset", &format!("\n  reset{built}"), 1);
-        let setup =
-            if differ { format!(" on {}", in_words(&plan.setup(trial.candidate))) } else { String::new() };
+        let setup = in_words(&plan.setup(trial.candidate));
+        let setup = if differ { format!("\n  {:<16} {setup}", "setup") } else { String::new() };
         print_line(&format!("{}{setup}{steps}", job.trial))?;
     }
     let extras = extra_trials(plan, skips);

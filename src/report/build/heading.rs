@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{durability, model, repeat, setups, timeless, verdict};
+use super::{durability, model, places, repeat, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::report::view::heading::{Heading, Next, Standing};
@@ -49,7 +49,7 @@ pub fn of(
             let guarded = guard.as_ref().and_then(verdict::guarded);
             (
                 verdict::answer(workloads, verdict),
-                [verdict::counts(verdict), Vec::from_iter(guarded)].concat(),
+                [verdict::counts(verdict), places::changed(run, workloads), Vec::from_iter(guarded)].concat(),
             )
         }
         (Standing::Void, Some(guard)) => (verdict::void(guard), Vec::new()),
@@ -65,7 +65,7 @@ pub fn of(
         sentences.push(model::LIMITS.to_owned());
     }
     let conclusion = conclusion(standing, progress, next.as_ref());
-    let unequal = durability::unequal(workloads);
+    let unequal = durability::unequal(&run.plan, workloads);
     let brief = [
         choice.clone(),
         vec![answer.clone()],

@@ -17,6 +17,7 @@ pub mod model;
 mod needs;
 mod notes;
 mod pairs;
+mod places;
 mod plane;
 mod published;
 pub mod repeat;
