@@ -1,6 +1,6 @@
 //! `fsderby run --dry-run`: the very jobs, printed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use super::foresight::{self, Guess, Known, Time};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::skips::Skip;
+use crate::runner::written::Amounts;
 use crate::runner::{extras, jobs};
 use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
@@ -17,11 +18,9 @@ use crate::schema::plan::{FIRST_LOOK, Plan, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
 use crate::schema::setup::Mount;
 use crate::schema::units::{Bytes, MIB};
-use crate::schema::work::Amount;
 use crate::storage::layers;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
-use crate::workloads::{self, clients};
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
 const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
@@ -42,9 +41,9 @@ pub fn print(
         jobs::job(plan, trial, 1, testbed, "dry-run")
     };
     let is_timeless = plan.candidates.iter().all(|c| !testbeds.of(plan, c).traits().fidelity.times_count());
-    let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, HashMap::new());
+    let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, Amounts::default());
     let mut add = |job: &Job| {
-        let bytes_written = volume(job, &mut amounts);
+        let bytes_written = amounts.of(job);
         number += 1;
         total = total.saturating_add(bytes_written);
         time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
@@ -106,7 +105,7 @@ pub fn print(
         Some(known) => format!("The time is that of {}.", known.from),
         None => "The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned(),
     });
-    if amounts.values().any(|amount| *amount == Amount::default()) {
+    if amounts.lack_one() {
         lines.push(
             "What work writes that fills the volume is not in it: that is known only when it is done."
                 .to_owned(),
@@ -214,21 +213,4 @@ fn worked(WorkJob { work, folder, portion, clients, .. }: &WorkJob) -> String {
         (*clients > 1).then(|| format!("by {clients} clients at the same time")),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-type Amounts = HashMap<(String, u64, u32), Amount>;
-
-/// Bytes that the works of the job write.
-fn volume(job: &Job, known: &mut Amounts) -> u64 {
-    let whole = |(at, work): &(usize, &WorkJob)| job.works[..*at].iter().all(|before| before.of != work.of);
-    let mut written = 0_u64;
-    for (_, WorkJob { work, seed, clients, .. }) in job.works.iter().enumerate().filter(whole) {
-        let expected = || {
-            let parsed = workloads::parsed(work).ok();
-            parsed.map_or_else(Amount::default, |w| clients::expected(&*w, *seed, *clients))
-        };
-        let amount = known.entry((work.hash(), *seed, *clients)).or_insert_with(expected);
-        written = written.saturating_add(amount.bytes_written);
-    }
-    written
 }

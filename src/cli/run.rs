@@ -19,6 +19,7 @@ use super::setups::{Memory, common_testbed, distinct, give_guest, give_kernels, 
 use crate::exit::{self, Failure};
 use crate::keys::Key;
 use crate::names;
+use crate::runner::at_once;
 use crate::runner::crossing::Cross;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, RoundsAsked};
@@ -167,7 +168,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let before = planned::judged(store::read(folder)?).sound()?;
             let made = Made::of(&before.plan).map_err(Failure::usage)?;
             let testbeds = made.testbeds();
-            let plan = longer(&before, &arguments, jobs(arguments.jobs, &testbeds)?);
+            let plan = longer(&before, &arguments, jobs(arguments.jobs, &before.plan, &testbeds)?);
             dry_run::print_further(&before, &plan, &skips(&plan, &testbeds), arguments.json)
         }
         Some(folder) => {
@@ -175,7 +176,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let mut before = planned::judged(before).sound()?;
             let made = Made::of(&before.plan).map_err(Failure::usage)?;
             let testbeds = made.testbeds();
-            let jobs = jobs(arguments.jobs, &testbeds)?;
+            let jobs = jobs(arguments.jobs, &before.plan, &testbeds)?;
             before.plan = longer(&before, &arguments, jobs);
             usable(&before.plan, &testbeds)?;
             known_baseline(arguments.baseline.as_deref(), &before.plan)?;
@@ -192,7 +193,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             }
             let testbeds = made.testbeds();
             names_what_is_made(&arguments, &testbeds)?;
-            let jobs = jobs(arguments.jobs, &testbeds)?;
+            let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
             let plan = as_mounted(plan, &testbeds)?;
             known_baseline(arguments.baseline.as_deref(), &plan)?;
             match usable(&plan, &testbeds) {
@@ -287,8 +288,8 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment.told_from(&own))
 }
 
-/// How many trials run at a time: one where they would feel each other.
-fn jobs(asked: Option<u32>, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
+/// How many trials run at a time: one where they would feel each other, else as many as there are CPUs and memory for.
+fn jobs(asked: Option<u32>, plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
     let is_virtual = testbeds.are_all_virtual();
     match asked {
         Some(jobs) if jobs > 1 && !is_virtual => {
@@ -300,7 +301,7 @@ fn jobs(asked: Option<u32>, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
             Err(Failure::usage(text).into())
         }
         Some(jobs) => Ok(jobs as usize),
-        None if is_virtual => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None if is_virtual => Ok(at_once::here(plan, testbeds)),
         None => Ok(1),
     }
 }

@@ -12,6 +12,7 @@ use super::output::{print_json, print_line};
 use crate::exit::{self, Failure};
 use crate::imports;
 use crate::keys;
+use crate::runner::at_once;
 use crate::runner::jobs;
 use crate::runner::planned;
 use crate::runner::rerun::{self, Compared};
@@ -168,8 +169,7 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
             ready.map_err(|m| Failure::missing(m.to_string()))?;
         }
     }
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = arguments.jobs.map_or(cpus, usize::from);
+    let jobs = arguments.jobs.map_or_else(|| at_once::here(&run.plan, &testbeds), usize::from);
     let [mut same, mut differ, mut incomparable] = [0, 0, 0];
     let mut lines = Ok(());
     rerun::rerun(run, &testbeds, &records, usize::from(arguments.times), jobs, &mut |record, compared| {

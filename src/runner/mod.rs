@@ -1,6 +1,7 @@
 //! From an experiment to a plan, from a plan to jobs, from their events to records: where filesystems, workloads, testbeds and
 //! probes meet.
 
+pub mod at_once;
 mod bounds;
 mod changed;
 pub mod comparable;
@@ -27,3 +28,4 @@ mod skipped;
 pub mod skips;
 mod steps;
 pub mod verify;
+pub mod written;

@@ -110,8 +110,7 @@ mod tests {
             Ok(())
         };
         in_threads(&[1, 2, 3, 4], jobs, &AtomicBool::new(false), || true, carry_out).unwrap();
-        let most = *locked(&most);
-        most
+        most.into_inner().unwrap()
     }
 
     #[test]

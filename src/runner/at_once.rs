@@ -1,0 +1,75 @@
+//! How many trials in virtual time this machine can hold at the same time. A guest of theirs has its memory, and all that its disks
+//! hold, in this machine's memory.
+
+use procfs::Current;
+
+use super::jobs;
+use super::written::Amounts;
+use crate::schema::plan::{Plan, Trial};
+use crate::schema::units::{Bytes, GIB, MIB};
+use crate::testbeds::Testbeds;
+
+/// What a guest takes beside the memory for its work: its kernel and programs, and QEMU.
+const BESIDE: u64 = 256 * MIB;
+/// What is written may be held in a journal, in its place and on the disk that it was copied from.
+const HELD: u64 = 3;
+
+/// As many as there are CPUs and memory for.
+pub fn here(plan: &Plan, testbeds: &Testbeds<'_>) -> usize {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let available = procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available);
+    available.map_or(cpus, |bytes| cpus.min(fit(plan, testbeds, Bytes(bytes))))
+}
+
+/// At least one, and of the memory that is available three quarters at most, as far as it is known before anything is done.
+fn fit(plan: &Plan, testbeds: &Testbeds<'_>, available: Bytes) -> usize {
+    let mut amounts = Amounts::default();
+    let most = plan.integrity_checks().map(|trial| taken(plan, &trial, testbeds, &mut amounts)).max();
+    let fit = (available.0 / 4 * 3) / most.unwrap_or(BESIDE);
+    usize::try_from(fit).unwrap_or(usize::MAX).max(1)
+}
+
+/// By a trial of this cell, at most.
+fn taken(plan: &Plan, trial: &Trial<'_>, testbeds: &Testbeds<'_>, amounts: &mut Amounts) -> u64 {
+    let testbed = testbeds.of(plan, trial.candidate);
+    let setup = plan.setup(trial.candidate);
+    let written = amounts.of(&jobs::job(plan, trial, 1, testbed, ""));
+    // Work that fills what it finds is known only when it is done.
+    let is_known = written > 0 && setup.state.is_none();
+    let held = if is_known { written.saturating_mul(HELD).min(setup.size.0) } else { setup.size.0 };
+    let memory = setup.memory.map_or(GIB, |memory| memory.0);
+    held.saturating_mul(testbed.disks() as u64).saturating_add(memory).saturating_add(BESIDE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::experiment::Experiment;
+    use crate::testbeds::Made;
+
+    /// Of 64 GiB that are available.
+    fn fit(keys: &str) -> usize {
+        let text = format!("on = 'model:ssd-sata'\nfilesystems = ['ext4']\n{keys}");
+        let experiment = Experiment::parse(&text, "test").unwrap();
+        let plan = experiment.plan(experiment.on.clone().unwrap(), 7).unwrap();
+        let made = Made::of(&plan).unwrap();
+        super::fit(&plan, &made.testbeds(), Bytes(64 * GIB))
+    }
+
+    #[test]
+    fn memory_and_what_is_written_decide_and_not_the_size_of_the_volume() {
+        let quick = fit("workloads = ['postmark-quick']\nmemory = '24m'\nsize = '1g'");
+        assert!((40..150).contains(&quick), "{quick}");
+        assert_eq!(fit("workloads = ['postmark-quick']\nmemory = '24m'\nsize = '1000g'"), quick);
+        let with_memory = fit("workloads = ['postmark-quick']\nmemory = '8g'\nsize = '1g'");
+        assert!((4..6).contains(&with_memory), "{with_memory}");
+    }
+
+    #[test]
+    fn what_is_filled_is_held_whole_and_one_trial_is_always_tried() {
+        assert!(
+            fit("workloads = ['postmark-quick']\nmemory = '24m'\nsize = '20g'\nstate = 'filled 80%'") <= 2
+        );
+        assert_eq!(fit("workloads = ['postmark-quick']\nmemory = '100g'\nsize = '1g'"), 1);
+    }
+}
