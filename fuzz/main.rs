@@ -13,6 +13,8 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../tests/fuzz/bonnie_lines.rs"]
 mod bonnie_lines;
+#[path = "../tests/fuzz/bundle.rs"]
+mod bundle;
 #[path = "../tests/fuzz/disk.rs"]
 mod disk;
 #[path = "../tests/fuzz/engine.rs"]
@@ -43,6 +45,7 @@ mod support;
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let targets = [
         bonnie_lines::target,
+        bundle::target,
         disk::target,
         event::target,
         experiment::target,

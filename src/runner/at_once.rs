@@ -38,7 +38,10 @@ fn taken(plan: &Plan, trial: &Trial<'_>, testbeds: &Testbeds<'_>, amounts: &mut 
     let is_known = written > 0 && setup.state.is_none();
     let held = if is_known { written.saturating_mul(HELD).min(setup.size.0) } else { setup.size.0 };
     let memory = setup.memory.map_or(GIB, |memory| memory.0);
-    held.saturating_mul(testbed.disks() as u64).saturating_add(memory).saturating_add(BESIDE)
+    // What the disk held at the cut is kept beside what it came to hold.
+    let images = if jobs::need(plan).power_cut { 2 } else { 1 };
+    let disks = held.saturating_mul(testbed.disks() as u64).saturating_mul(images);
+    disks.saturating_add(memory).saturating_add(BESIDE)
 }
 
 #[cfg(test)]
@@ -71,5 +74,13 @@ mod tests {
             fit("workloads = ['postmark-quick']\nmemory = '24m'\nsize = '20g'\nstate = 'filled 80%'") <= 2
         );
         assert_eq!(fit("workloads = ['postmark-quick']\nmemory = '100g'\nsize = '1g'"), 1);
+    }
+
+    #[test]
+    fn a_power_cut_keeps_what_is_written_twice() {
+        let filled = "workloads = ['postmark-quick']\nmemory = '24m'\nsize = '4g'\nstate = 'filled 80%'\n";
+        let cut = format!("{filled}power_cut = '50%'");
+        let (once, twice) = (fit(filled), fit(&cut));
+        assert!(twice <= once / 2 + 1, "{once} without, {twice} with a cut");
     }
 }

@@ -39,7 +39,11 @@ pub fn side_by_side(
         locked(&hear).begins(attempt);
         let folded = launcher.launch(attempt, &mut |done, total| locked(&hear).tick(done, total));
         let mut hear = locked(&hear);
-        if broken.load(Ordering::Relaxed) { Ok(()) } else { hear.ended(attempt, folded) }
+        if broken.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        // Before anybody else may tell.
+        hear.ended(attempt, folded).inspect_err(|_| broken.store(true, Ordering::Relaxed))
     };
     in_threads(attempts, jobs, &broken, || !stop(), carry_out)
 }
