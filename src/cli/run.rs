@@ -680,7 +680,7 @@ mod tests {
             (&["--filesystems", "ext4"][..], "quick with other filesystems: A mail server"),
             (
                 &["--workloads", "maildir-quick", "--scale", "1/2"],
-                "quick with other workloads and another scale: A",
+                "quick with other workloads and a scale of 1/2: A",
             ),
             (&["--memory", "none"], "quick with another memory limit: A mail server"),
         ] {

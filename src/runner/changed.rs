@@ -15,7 +15,7 @@ impl Experiment {
         let changes = self.changes(own);
         let Some((last, others)) = changes.split_last() else { return self };
         let listed =
-            if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+            if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
         let whose = if own.name.is_empty() { "an experiment" } else { own.name.trim_end_matches(CHANGED) };
         let said = format!("{whose} with {listed}");
         self.name = if own.name.is_empty() { String::new() } else { changed(&own.name) };
@@ -31,7 +31,7 @@ impl Experiment {
     }
 
     /// What of the setup and the work is another. How long it is measured, and where, every report says by itself.
-    fn changes(&self, own: &Experiment) -> Vec<&'static str> {
+    fn changes(&self, own: &Experiment) -> Vec<String> {
         let candidates = |of: &Experiment| of.candidates().ok().filter(|all| !all.is_empty());
         let (before, after) = (candidates(own), candidates(self));
         // The same filesystem more than once.
@@ -41,11 +41,12 @@ impl Experiment {
         };
         let is_only_crossed = is_crossed && !has_other(filesystems);
         let works = |of: &Experiment| of.planned_workloads(own.scale).ok();
+        let scale = self.scale.map_or("another scale".to_owned(), |scale| format!("a scale of {scale}"));
         let is_other = [
             ("other filesystems", has_other(all) && !is_only_crossed),
             ("filesystems in several setups", has_other(all) && is_only_crossed),
             ("other workloads", works(own).is_some() && works(self) != works(own)),
-            ("another scale", self.scale != own.scale),
+            (scale.as_str(), self.scale != own.scale),
             ("another size", self.size.unwrap_or(SIZE) != own.size.unwrap_or(SIZE)),
             ("another memory limit", memory(self, after.as_deref()) != memory(own, before.as_deref())),
             ("another number of CPUs", cpus(self, after.as_deref()) != cpus(own, before.as_deref())),
@@ -57,7 +58,7 @@ impl Experiment {
             ("other scenarios", self.scenario != own.scenario),
             ("another number of clients", self.clients.unwrap_or(1) != own.clients.unwrap_or(1)),
         ];
-        is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(what, _)| what).collect()
+        is_other.into_iter().filter(|(_, is_other)| *is_other).map(|(what, _)| what.to_owned()).collect()
     }
 }
 

@@ -16,7 +16,6 @@ use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::schema::setup::{Fidelity, ImageState};
-use crate::schema::units::sum;
 use crate::store::Run;
 
 const MEDIANS: &str =

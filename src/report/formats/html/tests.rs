@@ -244,6 +244,27 @@ fn what_was_measured_over_two_quantities_is_a_field_for_each_candidate() {
 }
 
 #[test]
+fn every_class_has_a_rule() {
+    // These only say what something is.
+    const NAMES: [&str; 4] = ["bars", "rows", "tails", "done"];
+    for example in [examples::example(), examples::sixteen(), examples::all_skipped()] {
+        let page = page_of(&example);
+        let (style, body) = page.split_once("</style>").unwrap();
+        let classes = body.split("class=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0);
+        let classes: HashSet<&str> = classes.flat_map(str::split_whitespace).collect();
+        let is_ruled = |class: &str| {
+            let rule = format!(".{class}");
+            let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-');
+            style.match_indices(&rule).any(|(at, _)| ends(&style[at + rule.len()..]))
+        };
+        let unruled: Vec<&&str> =
+            classes.iter().filter(|class| !NAMES.contains(class) && !is_ruled(class)).collect();
+        assert!(unruled.is_empty(), "{unruled:?}");
+        assert!(!is_ruled("nowhere"), "else it would find any");
+    }
+}
+
+#[test]
 fn sixteen_filesystems_have_sixteen_looks() {
     let example = examples::sixteen();
     let page = page_of(&example);
