@@ -63,6 +63,7 @@ fn axis(row: &Row) -> Axis {
         title: row.title.clone(),
         unit: row.unit.clone(),
         direction: row.direction(),
+        better: row.better,
     }
 }
 

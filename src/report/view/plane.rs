@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::number::Scale;
+use crate::schema::metric::Better;
 
 /// One headline metric of a workload against the CPU time of the same work.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +24,8 @@ pub struct Axis {
     pub unit: String,
     /// `higher is better`
     pub direction: &'static str,
+    #[serde(skip)]
+    pub better: Better,
 }
 
 /// One filesystem, by its medians.

@@ -11,6 +11,7 @@ use crate::report::view::look::Look;
 use crate::report::view::needs::{Table, ToChoose};
 use crate::report::view::number::{Scale, percent};
 use crate::report::view::plane::{Plane, Point};
+use crate::schema::metric::Better;
 
 /// A little above the largest value, so that no point lies on the edge.
 const ROOM: f64 = 1.12;
@@ -90,12 +91,16 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
     let top = end(&mut plane.points.iter().map(|point| point.speed));
     let right = end(&mut plane.points.iter().map(|point| point.cpu));
     let at = |value: f64, end: f64| 100.0 * value / end;
+    // Up is faster, whether that is a rate or a time.
+    let falls = plane.speed.better == Better::Lower;
+    let from_top = |speed: f64| percent(if falls { at(speed, top) } else { 100.0 - at(speed, top) });
+    let upright = |tick: Tick| Tick { from_top: if falls { tick.at.clone() } else { tick.from_top }, ..tick };
     let dot = |(place, point): (usize, &Point)| Dot {
         number: place + 1,
         filesystem: point.filesystem.clone(),
         look: look(&point.filesystem),
         x: percent(at(point.cpu, right)),
-        y: percent(100.0 - at(point.speed, top)),
+        y: from_top(point.speed),
         speed: speeds.with_unit(point.speed),
         cpu: cpus.with_unit(point.cpu),
         in_front: point.in_front,
@@ -110,13 +115,13 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
     };
     let mut front: Vec<&Point> = plane.points.iter().filter(|point| point.in_front).collect();
     front.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
-    let place = |point: &Point| (percent(at(point.cpu, right)), percent(100.0 - at(point.speed, top)));
+    let place = |point: &Point| (percent(at(point.cpu, right)), from_top(point.speed));
     let line = |pair: &[&Point]| Line { from: place(pair[0]), to: place(pair[1]) };
     Drawn {
         title: format!("{}: {} against {}", plane.workload, plane.speed.title, plane.cpu.title),
         speed_unit: unit(&speeds),
         cpu_unit: unit(&cpus),
-        speeds: chart::ticks(top, &speeds, 5),
+        speeds: chart::ticks(top, &speeds, 5).into_iter().map(upright).collect(),
         cpus: chart::ticks(right, &cpus, 4),
         dots: plane.points.iter().enumerate().map(dot).collect(),
         lines: front.windows(2).map(line).collect(),
@@ -126,4 +131,28 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
 
 fn unit(scale: &Scale) -> String {
     if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples;
+
+    #[test]
+    fn up_is_faster_whether_that_is_a_rate_or_a_time() {
+        let summary = examples::example().report().summary;
+        let mut plane = summary.planes[0].clone();
+        let look = |_: &str| summary.filesystems[0].look;
+        let largest = (0..plane.points.len())
+            .max_by(|a, b| plane.points[*a].speed.total_cmp(&plane.points[*b].speed))
+            .unwrap();
+        for (better, of_nothing) in [(Better::Higher, "100.00%"), (Better::Lower, "0.00%")] {
+            plane.speed.better = better;
+            let drawn = drawn(&plane, &look);
+            let share = |dot: &Dot| dot.y.trim_end_matches('%').parse::<f64>().unwrap();
+            let highest = drawn.dots.iter().map(share).fold(f64::INFINITY, f64::min);
+            assert_eq!(share(&drawn.dots[largest]) <= highest, better == Better::Higher);
+            assert_eq!(drawn.speeds[0].from_top, of_nothing);
+        }
+    }
 }
