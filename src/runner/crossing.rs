@@ -1,5 +1,7 @@
 //! Every filesystem in several setups: entries crossed with the values of factors, and their testbeds resolved.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 
 use super::entry::FilesystemEntry;
@@ -48,21 +50,36 @@ fn crossed<T: Clone + PartialEq>(
         );
         return Err(Failure::usage(text));
     }
+    let names = told_apart(values.iter().map(said).collect());
     let each = |mut entry: FilesystemEntry| -> Vec<FilesystemEntry> {
         if values.is_empty() || own(&mut entry).is_some() {
             return vec![entry];
         }
-        let with = |value: &T| {
+        let with = |(value, name): (&T, &String)| {
             let mut one = entry.clone();
             *own(&mut one) = Some(value.clone());
             if values.len() > 1 {
-                one.label = Some(format!("{}, {factor} {}", entry.label(), in_a_label(&said(value))));
+                one.label = Some(format!("{}, {factor} {}", entry.label(), in_a_label(name)));
             }
             one
         };
-        values.iter().map(with).collect()
+        values.iter().zip(&names).map(with).collect()
     };
     Ok(entries.into_iter().flat_map(each).collect())
+}
+
+/// Without what all of them say: two disks by their names, without their machine. Whole where that would not tell them apart.
+fn told_apart(values: Vec<String>) -> Vec<String> {
+    let parts = |value: &str| -> Vec<String> { value.split([':', ',']).map(str::to_owned).collect() };
+    let all: Vec<Vec<String>> = values.iter().map(|value| parts(value)).collect();
+    let own = |one: &Vec<String>| -> String {
+        let is_common = |part: &&String| all.iter().all(|other| other.contains(*part));
+        one.iter().filter(|part| !is_common(part)).cloned().collect::<Vec<_>>().join(",")
+    };
+    let short: Vec<String> = all.iter().map(own).collect();
+    let are_apart =
+        short.iter().all(|one| !one.is_empty()) && short.iter().collect::<HashSet<_>>().len() == short.len();
+    if are_apart { short } else { values }
 }
 
 /// Trials are named by labels, cut at slashes; of a path, its end says most.
@@ -152,6 +169,24 @@ mod tests {
     fn a_path_gives_its_end_to_the_label() {
         let on = vec!["vm:images=/srv/a".to_owned(), "vm:images=/srv/b".to_owned()];
         assert_eq!(labels(&Cross { on, ..Cross::default() }, &["ext4"]), ["ext4, on a", "ext4, on b"]);
+    }
+
+    #[test]
+    fn what_all_values_say_is_in_no_label() {
+        let on = |values: &[&str]| {
+            let on = values.iter().map(|on| (*on).to_owned()).collect();
+            labels(&Cross { on, ..Cross::default() }, &["ext4"])
+        };
+        assert_eq!(
+            on(&["model:hdd-16tb,machine=athlon-64", "model:sd-card,machine=athlon-64"]),
+            ["ext4, on hdd-16tb", "ext4, on sd-card"]
+        );
+        assert_eq!(on(&["loop", "vm"]), ["ext4, on loop", "ext4, on vm"]);
+        // The shorter says nothing that the longer does not.
+        assert_eq!(
+            on(&["model:hdd-16tb", "model:hdd-16tb,mips=500"]),
+            ["ext4, on model:hdd-16tb", "ext4, on model:hdd-16tb,mips=500"]
+        );
     }
 
     #[test]
