@@ -22,6 +22,9 @@ const MEDIANS: &str =
     "Medians, ranges and every trial are shown; whether filesystems differ is not tested statistically.";
 const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
 
+/// More workloads than this are all of them, no longer a list.
+const NAMED: usize = 3;
+
 /// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU or with one candidate.
 pub const ROUNDS_NEEDED: usize = 5;
 
@@ -330,35 +333,49 @@ fn uncounted(run: &Run) -> Vec<String> {
     rest
 }
 
-fn page_cache(workloads: &[WorkloadSummary]) -> Vec<String> {
-    let marked = workloads.iter().filter(|w| !w.page_cache.is_empty());
-    marked
-        .map(|w| format!("{} measures page cache and CPU rather than the disk: {}.", w.label, w.page_cache))
-        .collect()
+/// Of one, its reason; of several, that each says its own.
+fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
+    let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.page_cache.is_empty()).collect();
+    match marked[..] {
+        [] => None,
+        [w] => {
+            Some(format!("{} measures page cache and CPU rather than the disk: {}.", w.label, w.page_cache))
+        }
+        _ => Some(format!(
+            "{} measure page cache and CPU rather than the disk, for the reasons that stand beside each.",
+            these("All", workloads, &marked)
+        )),
+    }
 }
 
 fn short(workloads: &[WorkloadSummary]) -> Option<String> {
-    let labels: Vec<String> =
-        workloads.iter().filter(|w| !w.short.is_empty()).map(|w| w.label.clone()).collect();
-    let verb = if labels.len() == 1 { "is" } else { "are" };
-    (!labels.is_empty()).then(|| {
+    let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.short.is_empty()).collect();
+    let verb = if marked.len() == 1 { "is" } else { "are" };
+    (!marked.is_empty()).then(|| {
         format!(
             "{} {verb} short: figures of the work's beginning, which say little of hours of the same.",
-            list(&labels)
+            these("All", workloads, &marked)
         )
     })
 }
 
 fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
-    let labels: Vec<String> =
-        workloads.iter().filter(|w| !w.disturbed.is_empty()).map(|w| w.label.clone()).collect();
-    (!labels.is_empty()).then(|| {
+    let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.disturbed.is_empty()).collect();
+    (!marked.is_empty()).then(|| {
+        let these = these("all", workloads, &marked);
         format!(
-            "The machine was not idle: in {} others took more than a tenth of the work's time in some trials. That favours nobody, and \
+            "The machine was not idle: in {these} others took more than a tenth of the work's time in some trials. That favours nobody, and \
              makes intervals wider.",
-            list(&labels)
         )
     })
+}
+
+/// By their names, or all of them.
+fn these(all: &str, workloads: &[WorkloadSummary], marked: &[&WorkloadSummary]) -> String {
+    if marked.len() > NAMED && marked.len() == workloads.len() {
+        return format!("{all} {} workloads", marked.len());
+    }
+    list(&marked.iter().map(|w| w.label.clone()).collect::<Vec<_>>())
 }
 
 fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> String {
@@ -474,6 +491,18 @@ mod tests {
         // A trial of the third round fails.
         assert!(rounds(4).is_some_and(|command| command.ends_with("--rounds 7")));
         assert!(rounds(2).is_some_and(|command| command.ends_with("--rounds 6")));
+    }
+
+    #[test]
+    fn what_is_true_of_many_workloads_is_said_once() {
+        let mut works = examples::example().report().summary.workloads;
+        assert!(page_cache(&works).unwrap().starts_with("letters-in-memory measures page cache"));
+        works[0].page_cache = works[1].page_cache.clone();
+        assert!(
+            page_cache(&works).unwrap().starts_with("letters-quick and letters-in-memory measure page cache")
+        );
+        let works: Vec<WorkloadSummary> = [&works[..], &works[..]].concat();
+        assert!(page_cache(&works).unwrap().starts_with("All 4 workloads measure page cache"));
     }
 
     #[test]
