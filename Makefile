@@ -45,3 +45,4 @@ bench:
 	@scripts/setup.sh test
 	cargo bench --locked --bench postmark
 	cargo bench --locked --bench bonnie
+	cargo bench --locked --bench engines

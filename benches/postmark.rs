@@ -1,8 +1,7 @@
 //! The engine beside the original: wall times as ratios, on tmpfs, where the disk hides nothing.
 //!
 //! Each round runs four processes in folders of their own: Debian's `postmark`; our drop-in; a trial's engine; and the
-//! engine's system calls alone, replayed from a list. They take turns of [`TURN`], the others stopped meanwhile, so that
-//! whatever the machine does beside strikes all four alike; a process's time is the sum of its turns. Promises: drop-in and engine
+//! engine's system calls alone, replayed from a list. They take turns of some milliseconds. Promises: drop-in and engine
 //! are not slower than the original, and the engine costs at most 5 % more than its system calls.
 //!
 //! A ratio is the median of those of the rounds. A promise whose ratio is above its limit is broken, and the bench ends
@@ -10,14 +9,16 @@
 //!
 //! `cargo bench --bench postmark [-- ROUNDS]`
 
+#[path = "support/turns.rs"]
+mod turns;
+
 use std::ffi::{CStr, CString};
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
+use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use fsderby::schema::event::Phase;
 use fsderby::schema::job::Portion;
 use fsderby::workloads::postmark::PostMark;
@@ -25,14 +26,12 @@ use fsderby::workloads::postmark::generator::Generator;
 use fsderby::workloads::postmark::rules::Rules;
 use fsderby::workloads::postmark::trace::{Call, trace};
 use fsderby::workloads::{Clock, Histogram, Log, Progress, Workload};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{self, Mode, OFlags, SeekFrom};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, waitpid};
-use rustix::time::Timespec;
+use turns::{Contestant, median, race, wait_for_turn};
 
 const ROUNDS: usize = 5;
-/// Long beside what a change of process costs in caches, short beside what else goes on in a machine.
-const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// Of the contestants.
+const ENGINE: usize = 2;
 /// Each is once first, second, third and last, and once before each other.
 const ORDERS: [[usize; 4]; 4] = [[0, 1, 3, 2], [1, 2, 0, 3], [2, 3, 1, 0], [3, 0, 2, 1]];
 /// tmpfs says 4096 to the original; the engine is given the same.
@@ -114,85 +113,21 @@ fn round(first: usize, set: &str, rules: &Rules, folder: &Path) -> anyhow::Resul
         &[this, "engine", set],
         &[this, "replay", set],
     ];
-    let mut all = Vec::new();
+    let (mut all, mut prepared) = (Vec::new(), 0.0);
     for (number, command) in commands.iter().enumerate() {
         let place = folder.join(number.to_string());
         std::fs::create_dir_all(&place)?;
         std::fs::write(place.join("script"), rules.script())?;
+        let begin = Instant::now();
         all.push(Contestant::start(command, &place, number >= 2)?);
-    }
-    // Who comes after whom changes too: each finds the caches as the one before has left them.
-    for order in ORDERS.iter().cycle().skip(first) {
-        if all.iter().all(|contestant| contestant.has_ended) {
-            break;
-        }
-        for &number in order {
-            all[number].turn()?;
+        if number == ENGINE {
+            prepared = begin.elapsed().as_secs_f64();
         }
     }
-    let [original, drop_in, engine, replay] = [0, 1, 2, 3].map(|number| all[number].took.as_secs_f64());
-    Ok(Round { original, drop_in, engine, prepared: engine + all[2].prepared.as_secs_f64(), replay })
-}
-
-/// A process that runs only in its turns.
-struct Contestant {
-    child: Child,
-    watch: OwnedFd,
-    prepared: Duration,
-    took: Duration,
-    has_ended: bool,
-}
-
-impl Contestant {
-    /// Started and stopped: at once, or where it `prepares` itself when it is ready.
-    fn start(command: &[&str], place: &Path, prepares: bool) -> anyhow::Result<Self> {
-        let begin = Instant::now();
-        let child = Command::new(command[0])
-            .args(&command[1..])
-            .current_dir(place)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .with_context(|| {
-                format!("could not run {}; the original is in Debian's package postmark", command[0])
-            })?;
-        let pid = Pid::from_child(&child);
-        let watch = pidfd_open(pid, PidfdFlags::empty())?;
-        if !prepares {
-            kill_process(pid, Signal::STOP)?;
-        }
-        let status = waitpid(Some(pid), WaitOptions::UNTRACED)?;
-        ensure!(status.is_some_and(|(_, status)| status.stopped()), "{} ended early", command.join(" "));
-        let (prepared, took) =
-            if prepares { (begin.elapsed(), Duration::ZERO) } else { (Duration::ZERO, begin.elapsed()) };
-        Ok(Contestant { child, watch, prepared, took, has_ended: false })
-    }
-
-    fn turn(&mut self) -> anyhow::Result<()> {
-        if self.has_ended {
-            return Ok(());
-        }
-        let pid = Pid::from_child(&self.child);
-        let begin = Instant::now();
-        kill_process(pid, Signal::CONT)?;
-        self.has_ended = poll(&mut [PollFd::new(&self.watch, PollFlags::IN)], Some(&TURN))? == 1;
-        if self.has_ended {
-            self.took += begin.elapsed();
-            let status = self.child.wait()?;
-            ensure!(status.success(), "a contestant ended with {status}");
-        } else {
-            kill_process(pid, Signal::STOP)?;
-            self.took += begin.elapsed();
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Contestant {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    let mut all: [Contestant; 4] = all.try_into().map_err(|_| anyhow!("there are four"))?;
+    race(&mut all, &ORDERS, first)?;
+    let [original, drop_in, engine, replay] = all.map(|contestant| contestant.took.as_secs_f64());
+    Ok(Round { original, drop_in, engine, prepared: engine + prepared, replay })
 }
 
 /// One line of the table; returns the promises that are broken.
@@ -211,17 +146,6 @@ fn judge(name: &str, rounds: &[Round]) -> Vec<String> {
     broken
         .map(|(what, ratio, limit)| format!("{name}: {what} is {ratio:.3}, promised ≤ {limit:.2}"))
         .collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
-    (values[low] + values[high]) / 2.0
-}
-
-/// Ready to work, but not before its turn.
-fn wait_for_turn() -> anyhow::Result<()> {
-    Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
 /// A trial's engine.
