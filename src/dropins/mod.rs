@@ -3,3 +3,5 @@
 pub mod bonnie;
 pub mod iozone;
 pub mod postmark;
+
+mod stopping;

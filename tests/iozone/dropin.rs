@@ -1,8 +1,13 @@
 //! `fsderby iozone` as somebody types it.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{self, is_root};
 
@@ -59,6 +64,45 @@ fn a_file_that_is_kept_can_be_read_by_the_next_command() {
     let short = run(folder.path(), "-s 128 -r 8 -i 1");
     assert_eq!(short.code, 6, "{}", short.err);
     assert!(short.err.contains("0 bytes came at 65536"), "{}", short.err);
+}
+
+#[test]
+fn a_signal_removes_the_file_and_leaves_the_tables_of_what_was_measured() {
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    for (options, left) in
+        [("-s 64k -s 1g -r 4 -i 0 -R", None), ("-s 64k -s 1g -r 4 -i 0 -R -w", Some("iozone.tmp"))]
+    {
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+            let words = options.split(' ');
+            let mut child = support::fsderby()
+                .arg("iozone")
+                .args(words)
+                .current_dir(folder.path())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let start = Instant::now();
+            // The second file's: the first has 64 KiB.
+            while fs::metadata(folder.path().join("iozone.tmp")).map_or(0, |file| file.len()) < 1 << 20 {
+                assert!(start.elapsed() < Duration::from_secs(60), "it does not begin");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            let mut out = String::new();
+            child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+            assert_eq!(child.wait().unwrap().code(), Some(0), "{options}");
+            let tables = out.split("iozone: interrupted").nth(1).unwrap();
+            let first = tables.lines().find(|line| line.starts_with("\"64\"")).unwrap();
+            assert!(first.split_whitespace().nth(1).unwrap() != "0", "{tables}");
+            assert!(tables.ends_with("exiting iozone\n\n"), "{tables}");
+            let name = fs::read_dir(folder.path()).unwrap().next().map(|entry| entry.unwrap().file_name());
+            assert_eq!(name.as_deref(), left.map(std::ffi::OsStr::new), "{options}");
+            if let Some(left) = left {
+                fs::remove_file(folder.path().join(left)).unwrap();
+            }
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::process;
+use std::sync::Arc;
 
 use fsderby_sys::process::monotonic_ns;
 use rustix::fs::statvfs;
@@ -32,12 +33,16 @@ use leftovers::Leftovers;
 use options::{Options, USAGE};
 use results::{Heading, Results, counted};
 
+use super::stopping::{Made, Stoppable, Stopping};
 use crate::schema::units::{Bytes, MIB};
 use crate::workloads::bonnie::parameters::Parameters;
 use crate::workloads::bonnie::rules::{Rules, Semantics};
 use crate::workloads::bonnie::small::Order;
 use crate::workloads::bonnie::trial::{Act, Names, Run, STEPS, Step};
 use crate::workloads::{Clock, Histogram, Log, OpError, Phase, Progress, Work};
+
+/// As the original ends when it is stopped.
+const STOPPED: u8 = 5;
 
 /// Where it prints: passed in, so that a test can hold it.
 pub struct Console<'c> {
@@ -81,7 +86,9 @@ pub fn run(words: &[OsString], mut console: Console<'_>) -> Result<(), Ended> {
     let rules = options.rules(memory, seed);
     fits(&options, &rules, memory).map_err(Ended::Usage)?;
     let name = format!("Bonnie.{}", process::id());
-    let leftovers = Leftovers::watch(&rules, &name).map_err(Ended::Usage)?;
+    let leftovers = Arc::new(Leftovers::new(&rules, &name).map_err(Ended::Usage)?);
+    let stopping = Stopping::watch(leftovers.clone(), STOPPED);
+    let stopping = stopping.map_err(|e| Ended::Usage(format!("could not wait for signals: {e}")))?;
     if let (Some(said), false) = (said, options.quiet) {
         writeln!(console.err, "{said}")?;
     }
@@ -93,12 +100,12 @@ pub fn run(words: &[OsString], mut console: Console<'_>) -> Result<(), Ended> {
         concurrency: options.concurrency,
         seed,
     };
-    let done = tests(&options, &heading, &name, &Stoppable(&leftovers), &mut console);
-    leftovers.wait_if_stopping();
+    let clock = Stoppable { stopping: &stopping, clock: &Monotonic };
+    let done = tests(&options, &heading, &name, &clock, &mut console);
+    drop(stopping);
     if done.is_err() {
         leftovers.remove();
     }
-    leftovers.forget();
     done
 }
 
@@ -216,13 +223,11 @@ fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// At which the work stops after a signal.
-struct Stoppable<'a>(&'a Leftovers);
+struct Monotonic;
 
-impl Clock for Stoppable<'_> {
+impl Clock for Monotonic {
     #[inline]
     fn now_ns(&self) -> u64 {
-        self.0.wait_if_stopping();
         monotonic_ns()
     }
 }

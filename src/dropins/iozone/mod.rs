@@ -12,13 +12,17 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+mod interrupted;
 pub mod options;
 pub mod table;
 
+use interrupted::Interrupted;
 use options::{Asked, Options, Refusal, Shown};
 use table::Measured;
 
+use super::stopping::{Stoppable, Stopping};
 use crate::schema::units::{Bytes, KIB};
 use crate::workloads::iozone::matrix::Pair;
 use crate::workloads::iozone::passes::{self, Passes, Turns};
@@ -69,8 +73,19 @@ pub fn start(words: &[OsString], outside: &mut Outside<'_>) -> io::Result<u8> {
     outside.out.write_all(preface(&options, words, outside.date).as_bytes())?;
     outside.err.write_all(place.warning(&options).as_bytes())?;
     let is_ours = place.is_ours;
-    let mut session = Session { options: &options, is_ours, outside, measured: Vec::new(), was_short: false };
+    let interrupted = Arc::new(Interrupted::new(&options, is_ours));
+    let stopping = Stopping::watch(interrupted.clone(), exit::OK)?;
+    let clock = Stoppable { stopping: &stopping, clock: outside.clock };
+    let mut session = Session {
+        options: &options,
+        is_ours,
+        outside,
+        clock: &clock,
+        measured: &interrupted,
+        was_short: false,
+    };
     let ended = session.all().and_then(|()| Ok(session.end()?));
+    drop(stopping);
     if is_ours && ended.is_err() {
         // What a failed pass may have left.
         let _ = std::fs::remove_file(&options.file);
@@ -216,7 +231,8 @@ struct Session<'s, 'o> {
     options: &'s Options,
     is_ours: bool,
     outside: &'s mut Outside<'o>,
-    measured: Vec<Measured>,
+    clock: &'s dyn Clock,
+    measured: &'s Interrupted,
     was_short: bool,
 }
 
@@ -260,7 +276,7 @@ impl Session<'_, '_> {
         let value = if pass.is_again() && !self.options.retest {
             "0".to_owned()
         } else {
-            let took = file.run(pass, self.outside.clock, &mut Turns { left: u64::MAX, progress: None })?;
+            let took = file.run(pass, self.clock, &mut Turns { left: u64::MAX, progress: None })?;
             self.was_short |= took.ns < SHORTEST_NS;
             shown(self.options.shown, pair, took.operations, took.ns.max(SHORTEST_NS))
         };
@@ -275,11 +291,7 @@ impl Session<'_, '_> {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        let Options { excel, tests, files, records, .. } = self.options;
-        let mut text = "\niozone test complete.\n".to_owned();
-        if *excel {
-            text += &table::excel(&self.measured, tests, files, records);
-        }
+        let text = format!("\niozone test complete.\n{}", self.measured.excel());
         self.outside.out.write_all(text.as_bytes())?;
         self.outside.out.flush()?;
         if self.was_short {
@@ -356,7 +368,7 @@ Sizes are in KiB, or have k, m or g behind them. Letters may stand together.
   -S -L N    the CPU's cache in KiB and its line in bytes, which are only printed
   -h  -v     this help, the version
 
-Exit codes: 0; 2 what cannot be done; 4 an operation failed; 6 other content came than was written;
+Exit codes: 0, after a signal too; 2 what cannot be done; 4 an operation failed; 6 other content came than was written;
 23 sizes contradict each other; 17 -t with -a.
 ";
 
