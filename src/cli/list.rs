@@ -11,6 +11,7 @@ use super::output::{print_json, print_line};
 use crate::analysis::metrics;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
+use crate::report::view::heading;
 use crate::runner::experiment::{Experiment, SHIPPED};
 use crate::runner::{eras, profiles};
 use crate::schema::story::Story;
@@ -159,16 +160,9 @@ fn workloads() -> Listed {
     }
 }
 
-/// Up to the first word that ends with a full stop or a question mark, on one line.
+/// On one line.
 fn first_sentence(text: &str) -> String {
-    let mut words = Vec::new();
-    for word in text.split_whitespace() {
-        words.push(word);
-        if word.ends_with(['.', '?']) {
-            break;
-        }
-    }
-    words.join(" ")
+    heading::first_sentence(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn testbeds() -> Listed {

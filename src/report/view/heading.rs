@@ -62,11 +62,17 @@ impl Heading {
     }
 }
 
-/// Up to a mark that ends a sentence; the whole text where there is none.
+/// Up to a mark that ends a sentence, which the full stop of an initial does not; the whole text where there is none.
 pub fn first_sentence(text: &str) -> &str {
     let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
-    let end = ends.into_iter().find(|end| text[*end..].starts_with(char::is_whitespace));
-    end.map_or(text, |end| &text[..end])
+    let mut ends = ends.filter(|end| text[*end..].starts_with(char::is_whitespace));
+    ends.find(|end| !ends_with_initial(&text[..*end])).map_or(text, |end| &text[..end])
+}
+
+/// `… of M.`
+fn ends_with_initial(text: &str) -> bool {
+    let mut last = text.rsplit(char::is_whitespace).next().unwrap_or_default().chars();
+    last.next().is_some_and(char::is_uppercase) && last.as_str() == "."
 }
 
 #[cfg(test)]
@@ -77,6 +83,10 @@ mod tests {
     fn the_first_sentence_of_a_text() {
         assert_eq!(first_sentence("Which one? The other.\n"), "Which one?");
         assert_eq!(first_sentence("At 1.5 GiB it\nends.\nMore."), "At 1.5 GiB it\nends.");
+        assert_eq!(
+            first_sentence("Who wins the \"Provão!\" of M. Dölle? Nobody."),
+            "Who wins the \"Provão!\" of M. Dölle?"
+        );
         assert_eq!(first_sentence("no end"), "no end");
     }
 }
