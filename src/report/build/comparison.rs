@@ -3,7 +3,7 @@
 use super::pairs::{Pair, Pairs};
 use super::sentence::{self, Of};
 use crate::report::view::comparison::{Comparison, GOOD, Lead, Line, Tie};
-use crate::report::view::row::Row;
+use crate::report::view::row::{Cell, Row};
 use crate::schema::finding::{Found, Overall, Place, Ranks, Verdict};
 use crate::schema::metric::Of as Quantity;
 
@@ -28,7 +28,7 @@ pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&st
             ..nobody()
         };
         let mut comparison = beside(names, &pairs, places, baseline)?;
-        comparison.left_out = left_out(row, &comparison, verdict);
+        (comparison.without_ratio, comparison.left_out) = left_out(row, &comparison, verdict);
         if verdict.is_final() {
             tie(&mut comparison.lines, &pairs);
             lead(&mut comparison, &pairs);
@@ -76,6 +76,7 @@ fn nobody() -> Comparison {
         is_baseline: false,
         is_preliminary: false,
         left_out: Vec::new(),
+        without_ratio: Vec::new(),
         lines: Vec::new(),
         leaders: Vec::new(),
         lead: None,
@@ -132,10 +133,14 @@ fn beside(
     Some(Comparison { is_baseline: asked.is_some(), lines, to, ..names })
 }
 
-fn left_out(row: &Row, comparison: &Comparison, verdict: &Verdict) -> Vec<String> {
-    let did = row.cells.iter().filter(|cell| cell.n > 0).map(|cell| &cell.filesystem);
-    let others = did.filter(|label| comparison.line(label).is_none() && !is_of_copy(verdict, [label, label]));
-    others.cloned().collect()
+/// Who did the work and is in no pair: those that have none of what is counted, and those that did it in too few rounds.
+fn left_out(row: &Row, comparison: &Comparison, verdict: &Verdict) -> (Vec<String>, Vec<String>) {
+    let is_compared =
+        |label: &String| comparison.line(label).is_some() || is_of_copy(verdict, [label, label]);
+    let others = row.cells.iter().filter(|cell| cell.n > 0 && !is_compared(&cell.filesystem));
+    let (none, few): (Vec<&Cell>, Vec<&Cell>) = others.partition(|cell| cell.min == Some(0.0));
+    let labels = |cells: Vec<&Cell>| cells.into_iter().map(|cell| cell.filesystem.clone()).collect();
+    (labels(none), labels(few))
 }
 
 /// Who leads, and how far ahead of the next one.
@@ -251,6 +256,19 @@ mod tests {
         verdict.guard = Some(Guard { copy, of, rounds: 12, p: Some(0.4), voids: false });
         let comparison = compared(verdict, None);
         assert!(comparison.line("rowanfs").is_none() && comparison.left_out.is_empty());
+    }
+
+    #[test]
+    fn who_has_none_of_what_is_counted_is_told_from_who_did_it_too_rarely() {
+        let (example, verdict) = (examples::rounds(12), verdict::of_one_workload(12));
+        let report = example.judged(verdict.clone(), None);
+        let work = &report.summary.workloads[0];
+        let mut comparison = work.comparisons[0].clone();
+        let mut row = work.rows().find(|row| row.name == comparison.metric).unwrap().clone();
+        let rare = comparison.lines.pop().unwrap().candidate;
+        let without = comparison.lines.pop().unwrap().candidate;
+        row.cells.iter_mut().filter(|cell| cell.filesystem == without).for_each(|cell| cell.min = Some(0.0));
+        assert_eq!(left_out(&row, &comparison, &verdict), (vec![without], vec![rare]));
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub struct Comparison {
     /// Those that did the work in too few rounds to be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Those that have none of it in some round, which has no ratio to others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without_ratio: Vec<String>,
     /// Those that no other is better than; several were not told apart.
     pub leaders: Vec<String>,
     /// By how much one of them is better than the next one.
@@ -131,6 +134,12 @@ impl Comparison {
             said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();
         if !self.left_out.is_empty() {
             said.push(format!("not compared, because of too few rounds: {}", list(&self.left_out)));
+        }
+        if !self.without_ratio.is_empty() {
+            said.push(format!(
+                "not compared, because none has no ratio to some: {}",
+                list(&self.without_ratio)
+            ));
         }
         said.join("; ")
     }
