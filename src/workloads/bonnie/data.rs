@@ -309,40 +309,37 @@ impl Data<'_> {
         if held > 0 { self.opened.write(file, &stream[..held]) } else { Ok(()) }
     }
 
-    pub fn read_characters(mut self, under: &mut Under<'_>) -> Result<Counts, OpError> {
+    pub fn read_characters(self, under: &mut Under<'_>) -> Result<Counts, OpError> {
         let by_itself = self.rules.semantics == Semantics::Second;
+        let size = if by_itself { 1 } else { STREAM };
+        let mut written = vec![0; self.rules.span() as usize];
         let mut calls = 0;
         for (place, length) in self.spans() {
-            let size = if by_itself { 1 } else { STREAM };
-            under.time(CHARACTERS, || self.get(place, length, size))?;
+            let (first, file) = self.chunk_at(place);
+            for (chunk, bytes) in (first.number..).zip(written.chunks_mut(first.bytes)) {
+                Chunk { number: chunk, ..first }.fill(bytes);
+            }
+            under.time(CHARACTERS, || match self.get(file, &written[..length], size)? {
+                None => Ok(()),
+                Some(wrong) => Err(self.opened.other_content(&first, wrong)),
+            })?;
             calls += length.div_ceil(size) as u64;
         }
         let bytes = self.rules.characters;
         self.end(vec![("characters", bytes), ("calls", calls), ("bytes_read", bytes)])
     }
 
-    /// Bytes out of a buffer of this size, each by itself, as getc does it.
-    fn get(&mut self, place: u64, length: usize, size: usize) -> Result<(), OpError> {
+    /// Bytes out of a buffer of this size, each by itself, as getc does it. Says where the first one is that was not written so.
+    fn get(&self, file: usize, written: &[u8], size: usize) -> Result<Option<usize>, OpError> {
         let mut stream = [0; STREAM];
-        let mut expected = None;
-        for begin in (0..length).step_by(size) {
-            let stream = &mut stream[..size.min(length - begin)];
-            let place = place + begin as u64;
-            let (_, file) = self.chunk_at(place);
+        for (number, written) in written.chunks(size).enumerate() {
+            let stream = &mut stream[..written.len()];
             self.opened.read(file, stream)?;
-            for (number, bytes) in stream.chunks(self.rules.chunk as usize).enumerate() {
-                let (chunk, _) = self.chunk_at(place + number as u64 * u64::from(self.rules.chunk));
-                if expected != Some(chunk.number) {
-                    chunk.fill(self.buffer);
-                    expected = Some(chunk.number);
-                }
-                let at = (place % u64::from(self.rules.chunk)) as usize;
-                let wrong = bytes.iter().zip(&self.buffer[at..]).position(|(b, is)| black_box(*b) != *is);
-                if let Some(within) = wrong {
-                    return Err(self.opened.other_content(&chunk, at + within));
-                }
+            let wrong = stream.iter().zip(written).position(|(byte, is)| black_box(*byte) != *is);
+            if let Some(wrong) = wrong {
+                return Ok(Some(number * size + wrong));
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
