@@ -72,8 +72,10 @@ pub struct Shape {
 /// ```
 pub struct Grown {
     folders: Vec<String>,
-    /// Its folder and its size.
-    files: Vec<(u32, u32)>,
+    /// Of all files one behind the other, as they are mostly used: nothing else about a file is read from anywhere in memory.
+    paths: String,
+    /// Where in `paths` a file's ends, and its size.
+    files: Vec<(usize, u32)>,
     noise: Noise,
 }
 
@@ -85,9 +87,15 @@ impl Grown {
         let whole = sizes::whole(&shape.sizes);
         let mut size = || sizes::draw(&shape.sizes, whole, &mut drawn);
         let folders = grow(shape, &mut random(&[of, "folders"], seed));
-        let any = folders.len() as u64;
-        let files = (0..shape.files).map(|_| (below(&mut places, any) as u32, size())).collect();
-        Grown { folders, files, noise: Noise::new(seed, random(&[of, "content"], seed)) }
+        let mut paths = String::new();
+        let files = (0..shape.files).map(|file| {
+            let folder = &folders[below(&mut places, folders.len() as u64) as usize];
+            let written = write!(paths, "{folder}/f{file}");
+            debug_assert!(written.is_ok(), "a text takes what is written to it");
+            (paths.len(), size())
+        });
+        let files = files.collect();
+        Grown { folders, paths, files, noise: Noise::new(seed, random(&[of, "content"], seed)) }
     }
 
     /// The file of this name, without its folder.
@@ -131,10 +139,10 @@ impl Tree for Grown {
     }
 
     fn path<'a>(&self, file: u32, path: &'a mut String) -> &'a str {
+        let file = file as usize;
+        let begin = file.checked_sub(1).map_or(0, |before| self.files[before].0);
         path.clear();
-        let folder = &self.folders[self.files[file as usize].0 as usize];
-        let written = write!(path, "{folder}/f{file}");
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        path.push_str(&self.paths[begin..self.files[file].0]);
         path
     }
 
