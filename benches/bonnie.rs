@@ -10,12 +10,16 @@
 //!
 //! `cargo bench --bench bonnie [-- ROUNDS]`
 
+#[path = "support/ext4.rs"]
+mod ext4;
+
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, bail, ensure};
+use ext4::Ext4;
 use fsderby_sys::process::{End, reap};
 
 const ROUNDS: usize = 7;
@@ -82,42 +86,13 @@ fn bench(rounds: usize) -> anyhow::Result<()> {
     match Ext4::new() {
         Ok(ext4) => {
             for group in &GROUPS {
-                measure(group, &ext4.0.join("mount"), user, rounds)?.show("ext4", group);
+                measure(group, &ext4.mount(), user, rounds)?.show("ext4", group);
             }
         }
         Err(error) => println!("without ext4 over a loop device: {error:#}"),
     }
     ensure!(broken.is_empty(), "promises are broken: {}", broken.join("; "));
     println!("every promise is kept");
-    Ok(())
-}
-
-/// A filesystem of its own, gone with its value.
-struct Ext4(PathBuf);
-
-impl Ext4 {
-    fn new() -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("fsderby-bench").tempdir_in("/var/tmp")?;
-        let (image, mount) = (folder.path().join("image"), folder.path().join("mount"));
-        std::fs::create_dir(&mount)?;
-        std::fs::File::create(&image)?.set_len(2 << 30)?;
-        run(Command::new("mkfs.ext4").args(["-q", "-F", "-E", "lazy_itable_init=0"]).arg(&image))?;
-        run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&mount))?;
-        Ok(Ext4(folder.keep()))
-    }
-}
-
-impl Drop for Ext4 {
-    fn drop(&mut self) {
-        if run(Command::new("umount").arg(self.0.join("mount"))).is_ok() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-}
-
-fn run(command: &mut Command) -> anyhow::Result<()> {
-    let status = command.status().with_context(|| format!("could not run {command:?}"))?;
-    ensure!(status.success(), "{command:?} ended with {status}");
     Ok(())
 }
 

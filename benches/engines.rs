@@ -1,31 +1,36 @@
-//! Every engine beside a bare repetition of its own system calls: wall times as a ratio, on tmpfs, where the disk hides nothing.
+//! Every engine beside a bare repetition of its own system calls: wall times as a ratio, on tmpfs, where the disk hides nothing, and on
+//! ext4 over a loop device (as root).
 //!
 //! `strace` writes down what an engine asks of files; then a trial's engine and a process that does nothing but these calls take
 //! turns of some milliseconds. What the ratio has above 1 is what the engine itself costs: deciding what comes next, two looks at
 //! the clock for each operation, and looking whether what was read is what was written. Promise: at most 5 %.
 //!
 //! A ratio is the median of those of the rounds. An engine above the limit breaks the promise, and the bench ends with an error.
-//! Bonnie++'s seeks are left out, whose threads wait for each other; so is the engine `fill`, which is no trial's work and takes all
+//! Of Bonnie++ two things are left out: the seeks, whose threads wait for each other, and the single characters of `classic`, which are
+//! the CPU's work between two system calls, in the original as in ours. So is the engine `fill`, which is no trial's work and takes all
 //! the space that there is.
 //!
 //! `cargo bench --bench engines [-- ROUNDS [SET]]`
 
 #[path = "support/calls.rs"]
 mod calls;
+#[path = "support/ext4.rs"]
+mod ext4;
 #[path = "support/turns.rs"]
 mod turns;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use calls::{Calls, STRACE};
+use ext4::Ext4;
 use fsderby::schema::event::Phase;
 use fsderby::schema::job::Portion;
 use fsderby::workloads::{self, Clock, Histogram, Log, Progress, Ready, SOURCE, TABLE, Work};
+use fsderby_sys::process::monotonic_ns;
 use rustix::process::{getpid, test_kill_process};
 use turns::{Contestant, median, race, wait_for_turn};
 
@@ -50,6 +55,8 @@ const SETS: [(&str, &str); 11] = [
 
 /// The part of Bonnie++ that is left out: its threads wait for each other, and waiting is not repeated.
 const SEEK: &str = "seek";
+/// The part of Bonnie++ that reads single characters.
+const CHARACTERS: &str = "char-read";
 /// The folder that a work may copy from, beside the one in which it works.
 const BESIDE: &str = "../source";
 
@@ -82,12 +89,20 @@ fn bench(rounds: usize, only: Option<&str>) -> anyhow::Result<()> {
         ensure!(tried, "no set of the engine {} is tried", engine.name());
     }
     println!("Engines beside their system calls, medians of {rounds} rounds: wall seconds, and the ratio");
-    println!("{:16} {:>5} {:>9} {:>8} {:>8} {:>7}", "", "scale", "calls", "engine", "calls", "ratio");
+    println!(
+        "{:6} {:16} {:>5} {:>9} {:>8} {:>8} {:>7}",
+        "", "", "scale", "calls", "engine", "calls", "ratio"
+    );
+    let ext4 = Ext4::new().inspect_err(|e| println!("without ext4 over a loop device: {e:#}")).ok();
+    let memory = ("tmpfs", PathBuf::from("/dev/shm"));
     let mut broken = Vec::new();
-    for (set, scale) in SETS.iter().filter(|(set, _)| only.is_none_or(|only| only == *set)) {
-        let ratio = compare(set, scale, rounds).with_context(|| (*set).to_owned())?;
-        if ratio > LIMIT {
-            broken.push(format!("{set} {ratio:.3}"));
+    for (place, path) in [memory].into_iter().chain(ext4.as_ref().map(|ext4| ("ext4", ext4.mount()))) {
+        for (set, scale) in SETS.iter().filter(|(set, _)| only.is_none_or(|only| only == *set)) {
+            print!("{place:6} ");
+            let ratio = compare(&path, set, scale, rounds).with_context(|| format!("{set} on {place}"))?;
+            if ratio > LIMIT {
+                broken.push(format!("{set} on {place} {ratio:.3}"));
+            }
         }
     }
     ensure!(broken.is_empty(), "more than {LIMIT:.2}: {}", broken.join("; "));
@@ -96,9 +111,9 @@ fn bench(rounds: usize, only: Option<&str>) -> anyhow::Result<()> {
 }
 
 /// Prints a line, and returns the ratio.
-fn compare(set: &str, scale: &str, rounds: usize) -> anyhow::Result<f64> {
-    let folder = tempfile::Builder::new().prefix("fsderby-bench").tempdir_in("/dev/shm");
-    let folder = folder.context("could not make a folder on /dev/shm")?;
+fn compare(place: &Path, set: &str, scale: &str, rounds: usize) -> anyhow::Result<f64> {
+    let folder = tempfile::Builder::new().prefix("fsderby-bench").tempdir_in(place);
+    let folder = folder.with_context(|| format!("could not make a folder on {}", place.display()))?;
     let [work, source, traces] = ["work", "source", "traces"].map(|name| folder.path().join(name));
     for place in [&work, &source, &traces] {
         std::fs::create_dir(place)?;
@@ -140,11 +155,21 @@ fn run(command: &[&str], place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn parsed(set: &str, scale: &str) -> anyhow::Result<Box<dyn Work>> {
+/// A set's work, and the parts of it that are done.
+fn parsed(set: &str, scale: &str) -> anyhow::Result<(Box<dyn Work>, Vec<Portion>)> {
     let (engine, of) = workloads::find(set).with_context(|| format!("there is no set {set}"))?;
     let scale = scale.parse().map_err(anyhow::Error::msg)?;
-    let parameters = engine.scale(&of.file().parameters, scale).map_err(anyhow::Error::msg)?;
-    engine.parse(&parameters).map_err(anyhow::Error::msg)
+    let mut parameters = engine.scale(&of.file().parameters, scale).map_err(anyhow::Error::msg)?;
+    let mut parts = engine.parts().to_vec();
+    parts.retain(|part| *part != SEEK);
+    if parameters.get("semantics").is_some_and(|semantics| semantics.as_str() == Some("classic")) {
+        parameters.insert("characters".into(), 0.into());
+        parts.retain(|part| *part != CHARACTERS);
+    }
+    let in_parts = engine.parts().contains(&SEEK);
+    let portions =
+        if in_parts { parts.into_iter().map(Portion::part).collect() } else { vec![Portion::WHOLE] };
+    Ok((engine.parse(&parameters).map_err(anyhow::Error::msg)?, portions))
 }
 
 fn beside(work: &Path) -> Option<&'static Path> {
@@ -154,7 +179,7 @@ fn beside(work: &Path) -> Option<&'static Path> {
 }
 
 fn fill_source(set: &str, scale: &str) -> anyhow::Result<()> {
-    let work = parsed(set, scale)?;
+    let (work, _) = parsed(set, scale)?;
     if !work.needs().source {
         return Ok(());
     }
@@ -164,15 +189,9 @@ fn fill_source(set: &str, scale: &str) -> anyhow::Result<()> {
 
 /// A trial's engine, which says by `begin` that all is prepared.
 fn engine(set: &str, scale: &str, begin: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let work = parsed(set, scale)?;
-    let prepare = |portion| work.prepare(0, &portion).map_err(anyhow::Error::msg);
-    let mut ready = match workloads::find(set).map_or(&[][..], |(engine, _)| engine.parts()) {
-        parts if parts.contains(&SEEK) => {
-            let parts = parts.iter().filter(|part| **part != SEEK);
-            parts.map(|part| prepare(Portion::part(part))).collect::<Result<Vec<_>, _>>()?
-        }
-        _ => vec![prepare(Portion::WHOLE)?],
-    };
+    let (work, portions) = parsed(set, scale)?;
+    let prepare = |portion| work.prepare(0, portion).map_err(anyhow::Error::msg);
+    let mut ready = portions.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
     // An engine of several parts copies from nowhere.
     if let (Some(source), [ready]) = (open_source()?, &mut ready[..]) {
         ready.take_source(source);
@@ -187,7 +206,7 @@ fn open_source() -> anyhow::Result<Option<OwnedFd>> {
 }
 
 fn carry_out(mut ready: Box<dyn Ready>) -> anyhow::Result<()> {
-    Ok(ready.run(&WallClock(Instant::now()), &mut Silent::default())?)
+    Ok(ready.run(&Monotonic, &mut Silent::default())?)
 }
 
 fn repeat(recording: &Path) -> anyhow::Result<()> {
@@ -199,11 +218,12 @@ fn repeat(recording: &Path) -> anyhow::Result<()> {
     std::process::exit(0)
 }
 
-struct WallClock(Instant);
+/// A trial's.
+struct Monotonic;
 
-impl Clock for WallClock {
+impl Clock for Monotonic {
     fn now_ns(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
+        monotonic_ns()
     }
 }
 
