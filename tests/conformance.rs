@@ -253,8 +253,16 @@ fn run(desk: &Desk, arguments: &[&str]) -> Run {
     assert_eq!(verified.code, 0, "{verified:#?}");
     let run = store::read(&desk.path("run")).unwrap();
     let disturbed = run.current().into_iter().any(is_disturbed);
-    assert_eq!(said.code, if disturbed { 4 } else { 0 }, "{said:#?}");
+    let ended_otherwise = |r: &&Record| !matches!(r.outcome, Outcome::Done | Outcome::Skipped);
+    let others: Vec<_> = run.current().into_iter().filter(ended_otherwise).map(told).collect();
+    assert_eq!(said.code, if disturbed { 4 } else { 0 }, "{others:#?}\n{said:#?}");
     run
+}
+
+/// A trial that was not done, with all that says why.
+fn told(record: &Record) -> String {
+    let Record { trial, attempt, circumstances, .. } = record;
+    format!("{trial}, attempt {attempt}: {}; {circumstances:?}", record.why())
 }
 
 fn conforms(run: &Run) {
