@@ -149,7 +149,7 @@ impl std::str::FromStr for FilesystemEntry {
                 }
                 _ => {
                     let key = word.split('=').next().unwrap_or_default();
-                    if WITH_VALUE.contains(&key) || word == "conversion=" {
+                    if WITH_VALUE.contains(&key) || key == "conversion" {
                         return Err(format!("'{word}' in: {text}; write {WRITTEN}"));
                     }
                     return Err(names::unknown(
@@ -209,9 +209,12 @@ mod tests {
         assert_eq!((line.kernel.as_deref(), &line.own()), (Some("6.1"), &own));
         let table = "kind = 'xfs'\nkernel = '6.1'\nmemory = '64m'\ncpus = 2\nlayers = ['md:raid5']\nstate = 'filled 80%'\non = 'model:hdd-16tb,offset=1g'";
         assert_eq!(toml::from_str::<FilesystemEntry>(table), Ok(line));
-        for (wrong, said) in
-            [("cpus=two", "whole number"), ("memory=much", "memory=much: "), ("cpus", "write label=…")]
-        {
+        for (wrong, said) in [
+            ("cpus=two", "whole number"),
+            ("memory=much", "memory=much: "),
+            ("cpus", "write label=…"),
+            ("conversion=true", "'conversion=true' in: "),
+        ] {
             let error = format!("xfs {wrong}").parse::<FilesystemEntry>().unwrap_err();
             assert!(error.contains(said), "{error}");
         }

@@ -16,7 +16,9 @@ pub struct Pair {
 impl Pair {
     pub fn of(finding: &Finding) -> Self {
         let (a, b) = (finding.a.clone(), finding.b.clone());
-        let Finding { ratio, low, high, finding: found, .. } = *finding;
+        let Finding { ratio, low, high, finding: found, n, .. } = *finding;
+        // From one sample to itself is no interval.
+        let [low, high] = [low, high].map(|end| end.filter(|_| n > 1));
         Pair { a, b, ratio, low, high, found: Some(found) }
     }
 
