@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use fsderby_sys::process::exit_now;
+use fsderby_sys::process::{exit_now, own_descriptors};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -42,6 +42,8 @@ impl Stopping {
         let (handle, is_stopping) = (signals.handle(), Arc::new(AtomicBool::new(false)));
         let seen = is_stopping.clone();
         let wait = move || {
+            // The work's calls cost what they cost a process of one thread. Where it may not be, they cost more.
+            let _ = own_descriptors();
             if signals.forever().next().is_some() {
                 seen.store(true, Ordering::Relaxed);
                 remove_until_gone(&*made);

@@ -18,34 +18,33 @@ pub const WHOLE_EVERY: u64 = 16;
 /// At the beginning of each piece of a small file.
 pub const STAMP: usize = 8;
 
-/// Chunk `number` of the data file.
+/// A chunk of the data file.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     pub number: u64,
     pub bytes: usize,
-    pub rewritten: bool,
+    /// The byte that this chunk's writing raises.
+    pub marked: usize,
+    /// What the bytes behind it hold.
+    turn: u8,
+    rewritten: bool,
 }
 
 impl Chunk {
-    /// The byte that this chunk's writing raises.
-    pub fn marked(&self) -> usize {
-        (self.number % self.bytes as u64) as usize
-    }
-
-    /// What the bytes behind the marked one hold.
-    fn turn(&self) -> u8 {
-        (self.number / self.bytes as u64) as u8
+    pub fn new(number: u64, bytes: usize, rewritten: bool) -> Self {
+        let (marked, turn) = ((number % bytes as u64) as usize, (number / bytes as u64) as u8);
+        Chunk { number, bytes, marked, turn, rewritten }
     }
 
     /// What stands at this place.
     pub fn byte(&self, at: usize) -> u8 {
-        let raised = u8::from(at <= self.marked()) + u8::from(self.rewritten && at == self.marked());
-        self.turn().wrapping_add(raised)
+        let raised = u8::from(at <= self.marked) + u8::from(self.rewritten && at == self.marked);
+        self.turn.wrapping_add(raised)
     }
 
     /// The places that tell this chunk from others.
     fn telling(&self) -> [usize; 5] {
-        let (marked, last) = (self.marked(), self.bytes - 1);
+        let (marked, last) = (self.marked, self.bytes - 1);
         [0, marked.saturating_sub(1), marked, (marked + 1).min(last), last]
     }
 
@@ -61,18 +60,19 @@ impl Chunk {
 
     /// All bytes at once; where they differ is asked for only then.
     fn is_exact(&self, found: &[u8]) -> bool {
-        let (before, rest) = found.split_at(self.marked());
-        let (turn, all) =
-            (self.turn(), |bytes: &[u8], is: u8| bytes.iter().fold(0, |d, b| d | (b ^ is)) == 0);
-        all(before, turn.wrapping_add(1)) && rest[0] == self.byte(self.marked()) && all(&rest[1..], turn)
+        let (before, rest) = found.split_at(self.marked);
+        let all = |bytes: &[u8], is: u8| bytes.iter().fold(0, |d, b| d | (b ^ is)) == 0;
+        all(before, self.turn.wrapping_add(1))
+            && rest[0] == self.byte(self.marked)
+            && all(&rest[1..], self.turn)
     }
 
     /// Writes the whole chunk.
     pub fn fill(&self, into: &mut [u8]) {
-        let marked = self.marked();
-        into[..marked].fill(self.turn().wrapping_add(1));
+        let marked = self.marked;
+        into[..marked].fill(self.turn.wrapping_add(1));
         into[marked] = self.byte(marked);
-        into[marked + 1..].fill(self.turn());
+        into[marked + 1..].fill(self.turn);
     }
 }
 
@@ -81,7 +81,7 @@ pub fn checksum(first: u64, end: u64, bytes: usize, rewritten: bool) -> u32 {
     let mut sum = crc32fast::Hasher::new();
     let mut chunk = vec![0; bytes];
     for number in first..end {
-        Chunk { number, bytes, rewritten }.fill(&mut chunk);
+        Chunk::new(number, bytes, rewritten).fill(&mut chunk);
         sum.update(&chunk);
     }
     sum.finalize()
@@ -136,18 +136,18 @@ mod tests {
     fn a_chunk_is_what_one_buffer_held_when_it_was_written() {
         // More than 256 turns of a buffer of 7 bytes, so that bytes have gone round.
         for (number, buffer) in (0..).zip(written(2000, 7)) {
-            let plain = Chunk { number, bytes: 7, rewritten: false };
+            let plain = Chunk::new(number, 7, false);
             let mut filled = vec![0; 7];
             plain.fill(&mut filled);
             assert_eq!(filled, buffer, "chunk {number}");
             assert_eq!((plain.wrong(&buffer, true, 0), plain.wrong(&buffer, false, 0)), (None, None));
             let rewritten = Chunk { rewritten: true, ..plain };
             let mut again = buffer.clone();
-            again[rewritten.marked()] = again[rewritten.marked()].wrapping_add(1);
+            again[rewritten.marked] = again[rewritten.marked].wrapping_add(1);
             rewritten.fill(&mut filled);
             assert_eq!(filled, again, "chunk {number}, rewritten");
             assert_eq!(rewritten.wrong(&again, true, 0), None);
-            assert_eq!(plain.wrong(&again, false, 0), Some(plain.marked()));
+            assert_eq!(plain.wrong(&again, false, 0), Some(plain.marked));
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
     fn a_chunk_in_anothers_place_is_found_by_a_few_bytes() {
         let all = written(60, 16);
         for (number, _) in (0..).zip(&all) {
-            let chunk = Chunk { number, bytes: 16, rewritten: false };
+            let chunk = Chunk::new(number, 16, false);
             let same: Vec<_> = (0..).zip(&all).filter(|(_, b)| chunk.wrong(b, false, 0).is_none()).collect();
             assert_eq!(same.iter().map(|(n, _)| *n).collect::<Vec<u64>>(), [number]);
         }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn any_wrong_byte_is_found_where_all_are_looked_at() {
-        let chunk = Chunk { number: 5, bytes: 64, rewritten: true };
+        let chunk = Chunk::new(5, 64, true);
         let mut bytes = vec![0; 64];
         chunk.fill(&mut bytes);
         for at in 0..64 {

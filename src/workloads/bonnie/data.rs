@@ -208,7 +208,7 @@ pub struct Data<'a> {
 
 impl Data<'_> {
     fn chunk(&self, number: u64, rewritten: bool) -> Chunk {
-        Chunk { number, bytes: self.rules.chunk as usize, rewritten }
+        Chunk::new(number, self.rules.chunk as usize, rewritten)
     }
 
     /// Closes the file; what was counted is the phase's.
@@ -224,7 +224,7 @@ impl Data<'_> {
         for number in 0..chunks {
             let chunk = self.chunk(number, false);
             let (file, _) = self.opened.place(&chunk);
-            let byte = &mut self.buffer[chunk.marked()];
+            let byte = &mut self.buffer[chunk.marked];
             *byte = byte.wrapping_add(1);
             under.time(WRITE, || self.opened.write(file, self.buffer))?;
         }
@@ -243,7 +243,7 @@ impl Data<'_> {
             under.time(REWRITE, || {
                 self.opened.read(file, self.buffer)?;
                 self.opened.check(&chunk, self.buffer, || 0)?;
-                let byte = &mut self.buffer[chunk.marked()];
+                let byte = &mut self.buffer[chunk.marked];
                 *byte = byte.wrapping_add(1);
                 self.opened.seek(file, to)?;
                 self.opened.write(file, self.buffer)
@@ -316,8 +316,8 @@ impl Data<'_> {
         let mut calls = 0;
         for (place, length) in self.spans() {
             let (first, file) = self.chunk_at(place);
-            for (chunk, bytes) in (first.number..).zip(written.chunks_mut(first.bytes)) {
-                Chunk { number: chunk, ..first }.fill(bytes);
+            for (number, bytes) in (first.number..).zip(written.chunks_mut(first.bytes)) {
+                self.chunk(number, true).fill(bytes);
             }
             under.time(CHARACTERS, || match self.get(file, &written[..length], size)? {
                 None => Ok(()),

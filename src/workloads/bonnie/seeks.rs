@@ -298,7 +298,7 @@ impl Seeker<'_> {
     }
 
     fn seek(&mut self, opened: &Opened<'_>, next: &Next, done: &mut Done) -> Result<(), OpError> {
-        let chunk = Chunk { number: next.chunk, bytes: self.rules.chunk as usize, rewritten: true };
+        let chunk = Chunk::new(next.chunk, self.rules.chunk as usize, true);
         let (file, begin) = opened.place(&chunk);
         opened.seek(file, SeekFrom::Start(begin))?;
         opened.read(file, self.buffer)?;
