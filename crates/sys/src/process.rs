@@ -166,7 +166,7 @@ pub fn isolate() -> io::Result<()> {
 
 /// Gives this thread a table of descriptors of its own: those that are open now. It must not use one that another thread opens later.
 ///
-/// Where no two threads share one, a call on a file takes no lock and counts no reference, which is a tenth of a small read.
+/// Where no two threads share one, a call on a file takes no lock and counts no reference.
 ///
 /// # Errors
 /// When there is no memory for it.
@@ -209,4 +209,42 @@ pub fn thread_cpu_ns() -> u64 {
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: always sound; what is skipped (flushing, exit handlers) is meant to be skipped.
     unsafe { libc::_exit(code) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::os::fd::{AsRawFd, RawFd};
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    /// What this thread has under that number.
+    fn name_of(number: RawFd) -> Option<String> {
+        let link = std::fs::read_link(format!("/proc/thread-self/fd/{number}")).ok()?;
+        Some(link.to_string_lossy().into_owned())
+    }
+
+    #[test]
+    fn a_thread_of_its_own_descriptors_has_those_that_were_open_and_no_later_ones() {
+        let early = memfd_create("early", MemfdFlags::empty()).expect("memory");
+        let (asks, asked) = channel();
+        let (tells, told) = channel();
+        let apart = thread::spawn(move || {
+            own_descriptors().expect("memory");
+            tells.send(None).expect("somebody waits");
+            for number in asked {
+                tells.send(name_of(number)).expect("somebody waits");
+            }
+        });
+        told.recv().expect("it has its own");
+        let late = memfd_create("late", MemfdFlags::empty()).expect("memory");
+        for (descriptor, is_known) in [(&early, true), (&late, false)] {
+            asks.send(descriptor.as_raw_fd()).expect("it waits");
+            let (there, here) = (told.recv().expect("an answer"), name_of(descriptor.as_raw_fd()));
+            assert!(here.is_some() && (there == here) == is_known, "{there:?}, {here:?}");
+        }
+        drop(asks);
+        apart.join().expect("no panic");
+    }
 }

@@ -95,3 +95,17 @@ impl Pairs {
         !matches!(found, Some(Found::Better | Found::Worse))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::verdict;
+
+    #[test]
+    fn one_sample_has_no_interval() {
+        let mut finding = verdict::of_one_workload(12).findings[0].clone();
+        assert!(Pair::of(&finding).low < Pair::of(&finding).high);
+        finding.n = 1;
+        assert_eq!((Pair::of(&finding).low, Pair::of(&finding).high), (None, None));
+    }
+}

@@ -72,7 +72,7 @@ pub struct Shape {
 /// ```
 pub struct Grown {
     folders: Vec<String>,
-    /// Of all files one behind the other, as they are mostly used: nothing else about a file is read from anywhere in memory.
+    /// Those of all files, one behind the other in the order in which they are mostly used, so that the CPU has them when they are.
     paths: String,
     /// Where in `paths` a file's ends, and its size.
     files: Vec<(usize, u32)>,
