@@ -84,12 +84,12 @@ fn remove_until_gone(made: &impl Made) {
 }
 
 /// The clock at which the work stops after a signal.
-pub struct Stoppable<'a> {
+pub struct Stoppable<'a, C: ?Sized> {
     pub stopping: &'a Stopping,
-    pub clock: &'a dyn Clock,
+    pub clock: &'a C,
 }
 
-impl Clock for Stoppable<'_> {
+impl<C: Clock + ?Sized> Clock for Stoppable<'_, C> {
     #[inline]
     fn now_ns(&self) -> u64 {
         self.stopping.wait_if_stopping();

@@ -113,7 +113,7 @@ fn tests(
     options: &Options,
     heading: &Heading<'_>,
     name: &str,
-    clock: &Stoppable<'_>,
+    clock: &dyn Clock,
     console: &mut Console<'_>,
 ) -> Result<(), Ended> {
     if options.tests.is_some_and(|tests| tests > 1) {
@@ -136,7 +136,7 @@ fn tests(
 fn test(
     heading: &Heading<'_>,
     name: &str,
-    clock: &Stoppable<'_>,
+    clock: &dyn Clock,
     quiet: bool,
     console: &mut Console<'_>,
 ) -> Result<Results, Ended> {

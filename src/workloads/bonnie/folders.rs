@@ -53,6 +53,7 @@ fn enter(path: &str) -> Result<(), OpError> {
     chdir(path).map_err(|e| failed("go into", path, e))
 }
 
+/// What is done with each file lies in the loop itself, as in [`super::data::Opened`].
 impl Folders<'_> {
     fn subfolders(&self) -> impl Iterator<Item = String> + use<> {
         let count = if self.rules.directories > 1 { self.rules.directories } else { 0 };
@@ -94,6 +95,7 @@ impl Folders<'_> {
         if self.rules.fsync && self.rules.directories == 1 { sync(".") } else { Ok(()) }
     }
 
+    #[inline(always)]
     fn make(&mut self, file: u32) -> Result<(), OpError> {
         let path = self.files.path(file);
         let first = self.files.path(0);
@@ -109,6 +111,7 @@ impl Folders<'_> {
         self.sync_folder_of(file)
     }
 
+    #[inline(always)]
     fn make_file(&mut self, file: u32, path: &CStr) -> Result<(), OpError> {
         let made = openat(CWD, path, NEW, Mode::from_raw_mode(0o600));
         let made = made.map_err(|e| failed("create", of(path), e))?;
@@ -197,6 +200,7 @@ impl Folders<'_> {
     }
 
     /// Its size, and all its content; says how much that is.
+    #[inline(always)]
     fn look(&mut self, file: u32, path: &CStr) -> Result<u64, OpError> {
         let about = statat(CWD, path, AtFlags::empty()).map_err(|e| failed("stat", of(path), e))?;
         let size = self.files.size(file) as usize;
@@ -262,6 +266,7 @@ impl Folders<'_> {
         Ok(vec![("files", count), ("fsyncs", fsyncs), ("cpu_ns", cpu.used_ns())])
     }
 
+    #[inline(always)]
     fn unlink(&self, file: u32, path: &CStr) -> Result<(), OpError> {
         unlinkat(CWD, path, AtFlags::empty()).map_err(|e| failed("unlink", of(path), e))?;
         self.sync_folder_of(file)
