@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use fsderby_sys::process::{Usage, thread_usage};
@@ -35,6 +36,9 @@ const WORKER: Identity = Identity { uid: 0x6673_6472, gid: 0x6673_6472 };
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 const ROOT: Identity = Identity { uid: 0, gid: 0 };
+/// After so long without a change nothing more comes free; and after so many of them nobody waits any longer.
+const GIVING_BACK: Duration = Duration::from_millis(100);
+const MOST_PAUSES: usize = 100;
 
 pub struct Site {
     stack: Option<Stack>,
@@ -47,6 +51,8 @@ pub struct Site {
     /// The folder in which the workload works.
     place: PathBuf,
     worker: Option<Identity>,
+    /// What was free before there was anything.
+    fresh: Bytes,
     /// Removed at the end, where nothing was mounted.
     folder: Option<OwnFolder>,
     /// The disk that works copy from.
@@ -70,6 +76,7 @@ impl Site {
                     mounted: false,
                     place,
                     worker: None,
+                    fresh: Bytes(0),
                     folder: Some(folder),
                     source: None,
                 };
@@ -99,6 +106,7 @@ impl Site {
             mounted: false,
             place,
             worker: None,
+            fresh: Bytes(0),
             folder: None,
             source,
         })
@@ -311,12 +319,34 @@ impl Site {
         rustix::fs::syncfs(place).map_err(|e| fault(e.into()))
     }
 
-    pub fn space(&self, at: At) -> Result<Space, StepError> {
+    pub fn space(&mut self, at: At) -> Result<Space, StepError> {
         self.sync()?;
+        if at == At::Emptied {
+            self.wait_until_given_back()?;
+        }
         let (seen, free) = self.statvfs()?;
+        if at == At::Fresh {
+            self.fresh = free;
+        }
         let bytes = |blocks: u64| Bytes(blocks * seen.f_frsize);
         let (total, usable) = (bytes(seen.f_blocks), bytes(seen.f_bavail));
         Ok(Space { at, total, free, usable, inodes: seen.f_files })
+    }
+
+    /// Some free what was deleted in the background, and no sync waits for it.
+    fn wait_until_given_back(&self) -> Result<(), StepError> {
+        let mut free = self.free()?;
+        for _ in 0..MOST_PAUSES {
+            if free >= self.fresh {
+                break;
+            }
+            thread::sleep(GIVING_BACK);
+            let before = std::mem::replace(&mut free, self.free()?);
+            if free <= before {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// What nobody has written to, of a filesystem in which everything is written.

@@ -124,7 +124,7 @@ impl Hands<'_> {
             Step::Repair { check } => self.command(&check.argv, &check.clean, limit),
             Step::Mount { mount } | Step::MountAgain { mount } => self.mount(mount, limit, told),
             Step::Space { at } => self.timed(|hands| {
-                told.push(Event::Space(hands.site()?.space(*at)?));
+                told.push(Event::Space(hands.site_mut()?.space(*at)?));
                 Ok(())
             }),
             Step::Settle { cold } => self.settle(*cold, told),
