@@ -5,7 +5,7 @@
 mod support;
 
 use fsderby::exit;
-use fsderby::schema::job::{Portion, Purpose};
+use fsderby::schema::job::{At, Portion, Purpose};
 use fsderby::schema::reason::Outcome;
 use fsderby::schema::record::Record;
 use fsderby::schema::units::MIB;
@@ -53,6 +53,55 @@ fn a_share_is_met_and_the_end_is_found_on_loop() {
         run.records.iter().find(|r| r.trial == trial).unwrap().phases().next().unwrap().count("files")
     };
     assert!(files("r01/fill-full/ext4") > files("r01/fill-80/ext4"));
+}
+
+#[test]
+fn what_is_allocated_has_its_space_and_all_of_it_comes_back_on_loop() {
+    if !has_loop("allocating") {
+        return;
+    }
+    let desk = Desk::new();
+    let of = |filesystems: &'static str| {
+        let work = [
+            "run",
+            "quick",
+            "--workloads",
+            "postmark-quick",
+            "--scale",
+            "1/20",
+            "--filesystems",
+            filesystems,
+        ];
+        let state =
+            ["--state", "allocated 80%", "--size", "400m", "--memory", "none", "--output", filesystems];
+        let place = ["--on", &desk.testbed(), "--rounds", "1", "--seed", "7", "--quiet"];
+        desk.say(&[&work[..], &state, &place].concat())
+    };
+    let refused = of("ext2");
+    assert!(
+        refused.err.contains("ext2 has no preallocation (fallocate), which allocated 80% needs"),
+        "{refused:#?}"
+    );
+    let said = of("ext4,xfs");
+    assert_eq!((refused.code, said.code), (exit::USAGE.into(), 0), "{said:#?}");
+    desk.leaves_nothing(said.pid);
+    let run = store::read(&desk.path("ext4,xfs")).unwrap();
+    assert_eq!(run.current().len(), 4);
+    for record in run.current() {
+        let name = &record.trial;
+        assert_eq!(record.outcome, Outcome::Done, "{name}: {}", record.why());
+        for tree in &record.trees {
+            assert_eq!(tree.expected.as_deref(), Some(tree.hash.as_str()), "{name}");
+            assert!(tree.stored >= tree.bytes && tree.bytes > 150 * MIB, "{name}: {tree:?}");
+        }
+        // With what ext4 keeps for root.
+        let free = |at: At| record.space.iter().find(|space| space.at == at).map(|space| space.free.0);
+        if let (Some(fresh), Some(prepared)) = (free(At::Fresh), free(At::Prepared)) {
+            assert!(prepared < fresh / 3, "{name}: {prepared} of {fresh} are free");
+        }
+        // XFS keeps the inodes.
+        assert!(free(At::Emptied).unwrap() + MIB > free(At::Fresh).unwrap(), "{name}: {:?}", record.space);
+    }
 }
 
 fn is_as_full_as_asked(record: &Record) {

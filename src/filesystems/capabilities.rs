@@ -25,6 +25,8 @@ pub struct Capabilities {
     pub acl: Fact<bool>,
     pub xattr: Fact<bool>,
     pub sparse_files: Fact<bool>,
+    /// fallocate(2) gives a file space without writing to it.
+    pub preallocation: Fact<bool>,
     pub case_sensitive: Fact<bool>,
     pub grow: Fact<Resize>,
     pub shrink: Fact<Resize>,

@@ -100,6 +100,7 @@ impl Filesystem for Fat {
             acl: no(FORMAT),
             xattr: no(FORMAT),
             sparse_files: no("fatgen103: a chain of clusters has no holes"),
+            preallocation: no("fs/fat/file.c: it writes zeros where the file is to be as long"),
             case_sensitive: no("Documentation/filesystems/vfat.rst: check="),
             grow: fact(Resize::No, "dosfstools brings no program for it; fatresize is a package of its own"),
             shrink: fact(

@@ -34,6 +34,7 @@ pub fn answer(kind: &dyn Filesystem, variant: &Variant, required: Required) -> A
         Required::Acls => yes(&can.acl),
         Required::ExtendedAttributes => yes(&can.xattr),
         Required::SparseFiles => yes(&can.sparse_files),
+        Required::Preallocation => yes(&can.preallocation),
         Required::CaseSensitiveNames => yes(&can.case_sensitive),
         Required::Grow => of(&can.grow, |grow| *grow != Resize::No),
         Required::GrowWhileMounted => {

@@ -66,6 +66,7 @@ impl Filesystem for Nilfs2 {
             acl: no(MISSING),
             xattr: no(MISSING),
             sparse_files: yes("fs/nilfs2/inode.c"),
+            preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
             case_sensitive: yes(DRIVER),
             grow: fact(Resize::Mounted, "nilfs-resize(8)"),
             shrink: fact(Resize::Mounted, "nilfs-resize(8)"),

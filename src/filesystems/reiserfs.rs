@@ -62,6 +62,7 @@ impl Filesystem for ReiserFs {
             acl: yes("CONFIG_REISERFS_FS_POSIX_ACL, and the mount option acl"),
             xattr: yes("CONFIG_REISERFS_FS_XATTR, and the mount option user_xattr"),
             sparse_files: yes("fs/reiserfs/inode.c"),
+            preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
             case_sensitive: yes(DRIVER),
             grow: fact(Resize::Mounted, "resize_reiserfs(8)"),
             shrink: fact(Resize::Unmounted, "resize_reiserfs(8)"),

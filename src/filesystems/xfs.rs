@@ -62,6 +62,7 @@ impl Filesystem for Xfs {
             acl: yes("CONFIG_XFS_POSIX_ACL"),
             xattr: yes("attr(1)"),
             sparse_files: yes("xfs_io(8): fpunch"),
+            preallocation: yes("xfs_io(8): falloc"),
             case_sensitive: yes("mkfs.xfs(8): unless made with -n version=ci"),
             grow: fact(Resize::Mounted, "xfs_growfs(8)"),
             shrink: fact(Resize::No, "xfs_growfs(8): only an empty end, and experimental"),

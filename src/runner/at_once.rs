@@ -7,6 +7,7 @@ use super::jobs;
 use super::written::Amounts;
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::units::{Bytes, GIB, MIB};
+use crate::states;
 use crate::testbeds::Testbeds;
 
 /// What a guest takes beside the memory for its work: its kernel and programs, and QEMU.
@@ -35,7 +36,7 @@ fn taken(plan: &Plan, trial: &Trial<'_>, testbeds: &Testbeds<'_>, amounts: &mut 
     let setup = plan.setup(trial.candidate);
     let written = amounts.of(&jobs::job(plan, trial, 1, testbed, ""));
     // Work that fills what it finds is known only when it is done.
-    let is_known = written > 0 && setup.state.is_none();
+    let is_known = written > 0 && !setup.state.is_some_and(states::has_content);
     let held = if is_known { written.saturating_mul(HELD).min(setup.size.0) } else { setup.size.0 };
     let memory = setup.memory.map_or(GIB, |memory| memory.0);
     // What the disk held at the cut is kept beside what it came to hold.
@@ -69,7 +70,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_is_held_whole_and_one_trial_is_always_tried() {
+    fn what_is_filled_is_held_whole_what_is_allocated_is_not_and_one_trial_is_always_tried() {
+        let allocated =
+            "workloads = ['postmark-quick']\nmemory = '24m'\nsize = '1000g'\nstate = 'allocated 80%'";
+        assert!(fit(allocated) >= 40, "what is allocated is held nowhere");
         assert!(
             fit("workloads = ['postmark-quick']\nmemory = '24m'\nsize = '20g'\nstate = 'filled 80%'") <= 2
         );

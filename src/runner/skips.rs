@@ -124,13 +124,15 @@ struct Asked {
     peak: Bytes,
     /// The share of the filesystem that its state leaves.
     left: f64,
+    /// The first work that needs preallocation, which may be its state's.
+    preallocates: Option<String>,
 }
 
 impl Asked {
     /// Of all its works: in the integrity check the files of all are there at once.
     fn of(plan: &Plan, candidate: &Candidate, scenario: &Scenario) -> Option<Self> {
         let left = states::leaves(plan.setup(candidate).state.unwrap_or(states::FRESH));
-        let mut asked = Asked { needs: Needs::default(), peak: Bytes(0), left };
+        let mut asked = Asked { needs: Needs::default(), peak: Bytes(0), left, preallocates: None };
         for LaidWork { planned, clients, .. } in scenarios::lay(plan, candidate, scenario).ok()?.works {
             let work = workloads::parsed(&planned.work).ok()?;
             let needs = work.needs();
@@ -138,6 +140,9 @@ impl Asked {
             asked.needs.symlinks |= needs.symlinks;
             asked.needs.whole_filesystem |= needs.whole_filesystem;
             asked.needs.source |= needs.source;
+            if needs.preallocation {
+                asked.preallocates.get_or_insert_with(|| planned.label.clone());
+            }
             asked.needs.largest_file = asked.needs.largest_file.max(needs.largest_file);
             let all = clients::expected(&*work, plan.workload_seed(1), clients);
             asked.peak.0 = asked.peak.0.saturating_add(all.bytes_peak);
@@ -147,13 +152,16 @@ impl Asked {
 }
 
 fn needs(kind: &dyn Filesystem, device: Bytes, scenario: &Scenario, asked: &Asked) -> Option<String> {
-    let (Asked { needs, peak, left }, can) = (asked, kind.can());
+    let (Asked { needs, peak, left, preallocates }, can) = (asked, kind.can());
     let lacks = |what: &str| Some(format!("{} has no {what}, which {} needs", kind.name(), scenario.label));
     if needs.hard_links && !can.hard_links.value {
         return lacks("hard links");
     }
     if needs.symlinks && !can.symlinks.value {
         return lacks("symbolic links");
+    }
+    if let (Some(work), false) = (preallocates, can.preallocation.value) {
+        return Some(format!("{} has no preallocation (fallocate), which {work} needs", kind.name()));
     }
     if needs.largest_file > can.largest_file.value {
         return lacks(&format!("files of {}", needs.largest_file));

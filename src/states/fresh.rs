@@ -31,4 +31,8 @@ impl StateKind for Fresh {
             _ => Err(format!("fresh is told nothing, not '{argument}'")),
         }
     }
+
+    fn has_content(&self) -> bool {
+        false
+    }
 }

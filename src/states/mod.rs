@@ -5,6 +5,7 @@
 //! its drive begin in it, or refuses.
 
 mod aged;
+mod allocated;
 mod filled;
 mod fresh;
 mod preconditioned;
@@ -18,6 +19,7 @@ pub static TABLE: &[&dyn StateKind] = &[
     // One row a line.
     &fresh::Fresh,
     &filled::Filled,
+    &allocated::Allocated,
     &aged::Aged,
     &preconditioned::Preconditioned,
 ];
@@ -39,6 +41,10 @@ pub trait StateKind: Sync {
     fn leaves(&self, _argument: &str) -> f64 {
         1.0
     }
+    /// Whether files of it have content, which a modelled disk holds in memory.
+    fn has_content(&self) -> bool {
+        true
+    }
     /// Whether it is not the filesystem that is in it but the drive below.
     fn is_of_the_drive(&self) -> bool {
         false
@@ -57,6 +63,11 @@ pub fn works(state: &str) -> Result<Vec<PlannedWork>, String> {
 /// Of what an ordinary user may fill, the share that this state leaves; nothing where it is no state.
 pub fn leaves(state: &str) -> f64 {
     parse(state).map_or(0.0, |(kind, argument)| kind.leaves(argument))
+}
+
+/// Whether this state's files have content; a state that is none is taken to be one that has.
+pub fn has_content(state: &str) -> bool {
+    parse(state).map_or(true, |(kind, _)| kind.has_content())
 }
 
 /// Whether the drive must have been filled and overwritten before.
@@ -90,6 +101,9 @@ mod tests {
         assert_eq!(works("filled 90%").unwrap()[0].work.parameters["to"].as_str(), Some("90%"));
         assert!((leaves("filled 90%") - 0.1).abs() < 1e-9 && leaves("fresh") == 1.0);
         assert_eq!(leaves("filled full"), 0.0);
+        assert_eq!(done("allocated 80%"), ["allocated 80%: fill"]);
+        assert_eq!(works("allocated 80%").unwrap()[0].work.parameters["allocate"].as_bool(), Some(true));
+        assert!((leaves("allocated 80%") - 0.2).abs() < 1e-9);
         assert_eq!(done("preconditioned"), Vec::<String>::new());
         assert!(preconditions("preconditioned") && !preconditions("fresh") && !preconditions("filled 90%"));
     }
@@ -101,6 +115,8 @@ mod tests {
             ("filled", "write filled 80%"),
             ("filled 120%", "80%"),
             ("filled much", "80%"),
+            ("allocated", "write allocated 80%"),
+            ("allocated 120%", "80%"),
             ("fresh 3", "fresh is told nothing"),
             ("preconditioned 90%", "preconditioned is told nothing"),
             ("aged", "write aged by postmark-quick"),

@@ -37,4 +37,8 @@ impl StateKind for Preconditioned {
     fn is_of_the_drive(&self) -> bool {
         true
     }
+
+    fn has_content(&self) -> bool {
+        false
+    }
 }

@@ -138,6 +138,8 @@ pub struct Needs {
     pub whole_filesystem: bool,
     /// A second disk to copy from. Its part [`SOURCE`] fills that disk before anything is timed, and [`Ready::take_source`] has it.
     pub source: bool,
+    /// Space that is given to a file without writing to it.
+    pub preallocation: bool,
 }
 
 /// The part of a work that fills the disk that it copies from.

@@ -208,6 +208,7 @@ pub enum Required {
     Acls,
     ExtendedAttributes,
     SparseFiles,
+    Preallocation,
     CaseSensitiveNames,
     Grow,
     GrowWhileMounted,
@@ -223,7 +224,7 @@ pub enum Required {
 }
 
 /// Those that are a name alone.
-const NAMED: [(&str, Required); 21] = [
+const NAMED: [(&str, Required); 22] = [
     ("journal", Required::Journal),
     ("data journal", Required::DataJournal),
     ("data checksums", Required::DataChecksums),
@@ -238,6 +239,7 @@ const NAMED: [(&str, Required); 21] = [
     ("ACLs", Required::Acls),
     ("extended attributes", Required::ExtendedAttributes),
     ("sparse files", Required::SparseFiles),
+    ("preallocation", Required::Preallocation),
     ("case-sensitive names", Required::CaseSensitiveNames),
     ("grow", Required::Grow),
     ("grow while mounted", Required::GrowWhileMounted),

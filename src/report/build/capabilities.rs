@@ -32,6 +32,7 @@ fn facts(kind: &dyn Filesystem) -> Vec<Row> {
         row("ACLs", &can.acl, yes_or_no),
         row("extended attributes", &can.xattr, yes_or_no),
         row("sparse files", &can.sparse_files, yes_or_no),
+        row("preallocation (fallocate)", &can.preallocation, yes_or_no),
         row("case-sensitive names", &can.case_sensitive, yes_or_no),
         row("grows", &can.grow, resize),
         row("shrinks", &can.shrink, resize),

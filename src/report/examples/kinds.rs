@@ -70,6 +70,7 @@ impl Filesystem for MadeUp {
             acl: fact(!old, kernel),
             xattr: fact(!old, kernel),
             sparse_files: fact(!old, kernel),
+            preallocation: fact(modern, kernel),
             case_sensitive: fact(!old, kernel),
             grow: fact(if old { Resize::No } else { Resize::Mounted }, manual),
             shrink: fact(if old { Resize::No } else { Resize::Unmounted }, manual),

@@ -141,7 +141,10 @@ impl<I: Image> Sparse<I> {
     fn add(&mut self, chunk: usize) -> io::Result<usize> {
         let kept = self.number(0)?;
         if kept >= self.room {
-            let what = format!("{} GiB are written, as much as a modelled disk can hold", POOL >> 30);
+            let what = format!(
+                "{} GiB are written, as much as a modelled disk can hold; a state 'allocated 80%' writes nothing",
+                POOL >> 30
+            );
             return Err(io::Error::new(io::ErrorKind::StorageFull, what));
         }
         let number = kept + 1;

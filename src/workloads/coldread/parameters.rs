@@ -98,7 +98,7 @@ mod tests {
             ("reads", "4097", "only 4096 blocks"),
             ("sizes", "[]", "a row with a weight"),
             ("sizes", "[{ up_to = 5, weight = 1 }, { up_to = 5, weight = 1 }]", "sizes rise"),
-            ("sizes", "[{ up_to = '1g', weight = 1 }]", "64 MiB at most"),
+            ("sizes", "[{ up_to = '2g', weight = 1 }]", "1 GiB at most"),
         ] {
             let error = Parameters::parse(&table(key, value)).expect_err(value);
             assert!(error.contains(words), "{key} = {value}: {error}");

@@ -8,10 +8,13 @@ use crate::workloads::kit::Rate;
 pub const VERSION: u32 = 1;
 
 pub const PHASE: &str = "fill";
+/// What a phase counts of its files' bytes: one of the two.
+pub const WRITTEN: &str = "bytes_written";
+pub const ALLOCATED: &str = "bytes_allocated";
 
-static RATES: [Rate; 2] = [
+static RATES: [Rate; 3] = [
     Rate {
-        count: "bytes_written",
+        count: WRITTEN,
         declared: Declared {
             name: "fill.throughput",
             title: "write (phase fill)",
@@ -23,13 +26,25 @@ static RATES: [Rate; 2] = [
         },
     },
     Rate {
+        count: ALLOCATED,
+        declared: Declared {
+            name: "fill.allocation",
+            title: "allocate (phase fill)",
+            did: "allocated the volume",
+            section: Section::Headline,
+            over: Over::Phase(PHASE),
+            explained: "Bytes for which space was allocated, and nothing written, in a second of the phase fill, with the same syncs.",
+            ..Declared::MIB_PER_SECOND
+        },
+    },
+    Rate {
         count: "files",
         declared: Declared {
             name: "fill.rate",
             title: "create (phase fill)",
             section: Section::Files,
             over: Over::Phase(PHASE),
-            explained: "Files created and written in a second of the phase fill, with the same syncs.",
+            explained: "Files created and filled in a second of the phase fill, with the same syncs.",
             ..Declared::PER_SECOND
         },
     },
@@ -60,7 +75,7 @@ static BYTES: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "The bytes of these files together: what the filesystem took for itself is not among them.",
+    explained: "The lengths of these files together: what the filesystem took for itself is not among them.",
     ..Declared::BYTES
 };
 
@@ -84,7 +99,8 @@ pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
         let (usable, free) = (phase.count("bytes_usable"), phase.count("bytes_free"));
         let share = 100.0 * usable.saturating_sub(free) as f64 / usable.max(1) as f64;
         let count = |declared: &Declared, name| declared.metric(phase.count(name) as f64);
-        [USED.metric(share), count(&FILES, "files"), count(&BYTES, "bytes_written"), FREE.metric(free as f64)]
+        let bytes = BYTES.metric((phase.count(WRITTEN) + phase.count(ALLOCATED)) as f64);
+        [USED.metric(share), count(&FILES, "files"), bytes, FREE.metric(free as f64)]
     });
     rates.chain(reached).collect()
 }
@@ -103,6 +119,7 @@ mod tests {
         let values: Vec<(&str, f64)> = seen.iter().map(|m| (m.name.as_str(), m.value)).collect();
         let expected = [
             ("fill.throughput", 3.0),
+            ("fill.allocation", 0.0),
             ("fill.rate", 20.0),
             ("fill.used", 80.0),
             ("fill.files", 40.0),

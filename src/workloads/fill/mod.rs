@@ -37,7 +37,7 @@ impl Workload for Fill {
                    files stay.",
             origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
                      \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009.",
-            limits: "How much is written depends on the filesystem: one that needs more space for itself gets fewer files. Nothing is \
+            limits: "With allocate = true files are given their space by fallocate, and nothing is written to them. How much is written depends on the filesystem: one that needs more space for itself gets fewer files. Nothing is \
                      ever deleted, so the free space is in one piece: this is fill, not age. One client does it.",
         }
     }

@@ -14,6 +14,8 @@ pub struct Parameters {
     pub per_folder: u32,
     /// Rising; none is empty.
     pub sizes: Vec<Row>,
+    /// Each file is given its space, and nothing is written to it.
+    pub allocate: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub enum To {
 /// All of it, in millionths.
 pub const WHOLE: u64 = 1_000_000;
 const FULL: &str = "full";
-const KEYS: &[&str] = &["to", "per_folder", "sizes"];
+const KEYS: &[&str] = &["to", "per_folder", "sizes", "allocate"];
 /// What is kept of each file must stay small beside the least memory that a trial has.
 const MOST_PER_FOLDER: u32 = 1_000_000;
 
@@ -38,6 +40,7 @@ impl Parameters {
             to: to(&keys.needed::<String>("to")?)?,
             per_folder: keys.number("per_folder", 1..=MOST_PER_FOLDER)?,
             sizes: sizes::rows(keys.needed("sizes")?)?,
+            allocate: keys.or("allocate", false)?,
         })
     }
 }

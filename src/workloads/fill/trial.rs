@@ -16,7 +16,7 @@ use crate::schema::metric::Metric;
 use crate::schema::units::KIB;
 use crate::schema::work::{Amount, LiveFile};
 use crate::workloads::kit::files::failed;
-use crate::workloads::kit::{Latencies, Noise, files, random, sizes, tree};
+use crate::workloads::kit::{Latencies, Noise, files, random, sizes, tree, zeros};
 use crate::workloads::{Clock, Log, Needs, OpError, Progress, Ready, Work};
 
 const OPERATIONS: &[&str] = &["create"];
@@ -32,7 +32,12 @@ const MOST_KEPT: u64 = 1 << 24;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        Needs { largest_file: sizes::largest(&self.sizes), whole_filesystem: true, ..Needs::default() }
+        Needs {
+            largest_file: sizes::largest(&self.sizes),
+            whole_filesystem: true,
+            preallocation: self.allocate,
+            ..Needs::default()
+        }
     }
 
     /// How much it is depends on the filesystem, and is not known before: what was written stands in the phase.
@@ -65,6 +70,7 @@ impl Work for Parameters {
             },
             files: Files {
                 per_folder: self.per_folder,
+                allocate: self.allocate,
                 folders: 0,
                 sizes: Vec::with_capacity(files),
                 bytes: 0,
@@ -139,11 +145,11 @@ impl Ready for Filling {
         }
         let free = free(&self.place)?;
         let ns = clock.now_ns() - start;
-        let Files { folders, sizes, bytes, latencies, .. } = &mut self.files;
+        let Files { folders, sizes, bytes, latencies, allocate, .. } = &mut self.files;
         let counts = [
             ("files", sizes.len() as u64),
             ("folders", u64::from(*folders)),
-            ("bytes_written", *bytes),
+            (if *allocate { metrics::ALLOCATED } else { metrics::WRITTEN }, *bytes),
             ("bytes_usable", self.usable),
             ("bytes_free", free),
         ];
@@ -159,7 +165,8 @@ impl Ready for Filling {
         let live = |(file, size): (u32, &u32)| {
             files.name(file, &mut path);
             let bytes = u64::from(*size);
-            LiveFile::file(&path, bytes, files.noise.crc32(file, bytes))
+            let crc32 = if files.allocate { zeros::crc32(bytes) } else { files.noise.crc32(file, bytes) };
+            LiveFile::file(&path, bytes, crc32)
         };
         (0..).zip(&files.sizes).map(live).collect()
     }
@@ -210,6 +217,7 @@ impl Filling {
 /// All files that were made.
 struct Files {
     per_folder: u32,
+    allocate: bool,
     /// That were made.
     folders: u32,
     sizes: Vec<u32>,
@@ -241,6 +249,9 @@ impl Files {
         let mut path = std::mem::take(&mut self.path);
         self.name(file, &mut path);
         self.path = path;
+        if self.allocate {
+            return files::make(&self.path, false, |opened| files::allocate(opened, &self.path, size.into()));
+        }
         tree::make(&mut self.noise, &self.path, file, u64::from(size))
     }
 

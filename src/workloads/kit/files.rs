@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, Stat};
 
 use crate::schema::units::KIB;
 use crate::workloads::OpError;
@@ -74,6 +74,12 @@ pub fn write_all(file: impl AsFd, path: &str, bytes: &[u8]) -> Result<(), OpErro
         rest = &rest[written..];
     }
     Ok(())
+}
+
+/// Space for so many bytes, of which none is written; the file is as long then.
+pub fn allocate(file: impl AsFd, path: &str, bytes: u64) -> Result<(), OpError> {
+    let allocated = rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes);
+    allocated.map_err(|e| failed("fallocate", path, e))
 }
 
 /// A copy under a name that was not there, as cp makes one: read and written in pieces of the buffer's length, of which each is

@@ -6,6 +6,7 @@
 //!            sizes        how large files are, by a table of weights
 //!            tree         numbered files in folders: paths, sizes, content, and the list of what must be there
 //!            noise        what files hold, and whether what is read is what was written
+//!            zeros        the checksum of what holds nothing
 //! run        phases       begins and ends a phase: its time, its counts, its latencies
 //!            latencies    a histogram for each kind of operation
 //!            files        operations on files; what fails says which operation failed on what
@@ -25,6 +26,7 @@ mod rate;
 pub mod sizes;
 pub mod tree;
 pub mod visit;
+pub mod zeros;
 
 pub use latencies::Latencies;
 pub use noise::Noise;

@@ -4,7 +4,7 @@ use rand_core::Rng;
 use serde::Deserialize;
 
 use crate::schema::random::below;
-use crate::schema::units::{Bytes, MIB};
+use crate::schema::units::{Bytes, GIB};
 
 /// Sizes above those of the row before, up to this one, each as likely as the other; all together with this weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Written {
 }
 
 /// What is larger is no file of a mix.
-const LARGEST: u64 = 64 * MIB;
+const LARGEST: u64 = GIB;
 
 /// The table, whose sizes must rise.
 pub fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
