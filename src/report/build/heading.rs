@@ -228,7 +228,8 @@ fn place(run: &Run, setups: &Setups) -> String {
         None => format!("all of the machine's {} of memory", run.machine.memory),
     };
     let cold = if plan.cold { ", and the caches are empty when the work begins" } else { "" };
-    format!("{}, with {memory}{cold}. {}.", site(run), machine(run))
+    let state = plan.state.as_ref().map(|state| format!(", in the state '{state}' before the work"));
+    format!("{}, with {memory}{cold}{}. {}.", site(run), state.unwrap_or_default(), machine(run))
 }
 
 /// `On loop: a fresh 1 GiB image (allocated), 64 MiB of memory, cold caches; Linux 6.12 on Example 3000 (4 CPUs).`
@@ -244,7 +245,8 @@ fn terms(run: &Run, setups: &Setups) -> String {
     };
     let memory = plan.memory.unwrap_or(run.machine.memory);
     let cold = if plan.cold { ", cold caches" } else { "" };
-    format!("On {}: {volume}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
+    let state = plan.state.as_ref().map(|state| format!(", {state}")).unwrap_or_default();
+    format!("On {}: {volume}{state}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
 }
 
 /// What a filesystem is made on, from the top down to the disks, of which each is such a one.
@@ -491,6 +493,20 @@ mod tests {
         // A trial of the third round fails.
         assert!(rounds(4).is_some_and(|command| command.ends_with("--rounds 7")));
         assert!(rounds(2).is_some_and(|command| command.ends_with("--rounds 6")));
+    }
+
+    #[test]
+    fn a_state_of_all_is_said_with_what_they_are_made_on() {
+        let said = |state: Option<&str>| {
+            let mut example = examples::example();
+            example.run.plan.state = state.map(str::to_owned);
+            let heading = example.report().summary.heading;
+            [heading.sentences.join(" "), heading.brief.join(" ")]
+        };
+        assert!(said(None).iter().all(|text| !text.contains("state '") && !text.contains("filled")));
+        let [sentences, brief] = said(Some("filled 80%"));
+        assert!(sentences.contains(", in the state 'filled 80%' before the work."), "{sentences}");
+        assert!(brief.contains("), filled 80%, "), "{brief}");
     }
 
     #[test]
