@@ -49,6 +49,7 @@ pub const PART: &str = "PHASE";
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
     pub title: &'static str,
+    /// Speaks of all columns, and is left out where one of them has no figures.
     pub note: &'static str,
     pub columns: &'static [&'static str],
     /// What stands before a line, empty where there is one alone; and the names of its metrics, empty where it has none there.

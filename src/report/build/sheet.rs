@@ -40,7 +40,7 @@ pub fn of(sheet: &declared::Sheet, rows: &[&Row]) -> Option<Sheet> {
     let names = ["", "filesystem"].into_iter().skip(usize::from(!has_labels)).map(str::to_owned);
     Some(Sheet {
         title: sheet.title,
-        note: sheet.note,
+        note: if columns.len() == sheet.columns.len() { sheet.note } else { "" },
         columns: names.chain(columns.iter().map(Column::heading)).collect(),
         names: 1 + usize::from(has_labels),
         lines: shown,
@@ -99,7 +99,7 @@ mod tests {
 
     const SHEET: declared::Sheet = declared::Sheet {
         title: "As it is known",
-        note: "",
+        note: "All of it, what was read, and what nobody did.",
         columns: &["all", "read", "of nobody"],
         lines: &[
             ("first", &["transactions.rate", "read.rate", "unknown"]),
@@ -116,6 +116,7 @@ mod tests {
         let row = rows.iter().find(|row| row.name == "transactions.rate").expect("it is measured");
         assert_eq!(sheet.columns, ["", "filesystem", "all, per second", "read, per second"]);
         assert_eq!((sheet.names, sheet.lines.len()), (2, 2 * row.cells.len()));
+        assert_eq!(sheet.note, "", "it speaks of a column that is not there");
         let scale = row.scale();
         let medians = row.cells.iter().map(|cell| cell.median.map_or("–".into(), |m| scale.number(m)));
         let shown = sheet.lines.iter().take(row.cells.len()).map(|line| line[2].clone());
