@@ -94,7 +94,8 @@ pub fn declared() -> Vec<&'static Declared> {
 }
 
 pub fn metrics(phases: &[Phase]) -> Vec<Metric> {
-    let rates = RATES.iter().filter_map(|rate| rate.metric(phases));
+    let is_counted = |rate: &&Rate| phases.iter().any(|phase| phase.counts.contains_key(rate.count));
+    let rates = RATES.iter().filter(is_counted).filter_map(|rate| rate.metric(phases));
     let reached = phases.iter().filter(|phase| phase.name == PHASE).flat_map(|phase| {
         let (usable, free) = (phase.count("bytes_usable"), phase.count("bytes_free"));
         let share = 100.0 * usable.saturating_sub(free) as f64 / usable.max(1) as f64;
@@ -119,7 +120,6 @@ mod tests {
         let values: Vec<(&str, f64)> = seen.iter().map(|m| (m.name.as_str(), m.value)).collect();
         let expected = [
             ("fill.throughput", 3.0),
-            ("fill.allocation", 0.0),
             ("fill.rate", 20.0),
             ("fill.used", 80.0),
             ("fill.files", 40.0),
