@@ -219,6 +219,20 @@ fn a_large_volume_is_spread_over_the_disk_and_the_same_each_time() {
     .unwrap();
 }
 
+/// The tables by which the disk's server finds 24 GiB of sectors are twice the guest's memory: no process that is started may have
+/// them a second time.
+#[test]
+fn a_volume_that_is_kept_as_a_whole_leaves_a_small_guest_its_memory() {
+    if !has_guests("a large volume in a small memory") {
+        return;
+    }
+    let text = "name = \"mapped\"\nsize = \"24g\"\nmemory = \"24m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [\"xfs\"]\nrounds = 1\n\
+                seed = 7\nscale = \"1/64\"\n";
+    let (_desk, run) = compared(text, &model("hdd-16tb,samples=off"), 0, 1);
+    let measured = &candidates(&run)[0];
+    assert_eq!(measured.outcome, Outcome::Done, "{}", measured.why());
+}
+
 /// The disk's own cache goes with the power. A filesystem that has it flushed keeps what it promised; the same one that was told not
 /// to loses it.
 #[test]

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
 /// A mapped range that nobody in this machine uses but its owner.
 #[derive(Debug)]
@@ -33,7 +33,9 @@ impl PhysicalMemory {
         // SAFETY: a new mapping at an address of the kernel's choice. What it shows is neither the kernel's nor, as that gave
         // it to nobody, any program's; and the claim keeps a second mapping of it away.
         let at = unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, &memory, address) }?;
-        Ok(PhysicalMemory { at: at.cast(), length, _claim: claim })
+        let mapped = PhysicalMemory { at: at.cast(), length, _claim: claim };
+        keep_from_children(mapped.at, length)?;
+        Ok(mapped)
     }
 
     /// Copies these bytes to that place.
@@ -89,6 +91,13 @@ impl Drop for PhysicalMemory {
         // SAFETY: it is our mapping, and no reference into it outlives us.
         let _ = unsafe { munmap(self.at.cast(), self.length) };
     }
+}
+
+/// Leaves a mapping out of processes that are started from now on: a fork copies the page tables of such memory, eight bytes for
+/// each page of it, although no child looks at any.
+pub(crate) fn keep_from_children(at: *mut u8, length: usize) -> io::Result<()> {
+    // SAFETY: it is a mapping of the caller's, of which this process sees what it saw before.
+    Ok(unsafe { madvise(at.cast(), length, Advice::LinuxDontFork) }?)
 }
 
 /// The ranges that this process has mapped.

@@ -8,7 +8,7 @@ use std::io;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
-use crate::physical::Claim;
+use crate::physical::{Claim, keep_from_children};
 
 /// What one table of the kernel's finds: 512 pages of 4 KiB, twice.
 const PIECE: usize = 4 << 20;
@@ -120,6 +120,7 @@ impl PhysicalPieces {
         }
         view.places.insert(piece, place);
         view.next = (place + 1) % PIECES;
+        keep_from_children(at, length)?;
         Ok(at)
     }
 }
