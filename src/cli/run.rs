@@ -84,8 +84,8 @@ pub struct Arguments {
     /// experiment's
     #[arg(long = "layer", value_name = "SPEC")]
     layers: Vec<String>,
-    /// What is on the filesystem before the work: `fresh`, 'filled 80%', 'aged by SET'; given twice, each filesystem enters with
-    /// both
+    /// What is on the filesystem before the work: `fresh`, 'filled 80%', 'allocated 80%', 'aged by SET'; or what the drive went
+    /// through: `preconditioned`; given twice, each filesystem enters with both
     #[arg(long, value_name = "STATE")]
     state: Vec<String>,
     /// A number, or `auto`

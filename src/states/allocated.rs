@@ -1,17 +1,13 @@
 //! `allocated SHARE`: so full, with files that have their space and no content.
 
-use toml::{Table, Value};
+use toml::Table;
 
 use super::StateKind;
-use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::story::Story;
-use crate::schema::units::Percent;
-use crate::workloads;
 
 pub struct Allocated;
 
-const ENGINE: &str = "fill";
 /// Large ones, as pictures of disks or films are: in a terabyte of small files their names alone would take most of the time.
 const PARAMETERS: &str = "per_folder = 32\nallocate = true\nsizes = [{ up_to = '1g', weight = 1 }]";
 
@@ -35,19 +31,12 @@ impl StateKind for Allocated {
     }
 
     fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String> {
-        if argument.is_empty() {
-            return Err("how full? write allocated 80%".into());
-        }
-        let engine = workloads::engine(ENGINE).ok_or_else(|| format!("there is no workload {ENGINE}"))?;
-        let mut parameters: Table = PARAMETERS.parse().map_err(|e| format!("{PARAMETERS}: {e}"))?;
-        parameters.insert("to".into(), Value::String(argument.to_owned()));
-        engine.parse(&parameters)?;
-        let work = WorkSpec { engine: engine.name().to_owned(), parameters };
-        Ok(vec![PlannedWork { label: format!("allocated {argument}"), clients: None, work }])
+        let parameters: Table = PARAMETERS.parse().map_err(|e| format!("{PARAMETERS}: {e}"))?;
+        super::filling(self.name(), argument, parameters)
     }
 
     fn leaves(&self, argument: &str) -> f64 {
-        argument.parse().map_or(0.0, |Percent(share)| 1.0 - share / 100.0)
+        super::left_by(argument)
     }
 
     fn has_content(&self) -> bool {

@@ -1,12 +1,8 @@
 //! `filled SHARE`: so full, with files of a mix of sizes.
 
-use toml::Value;
-
 use super::StateKind;
-use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::story::Story;
-use crate::schema::units::Percent;
 use crate::workloads;
 
 pub struct Filled;
@@ -32,18 +28,11 @@ impl StateKind for Filled {
     }
 
     fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String> {
-        if argument.is_empty() {
-            return Err("how full? write filled 80%".into());
-        }
-        let (engine, set) = workloads::find(SET).ok_or_else(|| format!("there is no workload {SET}"))?;
-        let mut parameters = set.file().parameters;
-        parameters.insert("to".into(), Value::String(argument.to_owned()));
-        engine.parse(&parameters)?;
-        let work = WorkSpec { engine: engine.name().to_owned(), parameters };
-        Ok(vec![PlannedWork { label: format!("filled {argument}"), clients: None, work }])
+        let (_, set) = workloads::find(SET).ok_or_else(|| format!("there is no workload {SET}"))?;
+        super::filling(self.name(), argument, set.file().parameters)
     }
 
     fn leaves(&self, argument: &str) -> f64 {
-        argument.parse().map_or(0.0, |Percent(share)| 1.0 - share / 100.0)
+        super::left_by(argument)
     }
 }

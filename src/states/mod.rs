@@ -10,9 +10,14 @@ mod filled;
 mod fresh;
 mod preconditioned;
 
+use toml::{Table, Value};
+
 use crate::names;
+use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::story::Story;
+use crate::schema::units::Percent;
+use crate::workloads;
 
 /// Every state.
 pub static TABLE: &[&dyn StateKind] = &[
@@ -80,6 +85,24 @@ fn parse(state: &str) -> Result<(&'static dyn StateKind, &str), String> {
     let found = TABLE.iter().copied().find(|kind| kind.name() == name);
     let known = || names::unknown("state", name, TABLE.iter().map(|kind| kind.name()));
     found.map(|kind| (kind, argument.trim())).ok_or_else(known)
+}
+
+/// The work of a state that fills a filesystem up to this share, by the workload `fill` with these parameters.
+fn filling(state: &str, share: &str, mut parameters: Table) -> Result<Vec<PlannedWork>, String> {
+    const ENGINE: &str = "fill";
+    if share.is_empty() {
+        return Err(format!("how full? write {state} 80%"));
+    }
+    let engine = workloads::engine(ENGINE).ok_or_else(|| format!("there is no workload {ENGINE}"))?;
+    parameters.insert("to".into(), Value::String(share.to_owned()));
+    engine.parse(&parameters)?;
+    let work = WorkSpec { engine: engine.name().to_owned(), parameters };
+    Ok(vec![PlannedWork { label: format!("{state} {share}"), clients: None, work }])
+}
+
+/// The share that it leaves; nothing where it is not a share.
+fn left_by(share: &str) -> f64 {
+    share.parse().map_or(0.0, |Percent(share)| 1.0 - share / 100.0)
 }
 
 #[cfg(test)]
