@@ -461,6 +461,24 @@ fn a_window_beyond_the_disk_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn a_volume_filled_with_more_than_can_be_held_is_refused_before_anything_is_made() {
+    if !has_guests("a volume filled with terabytes") {
+        return;
+    }
+    let desk = Desk::new();
+    let disk = ["run", "--on", "model:hdd-16tb", "--size", "15t", "--filesystems", "xfs", "--rounds", "1"];
+    let filled = |state: &str, more: &[&str]| desk.say(&[&disk[..], &["--state", state], more].concat());
+    let said = filled("filled 80%", &["--output", "run"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    for told in ["a filesystem that is filled with", "--state 'allocated 80%'"] {
+        assert!(said.err.contains(told), "{}", said.err);
+    }
+    assert!(!desk.path("run").exists());
+    let said = filled("allocated 80%", &["--dry-run"]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
 fn only_runs_in_virtual_time_can_be_run_again() {
     let desk = Desk::new();
     let site = desk.path("site");

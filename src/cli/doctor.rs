@@ -105,6 +105,7 @@ fn machine_findings() -> Vec<Finding> {
     });
     let need = Need {
         size: Bytes(GIB),
+        content: Bytes(0),
         memory: None,
         cpus: None,
         cold: false,

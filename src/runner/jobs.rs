@@ -55,15 +55,22 @@ pub fn need(plan: &Plan) -> Need {
     let power_cut = scenarios::cut_power(plan);
     let cold = scenarios::empties_caches(plan);
     let source = plan.workloads.iter().any(scenarios::copies_from_beside);
-    let preconditioned = preconditioned(plan.state.as_deref());
-    Need { size: plan.size, memory: plan.memory, cpus: plan.cpus, cold, power_cut, source, preconditioned }
+    let (size, memory, cpus) = (plan.size, plan.memory, plan.cpus);
+    let (content, preconditioned) =
+        (content(plan.state.as_deref(), size), preconditioned(plan.state.as_deref()));
+    Need { size, content, memory, cpus, cold, power_cut, source, preconditioned }
 }
 
 /// What the testbed of this candidate must have for it.
 pub fn need_of(plan: &Plan, candidate: &Candidate) -> Need {
     let setup = plan.setup(candidate);
-    let preconditioned = preconditioned(setup.state);
-    Need { size: setup.size, memory: setup.memory, cpus: setup.cpus, preconditioned, ..need(plan) }
+    let (size, memory, cpus) = (setup.size, setup.memory, setup.cpus);
+    let (content, preconditioned) = (content(setup.state, size), preconditioned(setup.state));
+    Need { size, content, memory, cpus, preconditioned, ..need(plan) }
+}
+
+fn content(state: Option<&str>, size: Bytes) -> Bytes {
+    state.map_or(Bytes(0), |state| states::content(state, size))
 }
 
 fn preconditioned(state: Option<&str>) -> bool {

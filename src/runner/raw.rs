@@ -73,6 +73,7 @@ impl Raw {
     fn need(&self) -> Need {
         Need {
             size: self.size,
+            content: Bytes(0),
             memory: None,
             cpus: None,
             cold: false,

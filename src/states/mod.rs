@@ -16,7 +16,7 @@ use crate::names;
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::story::Story;
-use crate::schema::units::Percent;
+use crate::schema::units::{Bytes, Percent};
 use crate::workloads;
 
 /// Every state.
@@ -75,6 +75,12 @@ pub fn has_content(state: &str) -> bool {
     parse(state).map_or(true, |(kind, _)| kind.has_content())
 }
 
+/// What this state's files hold of a volume of that size; nothing where it is no state.
+pub fn content(state: &str, size: Bytes) -> Bytes {
+    let taken = if has_content(state) { 1.0 - leaves(state) } else { 0.0 };
+    Bytes((size.0 as f64 * taken) as u64)
+}
+
 /// Whether the drive must have been filled and overwritten before.
 pub fn preconditions(state: &str) -> bool {
     parse(state).is_ok_and(|(kind, _)| kind.is_of_the_drive())
@@ -127,6 +133,8 @@ mod tests {
         assert_eq!(done("allocated 80%"), ["allocated 80%: fill"]);
         assert_eq!(works("allocated 80%").unwrap()[0].work.parameters["allocate"].as_bool(), Some(true));
         assert!((leaves("allocated 80%") - 0.2).abs() < 1e-9);
+        let content = |state: &str| content(state, Bytes(1000)).0;
+        assert_eq!(["fresh", "filled 80%", "filled full", "allocated 80%"].map(content), [0, 800, 1000, 0]);
         assert_eq!(done("preconditioned"), Vec::<String>::new());
         assert!(preconditions("preconditioned") && !preconditions("fresh") && !preconditions("filled 90%"));
     }

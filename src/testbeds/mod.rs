@@ -182,6 +182,8 @@ pub fn usable(testbed: &dyn Testbed, need: &Need) -> Result<(), Missing> {
 #[derive(Clone, Copy, Debug)]
 pub struct Need {
     pub size: Bytes,
+    /// What is on the filesystem before the work: so much of it has content.
+    pub content: Bytes,
     pub memory: Option<Bytes>,
     pub cpus: Option<u32>,
     /// Whether every trial is to begin with empty caches.

@@ -84,6 +84,11 @@ impl Layout {
         Bytes(store::mapped(self.volume).saturating_mul(self.number_of_images()))
     }
 
+    /// How much of each disk can hold more than zeros.
+    pub fn room(&self) -> Bytes {
+        Bytes(store::room(self.volume))
+    }
+
     /// All that holds sectors.
     pub fn images(&self) -> Bytes {
         Bytes(store::length(self.volume).saturating_mul(self.number_of_images()))

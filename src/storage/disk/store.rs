@@ -40,7 +40,12 @@ pub enum Store {
 
 /// How long the image of such a volume is.
 pub fn length(volume: u64) -> u64 {
-    if volume <= WHOLE { volume } else { begin_of_chunks(volume) as u64 + POOL.min(volume) }
+    if volume <= WHOLE { volume } else { begin_of_chunks(volume) as u64 + room(volume) }
+}
+
+/// How much of such a volume can hold more than zeros.
+pub fn room(volume: u64) -> u64 {
+    if volume <= WHOLE { volume } else { POOL.min(volume) }
 }
 
 /// How much of that image is mapped at once.

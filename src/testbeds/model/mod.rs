@@ -336,6 +336,7 @@ impl Testbed for Model {
         }
         let machine = memory(need.memory, layout);
         vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
+        has_room(need.content, layout, Bytes(vm::available()))?;
         if let Some(index) = kernel.map(|kernel| &kernel.index)
             && let Err(lacks) = index.modules.chain(BOOT)
         {
@@ -588,6 +589,26 @@ impl Parts {
         let hashes = hashes.into_iter().chain(self.made_of());
         Ok(hashes.map(|(name, hash)| (name.to_owned(), hash)).collect())
     }
+}
+
+/// Whether what a filesystem is filled with can be held: it stands in the memory of this machine.
+fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Missing> {
+    let whose = if available < layout.room() {
+        "is free of this machine's memory"
+    } else {
+        "a modelled disk can hold"
+    };
+    let room = available.min(layout.room());
+    if content <= room {
+        return Ok(());
+    }
+    Err(Missing {
+        what: format!(
+            "a filesystem that is filled with {content} needs that in memory, more than the {room} that {whose}"
+        ),
+        try_this: "a smaller --size, or --state 'allocated 80%', whose files have their space and no content"
+            .into(),
+    })
 }
 
 /// What the guest's kernel is told of the machine's memory. With a limit its init takes what is more than that.

@@ -440,7 +440,7 @@ pub fn guest_ready(
             "a larger --memory",
         );
     }
-    let available = procfs_available();
+    let available = available();
     if available < machine.0 {
         let what = format!("a machine of {machine} needs that; free are {}", Bytes(available));
         return missing(what, "a smaller --memory, or fewer programs beside it");
@@ -528,7 +528,8 @@ pub fn memory(limit: Option<Bytes>) -> Bytes {
     limit.map_or(Bytes(MEMORY), |limit| Bytes(limit.0 + OVERHEAD))
 }
 
-fn procfs_available() -> u64 {
+/// Of this machine's memory, in bytes.
+pub fn available() -> u64 {
     use procfs::Current;
     procfs::Meminfo::current().ok().and_then(|m| m.mem_available).unwrap_or(u64::MAX)
 }
