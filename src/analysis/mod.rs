@@ -10,6 +10,7 @@ pub mod criteria;
 pub mod dataset;
 #[cfg(test)]
 mod decisions;
+pub mod elapsed;
 pub mod ensemble;
 #[cfg(test)]
 mod example;

@@ -16,21 +16,31 @@ use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
 use crate::schema::plan::{FIRST_LOOK, Plan, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
-use crate::schema::setup::Mount;
+use crate::schema::setup::{Fidelity, Mount};
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
 
 /// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
-const BYTES_A_SECOND: f64 = 100.0 * MIB as f64;
-const OVERHEAD: Duration = Duration::from_millis(800);
+#[derive(PartialEq)]
+struct Pace {
+    mib_a_second: f64,
+    /// What a trial takes beside its work.
+    overhead: Duration,
+}
 
+const NATIVE: Pace = Pace { mib_a_second: 100.0, overhead: Duration::from_millis(800) };
+/// Guests of one CPU with small files: 4 to 7 MiB/s, with large ones more, and 4 to 6 s for the guest.
+const EMULATED: Pace = Pace { mib_a_second: 8.0, overhead: Duration::from_secs(5) };
+
+/// `at_once` trials are made at the same time.
 pub fn print(
     plan: &Plan,
     testbeds: &Testbeds<'_>,
     skips: &[Skip],
     known: Option<&Known>,
+    at_once: usize,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.scenario)).collect();
@@ -38,18 +48,23 @@ pub fn print(
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
     let job = |trial: &Trial<'_>| {
         let testbed = testbeds.of(plan, trial.candidate);
-        jobs::job(plan, trial, 1, testbed, "dry-run")
+        let job = jobs::job(plan, trial, 1, testbed, "dry-run");
+        (job, Pace::of(testbed.traits().fidelity))
     };
     let is_timeless = plan.candidates.iter().all(|c| !testbeds.of(plan, c).traits().fidelity.times_count());
     let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, Amounts::default());
-    let mut add = |job: &Job| {
+    let mut paces: Vec<&Pace> = Vec::new();
+    let mut add = |(job, pace): &(Job, &'static Pace)| {
         let bytes_written = amounts.of(job);
         number += 1;
         total = total.saturating_add(bytes_written);
-        time += OVERHEAD + Duration::from_secs_f64(bytes_written as f64 / BYTES_A_SECOND);
+        time += pace.time(bytes_written) / u32::try_from(at_once).unwrap_or(u32::MAX).max(1);
+        if !paces.contains(pace) {
+            paces.push(pace);
+        }
     };
     if as_json {
-        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).collect();
+        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).map(|(job, _)| job).collect();
         let foresight = foresight::of(plan, skips, Guess { time: guess(time), is_timeless }, known);
         let skipped = reasons(skips);
         print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": skipped, "foresight": foresight }))?;
@@ -57,8 +72,9 @@ pub fn print(
     }
     let differ = plan.setups().len() > 1;
     for trial in trials {
-        let job = job(&trial);
-        add(&job);
+        let planned = job(&trial);
+        add(&planned);
+        let (job, _) = planned;
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
         let built = built(plan, &trial, testbeds);
         let steps = steps.replacen("\n  reset", &format!("\n  reset{built}"), 1);
@@ -103,7 +119,7 @@ pub fn print(
     ));
     lines.push(match known {
         Some(known) => format!("The time is that of {}.", known.from),
-        None => "The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial.".to_owned(),
+        None => guessed(&paces, at_once),
     });
     if amounts.lack_one() {
         lines.push(
@@ -147,6 +163,31 @@ fn extra_trials(plan: &Plan, skips: &[Skip]) -> usize {
     };
     let is_due = extras::are_due(plan.rounds.at_least());
     if is_due { extras::of_cells(plan).iter().filter(|trial| !is_skipped(trial)).count() } else { 0 }
+}
+
+impl Pace {
+    fn of(fidelity: Fidelity) -> &'static Pace {
+        match fidelity {
+            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin | Fidelity::VmKvm => &NATIVE,
+            Fidelity::VmEmulated | Fidelity::Model => &EMULATED,
+        }
+    }
+
+    fn time(&self, bytes_written: u64) -> Duration {
+        self.overhead + Duration::from_secs_f64(bytes_written as f64 / (self.mib_a_second * MIB as f64))
+    }
+}
+
+/// What the guess rests on, in a sentence.
+fn guessed(paces: &[&Pace], at_once: usize) -> String {
+    let of = |pace: &&Pace| {
+        let Pace { mib_a_second, overhead } = pace;
+        let whose = if **pace == EMULATED { ", on an emulated CPU" } else { "" };
+        format!("{mib_a_second} MiB/s and {} s beside the work of each trial{whose}", overhead.as_secs_f64())
+    };
+    let from = paces.iter().map(of).collect::<Vec<_>>().join("; ");
+    let at_once = if at_once > 1 { format!(", {at_once} at the same time") } else { String::new() };
+    format!("The time is a guess from {from}{at_once}.")
 }
 
 /// Half of it is for the integrity checks, which do the work of a round.
@@ -213,4 +254,27 @@ fn worked(WorkJob { work, folder, portion, clients, .. }: &WorkJob) -> String {
         (*clients > 1).then(|| format!("by {clients} clients at the same time")),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guess_says_what_it_rests_on_for_each_kind_of_cpu() {
+        let native = Pace::of(Fidelity::Loop);
+        assert_eq!(
+            guessed(&[native], 1),
+            "The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial."
+        );
+        let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
+        assert!(both.contains("; 8 MiB/s and 5 s"), "{both}");
+        assert!(both.ends_with("on an emulated CPU, 2 at the same time."), "{both}");
+    }
+
+    #[test]
+    fn an_emulated_cpu_takes_longer_over_the_same_bytes() {
+        let [native, emulated] = [Fidelity::VmKvm, Fidelity::VmEmulated].map(|f| Pace::of(f).time(80 * MIB));
+        assert_eq!((native, emulated), (Duration::from_millis(1600), Duration::from_secs(15)));
+    }
 }

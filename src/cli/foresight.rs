@@ -9,6 +9,7 @@ use fsderby_stats::power::{Expected, Which};
 use serde::Serialize;
 
 use crate::analysis::dataset::Dataset;
+use crate::analysis::elapsed::elapsed;
 use crate::analysis::metrics;
 use crate::analysis::rounds::{self, POWER, Scatter};
 use crate::runner::skips::Skip;
@@ -110,7 +111,7 @@ impl Time {
             let all =
                 run.records.iter().filter(move |r| r.purpose == purpose && r.outcome != Outcome::Skipped);
             let names: BTreeSet<&str> = all.clone().map(|r| r.trial.as_str()).collect();
-            (names.len(), Duration::from_nanos(all.map(|r| r.circumstances.host_ns).sum()))
+            (names.len(), elapsed(all))
         };
         let (trials, measuring) = of(Purpose::Measure);
         let (cells, checks) = of(Purpose::Integrity);

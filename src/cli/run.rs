@@ -205,7 +205,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let skips = possible(&plan, &testbeds, experiment.takes_all())?;
             if arguments.dry_run {
                 let known = Known::beside(&arguments.experiment, &plan);
-                return dry_run::print(&plan, &testbeds, &skips, known.as_ref(), arguments.json);
+                return dry_run::print(&plan, &testbeds, &skips, known.as_ref(), jobs, arguments.json);
             }
             let machine = machine::look(&plan, &testbeds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{durability, model, places, repeat, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
+use crate::analysis::elapsed::elapsed;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
@@ -440,28 +441,12 @@ fn minutes_for(run: &Run, rounds: usize) -> Option<u64> {
     let measured =
         || run.records.iter().filter(|r| r.purpose == Purpose::Measure && r.outcome != Outcome::Skipped);
     let so_far = measured().map(|r| r.round).collect::<BTreeSet<u32>>().len() as u64;
-    let host_ns = covered_ns(measured());
-    if so_far == 0 || host_ns == 0 {
+    let all = elapsed(measured()).as_nanos();
+    if so_far == 0 || all == 0 {
         return None;
     }
-    Some((host_ns / so_far).saturating_mul(rounds as u64).div_ceil(60_000_000_000))
-}
-
-/// Nanoseconds in which any of these went on: in virtual time several do at the same time.
-fn covered_ns<'r>(records: impl Iterator<Item = &'r Record>) -> u64 {
-    let launch = |r: &Record| {
-        let started: jiff::Timestamp = r.circumstances.started.parse().ok()?;
-        let begin = started.as_nanosecond();
-        Some((begin, begin + i128::from(r.circumstances.host_ns)))
-    };
-    let mut launches: Vec<(i128, i128)> = records.filter_map(launch).collect();
-    launches.sort_unstable();
-    let (mut covered, mut reached) = (0, i128::MIN);
-    for (begin, end) in launches {
-        covered += (end - begin.max(reached)).max(0);
-        reached = reached.max(end);
-    }
-    u64::try_from(covered).unwrap_or(u64::MAX)
+    let minutes = (all / u128::from(so_far)).saturating_mul(rounds as u128).div_ceil(60_000_000_000);
+    Some(u64::try_from(minutes).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
