@@ -1,6 +1,8 @@
-//! Carries a plan out: integrity checks, then round after round, each trial into the store before the next begins.
+//! Carries a plan out: integrity checks, then round after round, each trial into the store before its place is another's.
 
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -71,30 +73,26 @@ impl<'a> Runner<'a> {
         let begin = Instant::now();
         let mut finish = Finish::default();
         self.integrity_checks(&mut history, begin)?;
-        for round in 1.. {
-            let due = self.round(round, &history);
-            let has_begun = due.iter().any(|trial| history.attempts(&trial.name()) > 0);
-            let is_finished = has_begun && due.iter().all(|trial| history.is_settled(&trial.name()));
-            if !is_finished {
-                let goes_on = has_begun || self.another(round, &history, begin);
-                if due.is_empty() || self.stopped() || !goes_on {
-                    break;
-                }
+        while let Some(together) = self.together(finish.rounds + 1, &history, begin) {
+            let due: Vec<Trial<'_>> =
+                together.clone().flat_map(|round| self.unfinished(round, &history)).collect();
+            if !due.is_empty() {
                 self.until_none_is_void(due, &mut history, begin)?;
                 if self.stopped() {
+                    let is_over = |round: &u32| self.unfinished(*round, &history).is_empty();
+                    finish.rounds = together.take_while(is_over).last().unwrap_or(finish.rounds);
                     break;
                 }
-                self.watch.round(round, self.plan.rounds);
-                if round == rounds::FEWEST_FOR_SCATTER {
+                if together.contains(&rounds::FEWEST_FOR_SCATTER) {
                     self.watch.scatter(&self.folder.read()?);
                 }
-                history.is_decided |= self.looks(round)?;
+                history.is_decided |= self.looks(*together.end())?;
             }
-            if round as usize == SAMPLES_NEEDED {
+            if together.contains(&(SAMPLES_NEEDED as u32)) {
                 self.extras(&mut history, begin)?;
             }
-            finish.rounds = round;
-            history.rounds = round;
+            finish.rounds = *together.end();
+            history.rounds = finish.rounds;
         }
         finish.interrupted = self.stopped();
         let ended = if finish.interrupted { Ended::Interrupted } else { Ended::Complete };
@@ -144,6 +142,23 @@ impl<'a> Runner<'a> {
             (Rounds::Auto, _) => !history.is_decided && round <= MOST_ROUNDS,
             _ => round <= self.plan.rounds.at_least(),
         }
+    }
+
+    /// The rounds from this one on that are carried out in one go, if it is to be carried out at all. It is one, but where several
+    /// trials run at a time: they would wait for each round's last one. Nothing that is decided between rounds may lie among them.
+    fn together(&self, round: u32, history: &History, begin: Instant) -> Option<RangeInclusive<u32>> {
+        let due = self.round(round, history);
+        let has_begun = due.iter().any(|trial| history.attempts(&trial.name()) > 0);
+        if due.is_empty() || self.stopped() || !(has_begun || self.another(round, history, begin)) {
+            return None;
+        }
+        let last = match (self.plan.rounds, self.plan.budget) {
+            (Rounds::Exactly(n) | Rounds::AtLeast(n), None) if self.jobs > 1 => n,
+            _ => round,
+        };
+        let extras = SAMPLES_NEEDED as u32;
+        let last = if round <= extras { last.min(extras) } else { last };
+        Some(round..=last.max(round))
     }
 
     /// Never 0, to divide by.
@@ -203,18 +218,32 @@ impl<'a> Runner<'a> {
         plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t)).collect()
     }
 
-    /// Runs these trials, and those that are void again at the end, twice at most.
+    /// All of a round, where any of it is to be carried out.
+    fn unfinished(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
+        let due = self.round(round, history);
+        let is_over = due.iter().all(|trial| history.is_settled(&trial.name()));
+        if is_over { Vec::new() } else { due }
+    }
+
+    /// Runs these trials, and those that are void again at the end, twice at most. Each round is told when its last one is over.
     fn until_none_is_void(
         &mut self,
         mut due: Vec<Trial<'_>>,
         history: &mut History,
         begin: Instant,
     ) -> anyhow::Result<()> {
+        let measured = due.iter().filter(|trial| trial.purpose == Purpose::Measure);
+        let mut open: BTreeMap<u32, usize> = BTreeMap::new();
+        measured.for_each(|trial| *open.entry(trial.round).or_default() += 1);
         for _ in 0..=REPEATS {
             if due.is_empty() || self.stopped() {
                 break;
             }
-            due = self.trials(&due, history, begin)?;
+            due = self.trials(&due, history, begin, &mut open)?;
+        }
+        // What stays void is not waited for.
+        if !self.stopped() {
+            open.into_keys().for_each(|round| self.watch.round(round, self.plan.rounds));
         }
         Ok(())
     }
@@ -223,12 +252,13 @@ impl<'a> Runner<'a> {
         self.skips.iter().any(|s| s.filesystem == trial.candidate.label && s.scenario == trial.scenario.label)
     }
 
-    /// Runs each once and returns those that are void.
+    /// Runs each once and returns those that are void; takes those that are not from what is `open` of each round.
     fn trials<'t>(
         &mut self,
         due: &[Trial<'t>],
         history: &mut History,
         begin: Instant,
+        open: &mut BTreeMap<u32, usize>,
     ) -> anyhow::Result<Vec<Trial<'t>>> {
         let number = |trial: &Trial<'_>| history.attempts(&trial.name()) + 1;
         let attempts: Vec<Attempt<'_>> =
@@ -237,7 +267,7 @@ impl<'a> Runner<'a> {
         let stop = || stop.load(Ordering::Relaxed);
         let launcher = Launcher { plan: self.plan, testbeds: self.testbeds, stop: &stop };
         let jobs = self.jobs;
-        let mut pass = Pass { runner: self, launcher, history, begin, void: HashSet::new() };
+        let mut pass = Pass { runner: self, launcher, history, begin, open, void: HashSet::new() };
         side_by_side(launcher, &attempts, jobs, &mut pass)?;
         let void = pass.void;
         Ok(due.iter().filter(|trial| void.contains(&trial.name())).copied().collect())
@@ -263,6 +293,8 @@ struct Pass<'p, 'r> {
     launcher: Launcher<'p>,
     history: &'p mut History,
     begin: Instant,
+    /// How many trials of each round are not over.
+    open: &'p mut BTreeMap<u32, usize>,
     /// The trials that were void, by name.
     void: HashSet<String>,
 }
@@ -287,8 +319,22 @@ impl Hear for Pass<'_, '_> {
         self.history.has_launched = true;
         if self.runner.store(folded, self.history)? == Outcome::Void {
             self.void.insert(attempt.trial.name());
+        } else {
+            self.over(attempt.trial.round);
         }
         Ok(())
+    }
+}
+
+impl Pass<'_, '_> {
+    /// One trial of this round is over.
+    fn over(&mut self, round: u32) {
+        let Entry::Occupied(mut left) = self.open.entry(round) else { return };
+        *left.get_mut() -= 1;
+        if *left.get() == 0 {
+            left.remove();
+            self.runner.watch.round(round, self.runner.plan.rounds);
+        }
     }
 }
 

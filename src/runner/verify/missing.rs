@@ -1,9 +1,10 @@
-//! Whether records are missing. What an honest run leaves is known from how it goes on: round after round in the plan's order,
-//! a void trial again until it was tried so often, and nothing of a cell that was skipped or dropped.
+//! Whether records are missing. What an honest run leaves is known from how it goes on: round after round in the plan's order, a void
+//! trial again until it was tried so often, and nothing of a cell that was skipped or dropped. In virtual time several rounds are open.
 
 use std::collections::{HashMap, HashSet};
 
 use super::Verified;
+use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::extras;
 use crate::runner::rounds::ATTEMPTS;
 use crate::schema::job::Purpose;
@@ -84,12 +85,13 @@ impl<'r> Past<'r> {
         trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
     }
 
-    /// No round begins before all before it is done; a run that is complete has tried all that was void often enough.
+    /// A run that is complete has tried all that was void often enough; of another one all must be there that is before what it was
+    /// about.
     fn gaps(&self) -> Option<String> {
         let is_complete = self.run.is_complete();
         let rounds = match &self.run.seal {
             Some(seal) if is_complete => seal.rounds,
-            _ => self.last_round.saturating_sub(1),
+            _ => self.waited_for(),
         };
         let has_begun = is_complete || self.last_round > 0;
         let gap =
@@ -105,10 +107,25 @@ impl<'r> Past<'r> {
         })
     }
 
+    /// The rounds that were over before the last one began. In virtual time, where several trials run at once, a round waits for no
+    /// other, but for those before the trials that are of no round.
+    fn waited_for(&self) -> u32 {
+        let needed = SAMPLES_NEEDED as u32;
+        match self.is_virtual() {
+            false => self.last_round.saturating_sub(1),
+            true if self.last_round > needed => needed,
+            true => 0,
+        }
+    }
+
+    fn is_virtual(&self) -> bool {
+        self.run.records.iter().any(|record| record.clock == ClockKind::Virtual)
+    }
+
     /// One at a time, first attempts go in the plan's order, and without a gap up to the last.
     fn is_out_of_order(&self) -> Option<String> {
         let records = &self.run.records;
-        if records.iter().any(|record| record.clock == ClockKind::Virtual) {
+        if self.is_virtual() {
             return None;
         }
         let first = records.iter().filter(|record| record.attempt == 1);
