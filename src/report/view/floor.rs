@@ -6,6 +6,9 @@ use crate::schema::units::Percent;
 
 /// So many withheld pairs are named one by one.
 const NAMED: usize = 6;
+const AS_CHANCE: &str = "as chance does, both ways or no farther than other seeds of the work";
+/// A share so small is told as it is, whatever chance does.
+const SAYS_ENOUGH: f64 = 0.1;
 
 /// What was measured of it for this pair.
 pub fn floor(finding: &Finding) -> Option<&Floor> {
@@ -13,6 +16,20 @@ pub fn floor(finding: &Finding) -> Option<&Floor> {
         Evidence::Samples { floor, .. } => floor.as_ref(),
         Evidence::Rounds { .. } => None,
     }
+}
+
+/// Whether two and three times the model's own work move the ratio both ways, or no farther than other seeds of the work do: a line
+/// through such points leads anywhere.
+fn moves_as_chance(finding: &Finding) -> bool {
+    let Evidence::Samples { floor: Some(floor), chaos: Some(chaos), .. } = &finding.evidence else {
+        return false;
+    };
+    let spread = |ratios: &[f64]| fsderby_stats::range(ratios).map_or(1.0, |(least, most)| most / least);
+    let seeds = spread(&chaos.ratios);
+    let [once, twice, thrice] = floor.ratios;
+    let is_both_ways = (twice - once) * (thrice - twice) < 0.0;
+    let is_told = 1.0 + floor.moves > seeds && (is_both_ways || spread(&floor.ratios) <= seeds);
+    floor.moves > SAYS_ENOUGH && is_told
 }
 
 /// `3.1%`, of something that is at most so large: never less than a tenth of a percent.
@@ -47,6 +64,9 @@ impl<'f> Withheld<'f> {
             Found::Equivalent | Found::CannotTell => "the two need not be equivalent".to_owned(),
         };
         match floor(self.finding) {
+            Some(_) if moves_as_chance(self.finding) => {
+                format!("more of the model's own work moves this ratio {AS_CHANCE}, and without it {claim}")
+            }
             Some(floor) => format!(
                 "the model's own work moves this ratio by up to {}, and without it {claim}",
                 share(floor.moves)
@@ -60,10 +80,11 @@ impl<'f> Withheld<'f> {
     /// `alderfs ÷ birchfs in mail (1.05, moved by up to 3%)`
     fn brief(&self) -> String {
         let Finding { a, b, scenario, .. } = self.finding;
-        let moved = floor(self.finding).map_or_else(
-            || "moved by an amount that was not measured".to_owned(),
-            |floor| format!("moved by up to {}", share(floor.moves)),
-        );
+        let moved = match floor(self.finding) {
+            Some(_) if moves_as_chance(self.finding) => "moved as by chance".to_owned(),
+            Some(floor) => format!("moved by up to {}", share(floor.moves)),
+            None => "moved by an amount that was not measured".to_owned(),
+        };
         format!("{a} ÷ {b} in {scenario} ({}, {moved})", ratio(self.finding.ratio))
     }
 }
@@ -84,19 +105,23 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
             list(&named)
         ));
     }
-    let moves = findings.iter().filter_map(floor).map(|floor| floor.moves);
-    if let Some(most) = moves.max_by(f64::total_cmp) {
-        said.push(format!(
-            "The model's own work moves no ratio by more than {}; findings hold with it and without.",
-            share(most)
-        ));
-    }
+    let (chance, told): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().filter(|finding| floor(finding).is_some()).partition(|f| moves_as_chance(f));
+    let most = told.into_iter().filter_map(floor).map(|floor| floor.moves).max_by(f64::total_cmp);
+    let moves = match (most, chance.is_empty()) {
+        (None, true) => return said,
+        (None, false) => format!("but {AS_CHANCE}"),
+        (Some(most), true) => format!("by more than {}", share(most)),
+        (Some(most), false) => format!("by more than {}, or {AS_CHANCE}", share(most)),
+    };
+    said.push(format!("The model's own work moves no ratio {moves}; findings hold with it and without."));
     said
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::finding::Chaos;
 
     fn finding(found: Found, withheld: Option<Found>, moves: Option<f64>) -> Finding {
         let floor = moves.map(|moves| Floor { ratios: [1.1, 1.09, 1.08], without: 1.11, bound: 0.0, moves });
@@ -141,6 +166,27 @@ mod tests {
             "{said:?}"
         );
         assert!(said[1].contains("moves no ratio by more than 3.1%"), "{said:?}");
+    }
+
+    #[test]
+    fn what_chance_moves_as_far_or_both_ways_is_not_told_as_the_models_doing() {
+        let tried = |floor: [f64; 3], seeds: [f64; 3]| {
+            let mut one = finding(Found::CannotTell, Some(Found::Better), Some(8.64));
+            let Evidence::Samples { floor: Some(known), chaos, .. } = &mut one.evidence else { return one };
+            known.ratios = floor;
+            *chaos = Some(Chaos { ratios: seeds.to_vec(), spreads: [1.0; 2] });
+            one
+        };
+        assert!(said(&[tried([1.1, 1.3, 1.4], [1.1, 1.1, 1.101])])[0].contains("moved by up to 864%"));
+        for chance in [tried([1.1, 1.2, 1.3], [1.1, 1.3, 0.9]), tried([1.4, 1.1, 1.7], [1.1, 1.1, 1.2])] {
+            let why = Withheld::of(&chance).map(|withheld| withheld.why()).unwrap_or_default();
+            assert!(why.contains("as chance does") && !why.contains("864%"), "{why}");
+            let alone = said(std::slice::from_ref(&chance));
+            assert!(alone[0].contains("moved as by chance"), "{alone:?}");
+            assert!(alone[1].contains("moves no ratio but as chance does"), "{alone:?}");
+            let beside = said(&[chance, finding(Found::Better, None, Some(0.0002))]);
+            assert!(beside[1].contains("by more than 0.1%, or as chance does"), "{beside:?}");
+        }
     }
 
     #[test]
