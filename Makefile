@@ -1,10 +1,10 @@
-# Two commands: `make run` goes from an empty folder to a report, `make test` is the whole gate.
+# Two commands: `make run` goes from an empty folder to a report, `make test` is the gate.
 
 FSDERBY := target/$(shell rustc --print host-tuple)/release/fsderby
 # What `make run` gives to `fsderby run`: make run RUN='quick --rounds 10'
 RUN ?= quick
 
-.PHONY: run race build check test bench lint identity
+.PHONY: run race build check test nightly bench lint identity
 
 # With the testbed vm in RUN, QEMU and a kernel for the guests are fetched too.
 run:
@@ -23,24 +23,24 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
-# The fast part, under a minute: everything that needs neither root nor another program.
-check: lint
-	cargo test --locked --workspace --lib --test scripted --test order --test tidy
+# The fast part, under a minute: lints, unit tests, and what needs neither root nor another program.
+check:
+	@cargo run --quiet --locked -p fsderby-gate -- check
 
-# The whole gate. What it cannot do here it says and counts.
-test: lint
-	@scripts/setup.sh test
-	@cargo run --quiet --locked -- kernel fetch --if-absent 6.12 || echo "without a kernel the tests of guests are skipped"
-	@cargo run --quiet --locked -- kernel fetch --if-absent 6.1 || echo "without a second kernel the tests that compare two are skipped"
-	@# The same inputs every time: what nobody wrote yet is looked for by hand (CONTRIBUTING.md), so that a change is
-	@# not refused for a mistake that is older than it.
-	FSDERBY_FUZZ_SECONDS=60 FSDERBY_FUZZ_SEED=1 cargo test --locked --workspace
+# The gate, within 30 minutes. What it cannot do here it says and counts.
+test:
+	@cargo run --quiet --locked -p fsderby-gate -- test
 
-# 48 cells in virtual time, each three times with all CPUs busy: about an hour on two, and no part of the gate.
+# What takes longer, all of it or by name: make nightly PART="kills identity"
+nightly:
+	@cargo run --quiet --locked -p fsderby-gate -- nightly $(PART)
+
+# 48 cells in virtual time, each three times with all CPUs busy: about an hour on two. One of three parts: make identity
+# WORKLOADS=maildir-quick
 identity: build
-	scripts/identity.sh results/identity-$(shell date +%Y%m%d-%H%M%S) $(FSDERBY)
+	scripts/identity.sh results/identity-$(shell date +%Y%m%d-%H%M%S) $(FSDERBY) $(WORKLOADS)
 
-# Ratios of wall time, measured in alternation; they are no part of the gate.
+# Ratios of wall time, measured in alternation; a part of nightly.
 bench:
 	@scripts/setup.sh test
 	cargo bench --locked --bench postmark

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Finding, Limits, Target, USUAL};
 
-const TIME: Duration = Duration::from_secs(20);
+const INPUTS: u64 = 100_000;
 const LONGEST: Duration = Duration::from_millis(20);
 
 fn found(check: fn(&str)) -> Finding {
@@ -16,10 +16,11 @@ fn found(check: fn(&str)) -> Finding {
             b"rounds = 3\n[[workload]]\nset = 'b'\n".to_vec(),
         ],
         words: ["auto", "size"].map(str::to_owned).to_vec(),
+        inputs: INPUTS,
         limits: Limits { time: LONGEST, ..USUAL },
         check: Box::new(move |input| check(&String::from_utf8_lossy(input))),
     };
-    target.search(1, TIME).expect_err("a planted defect is not found")
+    target.search(1, target.inputs).expect_err("a planted defect is not found")
 }
 
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {

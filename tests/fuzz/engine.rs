@@ -11,7 +11,7 @@ use std::process;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use allocation_counter::measure;
 use rustix::time::{ClockId, clock_gettime};
@@ -19,12 +19,12 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::mutate::Dice;
 use crate::support::say;
 
-/// In development; the gate sets [`SECONDS`] to a minute.
-const SHORT: u64 = 2;
-/// How long each target is tried.
-const SECONDS: &str = "FSDERBY_FUZZ_SECONDS";
-/// Repeats the inputs of another time.
+/// How many times as many inputs as the gate tries.
+const TIMES: &str = "FSDERBY_FUZZ_TIMES";
+/// Other inputs than the gate's.
 const SEED: &str = "FSDERBY_FUZZ_SEED";
+/// The gate tries the same inputs every time, so that no change is refused for a mistake that is older than it.
+const SEED_OF_THE_GATE: u64 = 1;
 /// A file with the one input to try.
 const INPUT: &str = "FSDERBY_FUZZ_INPUT";
 
@@ -56,6 +56,8 @@ pub struct Target {
     pub name: &'static str,
     pub seeds: Vec<Vec<u8>>,
     pub words: Vec<String>,
+    /// How many are tried: about ten seconds' worth.
+    pub inputs: u64,
     pub limits: Limits,
     pub check: Box<Check>,
 }
@@ -75,11 +77,11 @@ impl Target {
             (self.check)(&fs::read(path).unwrap());
             return;
         }
-        let seconds = number(SECONDS).unwrap_or(SHORT);
-        let seed = number(SEED).unwrap_or_else(fresh_seed);
-        say(&format!("fuzz {}: {seconds} s, {SEED}={seed}", self.name));
-        match self.search(seed, Duration::from_secs(seconds)) {
-            Ok(executions) => say(&format!("fuzz {}: {executions} inputs, nothing found", self.name)),
+        let inputs = self.inputs * number(TIMES).unwrap_or(1);
+        let seed = number(SEED).unwrap_or(SEED_OF_THE_GATE);
+        say(&format!("fuzz {}: {inputs} inputs, {SEED}={seed}", self.name));
+        match self.search(seed, inputs) {
+            Ok(()) => {}
             Err(Finding { execution, why, input }) => {
                 let path = folder().join(format!("{}.found", self.name));
                 fs::write(&path, &input).unwrap();
@@ -93,26 +95,21 @@ impl Target {
         }
     }
 
-    /// The number of inputs that were tried, or the first that is wrong.
-    pub fn search(&self, seed: u64, time: Duration) -> Result<u64, Finding> {
+    /// The first of so many inputs that is wrong; the target's own seeds come before them.
+    pub fn search(&self, seed: u64, inputs: u64) -> Result<(), Finding> {
         hush();
         let begin = Instant::now();
         let watched = Watched::new(self.name);
         thread::scope(|scope| {
             scope.spawn(|| watched.watch(begin));
-            let found = self.search_watched(seed, begin + time, &watched);
+            let found = self.search_watched(seed, inputs, &watched);
             watched.over.store(true, Relaxed);
             found
         })
     }
 
-    fn search_watched(&self, seed: u64, end: Instant, watched: &Watched) -> Result<u64, Finding> {
-        // The seeds themselves come first.
-        let first = self.seeds.len() as u64;
-        for execution in 0.. {
-            if execution >= first && Instant::now() >= end {
-                return Ok(execution);
-            }
+    fn search_watched(&self, seed: u64, inputs: u64, watched: &Watched) -> Result<(), Finding> {
+        for execution in 0..self.seeds.len() as u64 + inputs {
             let input = match self.seeds.get(execution as usize) {
                 Some(seed) => seed.clone(),
                 None => Dice::new(seed, execution).input(&self.seeds, &self.words),
@@ -123,7 +120,7 @@ impl Target {
                 return Err(Finding { execution, why, input });
             }
         }
-        unreachable!("the loop has no end of its own")
+        Ok(())
     }
 
     /// What is wrong with an input.
@@ -230,11 +227,6 @@ fn folder() -> &'static Path {
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text} is not a number")))
-}
-
-fn fresh_seed() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.map_or(0, |since| since.as_nanos() as u64)
 }
 
 fn cpu_ns() -> u64 {

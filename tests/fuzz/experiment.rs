@@ -20,7 +20,14 @@ fn an_experiment_is_refused_with_words_or_becomes_a_plan_that_stays_the_same() {
 }
 
 pub fn target() -> Target {
-    Target { name: "experiment", seeds: seeds(), words: words(), limits: USUAL, check: Box::new(check) }
+    Target {
+        name: "experiment",
+        seeds: seeds(),
+        words: words(),
+        inputs: INPUTS,
+        limits: USUAL,
+        check: Box::new(check),
+    }
 }
 
 const EVERYTHING: &str = "name = \"all keys\"\nanalysis = \"What?\"\non = \"loop\"\nsize = \"1g\"\nmemory = \"64m\"\nimage = \"written\"\n\

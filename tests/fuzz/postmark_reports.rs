@@ -12,7 +12,7 @@ pub fn target() -> Target {
     let projects = crate::support::project();
     let find =
         |below: &str| projects.ancestors().map(|above| above.join(below)).find(|at| at.is_dir()).unwrap();
-    let stored = ["tests/postmark/golden", "tests/postmark/clocked"].map(find);
+    let stored = ["tests/tools/postmark/golden", "tests/tools/postmark/clocked"].map(find);
     let files = stored
         .iter()
         .flat_map(|folder| std::fs::read_dir(folder).unwrap())
@@ -42,5 +42,5 @@ pub fn target() -> Target {
     ];
     let words = words.map(str::to_owned).to_vec();
     let check = |input: &[u8]| import::check("postmark", input);
-    Target { name: "postmark_reports", seeds, words, limits: USUAL, check: Box::new(check) }
+    Target { name: "postmark_reports", seeds, words, inputs: INPUTS, limits: USUAL, check: Box::new(check) }
 }

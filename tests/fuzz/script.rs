@@ -25,8 +25,11 @@ fn a_script_of_any_bytes_sets_what_can_be_run_or_is_refused() {
 
 pub fn target() -> Target {
     let projects = crate::support::project();
-    let folder =
-        projects.ancestors().map(|above| above.join("tests/postmark/golden")).find(|at| at.is_dir()).unwrap();
+    let folder = projects
+        .ancestors()
+        .map(|above| above.join("tests/tools/postmark/golden"))
+        .find(|at| at.is_dir())
+        .unwrap();
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "pm")).collect();
     files.sort();
@@ -56,7 +59,7 @@ pub fn target() -> Target {
         "run",
     ];
     let words = words.map(str::to_owned).to_vec();
-    Target { name: "script", seeds, words, limits: USUAL, check: Box::new(check) }
+    Target { name: "script", seeds, words, inputs: INPUTS, limits: USUAL, check: Box::new(check) }
 }
 
 fn check(input: &[u8]) {

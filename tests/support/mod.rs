@@ -3,10 +3,12 @@
 
 pub mod agent;
 pub mod carry;
+pub mod conformance;
 pub mod desk;
 pub mod documents;
 pub mod forger;
 pub mod imports;
+pub mod kills;
 pub mod large;
 pub mod quiet;
 pub mod remains;

@@ -34,7 +34,7 @@ pub const TABLE: &[(&str, &str)] = &[
 /// The machine of a disk whose file names none.
 pub const USUAL: &str = "server-2012";
 
-/// Million instructions a second that a machine may have; samples halve and double them. `tests/model.rs` runs guests at both ends.
+/// Million instructions a second that a machine may have; samples halve and double them. `tests/guests/model.rs` runs guests at both ends.
 pub const SPEEDS: RangeInclusive<u32> = 100..=8000;
 
 /// Instructions that a CPU may have beyond those of the first 64-bit ones, as QEMU names them, with what else it must be told

@@ -1,0 +1,35 @@
+//! How fast this machine is now, so that a slow machine is told from a slow gate.
+
+use std::hint::black_box;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What [`measure`] takes on an idle machine of the kind on which the budget was set: two CPUs of an EPYC at 2.4 GHz.
+pub const REFERENCE: Duration = Duration::from_millis(1000);
+
+/// Words that are walked through: 32 MiB, more than a CPU's own caches.
+const WORDS: usize = 4 << 20;
+const STEPS: u64 = 20_000_000;
+
+/// A fixed amount of arithmetic and of memory accesses, on every CPU at once; how long it takes.
+pub fn measure() -> Duration {
+    let begin = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    begin.elapsed()
+}
+
+fn work() {
+    let mut words = vec![1u64; WORDS];
+    let mut state = 1u64;
+    for _ in 0..STEPS {
+        // Knuth's multiplier for 64 bits.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let at = (state >> 33) as usize % WORDS;
+        words[at] = words[at].wrapping_add(state);
+    }
+    black_box(words);
+}

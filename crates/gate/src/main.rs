@@ -1,0 +1,94 @@
+//! Runs the project's tests, for `make check`, `make test` and `make nightly`.
+//!
+//! Each test is a process of its own, as in nextest, which is not used because building it takes a third of the gate's budget.
+//! The longest begin first, one on each CPU. At its end a run prints its slowest tests, what was skipped, and its total beside
+//! the budget.
+
+mod calibration;
+mod history;
+mod programs;
+mod schedule;
+mod steps;
+mod summary;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use programs::Case;
+use schedule::Done;
+use summary::Summary;
+
+const USAGE: &str = "usage: cargo run -p fsderby-gate -- check | test | nightly [PART…]";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let passed = match words.as_slice() {
+        ["check"] => check(),
+        ["test"] => test(),
+        ["nightly", parts @ ..] => nightly(parts),
+        _ => Err(anyhow::anyhow!(USAGE)),
+    };
+    match passed {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("gate: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Lints, the unit tests, and what needs neither root nor another program and is short.
+fn check() -> Result<bool> {
+    let mut summary = Summary::begin();
+    summary.step("lint", steps::lint)?;
+    let programs =
+        summary.step("build", || programs::build(&["--workspace", "--lib", "--bins", "--test", "pure"]))?;
+    let cases = programs::cases(&programs)?;
+    let short = cases.into_iter().filter(|case| !history::is_long(&case.name)).collect();
+    summary.finish(run(short), None)
+}
+
+/// All but the nightly parts.
+fn test() -> Result<bool> {
+    let mut summary = Summary::begin();
+    summary.step("setup", steps::setup)?;
+    summary.step("lint", steps::lint)?;
+    let programs =
+        summary.step("build", || programs::build(&["--workspace", "--lib", "--bins", "--tests"]))?;
+    summary.step("kernels", || steps::kernels(&programs::fsderby(&programs)?))?;
+    summary.finish(run(programs::cases(&programs)?), Some(history::read()?))
+}
+
+/// The nightly parts, or those that are named; a part is a module of `tests/nightly` or one of [`steps::PARTS`].
+fn nightly(parts: &[&str]) -> Result<bool> {
+    let mut summary = Summary::begin();
+    summary.step("setup", steps::setup)?;
+    let programs = summary.step("build", || programs::build(&["--test", "nightly", "--bins"]))?;
+    let cases = programs::cases(&programs)?;
+    let modules: Vec<&str> = cases.iter().map(Case::module).collect();
+    let is_known =
+        |part: &&&str| modules.contains(part) || steps::PARTS.iter().any(|(name, _)| name == *part);
+    if let Some(unknown) = parts.iter().find(|part| !is_known(part)) {
+        let mut all: Vec<&str> = modules.iter().copied().chain(steps::PARTS.map(|(name, _)| name)).collect();
+        all.dedup();
+        bail!("there is no nightly part '{unknown}'; there are {}", all.join(", "));
+    }
+    summary.step("kernels", || steps::kernels(&programs::fsderby(&programs)?))?;
+    let is_wanted = |name: &str| parts.is_empty() || parts.contains(&name);
+    let (wanted, _) = cases.clone().into_iter().partition(|case| is_wanted(case.module()));
+    let mut done = run(wanted);
+    for (name, command) in steps::PARTS.iter().filter(|(name, _)| is_wanted(name)) {
+        let begin = Instant::now();
+        let passed = steps::command(command).with_context(|| format!("could not begin the part {name}"))?;
+        done.push(Done { name: (*name).to_owned(), passed, time: begin.elapsed(), said: String::new() });
+    }
+    summary.finish(done, None)
+}
+
+fn run(cases: Vec<Case>) -> Vec<Done> {
+    schedule::run(schedule::longest_first(cases, &history::expected()))
+}

@@ -1,0 +1,108 @@
+//! The test programs that cargo builds, and the tests in each.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// What cargo has built.
+pub struct Program {
+    /// The target's name: `host`; of unit tests the package's.
+    name: String,
+    path: PathBuf,
+    is_test: bool,
+    /// Of its package: tests run in it, as under cargo.
+    folder: PathBuf,
+}
+
+/// One test.
+#[derive(Clone)]
+pub struct Case {
+    /// `host::kills::three_killed_runs_leave_nothing`: the program, then the test as its program calls it.
+    pub name: String,
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Case {
+    /// The part of its program's own that it belongs to: `kills`.
+    pub fn module(&self) -> &str {
+        self.inside().split("::").next().unwrap_or_default()
+    }
+
+    /// Its name in its program.
+    fn inside(&self) -> &str {
+        self.name.split_once("::").map_or("", |(_, inside)| inside)
+    }
+
+    /// The process that runs it alone.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args([self.inside(), "--exact"]).current_dir(&self.folder);
+        command.env("CARGO_MANIFEST_DIR", &self.folder).env("CARGO", cargo());
+        command
+    }
+
+    #[cfg(test)]
+    pub fn made_up(name: &str, program: &Path) -> Self {
+        Case { name: name.to_owned(), program: program.to_owned(), folder: std::env::temp_dir() }
+    }
+}
+
+fn cargo() -> PathBuf {
+    std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+}
+
+/// Builds these targets, as options of `cargo test`.
+pub fn build(targets: &[&str]) -> Result<Vec<Program>> {
+    let mut command = Command::new(cargo());
+    command.args(["test", "--locked", "--quiet", "--no-run", "--message-format", "json-render-diagnostics"]);
+    let output = command.args(targets).stderr(Stdio::inherit()).output().context("could not start cargo")?;
+    if !output.status.success() {
+        bail!("the tests could not be built: cargo ended with {}", output.status);
+    }
+    let text = String::from_utf8(output.stdout).context("could not read what cargo said")?;
+    let mut seen = BTreeSet::new();
+    let programs = text.lines().filter_map(program).filter(|p| seen.insert(p.path.clone()));
+    Ok(programs.collect())
+}
+
+/// The one that a line of cargo's tells of; `None` of any other line.
+fn program(line: &str) -> Option<Program> {
+    let said: Value = serde_json::from_str(line).ok()?;
+    let path = said["executable"].as_str()?;
+    let folder = Path::new(said["manifest_path"].as_str()?).parent()?;
+    let target = &said["target"];
+    let is_unit = target["kind"].as_array()?.iter().any(|kind| kind == "lib");
+    let name = target["name"].as_str()?;
+    Some(Program {
+        name: if is_unit { format!("unit {}", name.trim_start_matches("fsderby_")) } else { name.to_owned() },
+        path: path.into(),
+        is_test: said["profile"]["test"].as_bool()?,
+        folder: folder.to_owned(),
+    })
+}
+
+/// The program under test.
+pub fn fsderby(programs: &[Program]) -> Result<PathBuf> {
+    let ours = programs.iter().find(|p| p.name == "fsderby" && !p.is_test);
+    Ok(ours.context("cargo did not build fsderby")?.path.clone())
+}
+
+/// All tests of these programs.
+pub fn cases(programs: &[Program]) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for program in programs.iter().filter(|program| program.is_test) {
+        let output = Command::new(&program.path).args(["--list", "--format", "terse"]).output();
+        let output = output.with_context(|| format!("could not start {}", program.path.display()))?;
+        let text = String::from_utf8(output.stdout).context("could not read a list of tests")?;
+        cases.extend(text.lines().filter_map(|line| line.strip_suffix(": test")).map(|test| Case {
+            name: format!("{}::{test}", program.name),
+            program: program.path.clone(),
+            folder: program.folder.clone(),
+        }));
+    }
+    Ok(cases)
+}

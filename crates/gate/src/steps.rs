@@ -1,0 +1,47 @@
+//! What comes before the tests, and the nightly parts that are commands.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// Nightly parts that are no tests, each as a shell runs it.
+pub const PARTS: [(&str, &str); 4] = [
+    ("identity_maildir", "make identity WORKLOADS=maildir-quick"),
+    ("identity_sources", "make identity WORKLOADS=sources-quick"),
+    ("identity_coldread", "make identity WORKLOADS=coldread-quick"),
+    ("bench", "make bench"),
+];
+
+pub fn lint() -> Result<()> {
+    needs("make lint")
+}
+
+pub fn setup() -> Result<()> {
+    // What could not be installed is said there and skipped by the tests that need it.
+    command("scripts/setup.sh test").map(drop)
+}
+
+/// The kernels that guests boot. Without them the tests of guests are skipped, and say so.
+pub fn kernels(fsderby: &Path) -> Result<()> {
+    for release in ["6.12", "6.1"] {
+        let fetched = command(&format!("{} kernel fetch --if-absent {release}", fsderby.display()))?;
+        if !fetched {
+            eprintln!("without the kernel {release} the tests that need it are skipped");
+        }
+    }
+    Ok(())
+}
+
+fn needs(line: &str) -> Result<()> {
+    if !command(line)? {
+        bail!("'{line}' failed");
+    }
+    Ok(())
+}
+
+/// Whether it ended well.
+pub fn command(line: &str) -> Result<bool> {
+    let status = Command::new("sh").args(["-c", line]).status();
+    Ok(status.with_context(|| format!("could not start '{line}'"))?.success())
+}

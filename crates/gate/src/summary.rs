@@ -1,0 +1,118 @@
+//! What a run prints at its end, whatever came out.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::calibration::{self, REFERENCE};
+use crate::history::Entry;
+use crate::schedule::Done;
+
+/// The gate is to take no longer.
+const BUDGET_MINUTES: f64 = 30.0;
+/// What a module takes more than this, and more than a quarter, has grown.
+const GROWN_SECONDS: f64 = 10.0;
+const SLOWEST: usize = 20;
+
+pub struct Summary {
+    begin: Instant,
+    calibration: Duration,
+    steps: Vec<(&'static str, Duration)>,
+}
+
+impl Summary {
+    pub fn begin() -> Self {
+        let begin = Instant::now();
+        Summary { begin, calibration: calibration::measure(), steps: Vec::new() }
+    }
+
+    /// Does a step before the tests, and keeps how long it took.
+    pub fn step<T>(&mut self, name: &'static str, does: impl FnOnce() -> Result<T>) -> Result<T> {
+        let begin = Instant::now();
+        let result = does();
+        self.steps.push((name, begin.elapsed()));
+        result
+    }
+
+    /// Prints all of it; whether every test passed. The last entry on record is what a gate is compared with.
+    pub fn finish(self, mut done: Vec<Done>, before: Option<Entry>) -> Result<bool> {
+        // The mean of two: a machine that slows down meanwhile is told too.
+        let slowness = if before.is_some() {
+            (self.calibration + calibration::measure()).as_secs_f64() / 2.0 / REFERENCE.as_secs_f64()
+        } else {
+            self.calibration.as_secs_f64() / REFERENCE.as_secs_f64()
+        };
+        done.sort_by_key(|one| std::cmp::Reverse(one.time));
+        let rows = |rows: Vec<(String, Duration)>| {
+            for (name, time) in rows {
+                println!("| `{name}` | {:.1} |", time.as_secs_f64());
+            }
+        };
+        println!("\n| step, module | seconds |\n|---|---|");
+        rows(self.steps.iter().map(|(name, time)| ((*name).to_owned(), *time)).collect());
+        let modules = by_module(&done);
+        rows(longest(&modules, Duration::from_secs(5)));
+        println!("\n| slowest tests | seconds |\n|---|---|");
+        rows(done.iter().take(SLOWEST).map(|one| (one.name.clone(), one.time)).collect());
+        skipped(&done);
+        let minutes = self.begin.elapsed().as_secs_f64() / 60.0;
+        if let Some(before) = before {
+            grown(&modules, slowness, &before);
+            println!(
+                "\n{minutes:.1} minutes; {:.1} on the reference machine, which is {slowness:.2} times as fast, of {BUDGET_MINUTES} minutes",
+                minutes / slowness
+            );
+        } else {
+            println!("\n{minutes:.1} minutes");
+        }
+        let failed: Vec<&Done> = done.iter().filter(|one| !one.passed).collect();
+        for one in &failed {
+            println!("FAILED {}", one.name);
+        }
+        println!("{} passed, {} failed", done.len() - failed.len(), failed.len());
+        Ok(failed.is_empty())
+    }
+}
+
+/// `host::kills`: the tests of one file, together.
+fn by_module(done: &[Done]) -> BTreeMap<String, Duration> {
+    let mut modules = BTreeMap::new();
+    for one in done {
+        let name: Vec<&str> = one.name.split("::").take(2).collect();
+        *modules.entry(name.join("::")).or_default() += one.time;
+    }
+    modules
+}
+
+fn longest(modules: &BTreeMap<String, Duration>, least: Duration) -> Vec<(String, Duration)> {
+    let mut rows: Vec<_> = modules.iter().map(|(name, time)| (name.clone(), *time)).collect();
+    rows.retain(|(_, time)| *time >= least);
+    rows.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    rows
+}
+
+/// Every reason once, with how often it was given.
+fn skipped(done: &[Done]) {
+    let mut reasons = BTreeMap::<&str, usize>::new();
+    let lines = done.iter().flat_map(|one| one.said.lines());
+    for line in lines.filter_map(|line| line.strip_prefix("skipped: ")) {
+        *reasons.entry(line).or_default() += 1;
+    }
+    println!("\nskipped here: {}", reasons.values().sum::<usize>());
+    for (reason, times) in reasons {
+        println!("  {reason}{}", if times > 1 { format!(" ({times} times)") } else { String::new() });
+    }
+}
+
+fn grown(modules: &BTreeMap<String, Duration>, slowness: f64, before: &Entry) {
+    for (name, time) in modules {
+        let now = time.as_secs_f64() / slowness;
+        let then = before.seconds.get(name).copied().unwrap_or(0.0);
+        if now > then + GROWN_SECONDS && now > then * 1.25 {
+            println!(
+                "grown since the last entry of docs/measurements/gate.md: {name}, {then:.0} to {now:.0} s"
+            );
+        }
+    }
+}

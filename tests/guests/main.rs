@@ -1,0 +1,14 @@
+//! In guests: real time and virtual time, every filesystem, and what becomes of a guest that dies.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod conformance;
+mod guest;
+mod layers;
+mod model;
+mod preconditioned;
+#[path = "../support/mod.rs"]
+mod support;
+mod validation;
+mod vm;
+mod vm_input;

@@ -1,0 +1,20 @@
+//! On this machine's own kernel, most of it as root: trials on loop devices, and what may go wrong with them.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod bad_input;
+mod clients;
+mod conformance;
+mod fill;
+mod guard;
+mod hostile;
+mod interference;
+mod interrupts;
+mod kills;
+mod limits;
+mod own_folders;
+mod signed;
+mod stranger;
+#[path = "../support/mod.rs"]
+mod support;
+mod twin;

@@ -1,0 +1,33 @@
+//! What the gate has no time for, in parts of 25 minutes at most, which `make nightly` runs by their modules' names.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+/// Two tests for each layer, so that both CPUs have one.
+macro_rules! on_each_layer {
+    ($testbed:literal) => {
+        on_each_layer!($testbed; plain "", raid0 "md:raid0", raid1 "md:raid1", raid5 "md:raid5", raid10 "md:raid10", crypt "crypt");
+    };
+    ($testbed:literal; $($layer:ident $spec:literal),*) => { $(
+        mod $layer {
+            use crate::support::conformance::pairs_in_guests;
+
+            #[test]
+            fn every_filesystem_does_the_work_of_engines_one_three_and_so_on() {
+                pairs_in_guests($testbed, $spec, 0);
+            }
+
+            #[test]
+            fn every_filesystem_does_the_work_of_engines_two_four_and_so_on() {
+                pairs_in_guests($testbed, $spec, 1);
+            }
+        }
+    )* };
+}
+pub(crate) use on_each_layer;
+
+mod conformance_here;
+mod conformance_model;
+mod conformance_vm;
+mod kills;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,370 @@
+//! A second run beside a first one: what may be said of the difference, what is refused, and how it ends. On the scripted testbed.
+
+use std::fs;
+
+use crate::support::carry::carry_out;
+use crate::support::desk::{Desk, Said};
+use crate::support::scripted::Scripted;
+use fsderby::analysis::changes::{self, Asked, Pair};
+use fsderby::exit;
+use fsderby::report::Beside;
+use fsderby::report::view::changes::ChangesView;
+use fsderby::runner::comparable;
+use fsderby::runner::experiment::Experiment;
+use fsderby::schema::event::Event;
+use fsderby::schema::job::Job;
+use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::store::Run;
+use serde_json::Value;
+
+const OK: i32 = exit::OK as i32;
+const FAIL_IF: i32 = exit::FAIL_IF as i32;
+const USAGE: i32 = exit::USAGE as i32;
+const TRIALS: i32 = exit::TRIALS as i32;
+const DAMAGED: i32 = exit::DAMAGED as i32;
+
+const EXPERIMENT: &str = "name = \"two\"\nfilesystems = [\"ext2\", \"ext4\", \"xfs\"]\nworkloads = [\"postmark-quick\"]\nrounds = 6\n";
+
+fn plan(text: &str, seed: u64) -> Plan {
+    Experiment::parse(text, "test").unwrap().plan("loop".into(), seed).unwrap()
+}
+
+/// Each filesystem takes so many times as long as it would, with a scatter of 2 % on both sides; another seed scatters anew.
+fn machine(times: impl Fn(&str) -> f64 + Sync + 'static, seed: u64) -> Scripted {
+    Scripted::event(move |job: &Job, event| {
+        let filesystem = job.trial.rsplit('/').next().unwrap();
+        let hash = blake3::hash(format!("{seed} {}", job.trial).as_bytes());
+        let share = f64::from(hash.as_bytes()[0]) / 255.0;
+        if let Event::Phase(phase) = event {
+            phase.ns = (1e9 * times(filesystem) * (1.0 + 0.02 * (2.0 * share - 1.0))) as u64;
+        }
+    })
+}
+
+fn made(desk: &Desk, name: &str, plan: &Plan, times: impl Fn(&str) -> f64 + Sync + 'static) {
+    carry_out(&desk.path(name), plan, &machine(times, plan.plan_seed), &[], None);
+}
+
+/// Two runs, the second by other times.
+fn two(times: impl Fn(&str) -> f64 + Sync + 'static) -> Desk {
+    let desk = Desk::new();
+    made(&desk, "first", &plan(EXPERIMENT, 1), |_| 1.0);
+    made(&desk, "second", &plan(EXPERIMENT, 2), times);
+    desk
+}
+
+fn compared(desk: &Desk, more: &[&str]) -> Said {
+    desk.say(&[&["compare", "first", "second"], more].concat())
+}
+
+/// Whitespace is where lines are broken.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn json(desk: &Desk, more: &[&str]) -> Value {
+    let said = compared(desk, &[&["--json"], more].concat());
+    serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"))
+}
+
+fn found(page: &Value) -> Vec<(&str, &str)> {
+    let findings = page["findings"].as_array().unwrap().iter();
+    findings.map(|f| (f["candidate"].as_str().unwrap(), f["finding"].as_str().unwrap())).collect()
+}
+
+fn slower(filesystem: &str) -> f64 {
+    if filesystem == "ext4" { 1.3 } else { 1.0 }
+}
+
+#[test]
+fn who_became_slower_is_worse_and_the_others_are_not() {
+    let desk = two(slower);
+    let page = json(&desk, &[]);
+    assert_eq!(found(&page)[1], ("ext4", "worse"));
+    assert!(found(&page).iter().all(|(who, found)| *who == "ext4" || !["worse", "better"].contains(found)));
+    let ext4 = &page["findings"][1];
+    let at = |key: &str| ext4[key].as_f64().unwrap();
+    assert!(
+        (at("ratio") - 1.0 / 1.3).abs() < 0.02 && at("low") < at("ratio") && at("ratio") < at("high"),
+        "{ext4}"
+    );
+    assert_eq!(ext4["n"], serde_json::json!([6, 6]));
+    let said = compared(&desk, &[]);
+    assert_eq!(said.code, OK, "{said:?}");
+    for expected in [
+        "ext4 is worse in postmark-quick, transactions per second: 0.77 times as good",
+        "not yet the effect of what was changed",
+        "the seeds of order and work: 1 and 1, then 2 and 2",
+    ] {
+        assert!(words(&said.out).contains(expected), "{expected} is missing in:\n{}", said.out);
+    }
+    assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
+}
+
+#[test]
+fn a_condition_ends_with_one_where_the_near_end_of_an_interval_is_beyond_it() {
+    let desk = two(slower);
+    let code = |condition: &str| compared(&desk, &["--fail-if", condition]).code;
+    assert_eq!([code("worse > 5%"), code("worse > 40%"), code("better > 0%")], [FAIL_IF, OK, OK]);
+    assert_eq!(
+        [code("different > 5% for xfs"), code("worse > 5% in transactions.rate for ext4")],
+        [OK, FAIL_IF]
+    );
+    let several = compared(&desk, &["--fail-if", "worse > 40%", "--fail-if", "worse > 5%"]);
+    assert_eq!(several.code, FAIL_IF);
+    assert!(
+        several.err.contains("'worse > 5%' holds for ext4 in transactions.rate of postmark-quick"),
+        "{}",
+        several.err
+    );
+    assert_eq!(json(&desk, &["--fail-if", "worse > 5%"])["fail_if"][0]["holds"], true);
+    let refused = |condition: &str, words: &[&str]| {
+        desk.refuses(&["compare", "first", "second", "--fail-if", condition], USAGE, words);
+    };
+    refused("worse > 5", &["'worse > 5' is no condition", "worse > 5%"]);
+    refused("worse > 5% for ext44", &["unknown candidate 'ext44'", "did you mean 'ext4'?"]);
+    refused("worse > 5% in read.speed", &["unknown headline metric 'read.speed'"]);
+}
+
+#[test]
+fn beside_a_control_what_slowed_all_alike_is_no_difference() {
+    let desk = two(|filesystem| 1.2 * slower(filesystem));
+    let alone = json(&desk, &[]);
+    assert!(found(&alone).iter().all(|(_, found)| *found == "worse"), "{alone}");
+    let beside = json(&desk, &["--control", "ext2"]);
+    assert_eq!(found(&beside).iter().map(|f| f.0).collect::<Vec<_>>(), ["ext4", "xfs"]);
+    assert_eq!(found(&beside)[0].1, "worse");
+    assert!(!["worse", "better"].contains(&found(&beside)[1].1), "{beside}");
+    let of_control = beside["controls"][0]["ratio"].as_f64().unwrap();
+    assert!((of_control - 1.0 / 1.2).abs() < 0.02, "{of_control}");
+    let all = ["--control", "ext2", "--control", "ext4", "--control", "xfs"];
+    assert_eq!(compared(&desk, &all).code, USAGE);
+    let wrong = compared(&desk, &["--control", "ext3"]);
+    assert!(wrong.code == USAGE && wrong.err.contains("unknown candidate 'ext3'"), "{wrong:?}");
+}
+
+#[test]
+fn where_one_candidate_was_entered_otherwise_the_rest_are_its_controls_and_one_run_would_say_more() {
+    let desk = Desk::new();
+    made(&desk, "first", &plan(EXPERIMENT, 1), |_| 1.0);
+    let text = EXPERIMENT.replace("\"ext2\", \"ext4\", \"xfs\"", "\"ext2\", \"xfs\"")
+        + "[[filesystem]]\nkind = \"ext4\"\nmount = [\"sync\"]\n";
+    made(&desk, "second", &plan(&text, 2), |filesystem| 1.2 * slower(filesystem));
+    let said = compared(&desk, &[]);
+    let out = words(&said.out);
+    for expected in [
+        "taken beside that of ext2 and xfs in the same round",
+        "the mount options of ext4: none, then sync",
+        "--filesystem 'ext4 label=\"ext4, before\"' --filesystem 'ext4 label=\"ext4, after\" mount=sync'",
+    ] {
+        assert!(out.contains(expected), "{expected} is missing in:\n{}", said.out);
+    }
+    assert_eq!(found(&json(&desk, &[])), [("ext4", "worse")]);
+    // What it recommends is accepted.
+    let command = said.out.lines().find(|line| line.trim_start().starts_with("fsderby run ")).unwrap().trim();
+    let arguments = shell_words::split(command).unwrap();
+    let tried = desk.say(&[&arguments[1..], &["--dry-run".to_owned()]].concat());
+    assert!(tried.code == OK || tried.code == i32::from(exit::MISSING), "{tried:?}");
+}
+
+/// What is advised beside two runs.
+fn advised(before: &Run, after: &Run) -> ChangesView {
+    let compared = comparable::compared(before, after).unwrap();
+    let pair = Pair { before, after };
+    let asked = Asked { candidates: &compared.candidates, controls: &[], differences: compared.differences };
+    Beside::of(&pair, changes::of(&pair, asked)).view
+}
+
+fn is_planned(desk: &Desk, command: &str) {
+    let arguments = shell_words::split(command).unwrap();
+    let tried = desk.say(&[&arguments[1..], &["--dry-run".to_owned()]].concat());
+    assert!(tried.code == OK || tried.code == i32::from(exit::MISSING), "{tried:?}");
+}
+
+#[test]
+fn two_kernels_of_a_host_are_advised_to_be_guests_of_one_run() {
+    let desk = Desk::new();
+    let [before, after] =
+        [("first", "6.1.0-56-amd64"), ("second", "6.12.117+deb12-amd64")].map(|(name, kernel)| {
+            let mut run = carry_out(&desk.path(name), &plan(EXPERIMENT, 1), &machine(|_| 1.0, 1), &[], None);
+            run.machine.kernel = kernel.into();
+            run.records.iter_mut().for_each(|record| record.kernel = kernel.into());
+            run
+        });
+    let command = advised(&before, &after).command.unwrap();
+    // What the first has is what all have who say nothing.
+    for words in [
+        "--on 'vm:kernel=6.1.0-56-amd64'",
+        "--filesystem 'ext2 label=\"ext2, Linux 6.1.0-56-amd64\"'",
+        "--filesystem 'xfs label=\"xfs, Linux 6.12.117+deb12-amd64\" on=vm:kernel=6.12.117+deb12-amd64'",
+    ] {
+        assert!(command.contains(words), "{words} is missing in {command}");
+    }
+    assert_eq!(command.matches("--filesystem ").count(), 6);
+    is_planned(&desk, &command);
+    // What no run can have both ways stays so, whatever else differs.
+    let mut elsewhere = after.clone();
+    elsewhere.machine.cpus += 1;
+    let view = advised(&before, &elsewhere);
+    assert!(view.command.is_none() && view.advice.contains("the host's CPU"), "{}", view.advice);
+}
+
+#[test]
+fn two_kernels_of_guests_are_advised_to_be_candidates_though_no_plan_names_them() {
+    let desk = Desk::new();
+    let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("vm".into(), 1).unwrap();
+    let [before, after] = [("first", "6.1.0-56-amd64"), ("second", "6.12.117+deb12-amd64")]
+        .map(|(name, kernel)| carry_out(&desk.path(name), &plan, &Scripted::guests("vm", kernel), &[], None));
+    let command = advised(&before, &after).command.unwrap();
+    for words in [
+        "--on 'vm:kernel=6.1.0-56-amd64'",
+        "ext4, before\"",
+        "ext4, after\" on=vm:kernel=6.12.117+deb12-amd64",
+    ] {
+        assert!(command.contains(words), "{words} is missing in {command}");
+    }
+    is_planned(&desk, &command);
+}
+
+#[test]
+fn few_rounds_give_no_finding_and_no_condition_passes_by_silence() {
+    let desk = Desk::new();
+    let few = |seed| Plan { rounds: Rounds::Exactly(5), ..plan(EXPERIMENT, seed) };
+    made(&desk, "first", &few(1), |_| 1.0);
+    made(&desk, "second", &few(2), slower);
+    let page = json(&desk, &[]);
+    assert!(found(&page).iter().all(|(_, found)| *found == "cannot-tell"), "{page}");
+    assert!(page["findings"][1].get("low").is_none());
+    assert!(words(&compared(&desk, &[]).out).contains("Preliminary: findings need at least 6 rounds"));
+    let words = ["cannot be judged", "try: more of them in both runs"];
+    desk.refuses(&["compare", "first", "second", "--fail-if", "worse > 5%"], USAGE, &words);
+    let by_estimate = ["--fail-if", "worse > 5% by estimate"];
+    assert_eq!(compared(&desk, &by_estimate).code, FAIL_IF);
+}
+
+#[test]
+fn what_must_be_the_same_is_named_where_it_is_not() {
+    let desk = Desk::new();
+    made(&desk, "first", &plan(EXPERIMENT, 1), |_| 1.0);
+    let with = |line: &str| format!("{EXPERIMENT}{line}\n");
+    let others: [(&str, String, &[&str]); 8] = [
+        (
+            "size",
+            with("size = \"1g\""),
+            &["the volume's size of ext2 is 2 GiB in the first and 1 GiB in the second"],
+        ),
+        ("memory", with("memory = \"64m\""), &["the memory of ext2 is not limited in the first and 64 MiB"]),
+        ("image", with("image = \"sparse\""), &["the image of ext2 is allocated in the first and sparse"]),
+        (
+            "state",
+            with("state = \"filled 50%\""),
+            &["the state of ext2 is fresh in the first and filled 50%"],
+        ),
+        (
+            "clients",
+            with("clients = 2"),
+            &["the number of clients of postmark-quick is 1 in the first and 2"],
+        ),
+        (
+            "parameters",
+            EXPERIMENT.replace("workloads = [\"postmark-quick\"]\n", "")
+                + "[[workload]]\nset = \"postmark-quick\"\nnumber = 77\n",
+            &["number of postmark-quick is 800 in the first and 77 in the second"],
+        ),
+        ("works", EXPERIMENT.replace("postmark", "maildir"), &["no workload in common", "maildir-quick"]),
+        (
+            "candidates",
+            EXPERIMENT.replace("\"ext2\", \"ext4\", \"xfs\"", "\"ext3-journal\", \"jfs\""),
+            &["no candidate in common", "try: the same label"],
+        ),
+    ];
+    for (name, text, words) in others {
+        carry_out(&desk.path(name), &plan(&text, 2), &Scripted::well(), &[], None);
+        desk.refuses(&["compare", "first", name], USAGE, words);
+    }
+    let text =
+        EXPERIMENT.replace("\"ext2\", ", "") + "[[filesystem]]\nkind = \"ext3-journal\"\nlabel = \"ext2\"\n";
+    made(&desk, "kind", &plan(&text, 2), |_| 1.0);
+    desk.refuses(
+        &["compare", "first", "kind"],
+        USAGE,
+        &["the kind of ext2 is ext2 in the first and ext3-journal"],
+    );
+}
+
+#[test]
+fn a_run_that_cannot_be_relied_on_is_not_compared() {
+    let desk = two(|_| 1.0);
+    desk.refuses(&["compare", "first", "first"], USAGE, &["are the same run"]);
+    desk.refuses(&["compare", "first", "nowhere"], USAGE, &["nowhere is not a run's folder"]);
+    let trials = desk.path("second").join("trials.jsonl");
+    let whole = fs::read_to_string(&trials).unwrap();
+    fs::write(&trials, whole.replacen("\"order\":1", "\"order\":2", 1)).unwrap();
+    desk.refuses(
+        &["compare", "first", "second"],
+        DAMAGED,
+        &["second is damaged", "try: fsderby verify second"],
+    );
+    fs::write(&trials, &whole).unwrap();
+    fs::remove_file(desk.path("second").join("seal.json")).unwrap();
+    fs::remove_file(desk.path("second").join("verdict.json")).unwrap();
+    desk.refuses(
+        &["compare", "first", "second"],
+        USAGE,
+        &["second has not ended", "fsderby run --resume second"],
+    );
+}
+
+#[test]
+fn a_run_that_is_void_is_not_compared() {
+    let desk = Desk::new();
+    made(&desk, "first", &plan(EXPERIMENT, 1), |_| 1.0);
+    let guarded = plan(&EXPERIMENT.replace("rounds = 6", "rounds = 12\nguard = true"), 2);
+    made(&desk, "second", &guarded, |filesystem| if filesystem == "ext2, again" { 1.3 } else { 1.0 });
+    desk.refuses(&["compare", "first", "second"], TRIALS, &["second is void"]);
+}
+
+#[test]
+fn who_failed_in_one_run_is_told_and_does_not_pass() {
+    let desk = two(|_| 1.0);
+    let failing = Scripted::altered(|job, events| {
+        if job.trial.ends_with("/xfs") { events.into_iter().take(3).collect() } else { events }
+    });
+    carry_out(&desk.path("third"), &plan(EXPERIMENT, 3), &failing, &[], None);
+    let said = desk.say(&["compare", "first", "third"]);
+    assert_eq!(said.code, TRIALS, "{said:?}");
+    assert!(
+        words(&said.out).contains("xfs on postmark-quick: the second run has no trial of it that is counted"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn another_kernel_is_said_and_what_it_reaches_has_no_control() {
+    let desk = Desk::new();
+    let guests = |kernel: &str| Scripted::guests(&format!("vm:kernel={kernel}"), kernel);
+    for (name, kernel, seed) in [("first", "6.1", 1), ("second", "6.12", 2)] {
+        let plan =
+            Experiment::parse(EXPERIMENT, "test").unwrap().plan(format!("vm:kernel={kernel}"), seed).unwrap();
+        carry_out(&desk.path(name), &plan, &guests(kernel), &[], None);
+    }
+    let said = compared(&desk, &[]);
+    let out = words(&said.out);
+    assert!(out.contains("the kernel of ext4: 6.1, then 6.12"), "{}", said.out);
+    assert!(out.contains("not yet the effect of what was changed"), "{}", said.out);
+    assert!(out.contains("ext4, before") && out.contains("kernel=6.12"), "{}", said.out);
+}
+
+#[test]
+fn markdown_and_terminal_say_the_same() {
+    let desk = two(slower);
+    let said = compared(&desk, &["--markdown", "page.md"]);
+    assert_eq!((said.code, said.out.as_str()), (OK, ""));
+    let page = fs::read_to_string(desk.path("page.md")).unwrap();
+    assert!(
+        page.contains("| ext4 | worse |") && page.contains("**ext4 is worse in postmark-quick"),
+        "{page}"
+    );
+    assert_eq!(compared(&desk, &["--markdown", "page.md"]).code, USAGE, "nothing is overwritten");
+}

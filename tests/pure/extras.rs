@@ -1,0 +1,126 @@
+//! Trials of no round on a scripted modelled disk: which there are, that a run goes on with them, and that `verify` misses each.
+
+use std::path::Path;
+
+use crate::support::carry::carry_out;
+use crate::support::forger::Forger;
+use crate::support::scripted::Scripted;
+use fsderby::analysis::dataset::Dataset;
+use fsderby::analysis::ensemble;
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::verify::verify;
+use fsderby::schema::event::Event;
+use fsderby::schema::finding::{Costs, Evidence, Found};
+use fsderby::schema::job::Purpose;
+use fsderby::schema::plan::Plan;
+use fsderby::schema::reason::Outcome;
+use fsderby::schema::record::Record;
+use fsderby::schema::setup::{Modelled, Named};
+use fsderby::store::{self, Run};
+
+const EXPERIMENT: &str = r#"
+name = "extras"
+on = "model:samsung-870-evo"
+size = "1g"
+workloads = ["postmark-quick"]
+filesystems = ["ext2", "ext4"]
+rounds = 13
+scale = "1/16"
+seed = 7
+"#;
+
+fn plan() -> Plan {
+    let experiment = Experiment::parse(EXPERIMENT, "test").unwrap();
+    experiment.plan(experiment.on.clone().unwrap(), 7).unwrap()
+}
+
+/// One filesystem takes twice as long as the other, and a tenth of it is instructions, for which the modelled CPU takes its time.
+fn testbed() -> Scripted {
+    Scripted::on_model("model:samsung-870-evo", |job, event| {
+        let Event::Phase(phase) = event else { return };
+        let whole = if job.trial.ends_with("/ext2") { 100_000_000 } else { 200_000_000 };
+        let modelled: Modelled = job.storage.settings().unwrap();
+        phase.ns = whole * 9 / 10 + whole / 10 * 1000 / u64::from(modelled.mips);
+    })
+}
+
+/// Those that are done.
+fn names(run: &Run) -> Vec<&str> {
+    let extras = run.records.iter().filter(|r| r.purpose.is_extra() && r.outcome == Outcome::Done);
+    extras.map(|r| r.trial.as_str()).collect()
+}
+
+fn wrong(run: &Path) -> Vec<String> {
+    verify(&store::read(run).unwrap()).wrong
+}
+
+/// What is wrong with this run after somebody did this to it, and computed all again.
+fn wrong_after(run: &Path, forge: impl Fn(&mut Forger)) -> Vec<String> {
+    let mut forger = Forger::of(run);
+    forge(&mut forger);
+    forger.write();
+    wrong(&forger.folder())
+}
+
+#[test]
+fn after_thirteen_rounds_a_pair_is_tried_wherever_it_might_not_hold_and_verify_misses_each_of_these_trials() {
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path().join("run");
+    let run = carry_out(&path, &plan(), &testbed(), &[], None);
+    assert_eq!(wrong(&path), Vec::<String>::new());
+    let extras: Vec<String> = names(&run).into_iter().map(str::to_owned).collect();
+    let corners = extras.iter().filter(|name| name.starts_with("corner")).count();
+    // Work doubled and tripled, five seeds, two costs, and the corner.
+    assert_eq!((extras.len(), corners), (2 * (2 + 5 + 2 + 1), 2), "{extras:?}");
+
+    let work = Dataset::of(&run);
+    let found = ensemble::findings(&work.workloads[0], run.plan.margin);
+    let [pair] = found.as_slice() else { panic!("{found:?}") };
+    let Evidence::Samples { costs: Some(Costs { a_dear, b_dear }), corner: Some(corner), .. } =
+        &pair.evidence
+    else {
+        panic!("{pair:?}");
+    };
+    assert_eq!((pair.a.as_str(), pair.finding), ("ext2", Found::Better));
+    assert!(1.0 < *a_dear && a_dear < b_dear && corner.ratio.is_some(), "{pair:?}");
+
+    for extra in extras.iter().filter(|extra| extra.ends_with("/ext2")) {
+        let lacks = wrong_after(&path, |forger| forger.drop_records(|record| record.trial == *extra));
+        let is_missed =
+            lacks.iter().any(|what| what.contains(&format!("{extra} ")) && what.contains("missing"));
+        assert!(is_missed, "{extra}: {lacks:?}");
+    }
+}
+
+#[test]
+fn another_speed_than_the_cost_of_an_instruction_asks_for_is_found() {
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path().join("run");
+    carry_out(&path, &plan(), &testbed(), &[], None);
+    let is_dear = |record: &&mut Record| record.purpose == Purpose::Dear;
+    let found = wrong_after(&path, |forger| {
+        for record in forger.records.iter_mut().filter(is_dear) {
+            let mut modelled: Modelled = record.storage.settings().unwrap();
+            modelled.mips += 1;
+            record.storage = Named::new("disk", &modelled);
+        }
+    });
+    let said = "million instructions a second, and it is of one with";
+    assert!(found.len() == 1 && found[0].starts_with("dear/") && found[0].contains(said), "{found:?}");
+}
+
+#[test]
+fn a_run_that_ends_among_them_goes_on_with_those_that_lack() {
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path().join("run");
+    let at = plan().again(Purpose::Dear).next().unwrap().name();
+    let before = carry_out(&path, &plan(), &testbed(), &[], Some(&at));
+    assert!(!names(&before).iter().any(|name| name.starts_with("corner")), "{:?}", names(&before));
+    assert_eq!(wrong(&path), Vec::<String>::new());
+    let testbed = testbed();
+    let run = carry_out(&path, &plan(), &testbed, &[], None);
+    assert_eq!((names(&run).len(), wrong(&path)), (20, Vec::new()));
+    let again = testbed.launched.lock().unwrap();
+    assert!(again.len() + names(&before).len() == 20, "{again:?}");
+    assert!(again.iter().all(|trial| !names(&before).contains(&trial.as_str())), "{again:?}");
+}

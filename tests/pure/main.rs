@@ -1,0 +1,24 @@
+//! What needs neither root nor another program: plans, scripted trials, reports, stored runs, the rules of the house.
+
+#![allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
+
+mod compare;
+mod extras;
+mod forged;
+mod honest;
+mod imports;
+mod looks;
+mod losses;
+mod noise;
+mod order;
+mod report;
+mod scripted;
+mod setups;
+#[path = "../support/mod.rs"]
+mod support;
+mod tidy;
+mod together;
+
+// What noise/late.rs finds in the project's own root.
+#[allow(unused_imports, reason = "named by late.rs alone, as the root of the project")]
+use fsderby::schema;

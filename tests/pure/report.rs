@@ -1,0 +1,152 @@
+//! `fsderby report` on the folder of a real run: each format, and nothing overwritten.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use crate::support::scripted::Scripted;
+use crate::support::{fsderby, quiet};
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::skips::Skip;
+use fsderby::testbeds::Testbeds;
+
+const EXPERIMENT: &str = r#"
+name = "scripted"
+analysis = "Does every format tell the same? It should."
+size = "1g"
+memory = "64m"
+workloads = ["postmark-quick", "maildir-quick"]
+filesystems = ["fat16", "fat32", "ext4", "xfs"]
+rounds = 5
+seed = 7
+
+[needs]
+profile = "file-server"
+workload.postmark-quick = 2
+"#;
+
+/// A run in which the two kinds of FAT are skipped.
+fn compared(within: &Path) -> PathBuf {
+    let path = within.join("run");
+    let plan = Experiment::parse(EXPERIMENT, "test").unwrap().plan("loop".into(), 1).unwrap();
+    let testbed = Scripted::well();
+    let skip = |filesystem: &str, workload: &str| Skip {
+        filesystem: filesystem.into(),
+        scenario: workload.into(),
+        reason: "this kernel has no vfat\n  try: a kernel with the module vfat".into(),
+        by_experiment: false,
+    };
+    let works = ["postmark-quick", "maildir-quick"];
+    let skips: Vec<Skip> = works.iter().flat_map(|w| [skip("fat16", w), skip("fat32", w)]).collect();
+    quiet::run(&path, &plan, &Testbeds::one(&testbed), &skips);
+    path
+}
+
+fn report(run: &Path, options: &[&str]) -> Output {
+    fsderby().arg("report").arg(run).args(options).current_dir(run.parent().unwrap()).output().unwrap()
+}
+
+fn printed(run: &Path, options: &[&str]) -> String {
+    let output = report(run, options);
+    assert!(output.status.success(), "{options:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_terminal_shows_who_took_part_and_says_once_who_did_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = compared(folder.path());
+    for options in [&[][..], &["--all"]] {
+        let text = printed(&run, options);
+        assert_eq!(text.matches("fat16").count(), 1, "{text}");
+        assert!(text.contains("skipped fat16, fat32: this kernel has no vfat — try: a kernel"), "{text}");
+        assert!(
+            text.contains("2 of 4 filesystems, 5 rounds in random order; 20 trials are counted."),
+            "{text}"
+        );
+        assert!(text.contains("Does every format tell the same?") && !text.contains("It should"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    assert!(printed(&run, &["--all"]).contains("p99.9"));
+}
+
+#[test]
+fn all_are_compared_with_the_best_or_with_the_candidate_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = compared(folder.path());
+    let text = printed(&run, &["--baseline", "ext4"]);
+    assert!(text.contains("times: as good as ext4"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&run, &["--json", "--baseline", "xfs"])).unwrap();
+    let comparison = &json["summary"]["workloads"][0]["comparisons"][0];
+    assert_eq!((&comparison["to"], &comparison["is_baseline"]), (&"xfs".into(), &true.into()));
+    let finding = &json["verdict"]["findings"][0];
+    for key in ["finding", "metric", "a", "b", "ratio"] {
+        assert!(!finding[key].is_null(), "{finding}");
+    }
+    let output = report(&run, &["--baseline", "ext5"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
+    assert!(said.contains("did you mean 'ext4'?") && said.contains("try:"), "{said}");
+}
+
+#[test]
+fn every_format_is_written_and_holds_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = compared(folder.path());
+    let files = ["--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"];
+    assert_eq!(printed(&run, &files), "", "files alone print nothing");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+
+    let html = read("r.html");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
+    assert!(html.contains("It should.") && html.contains("skipped fat16, fat32:"));
+    assert!(read("r.md").contains("- skipped fat16, fat32: this kernel has no vfat"));
+    let csv = read("r.csv");
+    assert_eq!(csv.lines().filter(|l| l.contains(",transactions.rate,")).count(), 20);
+    assert_eq!(csv.lines().filter(|l| l.contains(",skipped,")).count(), 4);
+
+    let json: serde_json::Value = serde_json::from_str(&printed(&run, &["--json"])).unwrap();
+    assert_eq!(json["trials"].as_array().map(Vec::len), Some(4 + 4 + 20), "skips, integrity checks, trials");
+    assert_eq!(json["summary"]["filesystems"].as_array().map(Vec::len), Some(2));
+
+    let found = &json["summary"]["recommendation"];
+    assert_eq!((&found["profile"], &found["rounds"]), (&"file-server".into(), &5.into()));
+    let choice = found["choice"]["filesystem"].as_str().unwrap();
+    assert!(["ext4", "xfs"].contains(&choice), "{found}");
+    let said = format!("By the needs of the profile file-server, {choice} is the choice");
+    assert!(html.contains(&said) && read("r.md").contains(&said), "{said}");
+    let weight = |need: usize| found["needs"][need]["weight"].as_f64();
+    assert_eq!((weight(0), weight(1)), (Some(5.0), Some(2.0)), "what is shared, and what is stated");
+}
+
+#[test]
+fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = compared(folder.path());
+    for (option, name) in [("--html", "r.html"), ("--markdown", "r.md"), ("--csv", "r.csv")] {
+        std::fs::write(folder.path().join(name), "mine").unwrap();
+        let output = report(&run, &[option, name]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
+        assert!(said.contains("exists already") && said.contains("try: another name"), "{said}");
+        assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), "mine");
+    }
+}
+
+#[test]
+fn a_torn_line_is_told_in_every_format_for_people() {
+    let kept = tempfile::tempdir().unwrap();
+    let run = compared(kept.path());
+    let trials = run.join("trials.jsonl");
+    let text = std::fs::read(&trials).unwrap();
+    std::fs::write(&trials, &text[..text.len() - 40]).unwrap();
+    // It was killed before its end.
+    std::fs::remove_file(run.join("seal.json")).unwrap();
+    let report = ["--html", "r.html", "--markdown", "r.md", "--all"];
+    let terminal = printed(&run, &report);
+    let file = |name: &str| std::fs::read_to_string(kept.path().join(name)).unwrap();
+    for (what, text) in [("terminal", terminal), ("HTML", file("r.html")), ("Markdown", file("r.md"))] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("was not written to its end; that trial is lost, nothing else"), "{what}");
+    }
+}

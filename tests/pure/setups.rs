@@ -1,0 +1,270 @@
+//! Candidates that differ in more than the filesystem, on scripted testbeds: nothing here needs root or a disk.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::support::quiet::Quiet;
+use crate::support::scripted::{Scripted, machine};
+use fsderby::report::Report;
+use fsderby::report::formats;
+use fsderby::report::formats::terminal::{self, Detail};
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::planned;
+use fsderby::runner::rounds::Runner;
+use fsderby::runner::verify::verify;
+use fsderby::schema::event::Event;
+use fsderby::schema::metric::{Metric, WORK};
+use fsderby::schema::plan::{Factors, Plan};
+use fsderby::schema::reason::{Outcome, Reason};
+use fsderby::schema::setup::{ClockKind, Fidelity};
+use fsderby::schema::units::{Bytes, MIB};
+use fsderby::store::{self, Folder, Run};
+use fsderby::testbeds::{Next, Testbed, Testbeds};
+
+const COMMON: &str = r#"
+name = "setups"
+size = "1g"
+memory = "64m"
+workloads = ["maildir-quick"]
+rounds = 3
+seed = 7
+"#;
+
+fn plan(more: &str) -> Plan {
+    Experiment::parse(&format!("{COMMON}{more}"), "test").unwrap().plan("loop".into(), 1).unwrap()
+}
+
+/// Carried out, or gone on with; with a trial's name, Ctrl-C when that begins.
+fn carry_out(path: &Path, plan: &Plan, testbeds: &[&Scripted], stop_at: Option<&str>) -> Run {
+    let all = Testbeds::all_of(testbeds.iter().map(|testbed| *testbed as &dyn Testbed));
+    let mut folder = match path.exists() {
+        true => Folder::open(path).unwrap().0,
+        false => Folder::create(path, plan, &machine(plan, &all)).unwrap(),
+    };
+    let before = store::read(path).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    for testbed in testbeds {
+        *testbed.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
+    }
+    let (skips, watch) = (&[], &mut Quiet);
+    Runner { plan, testbeds: &all, folder: &mut folder, skips, watch, jobs: 1, stop: &stop }
+        .run(&before)
+        .unwrap();
+    store::read(path).unwrap()
+}
+
+/// Two kernels, each in guests of its own.
+fn kernels() -> (Plan, [Scripted; 2]) {
+    let plan = plan("filesystems = ['ext4', 'xfs']\non = 'vm'\n[cross]\nkernel = ['6.1', '6.12']\n");
+    let guests =
+        [Scripted::guests("vm:kernel=6.1", "6.1.0-56"), Scripted::guests("vm:kernel=6.12", "6.12.117")];
+    (plan, guests)
+}
+
+#[test]
+fn every_round_has_every_filesystem_in_every_setup_back_to_back_in_random_order() {
+    let (plan, guests) = kernels();
+    let labels: Vec<&str> = plan.candidates.iter().map(|c| c.label.as_str()).collect();
+    assert_eq!(labels, ["ext4, kernel 6.1", "ext4, kernel 6.12", "xfs, kernel 6.1", "xfs, kernel 6.12"]);
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &guests.each_ref(), None);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    assert_eq!(run.records.len(), 4 * (1 + 3));
+    for record in &run.records {
+        let kernel = if record.filesystem.ends_with("6.12") { "6.12.117" } else { "6.1.0-56" };
+        assert_eq!((record.outcome, record.kernel.as_str()), (Outcome::Done, kernel), "{}", record.trial);
+        assert_eq!(run.machine.setup(&record.setup).map(|setup| setup.kernel.as_str()), Some(kernel));
+    }
+    let kernels = |round: u32| {
+        let of_round = run.records.iter().filter(|r| r.round == round);
+        of_round.map(|r| r.kernel.as_str()).collect::<Vec<_>>()
+    };
+    let in_blocks = |order: &[&str]| order[0] == order[1] && order[2] == order[3];
+    assert!((1..=3).any(|round| !in_blocks(&kernels(round))), "kernels take turns within a round");
+    for (testbed, kernel) in guests.iter().zip(["6.1", "6.12"]) {
+        let launched = testbed.launched.lock().unwrap();
+        assert!(
+            launched.len() == 8 && launched.iter().all(|trial| trial.ends_with(&format!("kernel {kernel}")))
+        );
+    }
+}
+
+#[test]
+fn a_guest_on_another_kernel_than_its_candidates_voids_its_trial() {
+    let (plan, [old, new]) = kernels();
+    let old = Scripted {
+        alter: Box::new(|_, mut events| {
+            for next in &mut events {
+                if let Next::Event(stamped) = next
+                    && let Event::Hello { kernel, .. } = &mut stamped.event
+                {
+                    *kernel = "6.12.117".into();
+                }
+            }
+            events
+        }),
+        ..old
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &[&old, &new], None);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let of_old = run.records.iter().filter(|r| r.setup == "vm:kernel=6.1");
+    let (asked, seen) = ("6.1.0-56".to_owned(), "6.12.117".to_owned());
+    let reason = Reason::OtherKernel { asked, seen };
+    assert!(of_old.clone().count() > 0 && of_old.clone().all(|r| r.reason.as_ref() == Some(&reason)));
+    assert!(run.records.iter().filter(|r| r.setup == "vm:kernel=6.12").all(|r| r.outcome == Outcome::Done));
+}
+
+#[test]
+fn a_record_that_names_another_kernel_or_setup_than_its_own_is_found() {
+    let (plan, guests) = kernels();
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &guests.each_ref(), None);
+    let found = |change: &dyn Fn(&mut Run)| {
+        let mut run = Run {
+            records: run.records.clone(),
+            machine: run.machine.clone(),
+            ..store::read(&run.folder).unwrap()
+        };
+        change(&mut run);
+        verify(&run).wrong.join("\n")
+    };
+    assert_eq!(found(&|_| {}), "");
+    assert!(found(&|run| run.records[5].kernel = "6.6".into()).contains("it was on the kernel 6.6"));
+    assert!(found(&|run| run.records[5].setup = "vm".into()).contains("the plan has another setup"));
+    assert!(found(&|run| run.machine.setups.clear()).contains("is not among those of machine.json"));
+    assert!(found(&|run| run.records[5].cpus = Some(4)).contains("the plan has another number of CPUs"));
+}
+
+#[test]
+fn an_interrupted_round_is_repeated_whole_on_all_its_testbeds() {
+    let (plan, guests) = kernels();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let third = plan.round(2).nth(2).unwrap().name();
+    let run = carry_out(&path, &plan, &guests.each_ref(), Some(&third));
+    assert!(run.records.iter().any(|r| r.reason == Some(Reason::Interrupted)));
+    let run = carry_out(&path, &plan, &guests.each_ref(), None);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let attempts = run.records.iter().filter(|r| r.round == 2).map(|r| r.attempt).max();
+    assert_eq!(attempts, Some(2));
+    assert!(run.current().iter().all(|r| r.outcome == Outcome::Done));
+}
+
+#[test]
+fn a_stored_plan_with_setups_expands_to_the_very_same_plan() {
+    for more in [
+        "filesystems = ['ext4', 'xfs']\n[cross]\nkernel = ['6.1', '6.12']\nmemory = ['64m', '1g']\n",
+        "filesystems = ['ext4']\n[cross]\non = ['vm', 'model:hdd-16tb', 'loop']\n",
+        "[[filesystem]]\nkind = 'ext4'\nlabel = 'a'\ncpus = 2\non = 'vm'\n[[filesystem]]\nkind = 'xfs'\nmemory = '1g'\n",
+    ] {
+        let plan = plan(more);
+        let text = toml::to_string(&plan).unwrap();
+        let again: Plan = toml::from_str(&text).unwrap();
+        assert_eq!(again, plan, "{text}");
+        let experiment = Experiment::try_from(plan.clone()).unwrap();
+        assert_eq!(experiment.plan(plan.testbed.clone(), 1).unwrap(), plan, "{text}");
+        let folder = tempfile::tempdir().unwrap();
+        drop(Folder::create(&folder.path().join("run"), &plan, &Default::default()).unwrap());
+        let run = planned::judged(store::read(&folder.path().join("run")).unwrap());
+        assert_eq!(run.damage, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_all_candidates_state_is_the_plans_and_one_value_changes_no_label() {
+    let one = plan("filesystems = ['ext4', 'xfs']\n[cross]\nkernel = ['6.1']\ncpus = [2]\n");
+    assert_eq!((one.testbed.as_str(), one.cpus), ("vm:kernel=6.1", Some(2)));
+    assert!(one.candidates.iter().all(|c| c.own == Factors::default() && c.label == c.kind));
+    let two = plan("filesystems = ['ext4']\n[cross]\nmemory = ['64m', '1g']\n");
+    assert_eq!(two.memory, Some(Bytes(64 * MIB)));
+    let memories: Vec<_> = two.candidates.iter().map(|c| two.setup(c).memory).collect();
+    assert_eq!(memories, [Some(Bytes(64 * MIB)), Some(Bytes(1024 * MIB))]);
+}
+
+/// A report says once what is common, shows what differs, and says what it does not compare.
+#[test]
+fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let (two, guests) = kernels();
+    let run = carry_out(&folder.path().join("kernels"), &two, &guests.each_ref(), None);
+    let text = |run: &Run| terminal::text(&Report::of(run), 80, Detail::Glance);
+    let shown = text(&run);
+    for words in ["What differs between the candidates", "vm:kernel=6.12", "6.12.117", "6.1.0-56"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("differ in testbed and kernel. All have: volume 1 GiB"), "{flat}");
+    assert!(!flat.contains("Times are by"), "{flat}");
+
+    let mixed = plan("filesystems = ['ext4']\n[cross]\non = ['loop', 'vm']\n");
+    let guest = Scripted::guests("vm", "6.12.117");
+    let emulated = Scripted {
+        traits: fsderby::testbeds::TestbedTraits { fidelity: Fidelity::VmEmulated, ..guest.traits },
+        ..guest
+    };
+    let run = carry_out(&folder.path().join("mixed"), &mixed, &[&Scripted::well(), &emulated], None);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    assert!(run.records.iter().any(|r| r.clock == ClockKind::Guest));
+    let report = Report::of(&run);
+    let apart = report.summary.setups.apart.join(" ");
+    assert!(
+        apart.contains("Times are by 2 clocks: the guest's (“ext4, on vm”); the host's (“ext4, on loop”)"),
+        "{apart}"
+    );
+    assert!(apart.contains("No time is shown of “ext4, on vm”"), "{apart}");
+    let headline = report.summary.workloads[0].headlines()[0];
+    let n = |label: &str| headline.cells.iter().find(|c| c.filesystem == label).map(|c| c.n);
+    assert_eq!((n("ext4, on loop"), n("ext4, on vm")), (Some(3), Some(0)));
+
+    let report = Report::of(&run);
+    let written = |name: &str| {
+        let format = formats::TABLE.iter().find(|format| format.name() == name).unwrap();
+        let mut text = Vec::new();
+        format.write(&report, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let csv = written("csv");
+    assert!(
+        csv.lines().any(|line| line.contains(",vm,vm,6.12.117,")) && csv.contains(",loop,loop,6.0,"),
+        "{csv}"
+    );
+    for text in [written("html"), written("markdown"), written("json")] {
+        assert!(text.contains("No time is shown of") && text.contains("6.12.117"), "{text}");
+    }
+
+    let alike = plan("filesystems = ['ext4', 'xfs']\n");
+    let run = carry_out(&folder.path().join("alike"), &alike, &[&Scripted::well()], None);
+    assert!(!text(&run).contains("What differs"));
+}
+
+#[test]
+fn works_of_one_trial_are_told_apart_by_name_and_what_is_not_measured_gives_no_figure() {
+    let stages = "[{ work = 'maildir-quick', measured = false }, { work = 'postmark-quick' }, 'remount', { work = 'maildir-quick' }]";
+    let plan = plan(&format!(
+        "filesystems = ['ext4', 'xfs']\n[[workload]]\nset = 'postmark-quick'\n[[scenario]]\nlabel = 'three'\nstages = {stages}\n"
+    ));
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &[&Scripted::well()], None);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let record = run.records.iter().find(|r| r.round == 1).unwrap();
+    let rate = |work: &str| {
+        let of =
+            |m: &&Metric| m.name == "transactions.rate" && m.dimensions.get(WORK).is_some_and(|w| w == work);
+        record.metrics.iter().filter(of).count()
+    };
+    assert_eq!((rate("maildir-quick"), rate("postmark-quick"), rate("maildir-quick (2)")), (0, 1, 1));
+    let histograms = run.histograms(record).unwrap();
+    let of = |of| histograms.iter().filter(|h| h.of == Some(of) && h.phase == "create").count();
+    assert!(of(0) > 0 && of(1) > 0 && of(2) == of(0), "each work has its own");
+    let report = Report::of(&run);
+    let phases: BTreeSet<&str> =
+        report.summary.workloads[0].latencies.iter().map(|latency| latency.phase.as_str()).collect();
+    assert!(phases.contains("postmark-quick, create") && phases.contains("maildir-quick (2), create"));
+    assert!(
+        phases.iter().all(|phase| phase.contains(", ") && !phase.starts_with("maildir-quick, ")),
+        "{phases:?}"
+    );
+}
