@@ -53,11 +53,13 @@ pub fn run(cases: Vec<Case>) -> Vec<Done> {
 
 fn at_once(cases: Vec<Case>, lanes: usize) -> Vec<Done> {
     let waiting = Mutex::new(VecDeque::from(cases));
+    // A function, as a `while let` would hold the lock for as long as its body.
+    let next = || lock(&waiting).pop_front();
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while let Some(case) = lock(&waiting).pop_front() {
+                while let Some(case) = next() {
                     let one = carry_out(&case);
                     tell(&one);
                     lock(&done).push(one);
@@ -138,6 +140,7 @@ fn tell(done: &Done) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 mod tests {
     use super::*;
     use std::path::Path;
@@ -150,6 +153,23 @@ mod tests {
             order.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
             ["c::long", "b::new", "unit a::short"]
         );
+    }
+
+    /// Each of the two ends well only after the other has begun.
+    #[test]
+    fn two_lanes_run_two_tests_at_the_same_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("waits-for-the-other");
+        let lines = format!(
+            "#!/bin/sh\ncd {}\ntouch begun-$1\nfor _ in $(seq 500); do\n[ -e begun-a ] && [ -e begun-b ] && exit\n\
+             sleep 0.02\ndone\nexit 1\n",
+            folder.path().display()
+        );
+        std::fs::write(&program, lines).unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let cases = ["x::a", "x::b"].map(|name| Case::made_up(name, &program));
+        let done = at_once(cases.to_vec(), 2);
+        assert!(done.iter().all(|one| one.passed) && done.len() == 2);
     }
 
     #[test]
