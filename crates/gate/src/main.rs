@@ -45,9 +45,9 @@ fn main() -> ExitCode {
 /// Lints, the unit tests, and what needs neither root nor another program and is short.
 fn check() -> Result<bool> {
     let mut summary = Summary::begin();
-    summary.step("lint", steps::lint)?;
+    summary.step("lint", steps::lint_checked)?;
     let programs =
-        summary.step("build", || programs::build(&["--workspace", "--lib", "--bins", "--test", "pure"]))?;
+        summary.step("build", || programs::build(&[&["--workspace"], &steps::CHECKED[..]].concat()))?;
     let cases = programs::cases(&programs)?;
     let short = cases.into_iter().filter(|case| !history::is_long(&case.name)).collect();
     summary.finish(run(short), None)

@@ -16,8 +16,16 @@ pub const PARTS: [(&str, &str); 7] = [
     ("bench", "make bench"),
 ];
 
+/// What `make check` builds, as options of cargo.
+pub const CHECKED: [&str; 4] = ["--lib", "--bins", "--test", "pure"];
+
 pub fn lint() -> Result<()> {
     needs("make lint")
+}
+
+/// Of what [`CHECKED`] builds.
+pub fn lint_checked() -> Result<()> {
+    needs(&format!("make lint LINT='{}'", CHECKED.join(" ")))
 }
 
 pub fn setup() -> Result<()> {
