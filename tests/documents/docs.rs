@@ -24,8 +24,8 @@ use crate::support::{has_loop, project, skipped};
 
 /// Documents below the root whose commands are run as well.
 const FURTHER: [&str; 2] = ["docs/compare.md", "docs/import.md"];
-/// An eighth of the work, once, in a volume that every kind takes.
-const SMALLER: [(&str, &str); 3] = [("--scale", "1/8"), ("--rounds", "1"), ("--size", "320m")];
+/// A sixteenth of the work, once, in a volume that every kind takes.
+const SMALLER: [(&str, &str); 3] = [("--scale", "1/16"), ("--rounds", "1"), ("--size", "320m")];
 /// Of `quick`, unless the command names workloads: all of it stands in the dry run.
 const ONE: (&str, &str) = ("--workloads", "postmark-quick");
 /// Findings between two runs need them.

@@ -6,13 +6,12 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::support::copy_program;
 use crate::support::desk::{Desk, run};
-use crate::support::quiet::{Quiet, has_guests};
-use crate::support::scripted::machine;
+use crate::support::modelled::{carried_out, compared, large_volumes, model};
+use crate::support::quiet::has_guests;
 use fsderby::agent::Mishap;
 use fsderby::analysis::dataset::Dataset;
 use fsderby::analysis::ensemble;
@@ -20,25 +19,17 @@ use fsderby::guest::{cache, kernel};
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
-use fsderby::runner::rounds::Runner;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Seen;
 use fsderby::schema::job::Purpose;
-use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
 use fsderby::schema::record::Record;
 use fsderby::schema::request::Served;
 use fsderby::schema::setup::{ClockKind, Fidelity};
-use fsderby::store::{self, Folder, Run};
+use fsderby::store::{self, Run};
 use fsderby::testbeds::model::Model;
 use fsderby::testbeds::{Testbed, Testbeds};
 use fsderby_diskmodel::Op;
-
-fn model(text: &str) -> Model {
-    let mut model: Model = text.parse().unwrap();
-    model.agent = env!("CARGO_BIN_EXE_fsderby").into();
-    model
-}
 
 /// These filesystems proved on this testbed, and compared for so many rounds.
 fn carry_out(filesystems: &str, testbed: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
@@ -58,25 +49,6 @@ fn carry_out_by(
          rounds = 1\nseed = 7\nscale = \"1/32\"\nclients = {clients}\n"
     );
     compared(&text, testbed, rounds, jobs)
-}
-
-/// This experiment, with so many rounds.
-fn compared(text: &str, testbed: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
-    let plan = Experiment::parse(text, "test").unwrap().plan(testbed.name(), 1).unwrap();
-    carried_out(Plan { rounds: Rounds::Exactly(rounds), ..plan }, &Testbeds::one(testbed), jobs)
-}
-
-fn carried_out(plan: Plan, testbeds: &Testbeds<'_>, jobs: usize) -> (tempfile::TempDir, Run) {
-    let desk = tempfile::tempdir().unwrap();
-    let path = desk.path().join("run");
-    let mut folder = Folder::create(&path, &plan, &machine(&plan, testbeds)).unwrap();
-    let before = store::read(&path).unwrap();
-    let stop = AtomicBool::new(false);
-    Runner { plan: &plan, testbeds, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
-        .run(&before)
-        .unwrap();
-    let run = store::read(&path).unwrap();
-    (desk, run)
 }
 
 #[test]
@@ -180,39 +152,10 @@ fn a_trial_is_the_same_from_any_snapshot_of_its_boot() {
     assert_ne!(fs::metadata(&snapshot).unwrap().ino(), made, "what is damaged is made anew");
 }
 
-/// A volume of a tebibyte costs what is written of it, and its requests are so far apart that the arm moves.
+/// `make nightly PART=large_volume` has ext4 as well, whose check of a tebibyte takes minutes.
 #[test]
 fn a_large_volume_is_spread_over_the_disk_and_the_same_each_time() {
-    if !has_guests("volumes of a tebibyte") {
-        return;
-    }
-    let testbed = model("hdd-16tb,samples=off");
-    let of_size = |size: &str| {
-        let text = format!(
-            "name = \"large\"\nsize = \"{size}\"\nmemory = \"256m\"\nworkloads = [\"maildir-quick\"]\n\
-             filesystems = [\"ext4\", \"xfs\"]\nrounds = 1\nseed = 7\nscale = \"1/16\"\n"
-        );
-        compared(&text, &testbed, 0, 2)
-    };
-    let (_small_desk, small) = of_size("1g");
-    let (_desk, large) = of_size("1t");
-    let seek_ns = |run: &Run, kind: &str| {
-        let record = run.records.iter().find(|r| r.filesystem == kind).unwrap();
-        assert_eq!(record.outcome, Outcome::Done, "{kind}: {}", record.why());
-        let served = run.requests(record).unwrap().unwrap();
-        let moved = served.iter().filter(|s| s.seek_ns > 0);
-        let (count, all_ns) = moved.fold((0, 0), |(count, all), s| (count + 1, all + s.seek_ns));
-        all_ns / count.max(1)
-    };
-    for kind in ["ext4", "xfs"] {
-        let (near, far) = (seek_ns(&small, kind), seek_ns(&large, kind));
-        assert!(far > near, "{kind}: {near} ns for a seek on 1 GiB, {far} ns on 1 TiB");
-    }
-    let records = candidates(&large);
-    rerun(&large, &Testbeds::one(&testbed), &records, 1, 2, &mut |record, compared| {
-        assert_eq!(*compared, Compared::Same, "{}", record.trial);
-    })
-    .unwrap();
+    large_volumes(&["xfs"]);
 }
 
 /// The tables by which the disk's server finds 24 GiB of sectors are twice the guest's memory: no process that is started may have

@@ -29,5 +29,6 @@ mod conformance_model;
 mod conformance_vm;
 mod hostile;
 mod kills;
+mod large_volume;
 #[path = "../support/mod.rs"]
 mod support;
