@@ -12,11 +12,12 @@ use fsderby::store;
 use fsderby_sys::process::tied_command;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Of so many and the work each gets a seventeenth of the one CPU: 94 % of the work's time is theirs.
-const BUSY: usize = 16;
+/// Of so many and the work each gets a thirty-third of the one CPU: 97 % of the work's time is theirs. With sixteen it was 79 % once,
+/// which the limit of 85 % bears: whoever waits for its disk is favoured when it wakes.
+const BUSY: usize = 32;
 
 #[test]
-fn a_trial_beside_sixteen_busy_processes_on_one_cpu_is_void() {
+fn a_trial_beside_thirty_two_busy_processes_on_one_cpu_is_void() {
     if !has_loop("interference") {
         return;
     }
@@ -45,7 +46,7 @@ fn a_trial_beside_sixteen_busy_processes_on_one_cpu_is_void() {
 fn carry_out(desk: &Desk) -> Said {
     let on = desk.testbed();
     let small =
-        ["--filesystems", "ext2", "--workloads", "postmark-quick", "--scale", "1/4", "--size", "128m"];
+        ["--filesystems", "ext2", "--workloads", "postmark-quick", "--scale", "1/16", "--size", "128m"];
     let once = ["--memory", "64m", "--rounds", "1", "--seed", "1", "--output", "run"];
     desk.say(&[&["run", "quick", "--on", &on][..], &small, &once].concat())
 }
