@@ -184,3 +184,34 @@ fn the_nominal_disk_is_its_file() {
         assert_eq!(total_ns(&spec, Sample::NOMINAL), total_ns(&spec, spec.sample(Default::default(), 0, 0)));
     }
 }
+
+/// Whatever becomes of the extremes: a nominal disk answers as it did when these were written down, to the nanosecond.
+#[test]
+fn the_nominal_disk_is_what_it_was() {
+    let known = [
+        ("3ware-raid5", 9_677_269_263_604),
+        ("arena-ide-raid5", 3_280_119_526_060),
+        ("cloud-volume", 235_763_807_655),
+        ("diamondmax-plus-8", 11_224_258_840_384),
+        ("fujitsu-mpd3064at", 90_428_813_984_314),
+        ("hdd-16tb", 4_454_607_892_591),
+        ("hdd-smr", 3_475_544_499_766),
+        ("hgst-ultrastar-7k8", 4_335_266_973_790),
+        ("kingston-kc3000-2048", 3_806_974_454),
+        ("micron-7300-pro-3840", 8_936_780_782),
+        ("samsung-850-evo-250", 85_934_956_060),
+        ("samsung-870-evo", 89_228_664_321),
+        ("samsung-pm883-960", 45_207_827_506),
+        ("samsung-pm9a3-1920", 5_694_594_274),
+        ("sd-card", 4_627_947_491_795_122),
+        ("seagate-st2000dm006", 5_053_969_855_031),
+        ("ssd-nvme", 8_112_295_171),
+        ("ssd-sata", 60_898_367_974),
+        ("wd-caviar-se-160", 14_182_806_352_512),
+        ("zero", 0),
+    ];
+    let today: Vec<(String, u64)> =
+        specs().map(|spec| (spec.name().to_owned(), total_ns(&spec, Sample::NOMINAL))).collect();
+    let known: Vec<(String, u64)> = known.map(|(name, ns)| (name.to_owned(), ns)).into();
+    assert_eq!(today, known);
+}
