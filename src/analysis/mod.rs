@@ -12,6 +12,7 @@ pub mod dataset;
 mod decisions;
 pub mod elapsed;
 pub mod ensemble;
+pub mod evidence;
 #[cfg(test)]
 mod example;
 pub mod floor;

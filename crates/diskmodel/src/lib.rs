@@ -24,6 +24,7 @@ mod cloud;
 mod counters;
 mod dirty;
 mod drive;
+mod evidence;
 mod factor;
 mod flash;
 mod front;
@@ -41,7 +42,8 @@ mod zero;
 
 pub use counters::Counters;
 pub use drive::Drive;
-pub use factor::{COLUMNS, End, Factor, Level, Range};
+pub use evidence::{Access, DRIVES_NEEDED, EVIDENCE, Evidence};
+pub use factor::{COLUMNS, Class, End, Factor, Level, Range};
 pub use passage::{Passage, Stage};
 pub use request::{Completion, Cost, Op, Request};
 pub use sample::{Levels, Point, Sample};

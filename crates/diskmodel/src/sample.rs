@@ -123,6 +123,10 @@ pub struct Sample {
     /// machine around it.
     #[serde(default, skip_serializing_if = "is_nominal")]
     pub levels: Levels,
+    /// Which extremes the levels stand for, as [`Class::extremes`](crate::Class::extremes) counts them; 0 in the nominal disk. Two samples of
+    /// the same levels are the same only with the same extremes.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub extremes: u8,
     /// Where the platters stand at time zero, how flash spreads its pages, what latency a cloud's request meets.
     pub seed: u64,
 }
@@ -131,8 +135,13 @@ fn is_nominal(levels: &Levels) -> bool {
     *levels == Levels::NOMINAL
 }
 
+fn is_first(extremes: &u8) -> bool {
+    *extremes == 0
+}
+
 impl Sample {
-    pub const NOMINAL: Sample = Sample { point: Point::NOMINAL, levels: Levels::NOMINAL, seed: 0 };
+    pub const NOMINAL: Sample =
+        Sample { point: Point::NOMINAL, levels: Levels::NOMINAL, extremes: 0, seed: 0 };
 
     /// The disk as its file says, with this seed.
     pub fn nominal(seed: u64) -> Sample {
@@ -153,7 +162,8 @@ impl Spec {
         let at = |range: &&crate::factor::Range| Some((range.factor, point.level(range.factor.column())?));
         let levels: BTreeMap<Factor, Level> = self.factors().iter().filter_map(at).collect();
         let seed = if n == 0 { seed } else { mix(seed ^ mix(u64::from(n))) };
-        Sample { point, levels: levels.into(), seed }
+        let extremes = if point.is_nominal() { 0 } else { self.class().extremes() };
+        Sample { point, levels: levels.into(), extremes, seed }
     }
 }
 
@@ -191,5 +201,21 @@ mod tests {
         let sample = Sample::nominal(7);
         assert_eq!(sample.of_member(0), sample);
         assert_ne!(sample.of_member(1).seed, sample.of_member(2).seed);
+    }
+
+    #[test]
+    fn a_sample_of_other_extremes_is_another_one_and_a_nominal_one_never_is() {
+        let spec = |name: &str| {
+            let (_, text) =
+                crate::SHIPPED.iter().find(|(shipped, _)| *shipped == name).expect("it is shipped");
+            Spec::parse(text).expect("it is a disk")
+        };
+        let corner = Point::corner([true; COLUMNS]);
+        let extremes = |name: &str, point| spec(name).sample(point, 7, 1).extremes;
+        for name in ["hdd-16tb", "hdd-smr", "3ware-raid5"] {
+            assert_eq!((extremes(name, corner), extremes(name, Point::NOMINAL)), (1, 0), "{name}");
+        }
+        // What was stored of classes whose extremes are as they were still pairs with new runs.
+        assert_eq!([extremes("ssd-sata", corner), extremes("cloud-volume", corner)], [0; 2]);
     }
 }

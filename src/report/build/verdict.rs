@@ -244,7 +244,7 @@ mod tests {
             "cedarfs did transactions 1.92 times as fast as the next, birchfs (1.52 to 2.50, over 13 samples of the disk model)."
         );
         assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
-        assert_eq!(said[2], "It depends most on how long cached writes wait.");
+        assert_eq!(said[2], "It depends most on how far the firmware reorders.");
         assert_eq!(
             said[3],
             "What six seeds of the work on one disk do to each beside the others, the most by the least: alderfs 1.00, birchfs 1.01, cedarfs \
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(of("birchfs"), Some(["rowanfs", "–", "alderfs"].map(str::to_owned)));
         let shown = shown(&summary.workloads[0], row);
         assert!(shown[0].is_open() && !shown[1].is_open());
-        assert_eq!(shown[0].deciders[0].title, "how long cached writes wait");
-        assert!(shown[0].deciders[0].levels.contains("longer 1.2"), "{}", shown[0].deciders[0].levels);
+        assert_eq!(shown[0].deciders[0].title, "how far the firmware reorders");
+        assert!(shown[0].deciders[0].levels.contains("far 1.2"), "{}", shown[0].deciders[0].levels);
     }
 }

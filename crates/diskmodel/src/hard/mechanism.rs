@@ -1,11 +1,12 @@
 //! One arm and its platters: what it does, and what it chooses to do next.
 
 use super::geometry::Geometry;
+use super::oldest::Oldest;
 use super::seek::SeekCurve;
 use super::segments::Segments;
 use super::shingle::{Run, Shingle, Way};
 use crate::counters::Counters;
-use crate::dirty::{Choice, Dirty};
+use crate::dirty::{Choice, Dirty, Extent};
 use crate::medium::{Done, Medium, Motion, Read, What, Work};
 use crate::mix::mix;
 use crate::sample::Sample;
@@ -49,6 +50,8 @@ pub(crate) struct Hard {
     head_switch_ns: u64,
     write_settle_ns: u64,
     age_limit_ns: u64,
+    /// The next request is one of so many that have waited longest; `None`: of all.
+    among: Option<usize>,
     /// Sectors that are written at once.
     block_sectors: u64,
     /// The platters' angle at time zero.
@@ -93,6 +96,7 @@ impl Hard {
             head_switch_ns: spec.head_switch_ns,
             write_settle_ns: spec.write_settle_ns,
             age_limit_ns: spec.front.age_limit_ns,
+            among: spec.among.map(|among| among as usize),
             block_sectors: u64::from(spec.physical_block / 512),
             segments: Segments::new(spec.read_segments, spec.read_segment_sectors),
             state: State::Idle,
@@ -165,19 +169,27 @@ impl Hard {
         if let Some((index, read)) = aged.min_by_key(|(_, r)| r.since_ns) {
             return Some(candidate(index, read));
         }
+        if let Some(among) = self.among {
+            let oldest = Oldest::of(all().map(|(index, read)| (read.since_ns, index)), among);
+            let candidates = oldest.indices().map(|index| candidate(index, &reads[index]));
+            return candidates.min_by_key(|c| c.positioning.total_ns());
+        }
         all().map(|(i, r)| candidate(i, r)).min_by_key(|c| c.positioning.total_ns())
     }
 
     fn best_write(&self, now_ns: u64, dirty: &Dirty, choice: Choice) -> Option<Candidate> {
-        dirty
-            .sweep(self.swept, choice)
-            .take(WRITES_COMPARED)
-            .map(|(index, e)| {
-                let goes_to = |shingle: &Shingle| shingle.target(e.start, e.end - e.start);
-                let sector = self.shingle.as_ref().map_or(e.start, goes_to);
-                Candidate { index, positioning: self.positioning(now_ns, sector, true) }
-            })
-            .min_by_key(|c| c.positioning.total_ns())
+        let candidate = |(index, e): (usize, &Extent)| {
+            let goes_to = |shingle: &Shingle| shingle.target(e.start, e.end - e.start);
+            let sector = self.shingle.as_ref().map_or(e.start, goes_to);
+            Candidate { index, positioning: self.positioning(now_ns, sector, true) }
+        };
+        let sweep = dirty.sweep(self.swept, choice);
+        if let Some(among) = self.among {
+            let oldest = Oldest::of(sweep.map(|(index, e)| (e.born_ns, index)), among);
+            let candidates = oldest.indices().map(|index| candidate((index, &dirty.extents()[index])));
+            return candidates.min_by_key(|c| c.positioning.total_ns());
+        }
+        sweep.take(WRITES_COMPARED).map(candidate).min_by_key(|c| c.positioning.total_ns())
     }
 
     /// Whether a read goes before an awaited write: by age where either has waited too long, else by the way to it.
@@ -191,6 +203,8 @@ impl Hard {
 
     fn begin_read(&mut self, now_ns: u64, read: Read, candidate: Candidate) {
         let end = read.end();
+        // An only buffer is given to this read although it is being filled: what it is filled with does not come by this read then.
+        let takes_its_place = self.segments.is_single() && !self.streams(&read);
         let segment = match self.state {
             State::Ahead { segment, .. } if self.streams(&read) => segment,
             _ => match self.segments.reaching(read.sector) {
@@ -199,7 +213,7 @@ impl Hard {
             },
         };
         let motion = match self.state {
-            State::Ahead { from, began_ns, .. } if self.streams(&read) => {
+            State::Ahead { from, began_ns, .. } if !takes_its_place && self.streams(&read) => {
                 self.counters.stream_hits += 1;
                 self.counters.media_sectors_read += end.saturating_sub(from);
                 let ends_ns = if end > from { began_ns + self.geometry.stream_ns(from, end) } else { now_ns };

@@ -22,6 +22,8 @@ pub(crate) struct HardSpec {
     pub read_segment_sectors: u64,
     /// `None` where tracks do not overlap.
     pub shingle: Option<ShingleSpec>,
+    /// Among how many of its oldest requests the firmware chooses the next one; `None`: as the model does, among all.
+    pub among: Option<u64>,
 }
 
 /// What a drive with shingled tracks does about them.
@@ -88,6 +90,7 @@ impl HardSpec {
             read_segments: fields.number("read_segments", "segments", 1, 1024)?,
             read_segment_sectors: fields.number("read_segment_kib", "KiB", 1, 1 << 20)? * 2,
             shingle: None,
+            among: None,
             front: FrontSpec::read(fields, Attached::Sata)?,
         };
         spec.check()?;

@@ -2,7 +2,7 @@
 
 use super::{CardSpec, CloudSpec, FlashSpec, FrontSpec, HardSpec, Model, Scheduler, ShingleSpec, Spec, Way};
 use crate::factor::{End, Factor, Level, Range};
-use crate::sample::Levels;
+use crate::sample::{Levels, Point};
 
 impl Spec {
     /// This disk with these levels. What belongs to the machine around it, it does not see.
@@ -17,6 +17,26 @@ impl Spec {
         varied
     }
 
+    /// This disk at a corner of these ranges in place of its own. What belongs to the machine around it is left out, but for the
+    /// tracks of a partition that lies elsewhere.
+    pub(crate) fn at(&self, ranges: &[Range], point: Point) -> Spec {
+        let mut varied = self.clone();
+        for range in ranges {
+            if let Some(level) = point.level(range.factor.column()) {
+                varied.set(range.factor, range.end(level));
+                varied.move_in(range.end(level));
+            }
+        }
+        varied
+    }
+
+    /// The tracks are those of so many thousandths of the disk further in.
+    fn move_in(&mut self, to: End) {
+        if let (Model::Hard(hard), End::Moved(permille)) = (&mut self.model, to) {
+            hard.zones = moved(&hard.zones, permille);
+        }
+    }
+
     pub(crate) fn with(&self, range: &Range, level: Level) -> Spec {
         let mut varied = self.clone();
         varied.set(range.factor, range.end(level));
@@ -29,10 +49,12 @@ impl Spec {
             Model::Hard(hard) => {
                 set_front(&mut hard.front, factor, to);
                 set_hard(hard, factor, to);
+                hard.among = to.oldest().or(hard.among);
             }
             Model::Raid(raid) => {
                 set_front(&mut raid.front, factor, to);
                 set_hard(&mut raid.member, factor, to);
+                raid.member.among = to.oldest().or(raid.member.among);
                 match factor {
                     Factor::Stripes => raid.stripes_at_once = to.of(raid.stripes_at_once).max(1),
                     Factor::Gathering => raid.gather_ns = to.of(raid.gather_ns),
@@ -53,6 +75,19 @@ impl Spec {
             }
         }
     }
+}
+
+/// Zones of as many cylinders each, as they are so many thousandths of the disk further in, or further out.
+fn moved(zones: &[u64], permille: i32) -> Vec<u64> {
+    let count = zones.len() as i64;
+    let last = (count - 1) * 1000;
+    let at = |zone: i64| {
+        let place = (zone * 1000 + i64::from(permille) * count).clamp(0, last);
+        let (from, part) = ((place / 1000) as usize, (place % 1000) as u64);
+        let next = zones.get(from + 1).copied().unwrap_or(zones[from]);
+        (zones[from] * (1000 - part) + next * part) / 1000
+    };
+    (0..count).map(at).collect()
 }
 
 fn set_front(front: &mut FrontSpec, factor: Factor, to: End) {
@@ -86,7 +121,10 @@ fn set_hard(hard: &mut HardSpec, factor: Factor, to: End) {
     // The next track must be reached within half a turn.
     let most = (hard.turn_ns / 2).saturating_sub(1);
     match factor {
-        Factor::Seek => hard.seek = hard.seek.map(|ns| to.of(ns)),
+        Factor::Seek => {
+            let to = within(to, hard.seek.track_ns(), most);
+            hard.seek = hard.seek.map(|ns| to.of(ns));
+        }
         Factor::Settle => {
             hard.write_settle_ns = to.of(hard.write_settle_ns);
             if hard.heads > 1 {
@@ -101,6 +139,11 @@ fn set_hard(hard: &mut HardSpec, factor: Factor, to: End) {
         }
         _ => {}
     }
+}
+
+/// The same multiple, or the largest one in twentieths that leaves a time of `ns` at most `most`.
+fn within(to: End, ns: u64, most: u64) -> End {
+    if to.of(ns) > most { End::Times(most * 20 / ns, 20) } else { to }
 }
 
 /// The log's sectors stay: they decide where everything lies.
@@ -149,11 +192,34 @@ fn set_cloud(cloud: &mut CloudSpec, factor: Factor, to: End) {
 }
 
 impl End {
+    /// Among how many of its oldest requests firmware then chooses.
+    fn oldest(self) -> Option<u64> {
+        match self {
+            End::Among { oldest, .. } => Some(oldest),
+            _ => None,
+        }
+    }
+
     /// What a number of the file becomes.
     fn of(self, value: u64) -> u64 {
         match self {
-            End::Times(numerator, denominator) => value.saturating_mul(numerator) / denominator,
+            End::Times(numerator, denominator) | End::Among { times: (numerator, denominator), .. } => {
+                value.saturating_mul(numerator) / denominator
+            }
             End::Kib(_) | End::Is(_) | End::Moved(_) => value,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracks_further_in_are_those_of_the_zones_there() {
+        let zones = [100, 90, 80, 70, 60, 50, 40, 30, 20, 10];
+        assert_eq!(moved(&zones, 0), zones);
+        assert_eq!(moved(&zones, 300), [70, 60, 50, 40, 30, 20, 10, 10, 10, 10]);
+        assert_eq!(moved(&zones, -150), [100, 100, 95, 85, 75, 65, 55, 45, 35, 25]);
     }
 }

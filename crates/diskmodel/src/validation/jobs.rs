@@ -2,7 +2,7 @@
 
 use super::asks::{Asks, RawWork, Taken, span};
 use super::native;
-use crate::Spec;
+use crate::{Access, Spec};
 
 /// Sectors of a flash disk that a guest works on, of which each must be written before.
 const GUEST_SPAN: u64 = 512 << 10;
@@ -14,6 +14,7 @@ pub struct Job {
     /// As the table of measurements names it.
     pub name: &'static str,
     pub title: &'static str,
+    pub(super) access: Access,
     pub(super) unit: Unit,
     /// How much is asked of a disk of that kind.
     asks: fn(&Spec) -> Asks,
@@ -62,66 +63,77 @@ pub(super) static JOBS: [Job; 11] = [
     Job {
         name: "read-1",
         title: "4 KiB random reads, one at a time",
+        access: Access::Reads,
         unit: Unit::Microseconds,
         asks: |spec| Asks::LoneReads { count: count(spec, 20_000) },
     },
     Job {
         name: "read-32",
         title: "4 KiB random reads, 32 at a time",
+        access: Access::Queued,
         unit: Unit::PerSecond,
         asks: |spec| Asks::Reads { depth: 32, count: count(spec, 100_000) },
     },
     Job {
         name: "read-256",
         title: "4 KiB random reads, 256 at a time",
+        access: Access::Queued,
         unit: Unit::PerSecond,
         asks: |spec| Asks::Reads { depth: 256, count: count(spec, 100_000) },
     },
     Job {
         name: "stream-read",
         title: "sequential reading",
+        access: Access::Streams,
         unit: Unit::Megabytes,
         asks: |_| Asks::StreamReads { pieces: 2000 },
     },
     Job {
         name: "stream-write",
         title: "sequential writing",
+        access: Access::Streams,
         unit: Unit::Megabytes,
         asks: |_| Asks::StreamWrites { pieces: 2000 },
     },
     Job {
         name: "write-32",
         title: "4 KiB random writes, 32 at a time",
+        access: Access::Queued,
         unit: Unit::PerSecond,
         asks: |_| Asks::Writes { seconds: 30 },
     },
     Job {
         name: "write-steady",
         title: "4 KiB random writes in steady state, 32 at a time",
+        access: Access::Copying,
         unit: Unit::PerSecond,
         asks: |_| Asks::SteadyWrites { before: 200_000, count: 100_000 },
     },
     Job {
         name: "sync",
         title: "4 KiB write and flush",
+        access: Access::Flushes,
         unit: Unit::Microseconds,
         asks: |spec| Asks::Syncs { count: count(spec, 2000) },
     },
     Job {
         name: "flush-8",
         title: "flush after 8 scattered writes",
+        access: Access::Flushes,
         unit: Unit::Milliseconds,
         asks: |_| Asks::Flushes { writes: 8, times: 50 },
     },
     Job {
         name: "flush-64",
         title: "flush after 64 scattered writes",
+        access: Access::Flushes,
         unit: Unit::Milliseconds,
         asks: |_| Asks::Flushes { writes: 64, times: 50 },
     },
     Job {
         name: "read-beside-sync",
         title: "4 KiB random reads beside a writer that flushes each write",
+        access: Access::Queued,
         unit: Unit::PerSecond,
         asks: |_| Asks::ReadsBesideSyncs { seconds: 10 },
     },
@@ -136,6 +148,21 @@ fn count(spec: &Spec, of_flash: u64) -> u64 {
 }
 
 impl Job {
+    /// In the unit of its figures.
+    pub(super) fn value(&self, spec: &Spec) -> f64 {
+        self.unit.value(self.alone(spec))
+    }
+
+    /// The same of what is carried out many times over, in a part of it where that takes a tenth of the time.
+    pub(super) fn value_of_a_part(&self, spec: &Spec) -> f64 {
+        let asks = match (self.asks)(spec) {
+            steady @ Asks::SteadyWrites { .. } => steady.fewer(8),
+            reads @ Asks::Reads { .. } if !spec.is_rotational() => reads.fewer(8),
+            other => other,
+        };
+        self.unit.value(native::run(spec, asks, span(spec)))
+    }
+
     /// The model's own, with no kernel before it.
     pub(super) fn alone(&self, spec: &Spec) -> Taken {
         native::run(spec, (self.asks)(spec), span(spec))
