@@ -34,16 +34,22 @@ const FAIL_IF: i32 = fsderby::exit::FAIL_IF as i32;
 const MISSING: i32 = fsderby::exit::MISSING as i32;
 
 #[test]
-fn every_command_of_every_document_runs() {
+fn every_command_of_the_readme_runs() {
+    run(&documents::document("README.md"));
+}
+
+#[test]
+fn every_command_of_every_other_document_runs() {
+    with_commands().iter().filter(|document| document.name != "README.md").for_each(run);
+}
+
+fn run(document: &Document) {
     let loops = has_loop("commands on the testbed loop");
-    for document in with_commands() {
-        let folder = tempfile::tempdir().unwrap();
-        write_files(&document, folder.path());
-        let mut shell =
-            Shell { folder: folder.path(), loops, absent: Vec::new(), compared: compared(&document) };
-        for block in document.blocks.iter().filter(|b| b.info == "sh") {
-            block.text.lines().filter(|l| !l.trim().is_empty()).for_each(|line| shell.line(block, line));
-        }
+    let folder = tempfile::tempdir().unwrap();
+    write_files(document, folder.path());
+    let mut shell = Shell { folder: folder.path(), loops, absent: Vec::new(), compared: compared(document) };
+    for block in document.blocks.iter().filter(|b| b.info == "sh") {
+        block.text.lines().filter(|l| !l.trim().is_empty()).for_each(|line| shell.line(block, line));
     }
 }
 
@@ -89,7 +95,9 @@ impl Shell<'_> {
             ["fsderby", "doctor", ..] if !self.loops => self.sh(at, line, &[0, MISSING]),
             ["fsderby" | "printf" | "mkdir", ..] => self.sh(at, line, &[0]),
             ["make", target] => make(at, target),
-            ["cargo", "test", "--locked", "--test", test] => cargo_test(at, "", test),
+            ["cargo", "test", "--locked", "--test", test, module] => {
+                cargo_test(at, "", &format!("{test}/{module}"))
+            }
             ["cargo", "test", "--locked", "-p", package, "--test", test, "--", "--nocapture"] => {
                 cargo_test(at, &package.replace("fsderby-", "crates/"), test);
             }
@@ -166,7 +174,8 @@ fn make(at: &str, target: &str) {
 
 fn cargo_test(at: &str, package: &str, test: &str) {
     let tests = project().join(package).join("tests");
-    let exists = tests.join(format!("{test}.rs")).exists() || tests.join(test).join("main.rs").exists();
+    let exists =
+        ["{}.rs", "{}/mod.rs", "{}/main.rs"].iter().any(|form| tests.join(form.replace("{}", test)).exists());
     assert!(exists, "{at}: there is no test {test}");
 }
 

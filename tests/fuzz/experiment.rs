@@ -24,7 +24,7 @@ pub fn target() -> Target {
         name: "experiment",
         seeds: seeds(),
         words: words(),
-        inputs: INPUTS,
+        inputs: 1000,
         limits: USUAL,
         check: Box::new(check),
     }

@@ -39,7 +39,7 @@ pub fn target() -> Target {
         run.records.iter().for_each(is_read_as_written);
         judge_and_show(&run, crc32fast::hash(input) as usize);
     };
-    Target { name: "record", seeds, words, inputs: INPUTS, limits: USUAL, check: Box::new(check) }
+    Target { name: "record", seeds, words, inputs: 1000, limits: USUAL, check: Box::new(check) }
 }
 
 fn is_found_if_altered(line: &str, genuine: &BTreeSet<String>) {

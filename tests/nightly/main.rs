@@ -23,11 +23,11 @@ macro_rules! on_each_layer {
         }
     )* };
 }
-pub(crate) use on_each_layer;
 
 mod conformance_here;
 mod conformance_model;
 mod conformance_vm;
+mod hostile;
 mod kills;
 #[path = "../support/mod.rs"]
 mod support;

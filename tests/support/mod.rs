@@ -10,6 +10,7 @@ pub mod forger;
 pub mod imports;
 pub mod kills;
 pub mod large;
+pub mod neighbours;
 pub mod quiet;
 pub mod remains;
 pub mod scripted;

@@ -153,8 +153,12 @@ fn what_is_mounted_is_what_was_asked_for() {
     }
 }
 
+/// Those whose tools are here, or the one that `FSDERBY_KIND` names.
 fn ready() -> impl Iterator<Item = &'static dyn Filesystem> {
-    TABLE.iter().copied().filter(|kind| match missing(*kind) {
+    let only = std::env::var("FSDERBY_KIND").ok();
+    let kinds =
+        TABLE.iter().copied().filter(move |kind| only.as_deref().is_none_or(|only| only == kind.name()));
+    kinds.filter(|kind| match missing(*kind) {
         None => true,
         Some(tool) => {
             skipped(kind.name(), &format!("{tool} not installed (try: apt-get install {})", kind.package()));

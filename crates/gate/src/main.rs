@@ -11,6 +11,7 @@ mod schedule;
 mod steps;
 mod summary;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -63,24 +64,23 @@ fn test() -> Result<bool> {
     summary.finish(run(programs::cases(&programs)?), Some(history::read()?))
 }
 
-/// The nightly parts, or those that are named; a part is a module of `tests/nightly` or one of [`steps::PARTS`].
+/// The nightly parts, or those that are named; a part is a module of `tests/nightly`, a module in it
+/// (`conformance_vm::raid5`), or one of [`steps::PARTS`].
 fn nightly(parts: &[&str]) -> Result<bool> {
     let mut summary = Summary::begin();
     summary.step("setup", steps::setup)?;
     let programs = summary.step("build", || programs::build(&["--test", "nightly", "--bins"]))?;
     let cases = programs::cases(&programs)?;
-    let modules: Vec<&str> = cases.iter().map(Case::module).collect();
-    let is_known =
-        |part: &&&str| modules.contains(part) || steps::PARTS.iter().any(|(name, _)| name == *part);
-    if let Some(unknown) = parts.iter().find(|part| !is_known(part)) {
-        let mut all: Vec<&str> = modules.iter().copied().chain(steps::PARTS.map(|(name, _)| name)).collect();
-        all.dedup();
+    let tests = cases.iter().flat_map(Case::parts);
+    let all: BTreeSet<&str> = tests.chain(steps::PARTS.map(|(name, _)| name)).collect();
+    if let Some(unknown) = parts.iter().find(|part| !all.contains(**part)) {
+        let all: Vec<&str> = all.into_iter().collect();
         bail!("there is no nightly part '{unknown}'; there are {}", all.join(", "));
     }
     summary.step("kernels", || steps::kernels(&programs::fsderby(&programs)?))?;
     let is_wanted = |name: &str| parts.is_empty() || parts.contains(&name);
-    let (wanted, _) = cases.clone().into_iter().partition(|case| is_wanted(case.module()));
-    let mut done = run(wanted);
+    let wanted = cases.iter().filter(|case| case.parts().any(is_wanted));
+    let mut done = run(wanted.cloned().collect());
     for (name, command) in steps::PARTS.iter().filter(|(name, _)| is_wanted(name)) {
         let begin = Instant::now();
         let passed = steps::command(command).with_context(|| format!("could not begin the part {name}"))?;

@@ -27,9 +27,10 @@ pub struct Case {
 }
 
 impl Case {
-    /// The part of its program's own that it belongs to: `kills`.
-    pub fn module(&self) -> &str {
-        self.inside().split("::").next().unwrap_or_default()
+    /// The modules of its program that it belongs to: `conformance_vm`, `conformance_vm::raid5`.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        let inside = self.inside();
+        inside.match_indices("::").map(|(at, _)| &inside[..at])
     }
 
     /// Its name in its program.

@@ -53,11 +53,13 @@ pub fn run(cases: Vec<Case>) -> Vec<Done> {
 
 fn at_once(cases: Vec<Case>, lanes: usize) -> Vec<Done> {
     let waiting = Mutex::new(VecDeque::from(cases));
+    // A function, as a `while let` would hold the lock for as long as its body.
+    let next = || lock(&waiting).pop_front();
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while let Some(case) = lock(&waiting).pop_front() {
+                while let Some(case) = next() {
                     let one = carry_out(&case);
                     tell(&one);
                     lock(&done).push(one);
@@ -75,7 +77,10 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn carry_out(case: &Case) -> Done {
     let begin = Instant::now();
     let (passed, said) = match output(case) {
-        Ok((status, said)) => (status.is_some_and(|status| status.success()), said),
+        // A program that does not know the test ends well, too.
+        Ok((status, said)) => {
+            (status.is_some_and(|status| status.success()) && said.contains(" 1 passed;"), said)
+        }
         Err(error) => (false, format!("{error:#}\n")),
     };
     Done { name: case.name.clone(), passed, time: begin.elapsed(), said }
@@ -138,9 +143,17 @@ fn tell(done: &Done) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says by a panic what is wrong")]
 mod tests {
     use super::*;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+
+    fn script(folder: &Path, name: &str, lines: &str) -> PathBuf {
+        let path = folder.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{lines}")).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        path
+    }
 
     #[test]
     fn the_longest_begins_first_and_unit_tests_end_the_list() {
@@ -152,12 +165,31 @@ mod tests {
         );
     }
 
+    /// Each of the two ends well only after the other has begun.
+    #[test]
+    fn two_lanes_run_two_tests_at_the_same_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = format!(
+            "cd {}\ntouch begun-$1\nfor _ in $(seq 500); do\n[ -e begun-a ] && [ -e begun-b ] && echo ' 1 passed;' && exit\n\
+             sleep 0.02\ndone\nexit 1\n",
+            folder.path().display()
+        );
+        let program = script(folder.path(), "waits-for-the-other", &lines);
+        let cases = ["x::a", "x::b"].map(|name| Case::made_up(name, &program));
+        let done = at_once(cases.to_vec(), 2);
+        assert!(done.iter().all(|one| one.passed) && done.len() == 2);
+    }
+
     #[test]
     fn a_test_that_fails_or_cannot_be_started_did_not_pass() {
-        let ended = |program: &str| carry_out(&Case::made_up("a::b", Path::new(program)));
-        assert!(ended("true").passed);
-        assert!(!ended("false").passed);
-        let absent = ended("/no/such/program");
+        let folder = tempfile::tempdir().unwrap();
+        let shell =
+            script(folder.path(), "says", "echo 'test result: ok. 1 passed; 0 failed'\n[ $1 = passes ]");
+        let ended = |program: &Path, test: &str| carry_out(&Case::made_up(&format!("a::{test}"), program));
+        assert!(ended(&shell, "passes").passed);
+        assert!(!ended(&shell, "fails").passed);
+        assert!(!ended(Path::new("true"), "unknown").passed, "it ran no test");
+        let absent = ended(Path::new("/no/such/program"), "b");
         assert!(!absent.passed && absent.said.contains("could not start a::b"), "{}", absent.said);
     }
 }
