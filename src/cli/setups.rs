@@ -96,7 +96,8 @@ pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     if undecided.is_empty() {
         return Ok(plan.testbed);
     }
-    let wanted = undecided.iter().filter(|c| !experiment.is_optional(c));
+    let all_optional = undecided.iter().all(|c| experiment.is_optional(c));
+    let wanted = undecided.iter().filter(|c| all_optional || !experiment.is_optional(c));
     let kinds = wanted.filter_map(|c| filesystems::find(&c.kind));
     let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
     let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan));

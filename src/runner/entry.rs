@@ -27,7 +27,7 @@ pub struct FilesystemEntry {
     pub cpus: Option<u32>,
     pub layers: Option<Vec<String>>,
     pub state: Option<String>,
-    /// It takes part where the testbed's kernel has it, and no testbed is chosen for it.
+    /// It takes part where the testbed has what it needs, and no testbed is chosen for it.
     pub optional: bool,
     /// The era whose options are among its own already.
     #[serde(skip)]

@@ -340,10 +340,12 @@ impl Experiment {
     /// Whether kinds were taken as they come, or as a stored plan has them, so that one that cannot take part is no mistake of
     /// the user's.
     pub fn takes_all(&self) -> bool {
-        self.as_they_come || self.filesystems.iter().any(|f| f == ALL) || self.is_stored()
+        let all_optional = !self.filesystem.is_empty() && self.filesystem.iter().all(|entry| entry.optional);
+        let is_all = self.filesystems.iter().any(|f| f == ALL);
+        self.as_they_come || is_all || self.is_stored() || self.filesystems.is_empty() && all_optional
     }
 
-    /// Whether this candidate takes part only where the testbed's kernel has it.
+    /// Whether this candidate takes part only where the testbed has what it needs.
     pub fn is_optional(&self, candidate: &Candidate) -> bool {
         self.filesystem.iter().any(|entry| entry.optional && entry.kind == candidate.kind)
     }

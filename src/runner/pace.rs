@@ -51,7 +51,7 @@ impl Time {
     }
 }
 
-/// The jobs of integrity checks and first round, each beside the guess of its time; `at_once` of them are carried out at the same time.
+/// The guess of integrity checks and a round, where `at_once` trials are carried out at the same time.
 pub fn guess(plan: &Plan, testbeds: &Testbeds<'_>, skips: &[Skip], at_once: usize) -> Time {
     let (mut time, mut amounts) = (Duration::ZERO, Amounts::default());
     for trial in plan.integrity_checks().chain(plan.round(1)).filter(|trial| !is_skipped(trial, skips)) {
@@ -77,10 +77,10 @@ pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
     let rounds = plan.rounds.at_least();
     let least = time.of_rounds(rounds);
     (least > budget.0).then(|| {
-        let (minutes, trials) = (least.as_secs().div_ceil(60), plan.candidates.len() * plan.scenarios.len());
+        let minutes = least.as_secs().div_ceil(60);
         format!(
-            "The budget of {budget} is too short: integrity checks and the least number of rounds, {rounds} of {trials} trials, take about \
-             {minutes} min and are carried out all the same. Try --at-least 1 for a preliminary result, fewer --filesystems, or a smaller --scale."
+            "The budget of {budget} is too short: integrity checks and the least number of rounds, {rounds}, take about {minutes} min, and they \
+             are carried out all the same. Try --at-least 1 for a preliminary result, fewer --filesystems, or a smaller --scale."
         )
     })
 }
@@ -112,7 +112,7 @@ mod tests {
         };
         // Seven times 43 s are 301 s.
         let over = said("budget = '5m'\nat_least = 6", 43).unwrap();
-        assert!(over.contains("6 of 2 trials, take about 6 min") && over.contains("--at-least 1"), "{over}");
+        assert!(over.contains("rounds, 6, take about 6 min") && over.contains("--at-least 1"), "{over}");
         assert_eq!(said("budget = '5m'\nat_least = 6", 42), None);
         assert_eq!(said("rounds = 6", 1000), None, "without a budget there is none to exceed");
     }

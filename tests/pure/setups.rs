@@ -10,7 +10,8 @@ use crate::support::scripted::{Scripted, machine};
 use fsderby::report::Report;
 use fsderby::report::formats;
 use fsderby::report::formats::terminal::{self, Detail};
-use fsderby::runner::experiment::{Experiment, SHIPPED};
+use fsderby::runner::experiment::{Experiment, RoundsAsked, SHIPPED};
+use fsderby::runner::longer;
 use fsderby::runner::planned;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::scaled::{Given, no_longer_tested};
@@ -375,7 +376,7 @@ fn factors_that_are_compared_are_scaled_too_and_are_refused_where_they_become_on
     let crossed = LARGE.replace("memory = '512m'\n", "") + "[cross]\nmemory = ['64m', '512m']\n";
     let plan = at_scale(&crossed, "1/2", Given::default());
     let memories: Vec<u64> = plan.candidates.iter().map(|c| plan.setup(c).memory.unwrap().0 / MIB).collect();
-    assert_eq!(memories, [32, 256, 32, 256]);
+    assert_eq!(memories[..4], [32, 256, 32, 256]);
     assert!(plan.candidates[0].label.ends_with("memory 32m"), "{}", plan.candidates[0].label);
     let refused =
         Experiment::parse(&crossed, "test").unwrap().take_scale("1/64".parse().unwrap(), Given::default());
@@ -411,4 +412,44 @@ fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
     assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
     let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("At a scale of 1/64 the memory would be 8 MiB"), "{shown}");
+}
+
+/// Of a ready experiment, once and on a scripted loop.
+fn once(name: &str, change: impl FnOnce(&mut Experiment)) -> (tempfile::TempDir, Run) {
+    let own = Experiment::load(name).unwrap();
+    let mut experiment = own.clone();
+    (experiment.rounds, experiment.budget) = (Some(RoundsAsked::Exactly(1)), None);
+    change(&mut experiment);
+    let plan = experiment.told_from(&own).plan("loop".into(), 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &[&Scripted::well()], None);
+    (folder, run)
+}
+
+#[test]
+fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minutes() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let (_folder, run) = once("quick", |_| {});
+    assert!(longer::is_due(&run), "no commit interval is outlived");
+    let next = longer::than(&run).unwrap();
+    assert!(next.command == "fsderby run mailserver" && next.minutes > 2, "{next:?}");
+    let (_folder, run) = once("quick", |quick| quick.take_filesystems(&names(&["ext4", "jfs"]), &[]));
+    let two = longer::than(&run).unwrap();
+    assert_eq!(two.command, "fsderby run mailserver --filesystems ext4,jfs");
+    assert!(two.minutes < next.minutes, "of six candidates two: {} and {}", two.minutes, next.minutes);
+    let eighth = |of: &mut Experiment| of.take_scale("1/8".parse().unwrap(), Given::default()).unwrap();
+    let (_folder, run) = once("fileserver", eighth);
+    assert_eq!(longer::than(&run).unwrap().command, "fsderby run fileserver", "the same at its full size");
+}
+
+#[test]
+fn a_kind_that_may_be_absent_decides_no_testbed_and_is_no_mistake() {
+    let quick = Experiment::load("quick").unwrap();
+    let plan = quick.plan("loop".into(), 1).unwrap();
+    assert!(quick.takes_all() && plan.candidates.iter().all(|candidate| quick.is_optional(candidate)));
+    let desktop = Experiment::load("desktop").unwrap();
+    let plan = desktop.plan("loop".into(), 1).unwrap();
+    let optional: Vec<&str> =
+        plan.candidates.iter().filter(|c| desktop.is_optional(c)).map(|c| c.label.as_str()).collect();
+    assert_eq!((optional, desktop.takes_all()), (vec!["f2fs"], false));
 }
