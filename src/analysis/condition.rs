@@ -254,7 +254,7 @@ fn needed(changes: &Changes) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::change::{ChangeBasis, SCHEMA};
+    use crate::schema::change::SCHEMA;
     use crate::schema::finding::{Evidence, Found};
     use crate::schema::units::Percent;
 
@@ -276,7 +276,7 @@ mod tests {
     fn changes() -> Changes {
         Changes {
             schema: SCHEMA,
-            basis: ChangeBasis::TwoRuns { needed: 6, alpha: 0.05, controls: Vec::new(), drift: None },
+            basis: TwoRuns { needed: 6, alpha: 0.05, controls: Vec::new(), drift: None },
             margin: Percent(3.0),
             differences: Vec::new(),
             findings: vec![change("ext4, in a hurry", [0.85, 0.90, 0.94]), change("xfs", [1.1, 1.2, 1.3])],
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn of_a_control_it_says_that_nothing_is_found() {
         let controls = vec!["xfs".to_owned()];
-        let basis = ChangeBasis::TwoRuns { needed: 6, alpha: 0.05, controls, drift: None };
+        let basis = TwoRuns { needed: 6, alpha: 0.05, controls, drift: None };
         let mut beside = Changes { basis, ..changes() };
         beside.findings.truncate(1);
         let asked: Condition = "worse > 5% for xfs".parse().expect("a condition");
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn of_one_sample_it_says_that_more_rounds_bring_no_other() {
         let mut one = changes();
-        one.basis = ChangeBasis::Samples { needed: 13 };
+        one.basis = Samples { needed: 13 };
         one.findings[0].n = [1, 1];
         let refused = "worse > 5%".parse::<Condition>().expect("a condition").holds(&one).unwrap_err();
         assert!(refused.contains("without samples=off, with --rounds 13"), "{refused}");

@@ -536,7 +536,6 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::filesystems;
     use crate::report::build::repeat;
     use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
