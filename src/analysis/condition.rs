@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::names;
+use crate::schema::change::ChangeBasis::{Samples, TwoRuns};
 use crate::schema::change::{Change, Changes};
 
 /// How it is written.
@@ -77,7 +78,86 @@ fn cut(text: &str, word: &str) -> (String, Option<String>) {
     }
 }
 
+/// What a run can be judged by, known before any of it is done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgeable {
+    /// Its candidates.
+    pub candidates: Vec<String>,
+    /// Its headline metrics, by name.
+    pub headlines: Vec<String>,
+    /// Those of them that are times, where no time will count.
+    pub timeless: Vec<String>,
+    pub evidence: Vec<Evidenced>,
+}
+
+/// How much there will be of a candidate at most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidenced {
+    pub candidate: String,
+    /// Rounds, or samples of a modelled disk; absent where nobody knows how many fit.
+    pub most: Option<u32>,
+    /// For an interval.
+    pub needed: u32,
+    /// Whether there would be more in more rounds: not where every one has the same sample.
+    pub grows: bool,
+}
+
 impl Condition {
+    /// Whether `fsderby compare` could ever judge it by such a run.
+    ///
+    /// # Errors
+    /// When it could not, with what to do: a run of hours would end in a refusal.
+    pub fn can_be_judged(&self, run: &Judgeable) -> Result<(), String> {
+        let known = |what, known: &[String], asked: &Option<String>| match asked {
+            Some(asked) if !known.contains(asked) => {
+                Err(format!("--fail-if: {}", names::unknown(what, asked, known.iter().map(String::as_str))))
+            }
+            _ => Ok(()),
+        };
+        let cannot = |why: String| Err(format!("'{}' could never be judged: {why}", self.written));
+        if let Some(metric) = self.metric.as_ref().filter(|metric| run.timeless.contains(metric)) {
+            return cannot(format!(
+                "{metric} is a time, and on an emulated CPU none counts\n  try: --on model:DISK, or a count such as one of fsderby list metrics"
+            ));
+        }
+        known("headline metric", &run.headlines, &self.metric)?;
+        known("candidate", &run.candidates, &self.label)?;
+        let is_asked = |one: &&Evidenced| self.label.as_ref().is_none_or(|label| one.candidate == *label);
+        let is_short = |one: &&Evidenced| {
+            // An estimate is the difference of two means; of one sample it is the difference itself.
+            let needed = match (self.by_estimate, one.grows) {
+                (true, true) => one.needed.min(2),
+                (true, false) => 1,
+                (false, _) => one.needed,
+            };
+            one.most.is_some_and(|most| most < needed)
+        };
+        match run.evidence.iter().filter(is_asked).find(is_short) {
+            None => Ok(()),
+            Some(Evidenced { candidate, needed, grows: false, .. }) => cannot(format!(
+                "with samples=off every round of {candidate} has the same sample of the disk, and an interval takes {needed}\n  \
+                 try: without samples=off and with --rounds {needed}, or '{} by estimate'",
+                self.side_and_threshold()
+            )),
+            Some(Evidenced { candidate, most, needed, .. }) => {
+                let most = most.unwrap_or_default();
+                let needed = if self.by_estimate { 2 } else { *needed };
+                let rounds = if most == 1 { "round" } else { "rounds" };
+                cannot(format!(
+                    "{candidate} has {most} {rounds} of {needed} at least\n  try: --rounds {needed}"
+                ))
+            }
+        }
+    }
+
+    /// `worse > 5%`
+    fn side_and_threshold(&self) -> String {
+        let head = [" by ", " in ", " for "]
+            .iter()
+            .fold(self.written.as_str(), |head, word| head.split_once(word).map_or(head, |(head, _)| head));
+        head.trim().to_owned()
+    }
+
     /// Those findings for which it holds.
     ///
     /// # Errors
@@ -87,11 +167,17 @@ impl Condition {
         if !self.by_estimate
             && let Some(open) = about.iter().find(|change| !is_judged(change, changes))
         {
+            let (few, needed) = (open.n[0].min(open.n[1]), needed(changes));
+            let (what, more) = match (&changes.basis, few) {
+                (Samples { .. }, 0 | 1) => {
+                    ("sample of the disk", "both runs without samples=off, with --rounds")
+                }
+                (Samples { .. }, _) => ("samples of the disk", "both runs with --rounds"),
+                (TwoRuns { .. }, _) => ("rounds", "both runs with --rounds"),
+            };
             return Err(format!(
-                "'{}' cannot be judged: {} has no interval, because {} rounds or samples are too few\n  try: more of them in both runs, or by estimate",
-                self.written,
-                open.candidate,
-                open.n[0].min(open.n[1])
+                "'{}' cannot be judged: {} has no interval, because {few} {what} in common are too few\n  try: {more} {needed}, or by estimate",
+                self.written, open.candidate,
             ));
         }
         Ok(about.into_iter().filter(|change| self.is_met(change)).collect())
@@ -156,15 +242,19 @@ impl Condition {
 }
 
 fn is_judged(change: &Change, changes: &Changes) -> bool {
-    use crate::schema::change::ChangeBasis::{Samples, TwoRuns};
+    change.low.is_some() && change.n.iter().all(|n| *n >= needed(changes))
+}
+
+/// Rounds or samples, for an interval.
+fn needed(changes: &Changes) -> u32 {
     let (TwoRuns { needed, .. } | Samples { needed, .. }) = &changes.basis;
-    change.low.is_some() && change.n.iter().all(|n| n >= needed)
+    *needed
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::change::{ChangeBasis, SCHEMA};
+    use crate::schema::change::SCHEMA;
     use crate::schema::finding::{Evidence, Found};
     use crate::schema::units::Percent;
 
@@ -186,7 +276,7 @@ mod tests {
     fn changes() -> Changes {
         Changes {
             schema: SCHEMA,
-            basis: ChangeBasis::TwoRuns { needed: 6, alpha: 0.05, controls: Vec::new(), drift: None },
+            basis: TwoRuns { needed: 6, alpha: 0.05, controls: Vec::new(), drift: None },
             margin: Percent(3.0),
             differences: Vec::new(),
             findings: vec![change("ext4, in a hurry", [0.85, 0.90, 0.94]), change("xfs", [1.1, 1.2, 1.3])],
@@ -217,7 +307,7 @@ mod tests {
     #[test]
     fn of_a_control_it_says_that_nothing_is_found() {
         let controls = vec!["xfs".to_owned()];
-        let basis = ChangeBasis::TwoRuns { needed: 6, alpha: 0.05, controls, drift: None };
+        let basis = TwoRuns { needed: 6, alpha: 0.05, controls, drift: None };
         let mut beside = Changes { basis, ..changes() };
         beside.findings.truncate(1);
         let asked: Condition = "worse > 5% for xfs".parse().expect("a condition");
@@ -249,5 +339,69 @@ mod tests {
         ] {
             assert!(text.parse::<Condition>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn of_one_sample_it_says_that_more_rounds_bring_no_other() {
+        let mut one = changes();
+        one.basis = Samples { needed: 13 };
+        one.findings[0].n = [1, 1];
+        let refused = "worse > 5%".parse::<Condition>().expect("a condition").holds(&one).unwrap_err();
+        assert!(refused.contains("without samples=off, with --rounds 13"), "{refused}");
+        one.findings[0].n = [12, 12];
+        let refused = "worse > 5%".parse::<Condition>().expect("a condition").holds(&one).unwrap_err();
+        assert!(refused.contains("try: both runs with --rounds 13"), "{refused}");
+    }
+
+    fn judgeable(most: Option<u32>, needed: u32, grows: bool) -> Judgeable {
+        let [mine, steady] = ["ext4, in a hurry", "xfs"].map(str::to_owned);
+        Judgeable {
+            candidates: vec![mine.clone(), steady.clone()],
+            headlines: vec!["transactions.rate".into(), "requests".into()],
+            timeless: vec![],
+            evidence: vec![
+                Evidenced { candidate: mine, most, needed, grows },
+                Evidenced { candidate: steady, most: Some(20), needed, grows: true },
+            ],
+        }
+    }
+
+    fn before(text: &str, run: &Judgeable) -> String {
+        text.parse::<Condition>().expect(text).can_be_judged(run).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn what_could_never_be_judged_is_refused_before_the_run_with_what_to_do() {
+        let off = judgeable(Some(1), 13, false);
+        let refused = before("worse > 5% in transactions.rate", &off);
+        assert!(
+            refused.contains("without samples=off and with --rounds 13, or 'worse > 5% by estimate'"),
+            "{refused}"
+        );
+        assert_eq!(before("worse > 5% by estimate", &off), "", "one sample gives an estimate");
+        assert_eq!(before("worse > 5% for xfs", &off), "", "the other one has enough");
+        let few = judgeable(Some(5), 6, true);
+        assert!(before("worse > 5%", &few).contains("has 5 rounds of 6 at least\n  try: --rounds 6"));
+        assert_eq!(before("worse > 5% by estimate", &few), "");
+        assert!(
+            before("worse > 5% by estimate", &judgeable(Some(1), 6, true)).contains("1 round of 2 at least")
+        );
+        assert_eq!(
+            before("worse > 5%", &judgeable(None, 6, true)),
+            "",
+            "nobody knows how many fit into a budget"
+        );
+        assert_eq!(before("worse > 5%", &judgeable(Some(6), 6, true)), "");
+    }
+
+    #[test]
+    fn what_it_is_about_must_be_in_the_plan() {
+        let mut run = judgeable(Some(6), 6, true);
+        assert!(before("worse > 5% in transaction.rate", &run).contains("did you mean 'transactions.rate'?"));
+        assert!(before("worse > 5% for xsf", &run).contains("did you mean 'xfs'?"));
+        run.timeless = vec!["transactions.rate".into()];
+        run.headlines = vec!["requests".into()];
+        assert!(before("worse > 5% in transactions.rate", &run).contains("on an emulated CPU none counts"));
+        assert_eq!(before("worse > 5% in requests", &run), "");
     }
 }

@@ -1,38 +1,26 @@
 //! `fsderby run --dry-run`: the very jobs, printed.
 
-use std::collections::HashSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::foresight::{self, Guess, Known, Time};
+use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
+use crate::runner::pace::{self, Pace, Time, extra_trials, halved, is_skipped};
 use crate::runner::skips::Skip;
 use crate::runner::written::Amounts;
-use crate::runner::{extras, jobs};
+use crate::runner::{extras, jobs, scaled};
 use crate::schema::candidate::said;
 use crate::schema::job::{Job, Portion, Step, WorkJob};
 use crate::schema::plan::{FIRST_LOOK, Plan, Rounds, Setup, Trial};
 use crate::schema::scenario::Stage;
-use crate::schema::setup::{Fidelity, Mount};
-use crate::schema::units::{Bytes, MIB};
+use crate::schema::setup::Mount;
+use crate::schema::units::Bytes;
 use crate::storage::layers;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
-
-/// What the guess of the time rests on, and it is no more than a guess: the first round tells better.
-#[derive(PartialEq)]
-struct Pace {
-    mib_a_second: f64,
-    /// What a trial takes beside its work.
-    overhead: Duration,
-}
-
-const NATIVE: Pace = Pace { mib_a_second: 100.0, overhead: Duration::from_millis(800) };
-/// Guests of one CPU with small files: 4 to 7 MiB/s, with large ones more, and 4 to 6 s for the guest.
-const EMULATED: Pace = Pace { mib_a_second: 8.0, overhead: Duration::from_secs(5) };
 
 /// `at_once` trials are made at the same time.
 pub fn print(
@@ -43,9 +31,7 @@ pub fn print(
     at_once: usize,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
-    let skipped: HashSet<(&str, &str)> = skips.iter().map(|s| (&*s.filesystem, &*s.scenario)).collect();
-    let is_skipped = |t: &Trial<'_>| skipped.contains(&(&t.candidate.label, &t.scenario.label));
-    let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t));
+    let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t, skips));
     let job = |trial: &Trial<'_>| {
         let testbed = testbeds.of(plan, trial.candidate);
         let job = jobs::job(plan, trial, 1, testbed, "dry-run");
@@ -65,9 +51,13 @@ pub fn print(
     };
     if as_json {
         let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).map(|(job, _)| job).collect();
-        let foresight = foresight::of(plan, skips, Guess { time: guess(time), is_timeless }, known);
+        let foresight = foresight::of(plan, skips, Guess { time: halved(time), is_timeless }, known);
         let skipped = reasons(skips);
-        print_json(&json!({ "plan": plan, "jobs": jobs, "skipped": skipped, "foresight": foresight }))?;
+        let took = known.map_or(halved(time), |known| known.time);
+        let notes = notes(plan, took);
+        print_json(
+            &json!({ "plan": plan, "jobs": jobs, "skipped": skipped, "foresight": foresight, "notes": notes }),
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     let differ = plan.setups().len() > 1;
@@ -105,9 +95,8 @@ pub fn print(
         lines
             .push(format!("Then both candidates {what}: at most {corners} trials for each headline metric."));
     }
-    let took = known.map_or(guess(time), |known| known.time);
-    let [one, all] =
-        [1, rounds].map(|n| took.a_round.saturating_mul(n).saturating_add(took.checks).as_secs());
+    let took = known.map_or(halved(time), |known| known.time);
+    let [one, all] = [1, rounds].map(|n| took.of_rounds(n).as_secs());
     // As long as the rounds that they would fill.
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
@@ -121,18 +110,24 @@ pub fn print(
         Some(known) => format!("The time is that of {}.", known.from),
         None => guessed(&paces, at_once),
     });
+    lines.extend(notes(plan, took));
     if amounts.lack_one() {
         lines.push(
             "What work writes that fills the volume is not in it: that is known only when it is done."
                 .to_owned(),
         );
     }
-    if let Some(foresight) = foresight::of(plan, skips, Guess { time: guess(time), is_timeless }, known) {
+    if let Some(foresight) = foresight::of(plan, skips, Guess { time: halved(time), is_timeless }, known) {
         lines.push(String::new());
         lines.extend(foresight.lines());
     }
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What such a run would no longer test, and what it cannot keep.
+fn notes(plan: &Plan, took: Time) -> Vec<String> {
+    scaled::no_longer_tested(plan).into_iter().chain(pace::beyond_budget(plan, took)).collect()
 }
 
 /// Of a run that would be gone on with by this plan: what further rounds can find.
@@ -156,43 +151,16 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many trials are of no round, but for the worst corners; none in a run too short for any finding.
-fn extra_trials(plan: &Plan, skips: &[Skip]) -> usize {
-    let is_skipped = |t: &Trial<'_>| {
-        skips.iter().any(|s| s.filesystem == t.candidate.label && s.scenario == t.scenario.label)
-    };
-    let is_due = extras::are_due(plan.rounds.at_least());
-    if is_due { extras::of_cells(plan).iter().filter(|trial| !is_skipped(trial)).count() } else { 0 }
-}
-
-impl Pace {
-    fn of(fidelity: Fidelity) -> &'static Pace {
-        match fidelity {
-            Fidelity::Loop | Fidelity::Directory | Fidelity::Twin | Fidelity::VmKvm => &NATIVE,
-            Fidelity::VmEmulated | Fidelity::Model => &EMULATED,
-        }
-    }
-
-    fn time(&self, bytes_written: u64) -> Duration {
-        self.overhead + Duration::from_secs_f64(bytes_written as f64 / (self.mib_a_second * MIB as f64))
-    }
-}
-
 /// What the guess rests on, in a sentence.
 fn guessed(paces: &[&Pace], at_once: usize) -> String {
     let of = |pace: &&Pace| {
         let Pace { mib_a_second, overhead } = pace;
-        let whose = if **pace == EMULATED { ", on an emulated CPU" } else { "" };
+        let whose = if **pace == pace::EMULATED { ", on an emulated CPU" } else { "" };
         format!("{mib_a_second} MiB/s and {} s beside the work of each trial{whose}", overhead.as_secs_f64())
     };
     let from = paces.iter().map(of).collect::<Vec<_>>().join("; ");
     let at_once = if at_once > 1 { format!(", {at_once} at the same time") } else { String::new() };
     format!("The time is a guess from {from}{at_once}.")
-}
-
-/// Half of it is for the integrity checks, which do the work of a round.
-fn guess(time: Duration) -> Time {
-    Time { checks: time / 2, a_round: time / 2 }
 }
 
 /// `vm:kernel=6.1 cpus=2, 64 MiB of memory`
@@ -259,6 +227,7 @@ fn worked(WorkJob { work, folder, portion, clients, .. }: &WorkJob) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::setup::Fidelity;
 
     #[test]
     fn the_guess_says_what_it_rests_on_for_each_kind_of_cpu() {
@@ -270,11 +239,5 @@ mod tests {
         let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
         assert!(both.contains("; 8 MiB/s and 5 s"), "{both}");
         assert!(both.ends_with("on an emulated CPU, 2 at the same time."), "{both}");
-    }
-
-    #[test]
-    fn an_emulated_cpu_takes_longer_over_the_same_bytes() {
-        let [native, emulated] = [Fidelity::VmKvm, Fidelity::VmEmulated].map(|f| Pace::of(f).time(80 * MIB));
-        assert_eq!((native, emulated), (Duration::from_millis(1600), Duration::from_secs(15)));
     }
 }

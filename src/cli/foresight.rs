@@ -12,6 +12,7 @@ use crate::analysis::dataset::Dataset;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::metrics;
 use crate::analysis::rounds::{self, POWER, Scatter};
+use crate::runner::pace::Time;
 use crate::runner::skips::Skip;
 use crate::schema::declared::{Declared, Section};
 use crate::schema::job::Purpose;
@@ -38,14 +39,6 @@ pub struct Known {
     pub time: Time,
     /// Where the plan is to go on with this very run: how many rounds it has, and the looks that it has spent.
     pub before: Option<(u32, Vec<Look>)>,
-}
-
-/// How long it takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Time {
-    /// Before the first round.
-    pub checks: Duration,
-    pub a_round: Duration,
 }
 
 /// A number of rounds that there may be, and when they are judged.
@@ -79,7 +72,7 @@ impl Known {
 
     fn of(run: &Run) -> Option<Known> {
         let scatter = rounds::scatter(&run.plan, &Dataset::of(run))?;
-        Some(Known { from: run.folder.display().to_string(), scatter, time: Time::taken(run), before: None })
+        Some(Known { from: run.folder.display().to_string(), scatter, time: taken(run), before: None })
     }
 }
 
@@ -104,26 +97,23 @@ fn measures_the_same(plan: &Plan, other: &Plan) -> bool {
     measured(plan) == measured(other)
 }
 
-impl Time {
-    /// Void attempts and all.
-    fn taken(run: &Run) -> Time {
-        let of = |purpose: Purpose| {
-            let all =
-                run.records.iter().filter(move |r| r.purpose == purpose && r.outcome != Outcome::Skipped);
-            let names: BTreeSet<&str> = all.clone().map(|r| r.trial.as_str()).collect();
-            (names.len(), elapsed(all))
-        };
-        let (trials, measuring) = of(Purpose::Measure);
-        let (cells, checks) = of(Purpose::Integrity);
-        let a_trial = measuring.checked_div(u32::try_from(trials).unwrap_or(u32::MAX)).unwrap_or_default();
-        Time { checks, a_round: a_trial.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX)) }
-    }
+/// Of all that the run did, void attempts and all.
+fn taken(run: &Run) -> Time {
+    let of = |purpose: Purpose| {
+        let all = run.records.iter().filter(move |r| r.purpose == purpose && r.outcome != Outcome::Skipped);
+        let names: BTreeSet<&str> = all.clone().map(|r| r.trial.as_str()).collect();
+        (names.len(), elapsed(all))
+    };
+    let (trials, measuring) = of(Purpose::Measure);
+    let (cells, checks) = of(Purpose::Integrity);
+    let a_trial = measuring.checked_div(u32::try_from(trials).unwrap_or(u32::MAX)).unwrap_or_default();
+    Time { checks, a_round: a_trial.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX)) }
+}
 
-    /// How many whole rounds there are after so much time.
-    fn rounds_in(&self, budget: Duration) -> u32 {
-        let rounds = budget.saturating_sub(self.checks).as_nanos() / self.a_round.as_nanos().max(1);
-        u32::try_from(rounds).unwrap_or(u32::MAX)
-    }
+/// How many whole rounds there are after so much time.
+fn rounds_in(time: Time, budget: Duration) -> u32 {
+    let rounds = budget.saturating_sub(time.checks).as_nanos() / time.a_round.as_nanos().max(1);
+    u32::try_from(rounds).unwrap_or(u32::MAX)
 }
 
 /// What a plan can find, by its number of rounds.
@@ -218,7 +208,7 @@ pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> O
 pub fn after_first_rounds(run: &Run) -> Option<String> {
     let mut known = Known::of(run)?;
     let had = known.scatter.rounds;
-    let taken = known.time.a_round.saturating_mul(had).saturating_add(known.time.checks);
+    let taken = known.time.of_rounds(had);
     let budget = run.plan.budget.map(|Span(all)| Span(all.saturating_sub(taken)));
     known.before = Some((had, Vec::new()));
     let foresight = of(&Plan { budget, ..run.plan.clone() }, &[], Guess::default(), Some(&known))?;
@@ -235,7 +225,8 @@ fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
         shown => Looks::at(n as usize, own.available(n as usize, shown)),
     };
     let fits = plan.budget.map(|budget| {
-        let new = if had == 0 { time } else { Time { checks: Duration::ZERO, ..time } }.rounds_in(budget.0);
+        let new = if had == 0 { time } else { Time { checks: Duration::ZERO, ..time } };
+        let new = rounds_in(new, budget.0);
         (had.saturating_add(new), format!(", as many as fit into {budget}"))
     });
     let planned = match (plan.rounds, fits) {

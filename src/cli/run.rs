@@ -16,6 +16,7 @@ use super::output::print_line;
 use super::progress::Progress;
 use super::report::known_baseline;
 use super::setups::{Memory, common_testbed, distinct, give_guest, give_kernels, given, limits, memory};
+use crate::analysis::condition::Condition;
 use crate::exit::{self, Failure};
 use crate::keys::Key;
 use crate::names;
@@ -24,10 +25,13 @@ use crate::runner::crossing::Cross;
 use crate::runner::entry::FilesystemEntry;
 use crate::runner::experiment::{Experiment, RoundsAsked};
 use crate::runner::jobs;
+use crate::runner::judgeable;
 use crate::runner::machine;
 use crate::runner::needs;
+use crate::runner::pace::{self, Time};
 use crate::runner::planned;
 use crate::runner::rounds::{Finish, Runner};
+use crate::runner::scaled::{self, Given};
 use crate::runner::scenarios;
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
@@ -49,7 +53,7 @@ pub struct Arguments {
     /// A ready experiment's name or a path to a .toml file
     #[arg(default_value = "quick")]
     experiment: String,
-    /// Kinds by name, or `all`; replaces the experiment's
+    /// Kinds by name, or `all`, in place of the experiment's; those that it has keep the options that it gives them
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     filesystems: Vec<String>,
     /// A kind with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or in a setup of its own:
@@ -109,7 +113,8 @@ pub struct Arguments {
     /// Decides the order and the random choices of the workloads
     #[arg(long)]
     seed: Option<u64>,
-    /// The same work, smaller or larger: 1/16
+    /// The same work, smaller or larger: 1/16. Smaller, the experiment's memory follows, and its volume where a state fills it; --memory
+    /// and --size are taken as they are
     #[arg(long)]
     scale: Option<Scale>,
     /// Begin every trial with empty caches, and show that they were empty
@@ -125,6 +130,10 @@ pub struct Arguments {
     /// The report compares all with this candidate, by its label, in place of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
+    /// What `fsderby compare --fail-if` is to ask of this run: refused now where such a run could never answer it; several times for
+    /// several
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Condition>,
     /// The run's folder; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -135,7 +144,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
     /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
     /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
     #[arg(long, requires = "resume")]
@@ -196,6 +205,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
             let plan = as_mounted(plan, &testbeds)?;
             known_baseline(arguments.baseline.as_deref(), &plan)?;
+            can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
             match usable(&plan, &testbeds) {
                 Err(missing) if arguments.dry_run => {
                     super::say(&format!("note: a run would end here: {missing}"))
@@ -207,6 +217,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
                 let known = Known::beside(&arguments.experiment, &plan);
                 return dry_run::print(&plan, &testbeds, &skips, known.as_ref(), jobs, arguments.json);
             }
+            beforehand(&plan, || pace::guess(&plan, &testbeds, &skips, jobs));
             let machine = machine::look(&plan, &testbeds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
@@ -214,6 +225,24 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             carry_out(&arguments, &mut folder, &before, &testbeds, &skips, jobs, &ending)
         }
     }
+}
+
+/// Whether the run could ever answer what it is to be asked.
+fn can_be_judged(conditions: &[Condition], plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let is_timeless = !testbeds.each().any(|testbed| testbed.traits().fidelity.times_count());
+    let judgeable = judgeable::of(plan, is_timeless);
+    conditions
+        .iter()
+        .try_for_each(|condition| Ok(condition.can_be_judged(&judgeable).map_err(Failure::usage)?))
+}
+
+/// What must be known before so long a run begins.
+fn beforehand(plan: &Plan, guess: impl FnOnce() -> Time) {
+    let beyond = plan.budget.and_then(|_| pace::beyond_budget(plan, guess()));
+    scaled::no_longer_tested(plan)
+        .into_iter()
+        .chain(beyond)
+        .for_each(|said| super::say(&format!("note: {said}")));
 }
 
 /// The stored plan says in which order any round goes; how many are run may be asked anew. A new budget is for what follows;
@@ -241,10 +270,7 @@ fn image(text: &str) -> Result<ImageState, String> {
 fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     let own = Experiment::load(&arguments.experiment)?;
     let mut experiment = own.clone();
-    if !arguments.filesystems.is_empty() || !arguments.filesystem.is_empty() {
-        experiment.filesystems.clone_from(&arguments.filesystems);
-        experiment.filesystem.clone_from(&arguments.filesystem);
-    }
+    experiment.take_filesystems(&arguments.filesystems, &arguments.filesystem);
     if !arguments.workloads.is_empty() {
         experiment.workloads.clone_from(&arguments.workloads);
         experiment.workload.clear();
@@ -281,9 +307,12 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     if arguments.seed.is_some() {
         (experiment.seed, experiment.workload_seed) = (arguments.seed, None);
     }
-    experiment.scale = arguments.scale.or(experiment.scale);
     experiment.power_cut = arguments.power_cut.or(experiment.power_cut);
     experiment.clients = arguments.clients.or(experiment.clients);
+    if let Some(scale) = arguments.scale {
+        let given = Given { memory: !arguments.memory.is_empty(), size: arguments.size.is_some() };
+        experiment.take_scale(scale, given)?;
+    }
     experiment.cold = experiment.cold.or(Some(false)).map(|cold| cold || arguments.cold);
     Ok(experiment.told_from(&own))
 }
@@ -507,7 +536,6 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::filesystems;
     use crate::report::build::repeat;
     use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
@@ -550,6 +578,9 @@ mod tests {
             &["--filesystem", "xfs", "--filesystem", "ext4 label=b", "--filesystem", "ext2"],
             &["--filesystem", r#"ext3-journal conversion label="from ext2""#],
             &["--filesystems", "all", "--filesystem", "ext4 label=second"],
+            &["mail-2008", "--filesystems", "ext3-journal,ext2"],
+            &["mail-2008", "--filesystem", "ext3-journal", "--filesystem", "ext2"],
+            &["mailserver-2002", "--filesystems", "ext2,fat16,xfs", "--on", "loop"],
             &["--power-cut", "50%", "--on", "vm", "--filesystems", "ext4"],
             &["--clients", "4", "--filesystems", "ext4"],
             &["--needs", "mail server", "--filesystems", "ext4,xfs"],
@@ -657,36 +688,72 @@ mod tests {
     fn an_experiment_that_flags_have_changed_says_so() {
         let told = |words: &[&str]| {
             let plan = plan(words);
-            (plan.name, plan.analysis.lines().next().unwrap_or_default().chars().take(50).collect::<String>())
+            (plan.name, plan.analysis.lines().next().unwrap_or_default().chars().take(90).collect::<String>())
         };
-        let all: Vec<&str> = filesystems::TABLE.iter().map(|kind| kind.name()).collect();
-        for same in [
-            &["--rounds", "3", "--seed", "4", "--on", "vm"][..],
-            &[
-                "--workloads",
-                "postmark-quick,maildir-quick,sources-quick",
-                "--memory",
-                "24m",
-                "--filesystems",
-                &all.join(","),
-            ],
-        ] {
-            assert_eq!(
-                told(same),
-                ("quick".into(), "A mail server with and without fsync, and a progra".into())
-            );
-        }
+        let starts = |words: &[&str], name: &str, with: &str| {
+            let (is, analysis) = told(words);
+            assert!(is == name && analysis.starts_with(with), "{words:?}: {is}: {analysis}");
+        };
+        starts(&["--rounds", "3", "--seed", "4", "--on", "vm"], "quick", "A mail server's small files");
+        let same = ["--workloads", "postmark-first,sources-first", "--memory", "48m"];
+        starts(&same, "quick", "A mail server's small files");
+        starts(&["--filesystems", "ext4,xfs,btrfs,f2fs"], "quick", "A mail server's small files");
         for (words, with) in [
-            (&["--filesystems", "ext4"][..], "quick with other filesystems: A mail server"),
             (
-                &["--workloads", "maildir-quick", "--scale", "1/2"],
-                "quick with other workloads and a scale of 1/2: A",
+                &["--workloads", "maildir-quick,news-quick", "--scale", "1/2"][..],
+                "quick with other workloads (maildir-quick, news-quick) and a scale of 1/2.",
             ),
             (&["--memory", "none"], "quick with another memory limit: A mail server"),
+            (&["--scale", "1/3"], "quick with a scale of 1/3: A mail server"),
+            (&["--scale", "1/3", "--memory", "30m"], "quick with a scale of 1/3 and another memory limit: A"),
+            (&["--filesystem", "ext4 label=b mount=noatime"], "quick with other filesystems: A mail server"),
         ] {
-            let (name, analysis) = told(words);
-            assert!(name == "quick, changed" && analysis.starts_with(with), "{name}: {analysis}");
+            starts(words, "quick, changed", with);
         }
+    }
+
+    #[test]
+    fn a_plain_choice_of_filesystems_is_no_change_and_the_description_is_of_those_that_ran() {
+        for (words, with) in [
+            (&["--filesystems", "ext4"][..], "On ext4: A mail server's small files"),
+            (&["--filesystems", "xfs,ext4,jfs"], "On xfs, ext4 and jfs: A mail server's"),
+            (&["--filesystem", "jfs"], "On jfs: A mail server's"),
+            (&["--filesystems", "all"], "On 16 filesystems: A mail server's"),
+            (&["mailserver", "--filesystems", "ext4,xfs"], "On ext4 and xfs: Which filesystem should hold"),
+            (&["mail-2008", "--filesystems", "ext3-journal"], "On ext3-journal: Does ReiserFS serve"),
+        ] {
+            let plan = plan(words);
+            assert!(!plan.name.contains("changed"), "{words:?}: {}", plan.name);
+            assert!(plan.analysis.starts_with(with), "{words:?}: {}", plan.analysis);
+        }
+        let both = plan(&["--filesystems", "ext4", "--memory", "none"]);
+        assert_eq!(both.name, "quick, changed");
+        assert!(
+            both.analysis.starts_with("quick with another memory limit: On ext4: A"),
+            "{}",
+            both.analysis
+        );
+    }
+
+    #[test]
+    fn a_scale_reaches_memory_and_a_filled_volume_and_what_is_given_beside_it_is_taken_as_it_is() {
+        let of = |words: &[&str]| {
+            let plan = plan(words);
+            (plan.size.written(), plan.memory.unwrap().written(), plan.state.unwrap_or_default())
+        };
+        let full = |size: &str, memory: &str, state: &str| (size.into(), memory.into(), state.into());
+        assert_eq!(of(&["fileserver"]), full("12g", "512m", "filled 40%"));
+        assert_eq!(of(&["fileserver", "--scale", "1/8"]), full("1536m", "64m", "filled 40%"));
+        assert_eq!(of(&["fileserver", "--scale", "1/8", "--size", "3g"]), full("3g", "64m", "filled 40%"));
+        let given = ["fileserver", "--scale", "1/8", "--memory", "100m", "--state", "fresh"];
+        assert_eq!(of(&given), full("12g", "100m", "fresh"), "nothing fills it");
+        assert_eq!(of(&["mail-2008", "--scale", "1/16", "--on", "loop"]), full("1638m", "32m", ""));
+        assert_eq!(of(&["fileserver", "--scale", "2"]), full("12g", "512m", "filled 40%"));
+        assert_eq!(
+            of(&["hard-disk", "--scale", "1/2"]),
+            full("1024g", "32m", "allocated 80%"),
+            "its distances stay"
+        );
     }
 
     #[test]
@@ -702,8 +769,8 @@ mod tests {
         for what in [
             "name and question",
             "a blank in an argument",
-            "postmark-quick",
-            "maildir-quick",
+            "postmark-first",
+            "sources-first",
             "the needs",
             "seed 1",
         ] {

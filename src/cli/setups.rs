@@ -91,12 +91,15 @@ pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
         return Ok(testbeds::named(named).map_err(Failure::usage)?);
     }
     let plan = experiment.plan(named.to_owned(), 1)?;
-    let undecided = plan.candidates.iter().filter(|c| plan.setup(c).testbed == testbeds::AUTO);
-    let kinds = undecided.filter_map(|c| filesystems::find(&c.kind));
-    let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-    if asked.is_empty() {
+    let undecided: Vec<_> =
+        plan.candidates.iter().filter(|c| plan.setup(c).testbed == testbeds::AUTO).collect();
+    if undecided.is_empty() {
         return Ok(plan.testbed);
     }
+    let all_optional = undecided.iter().all(|c| experiment.is_optional(c));
+    let wanted = undecided.iter().filter(|c| all_optional || !experiment.is_optional(c));
+    let kinds = wanted.filter_map(|c| filesystems::find(&c.kind));
+    let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
     let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan));
     Ok(chosen.map_err(Failure::usage)?.name())
 }

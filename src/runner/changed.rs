@@ -2,32 +2,68 @@
 //! came from.
 
 use super::experiment::{Experiment, SIZE};
-use crate::schema::plan::{Candidate, Plan};
+use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::setup::Variant;
 use crate::schema::units::Bytes;
 use crate::states;
 
 const CHANGED: &str = ", changed";
 
+/// More filesystems than this are counted and not named.
+const NAMED: usize = 6;
+
 impl Experiment {
-    /// With a name and a question that say what is another than in `own`, from which it was made.
+    /// With a name and a question that say what is another than in `own`, from which it was made. A choice of filesystems is no
+    /// change: who took part stands before the question.
     pub fn told_from(mut self, own: &Experiment) -> Self {
         let changes = self.changes(own);
-        let Some((last, others)) = changes.split_last() else { return self };
+        let asked = match self.chosen(own) {
+            Some(who) if !own.analysis.is_empty() => format!("On {who}: {}", own.analysis),
+            _ => own.analysis.clone(),
+        };
+        let Some((last, others)) = changes.split_last() else {
+            return Experiment { analysis: asked, ..self };
+        };
         let listed =
             if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
         let whose = if own.name.is_empty() { "an experiment" } else { own.name.trim_end_matches(CHANGED) };
         let said = format!("{whose} with {listed}");
         self.name = if own.name.is_empty() { String::new() } else { changed(&own.name) };
-        self.analysis =
-            if own.analysis.is_empty() { format!("{said}.") } else { format!("{said}: {}", own.analysis) };
+        // A question about other work than was done is not asked.
+        let is_asked = !asked.is_empty() && !self.has_other_works(own);
+        self.analysis = if is_asked { format!("{said}: {asked}") } else { format!("{said}.") };
         self
     }
 
     /// Whether a plan's name and question are this experiment's, as they are or changed.
     pub fn describes(&self, plan: &Plan) -> bool {
-        let is_own = plan.name == self.name && plan.analysis == self.analysis;
-        is_own || (plan.name == changed(&self.name) && plan.analysis.ends_with(&self.analysis))
+        let asks = plan.analysis == self.analysis
+            || plan.analysis.starts_with("On ") && plan.analysis.ends_with(&self.analysis);
+        let is_changed = plan.name == changed(&self.name)
+            && (plan.analysis.ends_with(&self.analysis)
+                || plan.analysis.starts_with(&format!("{} with ", self.name)));
+        plan.name == self.name && asks || is_changed
+    }
+
+    /// Who takes part, where that was chosen among kinds as they come and among the experiment's own candidates.
+    fn chosen(&self, own: &Experiment) -> Option<String> {
+        let [before, after] = [own, self].map(|of| of.candidates().unwrap_or_default());
+        let is_chosen = |c: &Candidate| before.contains(c) || is_plain(c);
+        if before.is_empty() || after.is_empty() || before == after || !after.iter().all(is_chosen) {
+            return None;
+        }
+        let labels: Vec<&str> = after.iter().map(|c| c.label.as_str()).collect();
+        Some(match labels.split_last() {
+            _ if labels.len() > NAMED => format!("{} filesystems", labels.len()),
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        })
+    }
+
+    fn has_other_works(&self, own: &Experiment) -> bool {
+        let works = |of: &Experiment| of.planned_workloads(own.scale).ok();
+        works(own).is_some() && works(self) != works(own)
     }
 
     /// What of the setup and the work is another. How long it is measured, and where, every report says by itself.
@@ -40,18 +76,27 @@ impl Experiment {
             before.is_some() && before.as_deref().map(distinct) != after.as_deref().map(distinct)
         };
         let is_only_crossed = is_crossed && !has_other(filesystems);
-        let works = |of: &Experiment| of.planned_workloads(own.scale).ok();
+        let labels = self.planned_workloads(self.scale).unwrap_or_default();
+        let labels: Vec<&str> = labels.iter().map(|work| work.label.as_str()).collect();
+        let works = format!("other workloads ({})", labels.join(", "));
+        let is_choice = self.chosen(own).is_some();
+        // What follows a scale is no change beside it.
+        let mut scaled = own.clone();
+        if let Some(scale) = self.scale.filter(|_| self.scale != own.scale) {
+            scaled = scaled.clone().at_scale(scale).unwrap_or(scaled);
+        }
+        let at_scale = candidates(&scaled);
         let scale = self.scale.map_or("another scale".to_owned(), |scale| format!("a scale of {scale}"));
         let is_other = [
-            ("other filesystems", has_other(all) && !is_only_crossed),
+            ("other filesystems", has_other(all) && !is_only_crossed && !is_choice),
             ("filesystems in several setups", has_other(all) && is_only_crossed),
-            ("other workloads", works(own).is_some() && works(self) != works(own)),
+            (works.as_str(), self.has_other_works(own)),
             (scale.as_str(), self.scale != own.scale),
-            ("another size", self.size.unwrap_or(SIZE) != own.size.unwrap_or(SIZE)),
-            ("another memory limit", memory(self, after.as_deref()) != memory(own, before.as_deref())),
+            ("another size", self.size.unwrap_or(SIZE) != scaled.size.unwrap_or(SIZE)),
+            ("another memory limit", memory(self, after.as_deref()) != memory(&scaled, at_scale.as_deref())),
             ("another number of CPUs", cpus(self, after.as_deref()) != cpus(own, before.as_deref())),
             ("images in another state", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
-            ("another state", state(self, after.as_deref()) != state(own, before.as_deref())),
+            ("another state", state(self, after.as_deref()) != state(&scaled, at_scale.as_deref())),
             ("other layers", layers(self, after.as_deref()) != layers(own, before.as_deref())),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),
             ("another power cut", self.power_cut != own.power_cut),
@@ -104,4 +149,10 @@ fn all(candidates: &[Candidate]) -> Vec<(&str, &Variant)> {
 
 fn changed(name: &str) -> String {
     if name.ends_with(CHANGED) { name.to_owned() } else { format!("{name}{CHANGED}") }
+}
+
+fn is_plain(candidate: &Candidate) -> bool {
+    candidate.label == candidate.kind
+        && candidate.variant == Variant::default()
+        && candidate.own == Factors::default()
 }

@@ -32,7 +32,8 @@ impl Cross {
         entries = crossed(entries, ("kernel", &self.kernel), |e| &mut e.kernel, |kernel| kernel.clone())?;
         entries = crossed(entries, ("memory", &self.memory), |e| &mut e.memory, |m| m.written())?;
         entries = crossed(entries, ("cpus", &self.cpus), |e| &mut e.cpus, |cpus| cpus.to_string())?;
-        crossed(entries, ("state", &self.state), |e| &mut e.state, |state| state.clone())
+        // A label has no slash, which the scale of a state may have.
+        crossed(entries, ("state", &self.state), |e| &mut e.state, |state| state.replace('/', " of "))
     }
 }
 

@@ -27,13 +27,15 @@ pub struct FilesystemEntry {
     pub cpus: Option<u32>,
     pub layers: Option<Vec<String>>,
     pub state: Option<String>,
+    /// It takes part where the testbed has what it needs, and no testbed is chosen for it.
+    pub optional: bool,
     /// The era whose options are among its own already.
     #[serde(skip)]
     pub has_era: Option<String>,
 }
 
 /// The keys of an entry, for the nearest one.
-pub const FILESYSTEM_KEYS: [&str; 12] = [
+pub const FILESYSTEM_KEYS: [&str; 13] = [
     "kind",
     "label",
     "mkfs",
@@ -46,6 +48,7 @@ pub const FILESYSTEM_KEYS: [&str; 12] = [
     "layers",
     "state",
     "conversion",
+    "optional",
 ];
 /// Those that have a value on the command line.
 const WITH_VALUE: [&str; 10] =
@@ -89,6 +92,7 @@ impl FilesystemEntry {
             cpus,
             layers,
             state,
+            optional: false,
             has_era: era,
         }
     }
@@ -155,7 +159,7 @@ impl std::str::FromStr for FilesystemEntry {
                     return Err(names::unknown(
                         "key of a filesystem",
                         key,
-                        FILESYSTEM_KEYS[1..].iter().copied(),
+                        FILESYSTEM_KEYS[1..].iter().copied().filter(|key| *key != "optional"),
                     ));
                 }
             }

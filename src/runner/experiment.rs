@@ -16,7 +16,9 @@ use crate::filesystems;
 use crate::older::{self, Stood};
 use crate::schema::job::WorkSpec;
 use crate::schema::needs::Needs;
-use crate::schema::plan::{self, Candidate, FIRST_LOOK, Factors, Plan, PlannedWork, Rounds, SCHEMA, Twice};
+use crate::schema::plan::{
+    self, Candidate, FIRST_LOOK, Factors, Plan, PlannedWork, Rounds, SCHEMA, Shortfall, Twice,
+};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
@@ -99,6 +101,12 @@ pub struct Experiment {
     /// Of a stored plan: see [`Plan::floor`].
     #[serde(skip)]
     pub floor: Option<bool>,
+    /// See [`Plan::shortfall`].
+    #[serde(skip)]
+    pub shortfall: Option<Shortfall>,
+    /// Kinds are taken as they come, although each stands for itself.
+    #[serde(skip)]
+    pub as_they_come: bool,
 }
 
 /// The keys of an experiment, for the nearest one.
@@ -274,6 +282,7 @@ impl Experiment {
             margin: self.margin.unwrap_or(MARGIN),
             guard: guard.map(|(twice, _)| twice),
             floor: false,
+            shortfall: self.shortfall,
             plan_seed: seed,
             workload_seed: self.workload_seed.unwrap_or(seed),
             needs: self.whole_needs()?,
@@ -331,7 +340,14 @@ impl Experiment {
     /// Whether kinds were taken as they come, or as a stored plan has them, so that one that cannot take part is no mistake of
     /// the user's.
     pub fn takes_all(&self) -> bool {
-        self.filesystems.iter().any(|f| f == ALL) || self.is_stored()
+        let all_optional = !self.filesystem.is_empty() && self.filesystem.iter().all(|entry| entry.optional);
+        let is_all = self.filesystems.iter().any(|f| f == ALL);
+        self.as_they_come || is_all || self.is_stored() || self.filesystems.is_empty() && all_optional
+    }
+
+    /// Whether this candidate takes part only where the testbed has what it needs.
+    pub fn is_optional(&self, candidate: &Candidate) -> bool {
+        self.filesystem.iter().any(|entry| entry.optional && entry.kind == candidate.kind)
     }
 
     pub(super) fn candidates(&self) -> Result<Vec<Candidate>, Failure> {

@@ -91,6 +91,7 @@ impl Experiment {
             seed: Some(plan.plan_seed),
             workload_seed: Some(plan.workload_seed),
             floor: Some(plan.floor),
+            shortfall: plan.shortfall,
             needs: plan.needs,
             planned: plan.workloads,
             ..Experiment::default()

@@ -5,9 +5,25 @@ use crate::names;
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::story::Story;
+use crate::schema::units::Scale;
 use crate::workloads;
 
 pub struct Aged;
+
+/// `by SET at 1/8`
+struct Age<'a> {
+    set: &'a str,
+    scale: Option<Scale>,
+}
+
+fn age(argument: &str) -> Result<Age<'_>, String> {
+    let set = argument.strip_prefix("by ").map(str::trim).filter(|set| !set.is_empty());
+    let set = set.ok_or("by what? write aged by postmark-quick")?;
+    match set.split_once(" at ") {
+        None => Ok(Age { set, scale: None }),
+        Some((set, scale)) => Ok(Age { set: set.trim(), scale: Some(scale.trim().parse()?) }),
+    }
+}
 
 impl StateKind for Aged {
     fn name(&self) -> &'static str {
@@ -22,17 +38,32 @@ impl StateKind for Aged {
         Story {
             what: "A workload, one of the ready sets, has worked on the filesystem, and what it had not deleted by its end is still there.",
             origin: "What years of use do to a filesystem, in as many operations as the set has.",
-            limits: "As much age as that workload makes, and no more; the set is taken as it is, whatever the scale.",
+            limits: "As much age as that workload makes, and no more. A scale of the experiment scales the set and the volume with the work, and the \
+                     state then says so: aged by SET at 1/8.",
         }
     }
 
     fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String> {
-        let set = argument.strip_prefix("by ").map(str::trim).filter(|set| !set.is_empty());
-        let set = set.ok_or("by what? write aged by postmark-quick")?;
+        let Age { set, scale } = age(argument)?;
         let known = workloads::TABLE.iter().flat_map(|engine| engine.sets()).map(|set| set.name);
         let found = workloads::find(set);
         let (engine, found) = found.ok_or_else(|| names::unknown("workload", set, known))?;
-        let work = WorkSpec { engine: engine.name().to_owned(), parameters: found.file().parameters };
+        let parameters = found.file().parameters;
+        let parameters = scale.map_or(Ok(parameters.clone()), |by| engine.scale(&parameters, by))?;
+        let work = WorkSpec { engine: engine.name().to_owned(), parameters };
         Ok(vec![PlannedWork { label: format!("aged by {set}"), clients: None, work }])
+    }
+
+    fn scaled(&self, argument: &str, by: Scale) -> Result<String, String> {
+        let Age { set, scale } = age(argument)?;
+        let by = scale
+            .map_or(Some(by), |scale| scale.times(by))
+            .ok_or_else(|| format!("{by} of it is too large"))?;
+        let scaled = format!("by {set} at {by}");
+        self.works(&scaled).map(|_| scaled)
+    }
+
+    fn follows_volume(&self) -> bool {
+        true
     }
 }

@@ -35,4 +35,8 @@ impl StateKind for Filled {
     fn leaves(&self, argument: &str) -> f64 {
         super::left_by(argument)
     }
+
+    fn follows_volume(&self) -> bool {
+        true
+    }
 }

@@ -16,7 +16,7 @@ use crate::names;
 use crate::schema::job::WorkSpec;
 use crate::schema::plan::PlannedWork;
 use crate::schema::story::Story;
-use crate::schema::units::{Bytes, Percent};
+use crate::schema::units::{Bytes, Percent, Scale};
 use crate::workloads;
 
 /// Every state.
@@ -50,6 +50,18 @@ pub trait StateKind: Sync {
     fn has_content(&self) -> bool {
         true
     }
+    /// The same state of an experiment whose work is scaled: its argument, where it has an amount of its own.
+    ///
+    /// # Errors
+    /// When it cannot be so large.
+    fn scaled(&self, argument: &str, _by: Scale) -> Result<String, String> {
+        Ok(argument.to_owned())
+    }
+    /// Whether it writes more on a larger volume, or says something of a volume of that size alone: a scaled experiment then scales its
+    /// volume, so that the share that is taken stays, which is what the state asks about.
+    fn follows_volume(&self) -> bool {
+        false
+    }
     /// Whether it is not the filesystem that is in it but the drive below.
     fn is_of_the_drive(&self) -> bool {
         false
@@ -79,6 +91,21 @@ pub fn has_content(state: &str) -> bool {
 pub fn content(state: &str, size: Bytes) -> Bytes {
     let taken = if has_content(state) { 1.0 - leaves(state) } else { 0.0 };
     Bytes((size.0 as f64 * taken) as u64)
+}
+
+/// This state of an experiment whose work is scaled.
+///
+/// # Errors
+/// When there is no such state, or it cannot be so large.
+pub fn scaled(state: &str, by: Scale) -> Result<String, String> {
+    let (kind, argument) = parse(state)?;
+    let argument = kind.scaled(argument, by)?;
+    Ok(if argument.is_empty() { kind.name().to_owned() } else { format!("{} {argument}", kind.name()) })
+}
+
+/// Whether the volume of a scaled experiment is to be scaled for this state.
+pub fn follows_volume(state: &str) -> bool {
+    parse(state).is_ok_and(|(kind, _)| kind.follows_volume())
 }
 
 /// Whether the drive must have been filled and overwritten before.
@@ -140,6 +167,23 @@ mod tests {
     }
 
     #[test]
+    fn a_scale_keeps_a_share_and_makes_age_smaller() {
+        let by: Scale = "1/8".parse().unwrap();
+        let at = |state: &str| scaled(state, by).unwrap();
+        for same in ["fresh", "filled 40%", "allocated 80%", "preconditioned"] {
+            assert_eq!(at(same), same);
+        }
+        let aged = at("aged by postmark-quick");
+        assert_eq!(aged, "aged by postmark-quick at 1/8");
+        assert_eq!(at(&aged), "aged by postmark-quick at 1/64");
+        let number = |state: &str| works(state).unwrap()[0].work.parameters["number"].as_integer().unwrap();
+        assert_eq!((number("aged by postmark-quick"), number(&aged)), (800, 100));
+        assert!(scaled("aged by postmark-quick", Scale { of: u64::MAX, by: 1 }).is_err());
+        let follows = ["fresh", "filled 40%", "aged by postmark-quick", "allocated 80%", "preconditioned"];
+        assert_eq!(follows.map(follows_volume), [false, true, true, false, false]);
+    }
+
+    #[test]
     fn what_is_no_state_is_told_with_what_is_one() {
         for (state, said) in [
             ("filed 80%", "did you mean 'filled'?"),
@@ -152,6 +196,7 @@ mod tests {
             ("preconditioned 90%", "preconditioned is told nothing"),
             ("aged", "write aged by postmark-quick"),
             ("aged by postmork", "unknown workload 'postmork'"),
+            ("aged by postmark-quick at half", "'half' is not a scale"),
         ] {
             let error = works(state).unwrap_err();
             assert!(error.contains(said), "{state}: {error}");

@@ -16,11 +16,13 @@ const FOLDER: &str = "/var/tmp";
 /// What must stay free on the host beside the image.
 const SLACK: u64 = 64 * MIB;
 
+pub const NAME: &str = "loop";
+
 pub struct LoopKind;
 
 impl TestbedKind for LoopKind {
     fn name(&self) -> &'static str {
-        "loop"
+        NAME
     }
 
     fn usage(&self) -> &'static str {
@@ -57,11 +59,7 @@ struct Loop {
 
 impl Testbed for Loop {
     fn name(&self) -> String {
-        if self.folder == Path::new(FOLDER) {
-            "loop".into()
-        } else {
-            format!("loop:{}", self.folder.display())
-        }
+        if self.folder == Path::new(FOLDER) { NAME.into() } else { format!("loop:{}", self.folder.display()) }
     }
 
     fn traits(&self) -> TestbedTraits {

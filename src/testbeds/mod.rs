@@ -29,8 +29,12 @@ use crate::schema::event::Event;
 use crate::schema::job::{Cost, Job};
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
-use crate::schema::units::Bytes;
+use crate::schema::units::{Bytes, MIB};
 use crate::storage::layers::Layer;
+
+/// In a guest the tools that make and check filesystems run out of memory with less. On this machine's kernel they are not limited, and a
+/// scale goes no further down, so that an experiment has the same memory on every testbed.
+pub const LEAST_MEMORY: Bytes = Bytes(16 * MIB);
 
 /// Every kind of testbed.
 pub static TABLE: &[&dyn TestbedKind] = &[
@@ -53,6 +57,10 @@ pub trait TestbedKind: Sync {
     /// Whether the same trial gives other figures each time.
     fn scatters(&self) -> bool {
         true
+    }
+    /// The least memory for page cache and workload in which trials of one client are carried out.
+    fn least_memory(&self) -> Bytes {
+        LEAST_MEMORY
     }
     /// Whether every round of a testbed with this argument has another sample of its disk.
     fn samples(&self, _argument: Option<&str>) -> bool {
@@ -304,6 +312,8 @@ impl Ended {
     }
 }
 
+/// The testbed of [`AUTO`] wherever it can be used, as it is named.
+pub const LOOP: &str = loop_image::NAME;
 /// The testbed that this machine serves best.
 pub const AUTO: &str = "auto";
 
@@ -352,6 +362,12 @@ pub fn named(text: &str) -> Result<String, String> {
 pub fn samples(text: &str) -> bool {
     let argument = text.split_once(':').map(|(_, argument)| argument);
     kind(text).is_ok_and(|kind| kind.samples(argument))
+}
+
+/// The least memory in which trials are carried out on the testbed of this text; of [`AUTO`], on whichever it becomes.
+pub fn least_memory(text: &str) -> Bytes {
+    let any = || TABLE.iter().map(|kind| kind.least_memory()).max().unwrap_or(LEAST_MEMORY);
+    kind(text).map_or_else(|_| any(), |kind| kind.least_memory())
 }
 
 /// The kind of a testbed's text. The argument is not looked at: it may name a file.

@@ -140,6 +140,8 @@ pub struct Needs {
     pub source: bool,
     /// Space that is given to a file without writing to it.
     pub preallocation: bool,
+    /// What each client keeps in memory beside the page cache, where that is more than a mebibyte or so.
+    pub memory: Bytes,
 }
 
 /// The part of a work that fills the disk that it copies from.

@@ -171,6 +171,28 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
 }
 
 #[test]
+fn what_could_never_be_judged_is_refused_before_the_run() {
+    let never = |more: &[&str], words: &[&str]| {
+        let common = ["--filesystems", "ext4,xfs", "--workloads", "postmark-quick", "--fail-if"];
+        flags(&[&common[..], more].concat(), words);
+        flags(&[&common[..], more, &["--dry-run"]].concat(), words);
+    };
+    never(
+        &["worse > 5%", "--on", "model:hdd-16tb,samples=off", "--rounds", "13"],
+        &["could never be judged", "samples=off", "try: without samples=off", "by estimate"],
+    );
+    never(
+        &["worse > 5%", "--on", "model:hdd-16tb", "--rounds", "12"],
+        &["ext4 has 12 rounds of 13", "--rounds 13"],
+    );
+    never(&["worse > 5%", "--on", "loop", "--rounds", "5"], &["ext4 has 5 rounds of 6", "try: --rounds 6"]);
+    never(&["worse > 5% by estimate", "--on", "loop", "--rounds", "1"], &["1 round of 2", "--rounds 2"]);
+    never(&["worse > 5% for btrfs", "--on", "loop"], &["unknown candidate 'btrfs'", "xfs"]);
+    never(&["worse > 5% in transaction.rate", "--on", "loop"], &["did you mean 'transactions.rate'?"]);
+    never(&["worse", "--on", "loop"], &["'worse' is no condition", "worse > 5%"]);
+}
+
+#[test]
 fn a_filesystem_named_for_a_directory_is_refused() {
     for (flag, value) in [("--filesystems", "ext4,xfs"), ("--filesystem", "ext4 mount=noatime")] {
         let words = [flag, "what is mounted is taken as it is", "try: without", "--on loop"];
@@ -474,7 +496,7 @@ fn an_image_too_small_for_a_kind_is_refused_where_it_is_named_and_skipped_among_
     desk.refuses(&named, USAGE, &["100 MiB is too small for xfs, which needs 300 MiB", "try: --size 300m"]);
     let said = desk.say(&["run", "--on", &testbed, "--filesystems", "all", "--size", "100m", "--dry-run"]);
     assert!(
-        said.code == 0 && said.out.contains("skipped xfs × postmark-quick: an image of 100 MiB"),
+        said.code == 0 && said.out.contains("skipped xfs × postmark-first: an image of 100 MiB"),
         "{said:?}"
     );
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support::desk::{Desk, Said, run};
-use crate::support::{copy_program, is_root, skipped};
+use crate::support::{copy_program, has_loop, is_root, skipped};
 use fsderby::exit;
 
 const USAGE: i32 = exit::USAGE as i32;
@@ -83,6 +83,44 @@ fn more_trials_a_round_than_anybody_waits_for_are_refused() {
     let work = |n| format!("[[workload]]\nset = 'postmark-quick'\nlabel = '{n}'\n");
     let text: String = (0..101).map(label).chain((0..100).map(work)).collect();
     file(&text, &["101 filesystems and 100 scenarios are 10100 trials a round", "several experiments"]);
+}
+
+#[test]
+fn memories_that_a_scale_makes_one_are_refused() {
+    let desk = Desk::new();
+    desk.file("x.toml", format!("{PLAIN}[cross]\nmemory = ['64m', '512m']\n"));
+    let words = ["two of the memories that are compared are", "try: a larger --scale, or --memory"];
+    desk.refuses(&["run", "x.toml", "--on", "loop", "--scale", "1/64"], USAGE, &words);
+}
+
+/// What a dry run says in its last lines, as JSON.
+fn notes(desk: &Desk, more: &[&str]) -> String {
+    let said = desk.say(&[&["run"], more, &["--dry-run", "--json"]].concat());
+    assert_eq!(said.code, 0, "{said:?}");
+    let shown: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    shown["notes"].to_string()
+}
+
+#[test]
+fn a_dry_run_says_what_a_scale_no_longer_tests_and_which_budget_is_too_short() {
+    if !has_loop("dry runs on loop") {
+        return;
+    }
+    let desk = Desk::new();
+    let testbed = desk.testbed();
+    let of = |more: &[&str]| notes(&desk, &[more, &["--on", &testbed, "--filesystems", "ext4,xfs"]].concat());
+    assert_eq!(of(&["mailserver", "--scale", "1/8"]), "[]");
+    let small = of(&["mailserver", "--scale", "1/64"]);
+    assert!(small.contains("the memory would be 8 MiB") && small.contains("Try --scale 1/"), "{small}");
+    let volume = of(&["fileserver", "--scale", "1/64", "--memory", "64m"]);
+    assert!(
+        volume.contains("the volume would be 192 MiB, and the least for these filesystems is 512 MiB"),
+        "{volume}"
+    );
+    assert_eq!(of(&["quick"]), "[]", "five minutes hold its least rounds");
+    let budget = of(&["quick", "--budget", "10s"]);
+    assert!(budget.contains("The budget of 10s is too short") && budget.contains("--at-least 1"), "{budget}");
+    assert_eq!(of(&["quick", "--budget", "20s", "--at-least", "1"]), "[]");
 }
 
 /// The program with so little memory and CPU time.

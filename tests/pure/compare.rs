@@ -236,7 +236,7 @@ fn few_rounds_give_no_finding_and_no_condition_passes_by_silence() {
     assert!(found(&page).iter().all(|(_, found)| *found == "cannot-tell"), "{page}");
     assert!(page["findings"][1].get("low").is_none());
     assert!(words(&compared(&desk, &[]).out).contains("Preliminary: findings need at least 6 rounds"));
-    let words = ["cannot be judged", "try: more of them in both runs"];
+    let words = ["cannot be judged", "5 rounds in common are too few", "try: both runs with --rounds 6"];
     desk.refuses(&["compare", "first", "second", "--fail-if", "worse > 5%"], USAGE, &words);
     let by_estimate = ["--fail-if", "worse > 5% by estimate"];
     assert_eq!(compared(&desk, &by_estimate).code, FAIL_IF);

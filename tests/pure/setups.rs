@@ -10,9 +10,12 @@ use crate::support::scripted::{Scripted, machine};
 use fsderby::report::Report;
 use fsderby::report::formats;
 use fsderby::report::formats::terminal::{self, Detail};
-use fsderby::runner::experiment::Experiment;
+use fsderby::runner::experiment::{Experiment, RoundsAsked, SHIPPED};
+use fsderby::runner::longer;
 use fsderby::runner::planned;
 use fsderby::runner::rounds::Runner;
+use fsderby::runner::scaled::{Given, no_longer_tested};
+use fsderby::runner::skips::skips;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
 use fsderby::schema::metric::{Metric, WORK};
@@ -48,8 +51,8 @@ fn carry_out(path: &Path, plan: &Plan, testbeds: &[&Scripted], stop_at: Option<&
     for testbed in testbeds {
         *testbed.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
     }
-    let (skips, watch) = (&[], &mut Quiet);
-    Runner { plan, testbeds: &all, folder: &mut folder, skips, watch, jobs: 1, stop: &stop }
+    let (none, watch) = (&[], &mut Quiet);
+    Runner { plan, testbeds: &all, folder: &mut folder, skips: none, watch, jobs: 1, stop: &stop }
         .run(&before)
         .unwrap();
     store::read(path).unwrap()
@@ -267,4 +270,186 @@ fn works_of_one_trial_are_told_apart_by_name_and_what_is_not_measured_gives_no_f
         phases.iter().all(|phase| phase.contains(", ") && !phase.starts_with("maildir-quick, ")),
         "{phases:?}"
     );
+}
+
+/// With this scale of the command line over it.
+fn at_scale(keys: &str, scale: &str, given: Given) -> Plan {
+    let mut experiment = Experiment::parse(keys, "test").unwrap();
+    experiment.take_scale(scale.parse().unwrap(), given).unwrap();
+    experiment.plan("loop".into(), 1).unwrap()
+}
+
+const LARGE: &str = "name = 'large'\nsize = '8g'\nmemory = '512m'\nfilesystems = ['ext4', 'xfs']\nworkloads = ['mail-spool']\n";
+
+#[test]
+fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what_is_lost() {
+    let memory = |scale| at_scale(LARGE, scale, Given::default()).memory;
+    assert_eq!(["1/2", "1/8", "1/16"].map(memory), [256, 64, 32].map(|n| Some(Bytes(n * MIB))));
+    assert_eq!(memory("2"), Some(Bytes(512 * MIB)), "a larger one changes the work alone");
+    let floored = at_scale(LARGE, "1/40", Given::default());
+    assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
+    let said = no_longer_tested(&floored).join(" ");
+    assert!(said.contains("the memory would be 13 MiB") && said.contains("is 19 MiB"), "{said}");
+    assert!(said.contains("Try --scale 1/27 or larger."), "{said}");
+    assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
+    let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });
+    assert_eq!(
+        (given.memory, no_longer_tested(&given).len()),
+        (Some(Bytes(512 * MIB)), 0),
+        "as it was given"
+    );
+}
+
+/// The characters that content is taken from are as many as the largest file has; records are buffers.
+#[test]
+fn what_the_works_own_process_keeps_stays_beside_the_page_cache() {
+    let of = |set: &str| {
+        let keys = LARGE.replace("mail-spool", set).replace("8g", "64g");
+        at_scale(&keys, "1/64", Given::default()).memory.unwrap().0 / MIB
+    };
+    let [small, boxes, records] = ["mail-spool", "mbox-2002-1", "provao-iozone"].map(of);
+    assert!(
+        small < 20 && (100..512).contains(&boxes) && (96..512).contains(&records),
+        "{small} {boxes} {records}"
+    );
+    let four = format!("clients = 4\n{LARGE}");
+    assert!(
+        at_scale(&four, "1/64", Given::default()).memory.unwrap().0 / MIB > small,
+        "each client has its own"
+    );
+}
+
+#[test]
+fn a_share_that_is_taken_stays_and_the_volume_follows_the_scale_down_to_what_its_kinds_need() {
+    let of = |state: &str, scale: &str, given: Given| {
+        let plan = at_scale(&format!("state = '{state}'\n{LARGE}"), scale, given);
+        (plan.size.0 / MIB, plan.state.clone().unwrap_or_default(), no_longer_tested(&plan))
+    };
+    let none = Given::default();
+    let (size, state, lost) = of("filled 40%", "1/8", none);
+    assert_eq!((size, state.as_str(), lost), (1024, "filled 40%", Vec::new()));
+    let (size, state, _) = of("aged by postmark-quick", "1/8", none);
+    assert_eq!((size, state.as_str()), (1024, "aged by postmark-quick at 1/8"));
+    assert_eq!(
+        of("allocated 80%", "1/8", none).0,
+        8192,
+        "its files cost nothing, and its distances are the question"
+    );
+    assert_eq!(of("fresh", "1/8", none).0, 8192);
+    assert_eq!(of("filled 40%", "1/8", Given { size: true, memory: false }).0, 8192);
+    let (size, _, lost) = of("filled 40%", "1/25", none);
+    assert!(size == 512 && lost[0].contains("the volume would be 328 MiB"), "{size} {lost:?}");
+    assert!(lost[0].contains("Try --scale 1/16 or larger."), "{lost:?}");
+}
+
+/// What the volume of a scaled experiment must hold is scaled with it.
+#[test]
+fn every_ready_experiment_with_a_state_still_fits_its_volume_at_a_scale() {
+    let mut filled = 0;
+    for (name, text) in SHIPPED {
+        let own = Experiment::parse(text, name).unwrap();
+        if own.state.is_none() {
+            continue;
+        }
+        for scale in ["1/2", "1/8", "1/16", "1/64"] {
+            let mut experiment = own.clone();
+            experiment.take_scale(scale.parse().unwrap(), Given::default()).unwrap();
+            experiment
+                .filesystem
+                .retain(|entry| ["ext4", "xfs", "ext3-ordered"].contains(&entry.kind.as_str()));
+            let plan = experiment.plan("loop".into(), 1).unwrap();
+            let testbed = Scripted::well();
+            let skips = skips(&plan, &Testbeds::one(&testbed));
+            let reasons: Vec<&str> = skips.iter().map(|skip| skip.reason.as_str()).collect();
+            assert!(
+                reasons.iter().all(|reason| !reason.contains("too much for")),
+                "{name} at {scale}: {reasons:?}"
+            );
+            filled += 1;
+        }
+    }
+    assert!(filled > 8, "{filled}");
+}
+
+#[test]
+fn factors_that_are_compared_are_scaled_too_and_are_refused_where_they_become_one() {
+    let crossed = LARGE.replace("memory = '512m'\n", "") + "[cross]\nmemory = ['64m', '512m']\n";
+    let plan = at_scale(&crossed, "1/2", Given::default());
+    let memories: Vec<u64> = plan.candidates.iter().map(|c| plan.setup(c).memory.unwrap().0 / MIB).collect();
+    assert_eq!(memories[..4], [32, 256, 32, 256]);
+    assert!(plan.candidates[0].label.ends_with("memory 32m"), "{}", plan.candidates[0].label);
+    let refused =
+        Experiment::parse(&crossed, "test").unwrap().take_scale("1/64".parse().unwrap(), Given::default());
+    assert!(refused.unwrap_err().message.contains("two of the memories that are compared are 19 MiB"));
+    let own = LARGE.replace("filesystems = ['ext4', 'xfs']\n", "")
+        + "[[filesystem]]\nkind = 'xfs'\nmemory = '1g'\n";
+    assert_eq!(at_scale(&own, "1/4", Given::default()).memory, Some(Bytes(256 * MIB)));
+}
+
+#[test]
+fn a_files_own_scale_stands_beside_its_own_memory_and_another_one_is_taken_from_there() {
+    let own = format!("scale = '1/4'\n{LARGE}");
+    let as_it_is = Experiment::parse(&own, "test").unwrap().plan("loop".into(), 1).unwrap();
+    assert_eq!(as_it_is.memory, Some(Bytes(512 * MIB)));
+    assert_eq!(at_scale(&own, "1/8", Given::default()).memory, Some(Bytes(256 * MIB)));
+    assert_eq!(at_scale(&own, "1/4", Given::default()), as_it_is);
+}
+
+/// It is stored with the plan, so that the report says it too, and a plan read back has it.
+#[test]
+fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
+    let small = LARGE.replace("mail-spool", "maildir-quick").replace("8g", "1g") + "rounds = 3\n";
+    let plan = at_scale(&small, "1/64", Given::default());
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &[&Scripted::well()], None);
+    assert_eq!(verify(&run).wrong, Vec::<String>::new());
+    let experiment = Experiment::try_from(run.plan.clone()).unwrap();
+    assert_eq!(experiment.plan("loop".into(), 1).unwrap(), plan);
+    let report = Report::of(&run);
+    let said = |texts: &[String]| {
+        texts.iter().any(|text| text.contains("At a scale of 1/64 the memory would be 8 MiB"))
+    };
+    assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
+    let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("At a scale of 1/64 the memory would be 8 MiB"), "{shown}");
+}
+
+/// Of a ready experiment, once and on a scripted loop.
+fn once(name: &str, change: impl FnOnce(&mut Experiment)) -> (tempfile::TempDir, Run) {
+    let own = Experiment::load(name).unwrap();
+    let mut experiment = own.clone();
+    (experiment.rounds, experiment.budget) = (Some(RoundsAsked::Exactly(1)), None);
+    change(&mut experiment);
+    let plan = experiment.told_from(&own).plan("loop".into(), 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let run = carry_out(&folder.path().join("run"), &plan, &[&Scripted::well()], None);
+    (folder, run)
+}
+
+#[test]
+fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minutes() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let (_folder, run) = once("quick", |_| {});
+    assert!(longer::is_due(&run), "no commit interval is outlived");
+    let next = longer::than(&run).unwrap();
+    assert!(next.command == "fsderby run mailserver" && next.minutes > 2, "{next:?}");
+    let (_folder, run) = once("quick", |quick| quick.take_filesystems(&names(&["ext4", "jfs"]), &[]));
+    let two = longer::than(&run).unwrap();
+    assert_eq!(two.command, "fsderby run mailserver --filesystems ext4,jfs");
+    assert!(two.minutes < next.minutes, "of six candidates two: {} and {}", two.minutes, next.minutes);
+    let eighth = |of: &mut Experiment| of.take_scale("1/8".parse().unwrap(), Given::default()).unwrap();
+    let (_folder, run) = once("fileserver", eighth);
+    assert_eq!(longer::than(&run).unwrap().command, "fsderby run fileserver", "the same at its full size");
+}
+
+#[test]
+fn a_kind_that_may_be_absent_decides_no_testbed_and_is_no_mistake() {
+    let quick = Experiment::load("quick").unwrap();
+    let plan = quick.plan("loop".into(), 1).unwrap();
+    assert!(quick.takes_all() && plan.candidates.iter().all(|candidate| quick.is_optional(candidate)));
+    let desktop = Experiment::load("desktop").unwrap();
+    let plan = desktop.plan("loop".into(), 1).unwrap();
+    let optional: Vec<&str> =
+        plan.candidates.iter().filter(|c| desktop.is_optional(c)).map(|c| c.label.as_str()).collect();
+    assert_eq!((optional, desktop.takes_all()), (vec!["f2fs"], false));
 }

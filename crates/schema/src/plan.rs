@@ -12,7 +12,7 @@ use crate::needs::Needs;
 use crate::random::{seeded, shuffle};
 use crate::scenario::{Scenario, WorkStage};
 use crate::setup::ImageState;
-use crate::units::{Bytes, Percent, Span};
+use crate::units::{Bytes, Percent, Scale, Span};
 
 /// The shape of `plan.toml`.
 pub const SCHEMA: u32 = 4;
@@ -58,6 +58,9 @@ pub struct Plan {
     /// Whether what the program that plays a modelled disk adds to the figures is measured, before the round that allows a verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub floor: bool,
+    /// Where a scale made the work of an experiment smaller than memory or volume could become.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortfall: Option<Shortfall>,
     /// Decides the order.
     pub plan_seed: u64,
     /// Decides what the workloads draw; with the round it is the same for all filesystems.
@@ -80,6 +83,18 @@ pub struct Plan {
 pub struct Twice {
     pub of: String,
     pub copy: String,
+}
+
+/// What an experiment's setup would be at the scale of its work, where it cannot be so small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shortfall {
+    /// Of the experiment's work.
+    pub by: Scale,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

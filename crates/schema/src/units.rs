@@ -169,6 +169,23 @@ impl Scale {
         let by = u128::from(self.by);
         u64::try_from((exact + by / 2) / by).unwrap_or(u64::MAX).max(1)
     }
+
+    /// One after the other, in lowest terms; none where that is beyond what can be written.
+    pub fn times(self, other: Scale) -> Option<Scale> {
+        let (of, by) =
+            (u128::from(self.of) * u128::from(other.of), u128::from(self.by) * u128::from(other.by));
+        let common = common_divisor(of, by);
+        Some(Scale { of: u64::try_from(of / common).ok()?, by: u64::try_from(by / common).ok()? })
+    }
+
+    /// Whether it makes the work smaller.
+    pub fn shrinks(self) -> bool {
+        self.of < self.by
+    }
+}
+
+fn common_divisor(a: u128, b: u128) -> u128 {
+    if b == 0 { a.max(1) } else { common_divisor(b, a % b) }
 }
 
 impl FromStr for Scale {

@@ -11,6 +11,7 @@ use crate::report::view::needs::ToChoose;
 use crate::report::view::number::{count, list};
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
+use crate::runner::scaled;
 use crate::schema::candidate::said;
 use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
@@ -81,11 +82,13 @@ pub fn of(
             vec![turns(run, filesystems, setups)]
         },
         vec![terms(run, setups)],
+        scaled::no_longer_tested(&run.plan),
         unequal.clone(),
         vec![if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.clone() }],
     ];
     let timeless = timeless::of(run).map(|why| why.said).into_iter();
-    let warnings = timeless.chain(setups.apart.iter().cloned()).chain(page_cache(workloads));
+    let warnings = timeless.chain(setups.apart.iter().cloned()).chain(scaled::no_longer_tested(&run.plan));
+    let warnings = warnings.chain(page_cache(workloads));
     let warnings = warnings.chain(short(workloads)).chain(disturbed(workloads)).chain(unequal);
     Heading {
         name: run.plan.name.clone(),

@@ -29,7 +29,8 @@ pub fn of(plan: &Plan, makes_filesystem: bool) -> Repeat {
 fn command(plan: &Plan, candidates: &[Candidate]) -> String {
     let mut words = vec!["fsderby run".to_owned()];
     words.extend(shipped(plan).map(str::to_owned));
-    words.extend(filesystems_of(candidates));
+    let own = shipped(plan).and_then(|name| Experiment::load(name).ok()).unwrap_or_default();
+    words.extend(filesystems_of(candidates, &own));
     let (_, power_cut) = scenarios::given(plan);
     let works: Vec<&str> = plan.workloads.iter().map(|w| w.label.as_str()).collect();
     words.push(format!("--workloads {}", quote(&works.join(","))));
@@ -82,11 +83,12 @@ fn profile(plan: &Plan) -> Option<&str> {
     profiles::find(name).is_ok_and(|profile| profile.needs == *needs).then_some(name)
 }
 
-/// `--filesystems` with the leading kinds that have no options, `--filesystem` with each of the rest: the order is part of
-/// the plan.
-fn filesystems_of(candidates: &[Candidate]) -> Vec<String> {
+/// `--filesystems` with the leading kinds that have no options, by whose names the experiment gives none either, `--filesystem` with each
+/// of the rest: the order is part of the plan.
+fn filesystems_of(candidates: &[Candidate], own: &Experiment) -> Vec<String> {
     let all = filesystems::TABLE.iter().map(|kind| kind.name());
-    let plain = candidates.iter().take_while(|e| is_plain(e)).map(|e| e.kind.as_str());
+    let plain =
+        candidates.iter().take_while(|e| is_plain(e) && own.gives_plain(&e.kind)).map(|e| e.kind.as_str());
     let plain: Vec<&str> = plain.collect();
     let (names, taken) = match all.clone().eq(plain.iter().copied().take(all.len())) {
         true => ("all".to_owned(), all.len()),

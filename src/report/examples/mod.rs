@@ -171,6 +171,7 @@ fn plan(rounds: u32) -> Plan {
         budget: None,
         margin: Percent(3.0),
         floor: false,
+        shortfall: None,
         plan_seed: 42,
         workload_seed: 7,
         needs: None,

@@ -29,7 +29,9 @@ use self::machine::{Cpu, MOST_DISKS, Machine, QEMU};
 use self::witness::Witness;
 use super::bundled::Bundled;
 use super::power::PowerCut;
-use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local};
+use super::{
+    Fidelity, LEAST_MEMORY, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local,
+};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
 use crate::guest::bundle::Bundle;
@@ -56,8 +58,6 @@ const MEMORY: u64 = 512 * MIB;
 const CPUS: u32 = 1;
 /// What the guest's kernel takes for itself, beside page cache and workload.
 const OVERHEAD: u64 = 160 * MIB;
-/// With less than this for page cache and workload the tools that make and check filesystems run out of memory.
-const LEAST_MEMORY: u64 = 16 * MIB;
 /// mkfs and fsck say nothing while they run; on an emulated CPU they may run long.
 const SILENCE: Duration = Duration::from_secs(480);
 
@@ -434,9 +434,9 @@ pub fn guest_ready(
         let what = format!("the kernel {release} in the cache is not what was taken into it");
         return missing(what, &format!("fsderby kernel fetch {release}"));
     }
-    if need.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+    if need.memory.is_some_and(|memory| memory < LEAST_MEMORY) {
         return missing(
-            format!("a guest's page cache and workload need {} at least", Bytes(LEAST_MEMORY)),
+            format!("a guest's page cache and workload need {LEAST_MEMORY} at least"),
             "a larger --memory",
         );
     }

@@ -68,6 +68,7 @@ macro_rules! sets {
 
 static SETS: &[ParamSet] = sets![
     "postmark-quick",
+    "postmark-first",
     "maildir-quick",
     "maildir-durable",
     "mail-spool",

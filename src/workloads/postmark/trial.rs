@@ -29,7 +29,10 @@ const COUNTED: u64 = 200_000;
 
 impl Work for Parameters {
     fn needs(&self) -> Needs {
-        Needs { largest_file: Bytes(u64::from(self.rules.high)), ..Needs::default() }
+        let largest = u64::from(self.rules.high);
+        let request = u64::from(self.rules.read_block.min(self.rules.high));
+        // The characters that all content is taken from, and what is read into.
+        Needs { largest_file: Bytes(largest), memory: Bytes(largest + request), ..Needs::default() }
     }
 
     fn amount(&self, seed: u64) -> Amount {

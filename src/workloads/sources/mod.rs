@@ -20,8 +20,10 @@ mod trial;
 
 pub struct Sources;
 
-static SETS: &[ParamSet] =
-    &[ParamSet { name: "sources-quick", toml: include_str!("sets/sources-quick.toml") }];
+static SETS: &[ParamSet] = &[
+    ParamSet { name: "sources-quick", toml: include_str!("sets/sources-quick.toml") },
+    ParamSet { name: "sources-first", toml: include_str!("sets/sources-first.toml") },
+];
 
 const VERSION: u32 = 1;
 

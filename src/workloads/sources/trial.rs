@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// The mean that its story has, and some 28 MiB in all: more than the memory of the experiment quick.
+    /// The mean that its story has, and some 28 MiB in all.
     #[test]
     fn the_quick_set_has_the_sizes_that_it_says() {
         let parameters = Parameters::parse(&SETS[0].file().parameters).expect("a set");

@@ -47,6 +47,6 @@ fn the_papers_sets_differ_in_their_records_alone() {
 
 /// What fits into memory alone says nothing about a disk.
 #[test]
-fn the_quick_set_outgrows_the_memory_of_its_experiment() {
+fn the_quick_set_outgrows_the_memory_that_it_names() {
     assert!(parameters("iozone-quick").amount(1).bytes_peak > 24 * MIB);
 }

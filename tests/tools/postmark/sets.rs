@@ -49,7 +49,7 @@ fn the_sets_of_2002_fit_into_two_gigabytes_and_do_not_run_out_of_files() {
 }
 
 #[test]
-fn the_quick_sets_outgrow_the_memory_of_their_experiment() {
+fn the_quick_sets_outgrow_the_memory_that_they_name() {
     const MEMORY: u64 = 24 << 20;
     for name in ["postmark-quick", "maildir-quick"] {
         let quick = PostMark.sets().iter().find(|set| set.name == name).expect("it is shipped");

@@ -1,0 +1,97 @@
+//! What a verdict takes, where all work of a run was short: a ready experiment whose work goes on for long enough, and how long that
+//! will be at the pace of this run.
+
+use super::experiment::{Experiment, SHIPPED};
+use crate::analysis::dataset::counted;
+use crate::analysis::elapsed::elapsed;
+use crate::schema::plan::{Candidate, Factors, Plan};
+use crate::schema::reason::{Condition, Held};
+use crate::schema::record::Record;
+use crate::schema::scenario::{Scenario, WorkStage};
+use crate::schema::units::sum;
+use crate::store::Run;
+use crate::testbeds;
+use crate::workloads::{self, clients};
+
+/// What is meant for a first look, and never for a verdict.
+const FIRST: &str = "quick";
+/// Where the run was of no ready experiment that goes on for longer.
+const NEXT: &str = "mailserver";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Longer {
+    /// `fsderby run mailserver`
+    pub command: String,
+    /// Rounded up.
+    pub minutes: u64,
+}
+
+/// Whether no trial went on for so long that its figures are those of a longer one; not where nothing was measured.
+pub fn is_due(run: &Run) -> bool {
+    let checks: Vec<Held> = counted(run).iter().filter_map(|record| stationary(record)).collect();
+    !checks.is_empty() && checks.iter().all(|held| *held == Held::Label)
+}
+
+fn stationary(record: &Record) -> Option<Held> {
+    record.validity.iter().find(|check| check.name == Condition::Stationary).map(|check| check.held)
+}
+
+/// `None` where nothing was measured, or no filesystem is made where this run was.
+pub fn than(run: &Run) -> Option<Longer> {
+    testbeds::kind(&run.plan.testbed).ok().filter(|kind| kind.makes_filesystem())?;
+    let (name, mut experiment) = next(&run.plan)?;
+    let mut words = vec![format!("fsderby run {name}")];
+    let kinds = kinds(&run.plan);
+    let first = Experiment::load(FIRST).ok()?.candidates().ok()?;
+    if kinds != first.iter().map(|c| c.kind.as_str()).collect::<Vec<_>>() && !kinds.is_empty() {
+        let kinds: Vec<String> = kinds.into_iter().map(str::to_owned).collect();
+        experiment.take_filesystems(&kinds, &[]);
+        words.push(format!("--filesystems {}", kinds.join(",")));
+    }
+    // There it is by itself.
+    if run.plan.testbed != testbeds::LOOP {
+        experiment.on = Some(run.plan.testbed.clone());
+        experiment.cross.on.clear();
+        words.push(format!("--on {}", shell_words::quote(&run.plan.testbed)));
+    }
+    let plan = experiment.plan(run.plan.testbed.clone(), run.plan.plan_seed).ok()?;
+    let seconds = written(&plan) as f64 / bytes_a_second(run)?;
+    Some(Longer { command: words.join(" "), minutes: (seconds / 60.0).ceil() as u64 })
+}
+
+/// The ready experiment that this plan is a smaller form of, or the usual one.
+fn next(plan: &Plan) -> Option<(&'static str, Experiment)> {
+    let parsed = |(name, text): &(&'static str, &str)| Some((*name, Experiment::parse(text, name).ok()?));
+    let all = || SHIPPED.iter().filter_map(parsed);
+    let is_smaller = |(name, own): &(&str, Experiment)| *name != FIRST && own.describes(plan);
+    all().find(is_smaller).or_else(|| all().find(|(name, _)| *name == NEXT))
+}
+
+/// Of candidates that are all what a kind's name on a command line gives; none where any is something else.
+fn kinds(plan: &Plan) -> Vec<&str> {
+    let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
+    let own = || plan.candidates.iter().filter(|c| !is_copy(c));
+    let is_plain = |c: &Candidate| c.label == c.kind && c.own == Factors::default();
+    if own().all(is_plain) { own().map(|c| c.kind.as_str()).collect() } else { Vec::new() }
+}
+
+/// By the works of integrity checks and least rounds, without what a state brings about.
+fn written(plan: &Plan) -> u64 {
+    let stages = plan.scenarios.iter().flat_map(Scenario::works);
+    let of_stage = |stage: &WorkStage| {
+        let work = plan.workload(&stage.work)?;
+        let parsed = workloads::parsed(&work.work).ok()?;
+        Some(clients::expected(&*parsed, plan.workload_seed(1), plan.clients_of(work, stage)).bytes_written)
+    };
+    let a_candidate = sum(stages.filter_map(of_stage));
+    let times = plan.candidates.len() as u64 * (u64::from(plan.rounds.at_least()) + 1);
+    a_candidate.saturating_mul(times)
+}
+
+/// In all of the time that the trials took, whatever they did beside their work.
+fn bytes_a_second(run: &Run) -> Option<f64> {
+    let counted = counted(run);
+    let bytes = sum(counted.iter().flat_map(|r| r.phases()).map(|phase| phase.count("bytes_written")));
+    let seconds = elapsed(counted.iter().copied()).as_secs_f64();
+    (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds)
+}

@@ -1,0 +1,174 @@
+//! `--scale` on an experiment: the work becomes smaller, and with it what the work is measured against, so that the question stays.
+//!
+//! ```text
+//! work                scaled, by its engine
+//! memory              scaled, down to what a trial needs           the data ÷ memory of the experiment stays
+//! state 'filled 40%'  40% stays, and the volume is scaled          how full, and how much of it the work is, stay
+//! state 'aged by SET' set and volume are scaled                    the age of the volume stays
+//! state 'allocated …' neither: its files cost nothing, and its volume is there for the distances on the disk
+//! --memory, --size    as they are given
+//! ```
+//! A state keeps its share and gives up the size of the volume, because allocators, free lists and copies behave by the share that is
+//! free, and hardly by the size. A larger scale than 1 changes the work alone.
+//!
+//! Where memory or volume cannot follow down to the end, the plan says so ([`Shortfall`]), and so do dry run, run and report.
+
+use super::experiment::{Experiment, SIZE};
+use crate::exit::Failure;
+use crate::filesystems;
+use crate::schema::plan::{Plan, Shortfall};
+use crate::schema::units::{Bytes, MIB, Scale};
+use crate::{states, testbeds, workloads};
+
+/// Each client's process itself; its program's text is in memory once.
+const CLIENT: u64 = 2 * MIB;
+/// Below it some kinds choose other block sizes.
+const LEAST_VOLUME: Bytes = Bytes(512 * MIB);
+
+/// What was given beside the scale, and is taken as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Given {
+    pub memory: bool,
+    pub size: bool,
+}
+
+impl Experiment {
+    /// At this scale, in place of its own.
+    ///
+    /// # Errors
+    /// When a state cannot be scaled, or memories that are compared become one.
+    pub fn take_scale(&mut self, scale: Scale, given: Given) -> Result<(), Failure> {
+        let own = self.scale.replace(scale);
+        // What stands in its file stands there beside the file's own scale.
+        let inverse = own.map(|own| Scale { of: own.by, by: own.of });
+        let by = inverse.map_or(Some(scale), |inverse| scale.times(inverse));
+        let Some(by) = by.filter(|by| by.shrinks()) else { return Ok(()) };
+        let mut short = Shortfall { by, memory: None, size: None };
+        if !given.size && self.states().iter().any(|state| states::follows_volume(state)) {
+            short.size = self.scale_volume(by);
+        }
+        self.scale_states(by)?;
+        if !given.memory {
+            short.memory = self.scale_memory(by)?;
+        }
+        self.shortfall = (short.memory.is_some() || short.size.is_some()).then_some(short);
+        Ok(())
+    }
+
+    /// The same with all that follows a scale.
+    pub(super) fn at_scale(mut self, scale: Scale) -> Result<Self, Failure> {
+        self.take_scale(scale, Given::default()).map(|()| self)
+    }
+
+    fn states(&self) -> Vec<&String> {
+        let own = self.filesystem.iter().filter_map(|entry| entry.state.as_ref());
+        own.chain(&self.state).chain(&self.cross.state).collect()
+    }
+
+    fn scale_states(&mut self, by: Scale) -> Result<(), Failure> {
+        let own = self.filesystem.iter_mut().filter_map(|entry| entry.state.as_mut());
+        for state in own.chain(&mut self.state).chain(&mut self.cross.state) {
+            // What is no state is told by its reader, with what is one.
+            if states::works(state).is_ok() {
+                *state = states::scaled(state, by)
+                    .map_err(|e| Failure::usage(format!("state {state}: {e}\n  try: another --scale")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives what the volume would be, where it must be larger.
+    fn scale_volume(&mut self, by: Scale) -> Option<Bytes> {
+        let own = self.size.unwrap_or(SIZE);
+        let candidates = self.candidates().unwrap_or_default();
+        let kinds = candidates.iter().filter_map(|candidate| filesystems::find(&candidate.kind));
+        let least = kinds.map(|kind| *kind.size().start()).fold(LEAST_VOLUME, Bytes::max).min(own);
+        let asked = whole(by.apply(own.0));
+        self.size = Some(asked.max(least));
+        (asked < least).then_some(asked)
+    }
+
+    /// Gives what the memory would be, where it must be larger.
+    fn scale_memory(&mut self, by: Scale) -> Result<Option<Bytes>, Failure> {
+        let least = self.least_memory();
+        let mut short: Option<Bytes> = None;
+        let own = self.filesystem.iter_mut().filter_map(|entry| entry.memory.as_mut());
+        for memory in own.chain(&mut self.memory).chain(&mut self.cross.memory) {
+            let asked = whole(by.apply(memory.0));
+            if asked < least && *memory > asked {
+                short = Some(short.map_or(asked, |short| short.min(asked)));
+            }
+            // Less than a trial needs is as its author has it.
+            *memory = asked.max(least.min(*memory));
+        }
+        let crossed = &self.cross.memory;
+        let twice = crossed.iter().enumerate().find(|(at, memory)| crossed[..*at].contains(memory));
+        if let Some((_, memory)) = twice {
+            let text = format!(
+                "at this scale two of the memories that are compared are {memory}, the least that a trial needs\n  \
+                 try: a larger --scale, or --memory once for each"
+            );
+            return Err(Failure::usage(text));
+        }
+        Ok(short)
+    }
+
+    /// For page cache and all clients of the work that needs the most, on the testbeds of this experiment.
+    fn least_memory(&self) -> Bytes {
+        let entries = self.filesystem.iter().filter_map(|entry| entry.on.as_deref());
+        let on = entries.chain(self.on.as_deref()).chain(self.cross.on.iter().map(String::as_str));
+        let least = on.map(testbeds::least_memory).max();
+        let least = least.unwrap_or_else(|| testbeds::least_memory(testbeds::AUTO));
+        let works = self.planned_workloads(self.scale).unwrap_or_default();
+        let own = works.iter().filter_map(|work| {
+            let needs = workloads::parsed(&work.work).ok()?.needs();
+            let clients = u64::from(work.clients.or(self.clients).unwrap_or(1));
+            Some(clients.saturating_mul(needs.memory.0.saturating_add(CLIENT)))
+        });
+        whole(least.0.saturating_add(own.max().unwrap_or(CLIENT)))
+    }
+}
+
+/// Of a guest's memory and of an image, whole mebibytes.
+fn whole(bytes: u64) -> Bytes {
+    Bytes(bytes.div_ceil(MIB).saturating_mul(MIB))
+}
+
+/// What a scaled plan tests no longer, one sentence each, with what to do.
+pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
+    let Some(Shortfall { by, memory, size }) = &plan.shortfall else { return Vec::new() };
+    let mut said = Vec::new();
+    let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
+    if let (Some(asked), Some(least)) = (memory, memories.min()) {
+        said.push(format!(
+            "At a scale of {by} the memory would be {asked}, and the least that such a trial is given is {least}: that is {} as much for \
+             each byte of work as in the experiment, so page cache and CPU decide more than they do there.{}",
+            times(least, *asked),
+            remedy(*asked, least, *by)
+        ));
+    }
+    if let Some(asked) = size {
+        said.push(format!(
+            "At a scale of {by} the volume would be {asked}, and the least for these filesystems is {}: the work takes a smaller share of \
+             it than in the experiment.{}",
+            plan.size,
+            remedy(*asked, plan.size, *by)
+        ));
+    }
+    said
+}
+
+/// `3.2 times`
+fn times(had: Bytes, asked: Bytes) -> String {
+    format!("{:.1} times", had.0 as f64 / asked.0.max(1) as f64)
+}
+
+/// The smallest scale of the form 1/n that reaches the floor.
+fn remedy(asked: Bytes, had: Bytes, by: Scale) -> String {
+    // had ÷ asked times the scale; rounded so that it is reached.
+    let n = (by.by as f64 / by.of as f64) * asked.0 as f64 / had.0.max(1) as f64;
+    match n.floor() as u64 {
+        0 | 1 => " Try it without --scale.".to_owned(),
+        n => format!(" Try --scale 1/{n} or larger."),
+    }
+}
