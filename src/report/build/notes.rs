@@ -5,7 +5,7 @@ use crate::analysis::dataset::{Cell, Work};
 use crate::analysis::losses;
 use crate::report::view::entry::Entry;
 use crate::report::view::number;
-use crate::report::view::validity::ValidityLine;
+use crate::report::view::validity::{ValidityLine, told};
 use crate::report::view::workload::Label;
 use crate::schema::reason::{Condition, Held, Outcome};
 use crate::schema::record::Record;
@@ -30,11 +30,11 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     labels.extend(loss_labels(run, work, filesystems));
     let noted = |condition| noted(&work.counted, condition);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
-        let what = "wrote less than twice the memory or ended before the third commit of the filesystem";
-        format!("in {trials} the work {what}, {}", seen.replacen("short: ", "", 1))
+        let enough = "long enough: twice the memory written, and three commit intervals of the filesystem";
+        format!("{trials} are short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
-        format!("in {trials} others took more than a tenth of its time from the work: {seen}")
+        format!("in {trials} other processes took over a tenth of the work's time, {}", told(&seen))
     });
     Notes {
         page_cache: everything_in_memory(amount, memory, &work.counted, device),

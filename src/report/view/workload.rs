@@ -132,7 +132,7 @@ impl WorkloadSummary {
                         sync";
             notes.push(format!("{text}: {}", number::list(&marked)));
         }
-        notes.extend((!self.short.is_empty()).then(|| format!("short: {}", self.short)));
+        notes.extend((!self.short.is_empty()).then(|| format!("preliminary: {}", self.short)));
         notes.extend((!self.disturbed.is_empty()).then(|| format!("interference: {}", self.disturbed)));
         notes.extend(
             self.labels.iter().filter(|l| !l.page_cache).map(|l| format!("{}: {}", l.filesystem, l.text)),
