@@ -40,7 +40,7 @@ pub fn of(
     choosing: Option<&ToChoose>,
 ) -> Heading {
     let progress = Progress::of(run, workloads, verdict);
-    let is_short = !workloads.is_empty() && workloads.iter().all(|work| !work.short.is_empty());
+    let is_short = !workloads.is_empty() && workloads.iter().all(|work| work.is_short);
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
         _ if verdict.is_void() => Standing::Void,

@@ -71,6 +71,7 @@ pub fn of(
         rounds: work.complete_rounds(),
         page_cache: notes.page_cache,
         short: notes.short,
+        is_short: notes.is_short,
         disturbed: notes.disturbed,
         labels: notes.labels,
         sections,

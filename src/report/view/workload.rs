@@ -42,6 +42,9 @@ pub struct WorkloadSummary {
     /// Why the figures are those of the work's beginning; empty where it went on for long enough.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub short: String,
+    /// Whether that is so of every trial.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_short: bool,
     /// How often others took from the work what it needed; empty where they did not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub disturbed: String,
