@@ -214,7 +214,10 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
     let foresight = of(&Plan { budget, ..run.plan.clone() }, &[], Guess::default(), Some(&known))?;
     let planned = foresight.rows.iter().rfind(|row| row.is_planned)?;
     let (range, found) = (foresight.range(), planned.found());
-    Some(format!("{had} rounds show a scatter of {range}; {} rounds will find {found}", planned.rounds))
+    Some(format!(
+        "after {had} rounds figures vary by {range} from round to round; {} rounds detect {found}",
+        planned.rounds
+    ))
 }
 
 /// How many rounds there may be, why so many, and when they are judged: the usual numbers, and what the plan says.
@@ -256,22 +259,25 @@ impl Foresight {
     pub fn lines(&self) -> Vec<String> {
         let Foresight { pairs, rows, margin, .. } = self;
         let mut lines = vec![format!(
-            "What such a run can find: {pairs} pair{} of candidates and headline metrics, judged together, with a scatter of {}.",
+            "What the run can detect, over {pairs} pairwise comparison{} judged together, where figures vary by {}:",
             if *pairs == 1 { "" } else { "s" },
             self.of_what()
         )];
         if let Some(most) = self.standing_in {
             lines.push(format!(
-                "  No time says anything on an emulated CPU: of each workload up to {most} counts of the block layer stand in, those of which there are enough."
+                "  Times on an emulated CPU are not judged: for each workload up to {most} counts of the block layer stand in, those of which there are enough."
             ));
         }
         if rows.iter().any(|row| row.usual.is_none() && row.rounds >= rounds::FEWEST) {
-            lines.push("  What it was shown before has used up the error that it may make: more rounds find nothing more.".to_owned());
+            lines.push(
+                "  Earlier looks have spent the whole error rate of 5 %: more rounds find nothing more."
+                    .to_owned(),
+            );
         }
         lines.extend(rows.iter().map(Row::line));
         lines.push(match self.equivalent {
             Some(rounds) => format!("  Equivalent within {margin} takes about {rounds} rounds."),
-            None => format!("  Equivalent within {margin} takes more rounds than anybody makes."),
+            None => format!("  Equivalent within {margin} takes more rounds than are practical."),
         });
         lines
     }
@@ -279,8 +285,13 @@ impl Foresight {
     /// `3.1% to 8.9%, as 10 rounds in results/x have it`
     fn of_what(&self) -> String {
         match &self.seen {
-            Some((from, rounds)) => format!("{}, as {rounds} rounds in {from} have it", self.range()),
-            None => format!("{} assumed: no rounds of this experiment are known", self.range()),
+            Some((from, rounds)) => {
+                format!("{} from round to round (from {rounds} rounds in {from})", self.range())
+            }
+            None => format!(
+                "{} from round to round (assumed: no rounds of this experiment are known)",
+                self.range()
+            ),
         }
     }
 
@@ -296,16 +307,18 @@ impl Row {
         let Row { rounds, why, ten_percent, seconds, .. } = self;
         let (found, power, minutes) = (self.found(), 100.0 * ten_percent, seconds.div_ceil(60));
         format!(
-            "  {rounds:>3} rounds{why}: {found}; a difference of 10% in {power:.0} % of runs; about {minutes} min"
+            "  {rounds:>3} rounds{why}: {found}; a difference of 10% is found in {power:.0} % of runs; about {minutes} min"
         )
     }
 
     fn found(&self) -> String {
         match (self.usual.map(percent), self.noisiest.map(percent)) {
             (Some(usual), Some(noisiest)) if noisiest.0 > usual.0 => {
-                format!("{usual} with a probability of 80 % ({noisiest} between the noisiest)")
+                format!(
+                    "a difference of {usual} or more at a power of 80 % ({noisiest} for the noisiest pair)"
+                )
             }
-            (Some(usual), _) => format!("{usual} with a probability of 80 %"),
+            (Some(usual), _) => format!("a difference of {usual} or more at a power of 80 %"),
             (None, _) => "nothing".to_owned(),
         }
     }
@@ -400,7 +413,8 @@ mod tests {
         assert_eq!(row(&foresight, 12).seconds, 30 + 12 * 60);
         let told = foresight.lines().join("\n");
         assert!(
-            told.contains("3 pairs") && told.contains("5% assumed: no rounds of this experiment are known"),
+            told.contains("3 pairwise comparisons")
+                && told.contains("5% from round to round (assumed: no rounds of this experiment are known)"),
             "{told}"
         );
         assert!(!told.contains("noisiest"), "all are alike: {told}");
@@ -431,7 +445,11 @@ mod tests {
         assert!(seen_row.usual == seen_row.noisiest && seen_row.usual > assumed_row.usual, "{seen_row:?}");
         assert!(seen_row.ten_percent < assumed_row.ten_percent);
         assert_eq!(seen_row.seconds, 9 + 120, "by the time that its rounds took");
-        assert!(seen.lines()[0].contains("2% to 8%, as 8 rounds in results/x have it"), "{:?}", seen.lines());
+        assert!(
+            seen.lines()[0].contains("2% to 8% from round to round (from 8 rounds in results/x)"),
+            "{:?}",
+            seen.lines()
+        );
     }
 
     #[test]
@@ -439,7 +457,7 @@ mod tests {
         let line = foreseen("rounds = 12", Some(&known([0.01, 0.05, 0.06], None))).lines().remove(3);
         let shown: Vec<f64> =
             line.split('%').filter_map(|part| part.rsplit([' ', '(']).next()?.parse().ok()).collect();
-        assert!(line.contains("between the noisiest") && shown[0] < shown[1], "{line}");
+        assert!(line.contains("for the noisiest pair") && shown[0] < shown[1], "{line}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `fsderby report`: a run for people and for programs.
 
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,8 +16,9 @@ use crate::imports;
 use crate::names;
 use crate::report::Report;
 use crate::report::build::imported::{self, Loaded};
+use crate::report::formats::svg::Picture;
 use crate::report::formats::terminal::{self, Detail};
-use crate::report::formats::{self, Format, Goes};
+use crate::report::formats::{self, Format, Goes, How};
 use crate::report::view::imported::Imported;
 use crate::runner::planned;
 use crate::runner::verify::{verify, verify_and_read};
@@ -44,11 +45,16 @@ pub struct Options {
     /// Print every metric and the latencies
     #[arg(long)]
     all: bool,
+    /// Write the summary's text in ASCII alone
+    #[arg(long, requires = "summary")]
+    ascii: bool,
 }
 
 /// The formats that were asked for; the options are those of the table.
 struct Asked {
+    /// Of each the file, or `-` for standard output.
     files: Vec<(&'static dyn Format, PathBuf)>,
+    folders: Vec<(&'static dyn Format, PathBuf)>,
     output: Option<&'static dyn Format>,
 }
 
@@ -58,6 +64,7 @@ impl Args for Asked {
             let arg = Arg::new(format.name()).long(format.name()).help(format.help());
             command.arg(match format.goes() {
                 Goes::IntoFile => arg.value_name("FILE").value_parser(clap::value_parser!(PathBuf)),
+                Goes::IntoFolder => arg.value_name("FOLDER").value_parser(clap::value_parser!(PathBuf)),
                 // One at a time: a group allows no second of its own.
                 Goes::ToOutput => arg.action(ArgAction::SetTrue).conflicts_with("all").group("output"),
             })
@@ -76,7 +83,9 @@ impl FromArgMatches for Asked {
         };
         let goes = |goes| formats::TABLE.iter().filter(move |f| f.goes() == goes);
         let output = goes(Goes::ToOutput).find(|f| matches.get_flag(f.name())).copied();
-        Ok(Asked { files: goes(Goes::IntoFile).filter_map(file).collect(), output })
+        let [files, folders] =
+            [Goes::IntoFile, Goes::IntoFolder].map(|to| goes(to).filter_map(file).collect());
+        Ok(Asked { files, folders, output })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -85,7 +94,38 @@ impl FromArgMatches for Asked {
     }
 }
 
+impl Asked {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.folders.is_empty()
+    }
+
+    /// What goes to standard output goes there alone, and what cannot be written is said before anything is.
+    fn check(&self, all: bool) -> anyhow::Result<()> {
+        let to_output: Vec<String> = self
+            .files
+            .iter()
+            .filter(|(_, path)| is_output(path))
+            .map(|(f, _)| format!("--{} -", f.name()))
+            .collect();
+        let others = self.output.iter().map(|format| format!("--{}", format.name()));
+        let others: Vec<String> = others.chain(all.then(|| "--all".to_owned())).collect();
+        let both = [to_output.clone(), others].concat();
+        if !to_output.is_empty() && both.len() > 1 {
+            let both = both.join(" and ");
+            let text = format!("{both} both go to standard output\n  try: a file's name in place of -");
+            return Err(Failure::usage(text).into());
+        }
+        self.files.iter().try_for_each(|(format, path)| format.accepts(path))
+    }
+}
+
+/// Standard output, as a file's name.
+fn is_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    options.asked.check(options.all)?;
     if imports::is_import(&options.run) {
         return of_import(options);
     }
@@ -94,14 +134,23 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     known_baseline(options.baseline.as_deref(), &run.plan)?;
     let report = Report::with_latencies(&run, &latencies, options.baseline.as_deref()).with_imports(&beside);
     drop(latencies);
-    let Asked { files, output } = &options.asked;
+    let Asked { files, folders, output } = &options.asked;
     for (format, path) in files {
-        write_file(path, |to| format.write(&report, to))?;
+        let how = How { path, ascii: options.ascii };
+        match is_output(path) {
+            true => print_with(|to| format.write_as(&report, &how, to))?,
+            false => write_file(path, |to| format.write_as(&report, &how, to))?,
+        }
+    }
+    for (format, folder) in folders {
+        write_folder(folder, &format.files(&report))?;
     }
     let detail = if options.all { Detail::Everything } else { Detail::Glance };
     match output {
         Some(format) => print_format(*format, &report)?,
-        None if options.all || files.is_empty() => print(&terminal::text(&report, terminal_width(), detail))?,
+        None if options.all || options.asked.is_empty() => {
+            print(&terminal::text(&report, terminal_width(), detail))?
+        }
         None => {}
     }
     if run.damage.is_empty() {
@@ -119,13 +168,21 @@ fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
     }
     let loaded = load(std::iter::once(&options.run).chain(&options.beside))?;
     let all: Vec<Imported> = loaded.iter().flat_map(imported::alone).collect();
-    let Asked { files, output } = &options.asked;
+    let Asked { files, folders, output } = &options.asked;
     for (format, path) in files {
-        write_file(path, |to| format.write_imported(&all, to))?;
+        match is_output(path) {
+            true => print_with(|to| format.write_imported(&all, to))?,
+            false => write_file(path, |to| format.write_imported(&all, to))?,
+        }
+    }
+    for (format, _) in folders {
+        format.write_imported(&all, &mut io::sink())?;
     }
     match output {
         Some(format) => print_with(|to| format.write_imported(&all, to))?,
-        None if options.all || files.is_empty() => print(&terminal::imported::text(&all, terminal_width()))?,
+        None if options.all || options.asked.is_empty() => {
+            print(&terminal::imported::text(&all, terminal_width()))?
+        }
         None => {}
     }
     Ok(ExitCode::from(exit::OK))
@@ -187,6 +244,10 @@ pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Re
         print_format(&formats::json::Json, &report)?;
     } else {
         print(&terminal::text(&report, terminal_width(), Detail::Glance))?;
+        // What scrolled away is what was asked for.
+        if io::stdout().is_terminal() {
+            print(&format!("\n{}", terminal::opening(&report, terminal_width())))?;
+        }
     }
     Ok(path)
 }
@@ -226,6 +287,24 @@ pub fn write_file(
     write(&mut to).with_context(failed)?;
     to.flush().with_context(failed)?;
     say(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// Each file anew, into a folder that is made where there is none.
+fn write_folder(folder: &Path, files: &[Picture]) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("could not make the folder {}", folder.display()))?;
+    if let Some(there) = files.iter().map(|file| folder.join(&file.name)).find(|path| path.exists()) {
+        let there = there.display();
+        let text = format!("{there} exists already, and nothing is ever overwritten\n  try: another folder");
+        return Err(Failure::usage(text).into());
+    }
+    for file in files {
+        write_file(&folder.join(&file.name), |to| Ok(to.write_all(file.svg.as_bytes())?))?;
+    }
+    if files.is_empty() {
+        say("nothing is compared, so there is no picture");
+    }
     Ok(())
 }
 

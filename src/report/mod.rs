@@ -9,6 +9,7 @@
 //! finding comes from `analysis`.
 
 pub mod build;
+pub mod claims;
 #[cfg(test)]
 mod examples;
 pub mod formats;

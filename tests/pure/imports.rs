@@ -220,7 +220,18 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
     }
     well(
         &desk,
-        &["report", "run", "--beside", "pm", "--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"],
+        &[
+            "report",
+            "run",
+            "--beside",
+            "pm",
+            "--html",
+            "r.html",
+            "--markdown",
+            "r.md",
+            "--csv-trials",
+            "r.csv",
+        ],
     );
     assert!(text(&desk, "r.html").contains("<td class=\"name\">here ÷ imported</td>"));
     assert!(text(&desk, "r.md").contains("| xfs | imported, pass 1 |"));

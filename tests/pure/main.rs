@@ -13,6 +13,7 @@ mod noise;
 mod order;
 mod report;
 mod scripted;
+mod sentences;
 mod setups;
 #[path = "../support/mod.rs"]
 mod support;

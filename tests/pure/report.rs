@@ -59,10 +59,7 @@ fn the_terminal_shows_who_took_part_and_says_once_who_did_not() {
         let text = printed(&run, options);
         assert_eq!(text.matches("fat16").count(), 1, "{text}");
         assert!(text.contains("skipped fat16, fat32: this kernel has no vfat — try: a kernel"), "{text}");
-        assert!(
-            text.contains("2 of 4 filesystems, 5 rounds in random order; 20 trials are counted."),
-            "{text}"
-        );
+        assert!(text.contains("5 rounds in random order; 2 of 4 filesystems, 20 trials counted."), "{text}");
         assert!(text.contains("Does every format tell the same?") && !text.contains("It should"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
@@ -74,7 +71,7 @@ fn all_are_compared_with_the_best_or_with_the_candidate_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());
     let text = printed(&run, &["--baseline", "ext4"]);
-    assert!(text.contains("times: as good as ext4"), "{text}");
+    assert!(text.contains("as good as ext4, geometric mean over rounds"), "{text}");
     let json: serde_json::Value =
         serde_json::from_str(&printed(&run, &["--json", "--baseline", "xfs"])).unwrap();
     let comparison = &json["summary"]["workloads"][0]["comparisons"][0];
@@ -93,7 +90,7 @@ fn all_are_compared_with_the_best_or_with_the_candidate_that_is_asked_for() {
 fn every_format_is_written_and_holds_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());
-    let files = ["--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"];
+    let files = ["--html", "r.html", "--markdown", "r.md", "--csv-trials", "r.csv", "--csv", "results.csv"];
     assert_eq!(printed(&run, &files), "", "files alone print nothing");
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
 
@@ -104,6 +101,18 @@ fn every_format_is_written_and_holds_the_run() {
     let csv = read("r.csv");
     assert_eq!(csv.lines().filter(|l| l.contains(",transactions.rate,")).count(), 20);
     assert_eq!(csv.lines().filter(|l| l.contains(",skipped,")).count(), 4);
+    let results = read("results.csv");
+    assert_eq!(
+        results.lines().filter(|l| l.contains(",transactions.rate,")).count(),
+        4,
+        "two works of two filesystems"
+    );
+    assert!(
+        results
+            .lines()
+            .filter(|l| l.contains(",transactions.rate,"))
+            .all(|l| l.ends_with("preliminary") || l.ends_with("reference"))
+    );
 
     let json: serde_json::Value = serde_json::from_str(&printed(&run, &["--json"])).unwrap();
     assert_eq!(json["trials"].as_array().map(Vec::len), Some(4 + 4 + 20), "skips, integrity checks, trials");
@@ -123,7 +132,14 @@ fn every_format_is_written_and_holds_the_run() {
 fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());
-    for (option, name) in [("--html", "r.html"), ("--markdown", "r.md"), ("--csv", "r.csv")] {
+    for (option, name) in [
+        ("--html", "r.html"),
+        ("--markdown", "r.md"),
+        ("--csv", "r.csv"),
+        ("--csv-trials", "t.csv"),
+        ("--summary", "s.html"),
+        ("--summary", "s.txt"),
+    ] {
         std::fs::write(folder.path().join(name), "mine").unwrap();
         let output = report(&run, &[option, name]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -131,6 +147,57 @@ fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
         assert!(said.contains("exists already") && said.contains("try: another name"), "{said}");
         assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), "mine");
     }
+}
+
+#[test]
+fn a_dash_is_standard_output_for_one_format_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = compared(folder.path());
+    let opening = printed(&run, &["--summary", "-", "--ascii"]);
+    assert!(opening.is_ascii() && opening.lines().all(|line| line.len() <= 72), "{opening}");
+    assert!(
+        opening.contains("scripted: preliminary result") && opening.contains("To repeat it:"),
+        "{opening}"
+    );
+    assert!(printed(&run, &["--html", "-"]).starts_with("<!DOCTYPE html>"));
+    assert!(printed(&run, &["--markdown", "-"]).starts_with("# scripted"));
+    assert!(printed(&run, &["--csv", "-"]).starts_with("run,standing,workload,metric"));
+    assert!(!folder.path().join("-").exists());
+    for options in [&["--html", "-", "--csv", "-"][..], &["--html", "-", "--json"], &["--csv", "-", "--all"]]
+    {
+        let output = report(&run, options);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
+        assert!(
+            output.stdout.is_empty() && said.contains("both go to standard output") && said.contains("try:"),
+            "{said}"
+        );
+    }
+    let output = report(&run, &["--summary", "s.pdf", "--html", "r.html"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
+    assert!(
+        said.contains("s.pdf") && said.contains(".html or .txt") && !folder.path().join("r.html").exists(),
+        "{said}"
+    );
+}
+
+#[test]
+fn pictures_go_into_a_folder_and_overwrite_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = compared(folder.path());
+    assert_eq!(printed(&run, &["--svg", "pictures"]), "");
+    let files = || {
+        let all = std::fs::read_dir(folder.path().join("pictures")).unwrap();
+        all.map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<Vec<String>>()
+    };
+    let names = files();
+    assert!(names.contains(&"postmark-quick-transactions.rate-ratios.svg".to_owned()), "{names:?}");
+    let output = report(&run, &["--svg", "pictures"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
+    assert!(said.contains("exists already") && said.contains("try: another folder"), "{said}");
+    assert_eq!(files().len(), names.len());
 }
 
 #[test]

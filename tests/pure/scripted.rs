@@ -279,12 +279,16 @@ fn work_that_is_short_counts_and_is_headed_so() {
         let report = Report::of(&run);
         let work = &report.summary.workloads[0];
         assert!(
-            work.short.contains(if held == Held::Yes { "in 4 of 6 trials" } else { "in 6 of 6 trials" }),
+            work.short.contains(if held == Held::Yes {
+                "4 of 6 trials are short"
+            } else {
+                "6 of 6 trials are short"
+            }),
             "{}",
             work.short
         );
-        assert!(report.summary.heading.warnings.iter().any(|s| s.contains(" short: figures of")));
-        assert!(terminal::text(&report, 80, Detail::Everything).contains("short: in "));
+        assert!(report.summary.heading.warnings.iter().any(|s| s.contains("the trials are short")));
+        assert!(terminal::text(&report, 80, Detail::Everything).contains("preliminary: "));
     }
 }
 

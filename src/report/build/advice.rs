@@ -17,8 +17,8 @@ pub struct Advice {
 
 pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     if matches!(changes.basis, ChangeBasis::Samples { .. }) {
-        let text =
-            "In virtual time two runs say as much as one: nothing is confounded with the change.".to_owned();
+        let text = "In virtual time two runs can be compared like one: host and time of day have no effect."
+            .to_owned();
         return Advice { text, command: None };
     }
     let touched: Vec<&str> = changes

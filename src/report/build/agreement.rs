@@ -64,21 +64,22 @@ fn facts(compared: &Compared, kinds: &BTreeSet<&str>, margin: f64) -> Vec<Table>
 fn said(found: &Agreement, tables: usize, kinds: usize, margin: Percent) -> String {
     let Agreement { same, opposite, tied, p } = found;
     let over = match tables {
-        1 => "In what it prints of this work".to_owned(),
-        _ => format!("Over {tables} tables of the paper, of metrics that say the same only one,"),
+        1 => "In the paper's table of this work".to_owned(),
+        _ => format!("Over {tables} tables of the paper (metrics that repeat another are left out)"),
     };
     let all = count(found.pairs(), "pair");
     let mut said = format!(
-        "{over} {same} of {all} of filesystems stand in its order and {opposite} in the opposite one."
+        "{over} the medians of {same} of {all} of filesystems stand in the paper's order and of {opposite} in the opposite order; order by medians is \
+         no finding."
     );
     if *tied > 0 {
-        said += &format!(" {tied} within {margin} there or here count for neither.");
+        said += &format!(" {tied} within {margin} in the paper or here count for neither.");
     }
     if let Some(p) = p {
         let ways: usize = (1..=kinds).product();
         let as_good = (p * ways as f64).round();
         said += &format!(
-            " Of all {ways} ways to exchange the filesystems here {as_good} agree as well or better (p = {p:.3})."
+            " Permutation test: {as_good} of the {ways} possible orders agree with the paper at least as well (p = {p:.3})."
         );
     }
     said
@@ -108,6 +109,6 @@ mod tests {
         // Three kinds are there: birchfs and the rest, of which two labels are one kind.
         assert_eq!(found.same + found.opposite + found.tied, 6, "{found:?}");
         assert!(beside.sentences[0].contains("of 6 pairs of filesystems"), "{}", beside.sentences[0]);
-        assert!(beside.sentences[0].contains("Of all 24 ways"), "{}", beside.sentences[0]);
+        assert!(beside.sentences[0].contains("of the 24 possible orders"), "{}", beside.sentences[0]);
     }
 }

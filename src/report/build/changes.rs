@@ -1,14 +1,14 @@
 //! What two runs say of each other, in words and figures.
 
-use super::advice;
 use super::known::Known;
+use super::{advice, sentence};
 use crate::analysis::changes::Pair;
 use crate::analysis::dataset::{Dataset, Series, counted};
 use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
 use crate::report::view::number::{Scale, chance, count, list, ratio};
 use crate::schema::change::{Change, ChangeBasis, Changes, Difference, Reach};
 use crate::schema::declared;
-use crate::schema::finding::{Evidence, Found, Guard};
+use crate::schema::finding::{Found, Guard};
 use crate::schema::metric::Better;
 use crate::store::Run;
 
@@ -129,7 +129,7 @@ fn answer(changes: &Changes, parts: &[Part]) -> String {
     if !changes.is_final() {
         let of = if is_exact { "common samples of the disk model" } else { "rounds in each run" };
         return format!(
-            "Preliminary: findings need at least {} {of}; no difference is established.",
+            "Preliminary: findings need at least {} {of}, so no change is called.",
             needed(changes)
         );
     }
@@ -138,13 +138,13 @@ fn answer(changes: &Changes, parts: &[Part]) -> String {
     let alike = all.iter().filter(|c| c.finding == Found::Equivalent).count();
     let open = all.len() - differ.len() - alike;
     let rest = format!(
-        "Of {}: {} different, {alike} equivalent within the margin of {}, {open} open.",
+        "Of {}, {} found a difference, {alike} found equivalence within {}, and {open} cannot tell.",
         count(all.len(), "comparison"),
         differ.len(),
         changes.margin
     );
     if differ.is_empty() {
-        return format!("No difference between the two runs is established. {rest}{}", smallest(all));
+        return format!("The two runs were not told apart. {rest}{}", smallest(changes));
     }
     let mut clauses: Vec<String> = differ.iter().take(NAMED).map(|change| clause(change, parts)).collect();
     if differ.len() > NAMED {
@@ -154,15 +154,10 @@ fn answer(changes: &Changes, parts: &[Part]) -> String {
 }
 
 /// What would have been found, had it been there.
-fn smallest(all: &[Change]) -> String {
-    let smallest = all.iter().filter_map(|change| match change.evidence {
-        Evidence::Rounds { smallest, .. } => smallest,
-        Evidence::Samples { .. } => None,
-    });
-    let most = smallest.reduce(f64::max).map(ratio);
-    most.map_or_else(String::new, |most| {
-        format!(" A ratio of {most} would have been found with a probability of 80 %.")
-    })
+fn smallest(changes: &Changes) -> String {
+    let rounds = changes.findings.iter().flat_map(|change| change.n).min().unwrap_or(0);
+    let power = sentence::power(rounds, changes.findings.iter().map(|change| &change.evidence));
+    power.map_or_else(String::new, |power| format!(" {power}"))
 }
 
 /// `alderfs is worse in mail, transactions: 0.52 times as good (0.50 to 0.54)`
@@ -198,22 +193,21 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
 
 fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option<f64>) -> Vec<String> {
     let intervals = format!(
-        "Intervals are simultaneous {:.0} % of Welch's t, by Bonferroni over {}; they hold the scatter within the two runs.",
+        "Intervals are simultaneous {:.0} % of Welch's t, by Bonferroni over {}; they cover the variation within the two runs.",
         100.0 * (1.0 - alpha),
         count(changes.findings.len(), "comparison")
     );
     let mut said = match controls {
         [] => vec![
-            "These are differences between two runs, and not yet the effect of what was changed: the rounds of the two were not made \
-             together, so whatever else was another on the second occasion (heat, other users of the machine, where images lie on the \
-             host's disk) is in the ratios as well, and no interval of two runs can hold it."
+            "These are differences between two runs, not yet the effect of the change: the runs were made at different times, so heat, other users \
+             of the machine and the place of images on the host's disk are in the ratios too, and no interval covers them."
                 .to_owned(),
             intervals,
         ],
         some => vec![
             format!(
-                "Each figure is taken beside that of {} in the same round, in which nothing was changed. So what the two occasions did to \
-                 all alike is taken out; what they did to one candidate alone is not. {}",
+                "Each figure is divided by that of the control {} in the same round, which was not changed. This removes what the two occasions did to \
+                 all alike, not what they did to one candidate. {}",
                 list(some),
                 moved(&changes.controls)
             ),
@@ -221,7 +215,10 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
         ],
     };
     said.extend(drift.map(|drift| {
-        format!("Within one run, in which nothing was changed, the two halves of a candidate's rounds lie up to {} times apart.", ratio(drift))
+        format!(
+            "Within one run the two halves of a candidate's rounds lie up to {} times apart.",
+            ratio(drift)
+        )
     }));
     said
 }
@@ -232,9 +229,13 @@ fn moved(controls: &[Change]) -> String {
     let most = controls.iter().map(|change| change.ratio).reduce(f64::max);
     match least.zip(most) {
         Some((least, most)) if least != most => {
-            format!("That by itself was {} to {} times as good in the second run.", ratio(least), ratio(most))
+            format!(
+                "Figures of the control in the second run ÷ first run: {} to {}.",
+                ratio(least),
+                ratio(most)
+            )
         }
-        Some((one, _)) => format!("That by itself was {} times as good in the second run.", ratio(one)),
+        Some((one, _)) => format!("Figures of the control in the second run ÷ first run: {}.", ratio(one)),
         None => String::new(),
     }
 }
@@ -242,8 +243,8 @@ fn moved(controls: &[Change]) -> String {
 fn guarded(which: &str, guard: &Guard) -> Option<String> {
     let p = chance(guard.p?);
     Some(format!(
-        "In the {which} run {}, entered a second time as {}, does not differ from itself ({p}).",
-        guard.of, guard.copy
+        "A/A check of the {which} run passed: {} entered twice, and its two entries do not differ ({p}).",
+        guard.of
     ))
 }
 

@@ -1,14 +1,21 @@
 //! From the pairs of the verdict to one list for each headline metric: who stands where beside the best, or beside the baseline.
 
+use super::Judged;
 use super::pairs::{Pair, Pairs};
 use super::sentence::{self, Of};
-use crate::report::view::comparison::{Comparison, GOOD, Lead, Line, Tie};
+use crate::report::view::comparison::{Comparison, GOOD, Line, Tie};
 use crate::report::view::row::{Cell, Row};
-use crate::schema::finding::{Found, Overall, Place, Ranks, Verdict};
+use crate::report::view::sentence::Sentence;
+use crate::schema::finding::{Overall, Place, Ranks, Verdict};
 use crate::schema::metric::Of as Quantity;
 
 /// One for each headline metric of a scenario on which there are findings.
-pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&str>) -> Vec<Comparison> {
+pub fn of(
+    scenario: &str,
+    rows: &[&Row],
+    Judged { verdict, baseline }: Judged<'_>,
+    unequal: &[String],
+) -> Vec<Comparison> {
     let one = |row: &&Row| {
         let findings = verdict.of(scenario, &row.name, &row.dimensions);
         let pairs =
@@ -25,13 +32,13 @@ pub fn of(scenario: &str, rows: &[&Row], verdict: &Verdict, baseline: Option<&st
             title: row.title.clone(),
             times_as: times_as(row),
             is_preliminary: !verdict.is_final(),
+            unequal: unequal.to_vec(),
             ..nobody()
         };
         let mut comparison = beside(names, &pairs, places, baseline)?;
         (comparison.without_ratio, comparison.left_out) = left_out(row, &comparison, verdict);
         if verdict.is_final() {
             tie(&mut comparison.lines, &pairs);
-            lead(&mut comparison, &pairs);
         } else {
             comparison.lines.iter_mut().for_each(|line| line.finding = None);
         }
@@ -78,9 +85,8 @@ fn nobody() -> Comparison {
         left_out: Vec::new(),
         without_ratio: Vec::new(),
         lines: Vec::new(),
-        leaders: Vec::new(),
-        lead: None,
-        sentence: String::new(),
+        unequal: Vec::new(),
+        sentence: Sentence::default(),
     }
 }
 
@@ -101,10 +107,6 @@ fn as_amounts(comparison: &mut Comparison) {
     for line in &mut comparison.lines {
         line.ratio = line.ratio.recip();
         inverted(&mut line.low, &mut line.high);
-    }
-    if let Some(Lead { ratio, low, high, .. }) = &mut comparison.lead {
-        *ratio = ratio.recip();
-        (*low, *high) = (high.recip(), low.recip());
     }
 }
 
@@ -143,21 +145,6 @@ fn left_out(row: &Row, comparison: &Comparison, verdict: &Verdict) -> (Vec<Strin
     (labels(none), labels(few))
 }
 
-/// Who leads, and how far ahead of the next one.
-fn lead(comparison: &mut Comparison, pairs: &Pairs) {
-    let (leading, rest): (Vec<&Line>, Vec<&Line>) = comparison.lines.iter().partition(|line| line.best == 1);
-    let leaders: Vec<String> = leading.iter().map(|line| line.candidate.clone()).collect();
-    let over = |next: &&Line| {
-        // Not every leader need be better than the next one.
-        let mut pairs = leaders.iter().filter_map(|leader| pairs.between(leader, &next.candidate));
-        let Pair { a, b, ratio, low, high, .. } = pairs.find(|pair| pair.found == Some(Found::Better))?;
-        let (low, high) = (low.unwrap_or(ratio), high.unwrap_or(ratio));
-        Some(Lead { leader: a, next: b, ratio, low, high })
-    };
-    comparison.lead = rest.first().and_then(over);
-    comparison.leaders = leaders;
-}
-
 /// Brackets over neighbours of whom no two are told apart, as long as they can be; those that overlap stand beside each other.
 fn tie(lines: &mut [Line], pairs: &Pairs) {
     let labels: Vec<String> = lines.iter().map(|line| line.candidate.clone()).collect();
@@ -194,7 +181,8 @@ fn part(lane: &[(usize, usize)], at: usize) -> Tie {
 mod tests {
     use super::*;
     use crate::report::examples::{self, verdict};
-    use crate::schema::finding::Guard;
+    use crate::report::view::sentence::Said;
+    use crate::schema::finding::{Found, Guard};
 
     fn compared(verdict: Verdict, baseline: Option<&str>) -> Comparison {
         let example = examples::rounds(12);
@@ -214,9 +202,10 @@ mod tests {
         let ranks: Vec<String> = comparison.lines.iter().map(Line::rank).collect();
         assert_eq!(ranks, ["1", "2–3", "2–3", "4–5", "4–6", "5–6", "7", "8"]);
         assert_eq!((comparison.to.as_str(), comparison.is_baseline), ("cedarfs", false));
-        let lead = comparison.lead.expect("one leads");
-        assert_eq!((lead.leader.as_str(), lead.next.as_str()), ("cedarfs", "alderfs, no atime"));
-        assert!(lead.low < lead.ratio && lead.ratio < lead.high);
+        assert_eq!(&*comparison.sentence, "cedarfs is faster than each of the other 7, 1.11 to 6.32 times.");
+        assert!(
+            comparison.sentence.claims.iter().all(|c| (c.said, c.a.as_str()) == (Said::Better, "cedarfs"))
+        );
     }
 
     #[test]
@@ -243,10 +232,7 @@ mod tests {
     fn too_few_rounds_give_an_order_and_neither_ranks_nor_brackets() {
         let comparison = compared(verdict::of_one_workload(5), None);
         assert!(comparison.is_preliminary && !comparison.has_ranks() && !comparison.has_ties());
-        assert!(
-            comparison.lead.is_none()
-                && comparison.sentence.starts_with("So far cedarfs is ahead, 1.24 times")
-        );
+        assert!(comparison.sentence.is_empty(), "no order is said: {}", comparison.sentence);
     }
 
     #[test]
@@ -272,25 +258,70 @@ mod tests {
     }
 
     #[test]
-    fn those_that_lead_together_are_said_to_be_open_or_equivalent() {
+    fn those_that_none_is_better_than_are_said_to_be_open_or_equivalent_and_the_others_beside_them() {
         let mut open = verdict::of_one_workload(12);
         open.findings.retain(|f| ![&f.a, &f.b].contains(&&"cedarfs".to_owned()));
         let said = compared(open.clone(), None).sentence;
-        assert!(
-            said.starts_with(
-                "“alderfs, no atime” and alderfs lead and are equivalent within the margin of 3% (ratio 1.06; "
-            ),
-            "{said}"
+        assert_eq!(
+            &*said,
+            "“alderfs, no atime” or alderfs, equivalent within 3%; the other 5 are slower, 0.20 to 0.91 times."
         );
-        assert!(said.contains("did transactions 1.29 times as fast as the next, birchfs"), "{said}");
         for finding in &mut open.findings {
             finding.finding = Found::CannotTell;
         }
         let said = compared(open, None).sentence;
-        assert!(
-            said.starts_with("No two of 7 candidates were told apart in transactions")
-                && said.contains("a ratio of 1.09 would"),
-            "{said}"
+        assert_eq!(&*said, "No two of 7 candidates were told apart.");
+        assert_eq!(said.claims.len(), 21);
+        assert!(said.claims.iter().all(|claim| claim.said == Said::NotToldApart));
+    }
+
+    /// Of the made-up verdict only these pairs, with these findings.
+    fn of_these(pairs: &[(&str, &str, Found)]) -> String {
+        let mut verdict = verdict::of_one_workload(12);
+        let found = |a: &str, b: &str| {
+            pairs.iter().find_map(|(x, y, found)| match (*x, *y) {
+                pair if pair == (a, b) => Some(*found),
+                pair if pair == (b, a) => Some(found.turned()),
+                _ => None,
+            })
+        };
+        verdict.findings.retain(|f| found(&f.a, &f.b).is_some());
+        for finding in &mut verdict.findings {
+            finding.finding = found(&finding.a, &finding.b).unwrap();
+            let is_better = matches!(finding.finding, Found::Better);
+            (finding.low, finding.high) =
+                if is_better { (Some(1.36), Some(1.49)) } else { (Some(0.9), Some(1.1)) };
+            if finding.finding == Found::Worse {
+                (finding.low, finding.high) = (Some(1.0 / 1.49), Some(1.0 / 1.36));
+            }
+        }
+        compared(verdict, None).sentence.text
+    }
+
+    #[test]
+    fn a_sentence_says_which_and_by_how_much_and_what_is_open() {
+        let (better, open, alike) = (Found::Better, Found::CannotTell, Found::Equivalent);
+        let [x, y, z] = ["cedarfs", "birchfs", "maplefs"];
+        let said = of_these;
+        assert_eq!(said(&[(x, y, better)]), "cedarfs is faster than birchfs, 1.36 to 1.49 times.");
+        assert_eq!(said(&[(x, y, open)]), "cedarfs or birchfs, not told apart (ratio 0.91 to 1.11).");
+        assert_eq!(said(&[(x, y, alike)]), "cedarfs or birchfs, equivalent within 3%.");
+        assert_eq!(
+            said(&[(x, y, open), (x, z, better), (y, z, better)]),
+            "cedarfs or birchfs, not told apart; maplefs is slower, 0.67 to 0.74 times."
+        );
+        assert_eq!(
+            said(&[(x, y, open), (x, z, better), (y, z, open)]),
+            "cedarfs or birchfs, not told apart; maplefs is slower than cedarfs (0.67 to 0.74 times) and not told apart from birchfs."
+        );
+        assert_eq!(
+            said(&[(x, y, better), (x, z, better), (y, z, better)]),
+            "cedarfs is faster than birchfs (1.36 to 1.49 times) and maplefs (1.36 to 1.49 times)."
+        );
+        assert_eq!(
+            said(&[(x, y, better), (y, z, better), (x, z, open)]),
+            "cedarfs is faster than birchfs, 1.36 to 1.49 times; maplefs is slower than birchfs (0.67 to 0.74 times) and not told apart from \
+             cedarfs."
         );
     }
 }

@@ -2,17 +2,84 @@
 
 use std::collections::BTreeSet;
 
+use crate::filesystems::give_up_flushes;
 use crate::report::view::number::{list, ratio};
 use crate::report::view::row::Row;
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::plan::Plan;
+use crate::schema::plan::{Candidate, Plan};
 
 /// Flushes of the device for each fsync of the work.
 pub const FLUSHES: &str = "device.flushes_per_fsync";
 /// Journal commits that nobody asked for are among the flushes, so that these differ a little anyway.
 const UNEQUAL: f64 = 1.5;
 
-/// One sentence for each workload and setup in which it is not. From one setup to another the device may be one that needs no flush.
+/// Fewer than these flushes for an fsync are none: its data is left to a cache that a power cut empties.
+const FLUSHED: f64 = 0.5;
+
+/// Those that promise less than another one of their setup: their options give up flushes, or hardly any fsync sends one where
+/// others' do. They are not ranked beside the others in a report's opening.
+pub fn unflushed(plan: &Plan, rows: &[&Row]) -> Vec<String> {
+    let row = rows.iter().find(|row| row.name == FLUSHES);
+    let flushes = |label: &str| {
+        let cell = row?.cells.iter().find(|cell| cell.filesystem == label)?;
+        cell.median
+    };
+    let took_part =
+        |label: &str| rows.iter().any(|row| row.cells.iter().any(|c| c.filesystem == label && c.n > 0));
+    let mut all = Vec::new();
+    for (_, setup) in plan.setups() {
+        let within = plan.candidates.iter().filter(|c| plan.setup(c) == setup && took_part(&c.label));
+        let is_flushed = |c: &Candidate| flushes(&c.label).is_none_or(|n| n >= FLUSHED);
+        let (less, full): (Vec<&Candidate>, Vec<&Candidate>) =
+            within.partition(|c| give_up_flushes(&c.variant.mount) || !is_flushed(c));
+        // Where nobody flushes, as on a device without a volatile cache, all promise the same.
+        let others_flush = full.iter().any(|c| is_flushed(c));
+        all.extend(less.into_iter().filter(|_| others_flush).map(|candidate| candidate.label.clone()));
+    }
+    all
+}
+
+/// Who is not ranked, and why: one sentence for the scenarios in which it is the same.
+pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
+    let mut said: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for work in workloads {
+        let Some(comparison) = work.comparisons.first().filter(|comparison| !comparison.unequal.is_empty())
+        else {
+            continue;
+        };
+        match said.iter_mut().find(|(who, _)| *who == comparison.unequal) {
+            Some((_, scenarios)) => scenarios.push(work.label.clone()),
+            None => said.push((comparison.unequal.clone(), vec![work.label.clone()])),
+        }
+    }
+    let given_up = |label: &String| {
+        let candidate = plan.candidates.iter().find(|c| c.label == *label);
+        candidate.is_some_and(|c| give_up_flushes(&c.variant.mount))
+    };
+    let sentence = |(who, scenarios): &(Vec<String>, Vec<String>)| {
+        let several = who.len() > 1;
+        let why = match who.iter().all(given_up) {
+            true if several => "are mounted with flushes switched off",
+            true => "is mounted with flushes switched off",
+            false if several => "send the device no flush for an fsync, or next to none",
+            false => "sends the device no flush for an fsync, or next to none",
+        };
+        let in_which = if scenarios.len() == workloads.len() {
+            String::new()
+        } else {
+            format!(" in {}", list(scenarios))
+        };
+        let they = if several { "they are" } else { "it is" };
+        format!(
+            "Unequal durability{in_which}: {} {why}, so a power cut may take data that was synced; {they} not ranked beside the others.",
+            list(who)
+        )
+    };
+    said.iter().map(sentence).collect()
+}
+
+/// One sentence for each workload and setup in which an fsync is not as many flushes on all. From one setup to another the device may
+/// be one that needs no flush.
 pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     let setups = plan.setups().into_iter().map(|(_, setup)| {
         let within = plan.candidates.iter().filter(|candidate| plan.setup(candidate) == setup);
@@ -22,8 +89,8 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     let said = |work: &WorkloadSummary, labels: &BTreeSet<&str>| {
         let flushes = work.rows().find(|row| row.name == FLUSHES).and_then(|row| of(row, labels))?;
         Some(format!(
-            "Unequal durability in {}: flushes of the device for each fsync are {flushes}. Who flushes less promises less, or batches \
-             better; speeds beside each other do not say which.",
+            "Flushes of the device for each fsync in {}: {flushes}. Fewer flushes are a weaker promise or better batching; rates do not show \
+             which.",
             work.label
         ))
     };
@@ -40,8 +107,13 @@ fn of(row: &Row, labels: &BTreeSet<&str>) -> Option<String> {
     if most <= UNEQUAL * least {
         return None;
     }
-    let each: Vec<String> = medians.iter().map(|(n, label)| format!("{} ({label})", ratio(*n))).collect();
+    let each: Vec<String> = medians.iter().map(|(n, label)| format!("{} ({label})", times(*n))).collect();
     Some(list(&each))
+}
+
+/// `0`, `1.03`
+fn times(n: f64) -> String {
+    if n == 0.0 { "0".to_owned() } else { ratio(n) }
 }
 
 #[cfg(test)]
@@ -67,7 +139,7 @@ mod tests {
     #[test]
     fn filesystems_are_unequal_beside_each_other_and_not_beside_those_of_another_device() {
         let within = said(None);
-        assert!(within[0].contains("are 0.000 (cedarfs) and 1.00 (birchfs)."), "{within:?}");
+        assert!(within[0].contains(": 0 (cedarfs) and 1.00 (birchfs)."), "{within:?}");
         assert_eq!(said(Some("loop:/dev/other")), Vec::<String>::new());
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{durability, model, places, repeat, setups, timeless, verdict};
+use super::{durability, glance, model, places, repeat, sentence, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
 use crate::report::view::number::{count, list};
+use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
 use crate::runner::scaled;
@@ -20,12 +21,13 @@ use crate::schema::record::Record;
 use crate::schema::setup::{Fidelity, ImageState};
 use crate::store::Run;
 
-const MEDIANS: &str =
-    "Medians, ranges and every trial are shown; whether filesystems differ is not tested statistically.";
-const MEDIANS_BRIEF: &str = "Medians and ranges; differences are not tested.";
+const MEDIANS: &str = "Medians and ranges only: differences are not tested.";
 
 /// More workloads than this are all of them, no longer a list.
 const NAMED: usize = 3;
+
+/// A ready experiment whose work outlives commit intervals and caches.
+const LONGER: &str = "mailserver";
 
 /// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU or with one candidate.
 pub const ROUNDS_NEEDED: usize = 5;
@@ -39,27 +41,31 @@ pub fn of(
     choosing: Option<&ToChoose>,
 ) -> Heading {
     let progress = Progress::of(run, workloads, verdict);
+    let is_short = !workloads.is_empty() && workloads.iter().all(|work| work.is_short);
     let standing = match progress {
         _ if counted(run).is_empty() => Standing::Nothing,
         _ if verdict.is_void() => Standing::Void,
         p if p.complete < p.needed => Standing::Preliminary,
+        _ if verdict.is_final() && is_short => Standing::Short,
         _ if verdict.is_final() => Standing::Verdict,
         p if !verdict.findings.is_empty() && !p.is_modelled => Standing::Preliminary,
         _ => Standing::Medians,
     };
-    let next = (standing == Standing::Preliminary && !progress.is_fixed).then(|| next(run, progress));
+    let next = match standing {
+        Standing::Preliminary if !progress.is_fixed => Some(next(run, progress)),
+        Standing::Short => Some(longer(run)),
+        _ => None,
+    };
+    let guarded = verdict.guard.as_ref().and_then(verdict::guarded);
     let (answer, findings) = match (standing, &verdict.guard) {
-        (Standing::Verdict, guard) => {
-            let guarded = guard.as_ref().and_then(verdict::guarded);
-            (
-                verdict::answer(workloads, verdict),
-                [verdict::counts(verdict), places::changed(run, workloads), Vec::from_iter(guarded)].concat(),
-            )
+        (Standing::Verdict | Standing::Short, _) => {
+            let counts = verdict::counts(verdict).into_iter().map(Sentence::from);
+            let findings = counts.chain(places::changed(run, workloads)).chain(guarded.map(Sentence::from));
+            (verdict::answer(workloads), findings.collect())
         }
-        (Standing::Void, Some(guard)) => (verdict::void(guard), Vec::new()),
-        (Standing::Preliminary, _) => (verdict::so_far(workloads), Vec::new()),
-        (Standing::Medians, Some(guard)) => (String::new(), Vec::from_iter(verdict::guarded(guard))),
-        _ => (String::new(), Vec::new()),
+        (Standing::Void, Some(guard)) => (vec![verdict::void(guard).into()], Vec::new()),
+        (Standing::Medians, _) => (Vec::new(), guarded.map(Sentence::from).into_iter().collect()),
+        _ => (Vec::new(), Vec::new()),
     };
     let choosing = choosing.filter(|_| !matches!(standing, Standing::Nothing | Standing::Void));
     let choice = choosing.map(|choosing| choosing.brief.clone()).unwrap_or_default();
@@ -68,42 +74,52 @@ pub fn of(
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
     }
-    let conclusion = conclusion(standing, progress, next.as_ref());
-    let unequal = durability::unequal(&run.plan, workloads);
-    let brief = [
-        choice.clone(),
-        vec![answer.clone()],
-        findings.clone(),
-        setups.apart.clone(),
-        timeless::of(run).map(|why| why.brief.trim_end().to_owned()).into_iter().collect(),
-        if standing == Standing::Nothing {
-            vec![sentences[0].clone()]
-        } else {
-            vec![turns(run, filesystems, setups)]
-        },
-        vec![terms(run, setups)],
-        scaled::no_longer_tested(&run.plan),
-        unequal.clone(),
-        vec![if standing == Standing::Medians { MEDIANS_BRIEF.to_owned() } else { conclusion.clone() }],
-    ];
-    let timeless = timeless::of(run).map(|why| why.said).into_iter();
-    let warnings = timeless.chain(setups.apart.iter().cloned()).chain(scaled::no_longer_tested(&run.plan));
-    let warnings = warnings.chain(page_cache(workloads));
-    let warnings = warnings.chain(short(workloads)).chain(disturbed(workloads)).chain(unequal);
+    let conclusion = conclusion(standing, progress, workloads, next.as_ref());
+    let timeless = timeless::of(run);
+    let warnings = timeless.iter().map(|why| why.said.clone()).chain(setups.apart.iter().cloned());
+    let warnings = warnings.chain(scaled::no_longer_tested(&run.plan));
+    let warnings =
+        warnings.chain(page_cache(workloads)).chain(short(workloads, standing)).chain(disturbed(workloads));
+    let sure = match standing {
+        Standing::Nothing => vec![sentences[0].clone()],
+        _ => vec![turns(run, filesystems, setups, verdict, standing), terms(run, setups)],
+    };
     Heading {
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(standing, progress.is_modelled, timeless::of(run).is_some()),
+        title: title(standing, progress.is_modelled, timeless.is_some()),
         choice,
+        claims: answer.iter().flat_map(|sentence| sentence.claims.clone()).collect(),
         answer,
+        sure,
+        durability: durability::unranked(&run.plan, workloads),
+        table: glance::of(workloads).filter(|_| standing != Standing::Void),
+        more: more(run),
         findings,
         conclusion,
-        warnings: warnings.collect(),
+        warnings: warnings.chain(durability::unequal(&run.plan, workloads)).collect(),
         sentences,
-        brief: brief.concat().into_iter().filter(|sentence| !sentence.is_empty()).collect(),
         next,
         repeat: repeat::of(&run.plan, makes_filesystem(run)),
+    }
+}
+
+/// Where the rest is.
+fn more(run: &Run) -> String {
+    let folder = run.folder.to_string_lossy();
+    format!("fsderby report {} --all", shell_words::quote(&folder))
+}
+
+/// Work that lasts, with the same filesystems in the same place.
+fn longer(run: &Run) -> Next {
+    let mut kinds: Vec<&str> = run.plan.candidates.iter().map(|candidate| candidate.kind.as_str()).collect();
+    let mut known = BTreeSet::new();
+    kinds.retain(|kind| known.insert(*kind));
+    let on = shell_words::quote(&run.plan.testbed);
+    Next {
+        command: format!("fsderby run {LONGER} --filesystems {} --on {on}", kinds.join(",")),
+        minutes: None,
     }
 }
 
@@ -144,7 +160,7 @@ fn title(standing: Standing, is_modelled: bool, is_timeless: bool) -> &'static s
         Standing::Verdict if is_timeless => "Verdict over counts, without times",
         Standing::Nothing => "Nothing was measured",
         Standing::Preliminary if is_modelled => "Preliminary result over samples of the disk model",
-        Standing::Preliminary => "Preliminary result",
+        Standing::Preliminary | Standing::Short => "Preliminary result",
         Standing::Verdict if is_modelled => "Verdict over samples of the disk model",
         Standing::Verdict => "Verdict",
         Standing::Void => "Void",
@@ -208,18 +224,25 @@ fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
     ))
 }
 
-/// `8 of 16 filesystems, 6 rounds in random order; 96 trials are counted, 1 failed.`
-fn turns(run: &Run, filesystems: &[String], setups: &Setups) -> String {
+/// `12 rounds in random order, simultaneous 95 % intervals; 8 of 16 filesystems, 96 trials counted, 1 failed.`
+fn turns(
+    run: &Run,
+    filesystems: &[String],
+    setups: &Setups,
+    verdict: &Verdict,
+    standing: Standing,
+) -> String {
     let counted = counted(run);
     let did = taking_part(run).len();
     let filesystems = candidates(run, filesystems);
     let rounds = counted.iter().map(|r| r.round).collect::<BTreeSet<u32>>().len();
     let of = if did == filesystems.len() { String::new() } else { format!("{did} of ") };
     let all = count(filesystems.len(), noun(setups));
-    let verb = if counted.len() == 1 { "is counted" } else { "are counted" };
     let rest: String = uncounted(run).iter().map(|n| format!(", {n}")).collect();
     let trials = count(counted.len(), "trial");
-    format!("{of}{all}, {} in random order; {trials} {verb}{rest}.", count(rounds, "round"))
+    let sure =
+        if standing.has_findings() { format!(", {}", sentence::certainty(verdict)) } else { String::new() };
+    format!("{} in random order{sure}; {of}{all}, {trials} counted{rest}.", count(rounds, "round"))
 }
 
 fn place(run: &Run, setups: &Setups) -> String {
@@ -354,15 +377,17 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
     }
 }
 
-fn short(workloads: &[WorkloadSummary]) -> Option<String> {
+/// Where some work is short; where all is, the heading says so.
+fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
     let marked: Vec<&WorkloadSummary> = workloads.iter().filter(|w| !w.short.is_empty()).collect();
-    let verb = if marked.len() == 1 { "is" } else { "are" };
-    (!marked.is_empty()).then(|| {
-        format!(
-            "{} {verb} short: figures of the work's beginning, which say little of hours of the same.",
-            these("All", workloads, &marked)
-        )
-    })
+    if marked.is_empty() || standing == Standing::Short {
+        return None;
+    }
+    let are = if marked.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "{} {are} preliminary: the trials are short, and their figures say little of hours of the same work.",
+        these("All", workloads, &marked)
+    ))
 }
 
 fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
@@ -370,8 +395,8 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     (!marked.is_empty()).then(|| {
         let these = these("all", workloads, &marked);
         format!(
-            "The machine was not idle: in {these} others took more than a tenth of the work's time in some trials. That favours nobody, and \
-             makes intervals wider.",
+            "The machine was not idle: in some trials of {these} other processes took over a tenth of the work's time. Random order spreads \
+             that over all candidates; it widens intervals.",
         )
     })
 }
@@ -384,40 +409,41 @@ fn these(all: &str, workloads: &[WorkloadSummary], marked: &[&WorkloadSummary]) 
     list(&marked.iter().map(|w| w.label.clone()).collect::<Vec<_>>())
 }
 
-fn conclusion(standing: Standing, progress: Progress, next: Option<&Next>) -> String {
+fn conclusion(
+    standing: Standing,
+    progress: Progress,
+    workloads: &[WorkloadSummary],
+    next: Option<&Next>,
+) -> String {
     match (standing, next) {
-        (Standing::Nothing, _) => {
-            "No trial is counted, so nothing can be said; the reasons are listed.".to_owned()
-        }
+        (Standing::Nothing, _) => "No trial is counted; the reasons are listed.".to_owned(),
         (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
-            "Preliminary: there are rounds enough ({} of {}), but this run has not come to an end that gives a verdict. This command \
-             brings it there:",
+            "Preliminary: {} of {} rounds complete, but the run did not end at a planned look. To end it there:",
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, Some(next)) => {
-            let time = next.minutes.map(|m| format!(", in about {}", count(m as usize, "minute")));
-            format!(
-                "{} This command adds the missing ones{}:",
-                preliminary(progress),
-                time.unwrap_or_default()
-            )
+            let time = next.minutes.map(|m| format!(", about {}", count(m as usize, "minute")));
+            format!("{} To add the missing ones{}:", preliminary(progress), time.unwrap_or_default())
         }
         (Standing::Preliminary, None) => preliminary(progress),
+        (Standing::Short, _) => {
+            let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
+            format!(
+                "Preliminary because {which} short: trials wrote less than twice their memory or ended before three commit intervals. For a \
+                 verdict on longer work:"
+            )
+        }
         (Standing::Medians, _) => MEDIANS.to_owned(),
         (Standing::Verdict | Standing::Void, _) => String::new(),
     }
 }
 
 fn preliminary(progress: Progress) -> String {
-    let Progress { complete, .. } = progress;
+    let Progress { complete, needed, .. } = progress;
     if progress.is_modelled {
         return verdict::preliminary(complete, progress.is_fixed);
     }
-    format!(
-        "Preliminary: {complete} of the {} rounds that a verdict needs {} complete.",
-        progress.needed,
-        if complete == 1 { "is" } else { "are" },
-    )
+    format!("Preliminary: {complete} of {needed} rounds complete, too few to tell filesystems apart.")
 }
 
 fn next(run: &Run, progress: Progress) -> Next {
@@ -489,7 +515,7 @@ mod tests {
             let mut example = examples::example();
             example.run.plan.state = state.map(str::to_owned);
             let heading = example.report().summary.heading;
-            [heading.sentences.join(" "), heading.brief.join(" ")]
+            [heading.sentences.join(" "), heading.sure.join(" ")]
         };
         assert!(said(None).iter().all(|text| !text.contains("state '") && !text.contains("filled")));
         let [sentences, brief] = said(Some("filled 80%"));

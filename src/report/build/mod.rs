@@ -8,6 +8,7 @@ mod capabilities;
 pub mod changes;
 mod comparison;
 mod durability;
+mod glance;
 mod heading;
 pub mod imported;
 pub mod known;
@@ -92,11 +93,7 @@ pub fn with_verdict(
         setups,
         skips: absent::skips(run, workloads.len()),
         recommendation,
-        planes: plane::of(
-            &workloads,
-            run.plan.margin,
-            run.plan.guard.as_ref().map(|twice| twice.copy.as_str()),
-        ),
+        planes: plane::of(&workloads, run.plan.guard.as_ref().map(|twice| twice.copy.as_str())),
         absent: absent::of(run, &dataset.planned, &workloads),
         not_available: absent::unavailable(run, &dataset.filesystems),
         workloads,

@@ -7,6 +7,7 @@ use crate::analysis::recommendation::{self, Place, Recommendation, Weighed};
 use crate::analysis::{metrics, recommended};
 use crate::report::view::needs::{ToChoose, ratio, times, title, why};
 use crate::report::view::number::{count, list, named};
+use crate::report::view::sentence::{Claim, Sentence};
 use crate::schema::declared;
 use crate::schema::finding::{Finding, Found, Verdict};
 use crate::schema::metric::Better;
@@ -20,31 +21,32 @@ pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> 
     let titles: Vec<String> = found.needs.iter().map(|weighed| title(&weighed.need)).collect();
     let sentences = sentences(&found, verdict);
     let first = found.choice.as_ref().and(found.ranking.first());
-    let sure =
-        first.map(|first| established(&found, first, verdict).unwrap_or_else(|| rests_on(&found, verdict)));
-    let brief = sentences.first().cloned().into_iter().chain(sure).collect();
+    let sure = first
+        .map(|first| established(&found, first, verdict).unwrap_or_else(|| rests_on(&found, verdict).into()));
+    let brief: Vec<Sentence> = sentences.first().cloned().into_iter().chain(sure).collect();
     Some(ToChoose { sentences, brief, titles, found })
 }
 
-fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<String> {
-    let mut all = Vec::new();
+fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<Sentence> {
+    let mut all: Vec<Sentence> = Vec::new();
+    let said = |text: Option<String>| text.map(Sentence::from);
     match (&found.choice, found.ranking.first()) {
         (Some(choice), Some(first)) => {
-            all.push(chosen(found, choice, first));
-            all.extend(ties(choice, found));
-            all.extend(merits(found, first));
-            all.extend(cost(found, first));
-            all.push(changes(found, first));
+            all.push(chosen(found, choice, first).into());
+            all.extend(said(ties(choice, found)));
+            all.extend(said(merits(found, first)));
+            all.extend(said(cost(found, first)));
+            all.push(changes(found, first).into());
             all.extend(established(found, first, verdict));
-            all.extend(behind(found));
+            all.extend(said(behind(found)));
         }
-        _ => all.push(none(found)),
+        _ => all.push(none(found).into()),
     }
-    all.extend(ruled_out(found));
-    all.extend(unjudged(found));
-    all.extend(missing(found));
+    all.extend(said(ruled_out(found)));
+    all.extend(said(unjudged(found)));
+    all.extend(said(missing(found)));
     if found.choice.is_some() {
-        all.push(rests_on(found, verdict));
+        all.push(rests_on(found, verdict).into());
     }
     all
 }
@@ -59,19 +61,17 @@ fn by_whose(found: &Recommendation) -> String {
 fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place) -> String {
     let by = by_whose(found);
     let label = named(&first.filesystem);
-    let overall = "of what the best at each need would reach";
     match (found.ranking.get(1), choice.draw) {
         (None, _) => format!("{by}, {label} is the choice: no other is left to choose from."),
         (Some(_), Some(decided)) => format!(
-            "{by}, {label} is the choice: over all of them it reaches {} {overall}, which is a draw with {} (within {}), and {} decides \
-             for it.",
+            "{by}, {label} is the choice: score {} (1 would be first at every need), a draw with {} within {}, which {} decides.",
             ratio(first.score),
             list(&choice.drawn_with),
             found.margin,
             decided.title()
         ),
         (Some(next), None) => format!(
-            "{by}, {label} is the choice: over all of them it reaches {} {overall}; the next, {}, reaches {}.",
+            "{by}, {label} is the choice: score {} (1 would be first at every need); next {}, score {}.",
             ratio(first.score),
             named(&next.filesystem),
             ratio(next.score)
@@ -83,7 +83,7 @@ fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<Strin
     let (ties, verb) = (&choice.ties, if choice.ties.len() == 1 { "is" } else { "are" });
     (!ties.is_empty()).then(|| {
         format!(
-            "It is a tie: {} {verb} within {} of it, so any of them will do as well by these needs.",
+            "{} {verb} within {} of that score, so by these needs any of them will do.",
             list(ties),
             found.margin
         )
@@ -104,7 +104,7 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
         .collect();
     let others = found.ranking.len() > 1;
     (others && !best.is_empty())
-        .then(|| format!("It is the best, or within {} of the best, at {}.", found.margin, list(&best)))
+        .then(|| format!("Estimate within {} of the first one's: {}.", found.margin, list(&best)))
 }
 
 /// Where another is better by more than the margin, what is given up first.
@@ -113,23 +113,24 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     let mut worse: Vec<(&Weighed, f64)> = weighed(found, first).filter(|(_, ratio)| *ratio < close).collect();
     worse.sort_by(|a, b| a.1.total_cmp(&b.1));
     let said: Vec<String> = worse.iter().map(|(need, ratio)| given_up(found, need, *ratio)).collect();
-    (!said.is_empty()).then(|| format!("What it costs: {}.", said.join("; ")))
+    (!said.is_empty())
+        .then(|| format!("Estimates beside the first one at each need (not tested): {}.", said.join("; ")))
 }
 
-/// `CPU time 1.9 times that of B`, `deliver is 0.81 times as fast as on B`
+/// `CPU time 1.9 times that of B`, `deliver 0.81 times the rate of B`
 fn given_up(found: &Recommendation, need: &Weighed, ratio_to_best: f64) -> String {
     let at = found.needs.iter().position(|other| other.need == need.need).unwrap_or(0);
     let best = found.ranking.iter().find(|place| place.ratios[at].is_some_and(|ratio| ratio >= 0.9999));
-    let best = best.map_or("the best", |place| place.filesystem.as_str());
+    let best = best.map_or("the first", |place| place.filesystem.as_str());
     let is_time = need.judged_by.iter().all(|by| by.better == Better::Lower);
     let title = title(&need.need);
     match need.need {
         Need::Aspect(Aspect::Capacity) => format!("{title} {} of that of {best}", ratio(ratio_to_best)),
         Need::Aspect(_) => format!("{title} {} times that of {best}", times(1.0 / ratio_to_best)),
         _ if is_time => {
-            format!("{title} takes {} times as long as on {best}", times(1.0 / ratio_to_best))
+            format!("{title} {} times the time of {best}", times(1.0 / ratio_to_best))
         }
-        _ => format!("{title} is {} times as fast as on {best}", ratio(ratio_to_best)),
+        _ => format!("{title} {} times the rate of {best}", ratio(ratio_to_best)),
     }
 }
 
@@ -144,19 +145,19 @@ fn changes(found: &Recommendation, first: &Place) -> String {
     let label = &first.filesystem;
     match nearest {
         None if found.ranking.len() < 2 => "No weight can make another the choice.".to_owned(),
-        None => format!("However much or little any one of the needs counts, {label} stays the choice."),
+        None => format!("{label} stays the choice whatever the weight of any one need."),
         Some((need, change)) => {
             let (weight, factor) = (need.share, change.factor);
             let share = weight * factor / (1.0 - weight + weight * factor);
             let than = if factor < 1.0 { "less than" } else { "more than" };
             format!(
-                "The choice holds until {} counts {than} {} times as much ({:.0}% of all in place of {:.0}%), and then is {}; no other need \
-                 is nearer to changing it.",
+                "The choice becomes {} if {} counts {than} {} times as much ({:.0}% of all weights instead of {:.0}%); every other weight would have to \
+                 change more.",
+                change.filesystem,
                 title(&need.need),
                 times(factor),
                 100.0 * share,
-                100.0 * weight,
-                change.filesystem
+                100.0 * weight
             )
         }
     }
@@ -165,12 +166,14 @@ fn changes(found: &Recommendation, first: &Place) -> String {
 /// Those that no weights could make the choice.
 fn behind(found: &Recommendation) -> Option<String> {
     let one = |place: &Place| {
-        place.behind.first().map(|other| format!("{} (behind {other})", named(&place.filesystem)))
+        place
+            .behind
+            .first()
+            .map(|other| format!("{} (below {other} at every need)", named(&place.filesystem)))
     };
     let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
-    (!all.is_empty()).then(|| {
-        format!("Nowhere better and somewhere worse than another, whatever the weights: {}.", list(&all))
-    })
+    (!all.is_empty())
+        .then(|| format!("By these estimates no weights can make these the choice: {}.", list(&all)))
 }
 
 fn none(found: &Recommendation) -> String {
@@ -221,7 +224,7 @@ fn missing(found: &Recommendation) -> Option<String> {
 }
 
 /// What the findings say of the choice beside the one that comes next.
-fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Option<String> {
+fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Option<Sentence> {
     let next = &found.ranking.get(1)?.filesystem;
     // A need for speed is not met by fewer requests.
     let standing_in = metrics::standing_in();
@@ -244,29 +247,28 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
         (!scenarios.is_empty()).then(|| format!("{words} {}", list(&scenarios)))
     };
     let told: Vec<String> = [
-        told(Found::Better, "it is better at"),
-        told(Found::Worse, "it is worse at"),
-        told(Found::Equivalent, "both are equivalent at"),
-        told(Found::CannotTell, "no difference is established at"),
+        told(Found::Better, "better at"),
+        told(Found::Worse, "worse at"),
+        told(Found::Equivalent, "equivalent at"),
+        told(Found::CannotTell, "not told apart at"),
     ]
     .into_iter()
     .flatten()
     .collect();
-    (verdict.is_final() && !told.is_empty())
-        .then(|| format!("Beside the next, {}, {}.", named(next), told.join("; ")))
+    (verdict.is_final() && !told.is_empty()).then(|| {
+        let text =
+            format!("Findings, {} beside {}: {}.", named(&first.filesystem), named(next), told.join("; "));
+        Sentence::new(text, all.iter().filter_map(Claim::of).collect())
+    })
 }
 
 /// What a reader must not take it for.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
     let few = if found.rounds < verdict.basis.needed() as usize { ", too few to rely on" } else { "" };
-    let tested = if verdict.is_final() {
-        "the findings say which differences are established"
-    } else {
-        "no difference is established yet"
-    };
+    let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested yet" };
     format!(
-        "It rests on geometric means over {rounds}{few}, and on weights, which are a matter of judgement; {tested}."
+        "The score is made of geometric means over {rounds}{few} and of weights, which are a matter of judgement; {tested}."
     )
 }
 
@@ -277,7 +279,8 @@ mod tests {
 
     fn said(example: &Example) -> String {
         let summary = example.report().summary;
-        summary.recommendation.expect("needs are stated").sentences.join("\n")
+        let sentences = summary.recommendation.expect("needs are stated").sentences;
+        sentences.iter().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n")
     }
 
     #[test]

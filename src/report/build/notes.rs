@@ -5,7 +5,7 @@ use crate::analysis::dataset::{Cell, Work};
 use crate::analysis::losses;
 use crate::report::view::entry::Entry;
 use crate::report::view::number;
-use crate::report::view::validity::ValidityLine;
+use crate::report::view::validity::{ValidityLine, told};
 use crate::report::view::workload::Label;
 use crate::schema::reason::{Condition, Held, Outcome};
 use crate::schema::record::Record;
@@ -18,6 +18,8 @@ pub struct Notes {
     pub page_cache: String,
     /// Why its figures are those of its beginning; empty where the work went on for long enough.
     pub short: String,
+    /// Whether that is so of every trial.
+    pub is_short: bool,
     /// How often others took from it what it needed; empty where they did not.
     pub disturbed: String,
     pub labels: Vec<Label>,
@@ -29,16 +31,20 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
     labels.extend(device.iter().filter_map(device_label));
     labels.extend(loss_labels(run, work, filesystems));
     let noted = |condition| noted(&work.counted, condition);
+    let stationary =
+        || work.counted.iter().flat_map(|r| &r.validity).filter(|c| c.name == Condition::Stationary);
+    let is_short = stationary().next().is_some() && stationary().all(|check| check.held == Held::Label);
     let short = noted(Condition::Stationary).map(|(trials, seen)| {
-        let what = "wrote less than twice the memory or ended before the third commit of the filesystem";
-        format!("in {trials} the work {what}, {}", seen.replacen("short: ", "", 1))
+        let enough = "long enough: twice the memory written, and three commit intervals of the filesystem";
+        format!("{trials} are short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
-        format!("in {trials} others took more than a tenth of its time from the work: {seen}")
+        format!("in {trials} other processes took over a tenth of the work's time, {}", told(&seen))
     });
     Notes {
         page_cache: everything_in_memory(amount, memory, &work.counted, device),
         short: short.unwrap_or_default(),
+        is_short,
         disturbed: disturbed.unwrap_or_default(),
         labels,
     }

@@ -6,8 +6,9 @@ use crate::probes;
 use crate::report::view::latency::Latency;
 use crate::report::view::number::{count, duration, list, named, ratio};
 use crate::report::view::row::Row;
+use crate::report::view::sentence::{Claim, Said, Sentence};
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::finding::{Finding, Found};
+use crate::schema::finding::Finding;
 use crate::schema::plan::{Candidate, Plan, Setup};
 use crate::store::Run;
 
@@ -15,7 +16,7 @@ use crate::store::Run;
 const NAMED: usize = 6;
 
 /// Some sentences for each two setups and each headline metric in which what is told apart is not the same.
-pub fn changed(run: &Run, workloads: &[WorkloadSummary]) -> Vec<String> {
+pub fn changed(run: &Run, workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     let setups: Vec<Setup<'_>> = run.plan.setups().into_iter().map(|(_, setup)| setup).collect();
     let after = |at: usize| setups[at + 1..].iter().map(move |second| (at, second));
     let both = || (0..setups.len()).flat_map(after).map(|(at, second)| [setups[at], *second]);
@@ -50,18 +51,18 @@ impl<'r> Twice<'r> {
     }
 }
 
-/// Pairs by their names, the better first.
+/// Pairs by their names, the better first, with the findings that say so.
 #[derive(Default)]
 struct Orders {
     /// Another one is better in the second setup; named as the first has them.
-    turned: Vec<String>,
+    turned: Vec<Sentence>,
     /// Told apart in one of the setups alone.
-    alone: [Vec<String>; 2],
+    alone: [Vec<Sentence>; 2],
     /// Who stands in any of these.
     who: Vec<usize>,
 }
 
-fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<String> {
+fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sentence> {
     let all = Twice::all(&run.plan, setups);
     let on = setups.map(|setup| in_words(setup, setups));
     let said = |row: &Row| {
@@ -75,18 +76,19 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Str
             "In {} the order ({}) is not the same on {} as on {}.",
             work.label, row.title, on[0], on[1]
         );
+        let mut claims = Vec::new();
         if !turned.is_empty() {
-            let pairs = some(&turned);
+            let pairs = some(&turned, &mut claims);
             said.push_str(&format!(" On {} {pairs}, on {} the other way round.", on[0], on[1]));
         }
         for (pairs, on) in alone.iter().zip(&on).filter(|(pairs, _)| !pairs.is_empty()) {
-            said.push_str(&format!(" Told apart on {on} alone: {}.", some(pairs)));
+            said.push_str(&format!(" Told apart on {on} alone: {}.", some(pairs, &mut claims)));
         }
         let who: Vec<&Twice<'_>> = who.iter().map(|at| &all[*at]).collect();
         let both = || on.iter().enumerate();
         said.extend(both().filter_map(|(at, on)| fsyncs(work, &who, at, on)));
         said.extend(both().filter_map(|(at, on)| without_cache(run, &who, at, on)));
-        Some(said)
+        Some(Sentence::new(said, claims))
     };
     work.headlines().into_iter().filter_map(said).collect()
 }
@@ -95,17 +97,21 @@ fn orders(all: &[Twice<'_>], findings: &[&Finding]) -> Orders {
     let mut orders = Orders::default();
     for (at, a) in all.iter().enumerate() {
         for (other, b) in all.iter().enumerate().skip(at + 1) {
-            let is_first = |setup: usize| {
-                findings.iter().find_map(|finding| before(finding, a.labels[setup], b.labels[setup]))
+            let claimed = |setup: usize| {
+                findings.iter().find_map(|finding| better(finding, a.labels[setup], b.labels[setup]))
             };
-            let pair = |a_first: bool| {
-                let [first, second] = if a_first { [a, b] } else { [b, a] };
-                format!("{} before {}", first.name(), second.name())
+            let is_first = |setup: usize, claim: &Claim| claim.a == a.labels[setup];
+            let pair = |setup: usize, claims: &[&Claim]| {
+                let [first, second] = if is_first(setup, claims[0]) { [a, b] } else { [b, a] };
+                let text = format!("{} before {}", first.name(), second.name());
+                Sentence::new(text, claims.iter().map(|claim| (*claim).clone()).collect())
             };
-            match [is_first(0), is_first(1)] {
-                [Some(then), Some(now)] if then != now => orders.turned.push(pair(then)),
-                [Some(alone), None] => orders.alone[0].push(pair(alone)),
-                [None, Some(alone)] => orders.alone[1].push(pair(alone)),
+            match [claimed(0), claimed(1)] {
+                [Some(then), Some(now)] if is_first(0, &then) != is_first(1, &now) => {
+                    orders.turned.push(pair(0, &[&then, &now]));
+                }
+                [Some(alone), None] => orders.alone[0].push(pair(0, &[&alone])),
+                [None, Some(alone)] => orders.alone[1].push(pair(1, &[&alone])),
                 _ => continue,
             }
             orders.who.extend([at, other]);
@@ -116,25 +122,18 @@ fn orders(all: &[Twice<'_>], findings: &[&Finding]) -> Orders {
     orders
 }
 
-fn some(pairs: &[String]) -> String {
-    let mut named: Vec<String> = pairs.iter().take(NAMED).cloned().collect();
+fn some(pairs: &[Sentence], claims: &mut Vec<Claim>) -> String {
+    let mut named: Vec<String> = pairs.iter().take(NAMED).map(|pair| pair.text.clone()).collect();
+    claims.extend(pairs.iter().take(NAMED).flat_map(|pair| pair.claims.clone()));
     let more = pairs.len() - named.len();
     named.extend((more > 0).then(|| count(more, "other pair")));
     list(&named)
 }
 
-/// Whether `a` was found better than `b`; `None` where that is open.
-fn before(finding: &Finding, a: &str, b: &str) -> Option<bool> {
-    let is_a_first = match finding.finding {
-        Found::Better => true,
-        Found::Worse => false,
-        Found::Equivalent | Found::CannotTell => return None,
-    };
-    match (finding.a.as_str(), finding.b.as_str()) {
-        pair if pair == (a, b) => Some(is_a_first),
-        pair if pair == (b, a) => Some(!is_a_first),
-        _ => None,
-    }
+/// Which of the two was found better; `None` where that is open.
+fn better(finding: &Finding, a: &str, b: &str) -> Option<Claim> {
+    let finding = finding.from_the_side_of(a).filter(|finding| finding.b == b)?;
+    Claim::of(&finding).filter(|claim| claim.said == Said::Better)
 }
 
 /// What this setup has and the other has not.
@@ -191,10 +190,10 @@ fn without_cache(run: &Run, who: &[&Twice<'_>], at: usize, on: &str) -> Option<S
 mod tests {
     use super::*;
     use crate::report::examples;
-    use crate::schema::finding::Verdict;
+    use crate::schema::finding::{Found, Verdict};
 
     /// The example, with each filesystem again on another disk, where these pairs are found to be otherwise.
-    fn said(otherwise: &[(&str, &str, Found)]) -> Vec<String> {
+    fn said(otherwise: &[(&str, &str, Found)]) -> Vec<Sentence> {
         let mut example = examples::sixteen();
         for candidate in example.run.plan.candidates.iter_mut().filter(|c| c.label.ends_with(TWIN)) {
             candidate.own.on = Some("loop:/dev/other".to_owned());
@@ -235,6 +234,6 @@ mod tests {
 
     #[test]
     fn where_the_order_is_the_same_nothing_is_said() {
-        assert_eq!(said(&[]), Vec::<String>::new());
+        assert_eq!(said(&[]), Vec::new());
     }
 }

@@ -33,9 +33,12 @@ pub fn of(
     }
     let mut sentences = Vec::new();
     if tables.iter().all(|table| !table.is_measured) {
-        let why = timeless::of(run).map(|why| why.brief.trim_end());
-        sentences
-            .push(format!("This run has no figure to compare. {}", why.unwrap_or("No trial is counted.")));
+        let why = if timeless::of(run).is_some() {
+            "The CPU was emulated, so it has no times."
+        } else {
+            "No trial is counted."
+        };
+        sentences.push(format!("This run has no figure to compare. {why}"));
     }
     sentences.push(place(run, &paper));
     Some(Beside { paper, tables, sentences, agreement: None })
@@ -126,23 +129,27 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
     let number = |wanted| pairs.iter().filter(|pair| order(pair) == wanted).count();
     let said = |(a, b): &(&Of<'_>, &Of<'_>)| {
         let [above, below] = if a.1 > b.1 { [a, b] } else { [b, a] }.map(|of| &of.0.filesystem);
-        format!("{above} is ahead of {below}")
+        format!("{above} before {below}")
     };
     let opposite: Vec<String> = pairs.iter().filter(|p| order(p) == Order::Opposite).map(said).collect();
     let all = count(pairs.len(), "pair");
     let tied = match number(Order::Tied) {
         0 => String::new(),
-        1 => format!(" 1 is a tie, within {margin} there or here."),
-        tied => format!(" {tied} are ties, within {margin} there or here."),
+        1 => format!(" 1 pair is within {margin} in the paper or here."),
+        tied => format!(" {tied} pairs are within {margin} in the paper or here."),
     };
     match (number(Order::Same), opposite.as_slice()) {
-        _ if pairs.is_empty() => "there are no two filesystems to put into an order.".to_owned(),
-        (0, []) => format!("of {all} none has an order both there and here.{tied}"),
-        (same, []) if tied.is_empty() => format!("the order is that of the paper ({}).", count(same, "pair")),
-        (same, []) => format!("the order is that of the paper in {same} of {all}.{tied}"),
+        _ if pairs.is_empty() => "no two filesystems have figures in the paper and here.".to_owned(),
+        (0, []) => format!("none of {all} has an order in the paper and here.{tied}"),
+        (same, []) if tied.is_empty() => {
+            format!("medians here stand in the paper's order ({}).", count(same, "pair"))
+        }
+        (same, []) => format!("medians here stand in the paper's order in {same} of {all}.{tied}"),
         (_, opposite) => {
             let (number, said) = (opposite.len(), opposite.join("; "));
-            format!("the order differs from the paper's in {number} of {all}. In the paper {said}.{tied}")
+            format!(
+                "medians here stand in another order than the paper's in {number} of {all} (paper: {said}).{tied}"
+            )
         }
     }
 }
@@ -227,21 +234,21 @@ mod tests {
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
         assert_eq!(
             order(&lines),
-            "the order is that of the paper in 2 of 3 pairs. 1 is a tie, within 3% there or here."
+            "medians here stand in the paper's order in 2 of 3 pairs. 1 pair is within 3% in the paper or here."
         );
-        assert_eq!(order(&lines[1..]), "the order is that of the paper (1 pair).");
+        assert_eq!(order(&lines[1..]), "medians here stand in the paper's order (1 pair).");
         let exchanged = [line("a", [3.0, 30.0]), line("b", [4.0, 20.0]), line("c", [4.0, 40.0])];
         assert_eq!(
             order(&exchanged),
-            "the order differs from the paper's in 1 of 3 pairs. In the paper b is ahead of a. 1 is a tie, within 3% there or here."
+            "medians here stand in another order than the paper's in 1 of 3 pairs (paper: b before a). 1 pair is within 3% in the paper or here."
         );
         assert_eq!(
             order(&exchanged[1..]),
-            "of 1 pair none has an order both there and here. 1 is a tie, within 3% there or here."
+            "none of 1 pair has an order in the paper and here. 1 pair is within 3% in the paper or here."
         );
         let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
         twice[1].kind = "a".into();
-        assert_eq!(order(&twice), "there are no two filesystems to put into an order.");
+        assert_eq!(order(&twice), "no two filesystems have figures in the paper and here.");
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! What a comparison says, in a sentence: which one, by how much, how sure.
+//! What a comparison says, in a sentence: which one, by how much. Every claim in it repeats a finding; values and their order decide
+//! nothing here.
 
 use super::pairs::{Pair, Pairs};
-use crate::report::view::comparison::{Comparison, Lead};
+use crate::report::view::comparison::Comparison;
 use crate::report::view::number::{list, named, ratio};
 use crate::report::view::row::Row;
+use crate::report::view::sentence::{Claim, Said, Sentence};
 use crate::schema::finding::{Basis, Evidence, Found, Verdict};
 use crate::schema::metric::Of as Quantity;
 
@@ -16,64 +18,297 @@ pub struct Of<'r> {
     pub verdict: &'r Verdict,
 }
 
-pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
+pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     if comparison.is_preliminary {
-        return so_far(comparison).map_or_else(String::new, |ahead| {
-            format!("So far {ahead} in {}; no difference is established.", about.row.title)
-        });
+        return Sentence::default();
     }
-    let leaders = &comparison.leaders;
-    let won = comparison.lead.as_ref().map(|lead| won(lead, about));
-    match (leaders.as_slice(), won) {
-        ([_], Some(won)) => format!("{won}."),
-        (_, None) => nothing_found(comparison, pairs, about) + ".",
-        (_, Some(won)) => format!("{}; {won}.", not_told_apart(leaders, pairs, about)),
+    let words = Words::of(comparison, about.row);
+    let told = Told { comparison, pairs, about, words };
+    let ranked = told.ranked();
+    let leaders: Vec<&str> =
+        ranked.iter().copied().filter(|label| told.betters(label, &ranked).is_empty()).collect();
+    let rest: Vec<&str> = ranked.iter().copied().filter(|label| !leaders.contains(label)).collect();
+    match (leaders.as_slice(), rest.as_slice()) {
+        ([], _) | ([_], []) => Sentence::default(),
+        ([one], rest) => told.won(one, rest),
+        (several, []) => told.nothing_found(several),
+        (several, rest) => told.several(several, rest),
     }
 }
 
-/// `alderfs is ahead, 1.42 times birchfs`; whether that is chance is open.
-pub fn so_far(comparison: &Comparison) -> Option<String> {
-    let [first, second, ..] = comparison.lines.as_slice() else { return None };
-    let times = ratio(first.ratio / second.ratio);
-    if comparison.is_of_amounts() {
-        let (first, second, many) = (named(&first.candidate), named(&second.candidate), comparison.times_as);
-        return Some(format!("{first} has the least, {times} times as {many} as {second}"));
-    }
-    Some(format!("{} is ahead, {times} times {}", named(&first.candidate), named(&second.candidate)))
+/// How a difference is said of this metric.
+struct Words {
+    /// `is faster`
+    better: String,
+    worse: String,
+    /// Of several.
+    are_worse: String,
+    /// Behind the number of times: ` as many`; mostly nothing.
+    behind: &'static str,
+    is_of_amounts: bool,
 }
 
-/// `alderfs created files 1.42 times as fast as the next, birchfs (1.36 to 1.49, simultaneous 95 %)`
-fn won(lead: &Lead, about: &Of<'_>) -> String {
-    let Lead { low, high, .. } = lead;
-    let (leader, next) = (named(&lead.leader), named(&lead.next));
-    let times = ratio(lead.ratio);
-    let sure = format!("({} to {}, {})", ratio(*low), ratio(*high), certainty(about.verdict));
-    let did = about.row.declared.map_or("", |declared| declared.did);
-    match (did, about.row.of) {
-        _ if about.row.stands_in => {
-            format!("{leader} needed {times} times as {} as the next, {next} {sure}", amount(about.row))
+impl Words {
+    fn of(comparison: &Comparison, row: &Row) -> Self {
+        if comparison.is_of_amounts() {
+            let is_of_bytes = row.of == Quantity::Bytes;
+            let what = if is_of_bytes { format!("bytes {}", row.title) } else { row.title.clone() };
+            let behind = if is_of_bytes { " as much" } else { " as many" };
+            let said = |how: &str| format!("{how} {what}");
+            return Words {
+                better: said("needs fewer"),
+                worse: said("needs more"),
+                are_worse: said("need more"),
+                behind,
+                is_of_amounts: true,
+            };
         }
-        ("", Quantity::Time) => {
-            format!("{leader} was {times} times as fast as the next, {next}, in {} {sure}", about.row.title)
+        let [better, worse] =
+            if row.of == Quantity::Time { ["faster", "slower"] } else { ["better", "worse"] };
+        Words {
+            better: format!("is {better}"),
+            worse: format!("is {worse}"),
+            are_worse: format!("are {worse}"),
+            behind: "",
+            is_of_amounts: false,
         }
-        ("", _) => {
-            format!("{leader} was {times} times as good as the next, {next}, in {} {sure}", about.row.title)
-        }
-        (did, _) => format!("{leader} {did} {times} times as fast as the next, {next} {sure}"),
     }
 }
 
-/// `many write requests`, `many bytes written to the device`
-fn amount(row: &Row) -> String {
-    let bytes = if row.of == Quantity::Bytes { "bytes " } else { "" };
-    format!("many {bytes}{}", row.title)
+struct Told<'t> {
+    comparison: &'t Comparison,
+    pairs: &'t Pairs,
+    about: &'t Of<'t>,
+    words: Words,
 }
 
-/// What the ends of an interval are: `simultaneous 95 %`, `over 12 samples of the disk model`.
+impl<'t> Told<'t> {
+    /// Those that promise the same; where no two do, all.
+    fn ranked(&self) -> Vec<&'t str> {
+        let all = || self.comparison.lines.iter().map(|line| line.candidate.as_str());
+        let equal: Vec<&str> = all().filter(|label| !self.comparison.is_unequal(label)).collect();
+        if equal.len() > 1 { equal } else { all().collect() }
+    }
+
+    fn pair(&self, a: &str, b: &str) -> Option<Pair> {
+        self.pairs.between(a, b)
+    }
+
+    fn found(&self, a: &str, b: &str) -> Option<Found> {
+        self.pair(a, b)?.found
+    }
+
+    /// Who of these was found better than it.
+    fn betters<'l>(&self, label: &str, of: &[&'l str]) -> Vec<&'l str> {
+        of.iter().copied().filter(|other| self.found(other, label) == Some(Found::Better)).collect()
+    }
+
+    fn claim(&self, said: Said, a: &str, b: &str) -> Claim {
+        let pair = self.pair(a, b);
+        let Comparison { scenario, metric, dimensions, .. } = self.comparison;
+        Claim {
+            said,
+            scenario: scenario.clone(),
+            metric: metric.clone(),
+            dimensions: dimensions.clone(),
+            a: a.to_owned(),
+            b: b.to_owned(),
+            low: pair.as_ref().and_then(|pair| pair.low),
+            high: pair.and_then(|pair| pair.high),
+        }
+    }
+
+    /// From the least to the most over these pairs: how many times as good the first of each is; of an amount, how many times as much.
+    fn span(&self, pairs: &[(&str, &str)]) -> String {
+        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+        for (a, b) in pairs {
+            let Some(pair) = self.pair(a, b) else { continue };
+            low = low.min(pair.low.unwrap_or(pair.ratio));
+            high = high.max(pair.high.unwrap_or(pair.ratio));
+        }
+        if self.words.is_of_amounts {
+            (low, high) = (high.recip(), low.recip());
+        }
+        let (low, high) = (ratio(low), ratio(high));
+        let behind = self.words.behind;
+        if low == high { format!("{low} times{behind}") } else { format!("{low} to {high} times{behind}") }
+    }
+
+    /// One that none was found better than, and the others each beside it.
+    fn won(&self, one: &str, rest: &[&str]) -> Sentence {
+        let (beaten, open): (Vec<&str>, Vec<&str>) =
+            rest.iter().copied().partition(|label| self.found(one, label) == Some(Found::Better));
+        let mut claims: Vec<Claim> =
+            beaten.iter().map(|label| self.claim(Said::Better, one, label)).collect();
+        let better = &self.words.better;
+        let who = match beaten.as_slice() {
+            [] => None,
+            several if several.len() > NAMED => {
+                let all = if open.is_empty() { "each of the other" } else { "" };
+                let pairs: Vec<(&str, &str)> = several.iter().map(|label| (one, *label)).collect();
+                let all = format!("{all} {}", several.len());
+                Some(format!("{} {better} than {}, {}", named(one), all.trim(), self.span(&pairs)))
+            }
+            [other] => {
+                Some(format!("{} {better} than {}, {}", named(one), named(other), self.span(&[(one, other)])))
+            }
+            few => {
+                let each = |label: &&str| format!("{} ({})", named(label), self.span(&[(one, label)]));
+                let each: Vec<String> = few.iter().map(each).collect();
+                Some(format!("{} {better} than {}", named(one), list(&each)))
+            }
+        };
+        let mut clauses = Vec::from_iter(who);
+        let (open_clauses, open_claims) = self.partly(&[one], &open);
+        clauses.extend(open_clauses);
+        claims.extend(open_claims);
+        Sentence::new(format!("{}.", clauses.join("; ")), claims)
+    }
+
+    /// Several that none was found better than, and the others.
+    fn several(&self, leaders: &[&str], rest: &[&str]) -> Sentence {
+        let mut lead = self.alike(leaders);
+        let is_full = |label: &&str| self.betters(label, leaders).len() == leaders.len();
+        let (full, partly): (Vec<&str>, Vec<&str>) = rest.iter().copied().partition(is_full);
+        let beside = |label: &'_ str| {
+            leaders.iter().map(|leader| (label.to_owned(), (*leader).to_owned())).collect::<Vec<_>>()
+        };
+        let span = |labels: &[&str]| {
+            let all: Vec<(String, String)> = labels.iter().flat_map(|label| beside(label)).collect();
+            let all: Vec<(&str, &str)> = all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            self.span(&all)
+        };
+        let Words { worse, are_worse, .. } = &self.words;
+        for label in &full {
+            lead.claims.extend(leaders.iter().map(|leader| self.claim(Said::Better, leader, label)));
+        }
+        let mut clauses = vec![std::mem::take(&mut lead.text)];
+        match full.as_slice() {
+            [] => {}
+            few if few.len() <= NAMED => {
+                clauses
+                    .extend(few.iter().map(|label| format!("{} {worse}, {}", named(label), span(&[*label]))));
+            }
+            many => {
+                let other = if partly.is_empty() { "the other" } else { "" };
+                clauses.push(format!("{other} {} {are_worse}, {}", many.len(), span(many)).trim().to_owned());
+            }
+        }
+        let (partly, claims) = self.partly(leaders, &partly);
+        clauses.extend(partly);
+        lead.claims.extend(claims);
+        lead.text = format!("{}.", clauses.join("; "));
+        lead
+    }
+
+    /// Those that some other was found better than, but not every one of the leaders.
+    fn partly(&self, leaders: &[&str], labels: &[&str]) -> (Vec<String>, Vec<Claim>) {
+        let (mut clauses, mut claims) = (Vec::new(), Vec::new());
+        let ranked = self.ranked();
+        for label in labels.iter().take(NAMED) {
+            let mut above = self.betters(label, leaders);
+            if above.is_empty() {
+                above = self.betters(label, &ranked).into_iter().take(1).collect();
+            }
+            let open: Vec<&str> = leaders
+                .iter()
+                .copied()
+                .filter(|leader| self.is_open(leader, label) && !above.contains(leader))
+                .collect();
+            claims.extend(above.iter().map(|other| self.claim(Said::Better, other, label)));
+            claims.extend(open.iter().map(|other| self.claim(Said::NotToldApart, other, label)));
+            let pairs: Vec<(&str, &str)> = above.iter().map(|other| (*label, *other)).collect();
+            let worse = &self.words.worse;
+            let mut said =
+                format!("{} {worse} than {} ({})", named(label), listed(&above), self.span(&pairs));
+            if !open.is_empty() {
+                said += &format!(" and not told apart from {}", listed(&open));
+            }
+            clauses.push(said);
+        }
+        if labels.len() > NAMED {
+            clauses.push(format!("{} more stand in the table", labels.len() - NAMED));
+        }
+        (clauses, claims)
+    }
+
+    fn is_open(&self, a: &str, b: &str) -> bool {
+        self.found(a, b).is_some_and(|found| Said::NotToldApart.is_allowed_by(found))
+    }
+
+    /// `xfs or ext4, not told apart`, `xfs or ext4, equivalent within 3%`
+    fn alike(&self, labels: &[&str]) -> Sentence {
+        let owned: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        let is_equivalent = self.pairs.all_of(&owned, Found::Equivalent);
+        let said = if is_equivalent { Said::Equivalent } else { Said::NotToldApart };
+        let mut claims = Vec::new();
+        for (at, a) in labels.iter().enumerate() {
+            for b in labels[at + 1..].iter().filter(|b| self.is_open(a, b)) {
+                claims.push(self.claim(said, a, b));
+            }
+        }
+        let n = labels.len() * (labels.len() - 1) / 2;
+        let what = match (is_equivalent, claims.len() == n) {
+            (true, _) => format!("equivalent within {}", self.about.verdict.margin),
+            (_, true) => "not told apart".to_owned(),
+            // Candidates of setups whose figures have no ratio.
+            _ => "of which none was found better".to_owned(),
+        };
+        Sentence::new(format!("{}, {what}", either(labels)), claims)
+    }
+
+    /// Of no two one is better.
+    fn nothing_found(&self, labels: &[&str]) -> Sentence {
+        let mut said = self.alike(labels);
+        let is_equivalent = said.claims.first().is_some_and(|claim| claim.said == Said::Equivalent);
+        if let ([a, b], false) = (labels, is_equivalent) {
+            let pair = self.pair(a, b);
+            let ends = pair.and_then(|pair| Some((pair.low?, pair.high?)));
+            let ends =
+                ends.map(
+                    |(low, high)| {
+                        if self.words.is_of_amounts { (high.recip(), low.recip()) } else { (low, high) }
+                    },
+                );
+            if let Some((low, high)) = ends {
+                said.text += &format!(" (ratio {} to {})", ratio(low), ratio(high));
+            }
+        }
+        if labels.len() > NAMED {
+            let of = labels.len();
+            said.text = match is_equivalent {
+                true => format!("All {of} candidates are equivalent within {}", self.about.verdict.margin),
+                false => format!("No two of {of} candidates were told apart"),
+            };
+        }
+        said.text += ".";
+        said
+    }
+}
+
+/// `xfs or ext4`, `xfs, ext4 or jfs`
+fn either(labels: &[&str]) -> String {
+    match labels {
+        [] => String::new(),
+        [one] => named(one),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|label| named(label)).collect();
+            format!("{} or {}", first.join(", "), named(last))
+        }
+    }
+}
+
+fn listed(labels: &[&str]) -> String {
+    list(&labels.iter().map(|label| (*label).to_owned()).collect::<Vec<String>>())
+}
+
+/// What the ends of an interval are: `simultaneous 95 % intervals`, `least and most of 12 samples`.
 pub fn certainty(verdict: &Verdict) -> String {
     match &verdict.basis {
-        Basis::Rounds { alpha, .. } => format!("simultaneous {} %", digits(100.0 * (1.0 - alpha))),
-        Basis::Samples { complete, .. } => format!("over {complete} samples of the disk model"),
+        Basis::Rounds { alpha, .. } => format!("simultaneous {} % intervals", digits(100.0 * (1.0 - alpha))),
+        Basis::Samples { complete, .. } => {
+            format!("intervals are the least and the most of {complete} samples")
+        }
     }
 }
 
@@ -83,57 +318,22 @@ fn digits(percent: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-fn not_told_apart(leaders: &[String], pairs: &Pairs, about: &Of<'_>) -> String {
-    let what = match pairs.all_of(leaders, Found::Equivalent) {
-        true => format!("are equivalent within the margin of {}", about.verdict.margin),
-        false => "were not told apart".to_owned(),
-    };
-    let pair = if let [first, second] = leaders { pairs.between(first, second) } else { None };
-    let seen = pair.map_or_else(String::new, |pair| bracketed(&pair, about));
-    format!("{} lead and {what}{seen}", list(leaders))
-}
-
-/// ` (ratio 1.02; 0.97 to 1.07, simultaneous 95 %)`
-fn bracketed(pair: &Pair, about: &Of<'_>) -> String {
-    let times = ratio(pair.ratio);
-    match (pair.low, pair.high) {
-        (Some(low), Some(high)) => {
-            format!(" (ratio {times}; {} to {}, {})", ratio(low), ratio(high), certainty(about.verdict))
-        }
-        _ => format!(" (ratio {times})"),
-    }
-}
-
-/// Of no two one is better.
-fn nothing_found(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> String {
-    let [first, .., last] = comparison.lines.as_slice() else { return String::new() };
-    let names: Vec<String> = comparison.lines.iter().map(|line| line.candidate.clone()).collect();
-    let far = pairs.between(&first.candidate, &last.candidate);
-    let seen = far.map_or_else(String::new, |pair| bracketed(&pair, about));
-    let far = if names.len() > 2 { ", not even first and last" } else { "" };
-    let who =
-        if names.len() > NAMED { format!("No two of {} candidates", names.len()) } else { list(&names) };
-    match pairs.all_of(&names, Found::Equivalent) {
-        true => format!("{} are equivalent within the margin of {}", list(&names), about.verdict.margin),
-        false => format!(
-            "{who} were {} in {}{far}{seen}{}",
-            if names.len() > NAMED { "told apart" } else { "not told apart" },
-            about.row.title,
-            smallest(comparison, about)
-        ),
-    }
-}
-
-/// What would have been found, had it been there.
-fn smallest(comparison: &Comparison, about: &Of<'_>) -> String {
-    let findings = about.verdict.of(&comparison.scenario, &comparison.metric, &comparison.dimensions);
-    let smallest = findings.filter_map(|finding| match finding.evidence {
-        Evidence::Rounds { smallest, .. } => smallest,
+/// What the rounds can detect: `With 12 rounds a ratio of 1.09 is detected with a probability of 80 %.`
+pub fn power<'e>(rounds: u32, evidence: impl Iterator<Item = &'e Evidence>) -> Option<String> {
+    let smallest = evidence.filter_map(|evidence| match evidence {
+        Evidence::Rounds { smallest, .. } => *smallest,
         Evidence::Samples { .. } => None,
     });
-    let most = smallest.fold(0.0, f64::max);
+    let (least, most) = smallest.fold((f64::MAX, 0.0), |(l, m): (f64, f64), s| (l.min(s), m.max(s)));
     if most <= 0.0 {
-        return String::new();
+        return None;
     }
-    format!("; a ratio of {} would have been found with a probability of 80 %", ratio(most))
+    let (least, most) = (ratio(least), ratio(most));
+    let detects = if least == most {
+        format!("a ratio of {most}")
+    } else {
+        format!("ratios of {least} to {most}, depending on the pair,")
+    };
+    let are = if least == most { "is" } else { "are" };
+    Some(format!("With {rounds} rounds {detects} {are} detected with a power of 80 %."))
 }

@@ -5,10 +5,9 @@ use crate::schema::plan::Plan;
 use crate::schema::reason::Outcome;
 use crate::store::Run;
 
-/// Why no time is shown, at length and in a few words.
+/// Why no time is shown.
 pub struct Timeless {
     pub said: String,
-    pub brief: &'static str,
 }
 
 pub fn of(run: &Run) -> Option<Timeless> {
@@ -23,16 +22,15 @@ fn emulated(run: &Run) -> Timeless {
     let here = match run.plan.testbeds().len() {
         1 => {
             let command = repeat::of(&Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
-            format!("; so does, as root and for the filesystems of this machine's own kernel: {command}")
+            format!("; as root, for filesystems of this machine's kernel, so does: {command}")
         }
         _ => ".".to_owned(),
     };
     Timeless {
         said: format!(
-            "The CPU was emulated, which says nothing about the times of a real machine, so none is shown. Requests, bytes and flushes \
-             are judged instead: fewer count as better, and none of them says which filesystem is faster. The same run on a machine with KVM gives times{here}"
+            "The CPU was emulated, so no times are shown: requests, bytes and flushes are compared, fewer is better, and none of them is a speed. The same \
+             run on a machine with KVM gives times{here}"
         ),
-        brief: "The CPU was emulated, so no time is shown, and requests, bytes and flushes are judged, fewer as better; --on vm on a machine with KVM, or --on loop as root, gives times. ",
     }
 }
 

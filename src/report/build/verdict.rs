@@ -1,85 +1,84 @@
 //! What the verdict says first, in sentences: which one, by how much, how sure. Then how much of all was decided.
 
-use super::sentence::{self, certainty};
+use super::sentence;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::report::view::beyond;
-use crate::report::view::comparison::{Comparison, Lead};
+use crate::report::view::comparison::Comparison;
 use crate::report::view::floor::{self, Withheld};
-use crate::report::view::number::{chance, count, list, named, ratio};
+use crate::report::view::number::{chance, count, list, named};
+use crate::report::view::sentence::{Said, Sentence};
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Guard, Verdict};
 
-/// So many comparisons have their own place in the first sentence.
+/// So many comparisons have their own sentence.
 const NAMED: usize = 4;
 
-/// Which one, by how much, how sure; empty where nothing is compared.
-pub fn answer(workloads: &[WorkloadSummary], verdict: &Verdict) -> String {
+/// Which one, by how much: a sentence for each comparison, and of many comparisons one for all. Empty where nothing is compared.
+pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|work| &work.comparisons).collect();
     match comparisons.as_slice() {
-        [] => String::new(),
-        [only] => only.sentence.clone(),
-        all => of_several(all, verdict),
+        [] => Vec::new(),
+        [only] if workloads.len() == 1 => vec![only.sentence.clone()],
+        all if all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said != Said::Better)) => {
+            vec![no_difference(all)]
+        }
+        all if all.len() > NAMED => vec![counted(all)],
+        all => {
+            let prefixed = |c: &&Comparison| {
+                Sentence::new(format!("{}: {}", about(c, all), c.sentence.text), c.sentence.claims.clone())
+            };
+            all.iter().filter(|c| !c.sentence.is_empty()).map(prefixed).collect()
+        }
     }
 }
 
-fn of_several(all: &[&Comparison], verdict: &Verdict) -> String {
-    let winner = |c: &&Comparison| Some(c.lead.as_ref().filter(|_| c.leaders.len() == 1)?.leader.clone());
-    let winners: Vec<Option<String>> = all.iter().map(winner).collect();
-    let one = winners[0].as_ref().filter(|one| winners.iter().all(|winner| winner.as_ref() == Some(one)));
-    let mut clauses: Vec<String> = all.iter().take(NAMED).map(|c| clause(c, all, one.is_some())).collect();
-    if all.len() > NAMED {
-        clauses.push(format!("and {} more", all.len() - NAMED));
-    }
-    let n = if all.len() == 2 { "both".to_owned() } else { format!("all {}", all.len()) };
-    let nobody = |c: &&Comparison| c.leaders.len() == c.lines.len();
-    if all.iter().all(nobody) {
-        let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();
-        return format!("No difference was established in {} ({}).", list(&scenarios), certainty(verdict));
-    }
-    let who = match one {
-        Some(one) if all.iter().all(|c| c.is_of_amounts()) => {
-            format!("{} needed less than all others in {n} comparisons", named(one))
+fn no_difference(all: &[&Comparison]) -> Sentence {
+    let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
+    let n = all.iter().map(|c| c.lines.len()).max().unwrap_or(0);
+    let who = if n == 2 { "The two".to_owned() } else { format!("No two of {n}") };
+    let not = if n == 2 { "not " } else { "" };
+    let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();
+    let where_in =
+        if all.len() > NAMED { format!("any of {} comparisons", all.len()) } else { list(&scenarios) };
+    Sentence::new(format!("{who} were {not}told apart in {where_in}."), claims)
+}
+
+/// `Better than every other: xfs in 5 of 11 comparisons, ext4 in 2. In the other 4 none is.`
+fn counted(all: &[&Comparison]) -> Sentence {
+    let mut winners: Vec<(String, usize)> = Vec::new();
+    let mut claims = Vec::new();
+    for comparison in all {
+        let own = &comparison.sentence.claims;
+        let others = comparison.lines.len().saturating_sub(1 + comparison.unequal.len());
+        let beaten = |label: &str| own.iter().filter(|c| c.said == Said::Better && c.a == label).count();
+        let Some(line) = comparison.lines.iter().find(|line| beaten(&line.candidate) >= others && others > 0)
+        else {
+            continue;
+        };
+        claims.extend(own.iter().filter(|c| c.said == Said::Better && c.a == line.candidate).cloned());
+        match winners.iter_mut().find(|(label, _)| *label == line.candidate) {
+            Some((_, n)) => *n += 1,
+            None => winners.push((line.candidate.clone(), 1)),
         }
-        Some(one) => format!("{one} was better than all others in {n} comparisons"),
-        None => format!("No candidate leads alone in {n} comparisons"),
+    }
+    winners.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let n = all.len();
+    if winners.is_empty() {
+        return format!("In none of {n} comparisons is one candidate better than every other.").into();
+    }
+    let each: Vec<String> =
+        winners.iter().map(|(label, times)| format!("{} in {times}", named(label))).collect();
+    let rest = n - winners.iter().map(|(_, times)| times).sum::<usize>();
+    let rest = match rest {
+        0 => String::new(),
+        rest => format!(" In the other {rest} none is."),
     };
-    format!("{who}: {} ({}).", clauses.join("; "), certainty(verdict))
-}
-
-/// `in mailserver alderfs leads with 1.42 times the next, birchfs (1.36 to 1.49)`; who, only where it is not the same everywhere.
-fn clause(comparison: &Comparison, all: &[&Comparison], is_said: bool) -> String {
-    let about = about(comparison, all);
-    match (&comparison.lead, comparison.leaders.as_slice()) {
-        (Some(lead), [_]) => {
-            let who = if is_said { String::new() } else { format!("{} leads with ", named(&lead.leader)) };
-            format!("in {about} {who}{}", far(comparison, lead))
-        }
-        (_, leaders) if leaders.len() == comparison.lines.len() => {
-            format!("in {about} no difference was established")
-        }
-        (lead, leaders) => {
-            let far = lead.as_ref().map_or_else(String::new, |lead| format!(", {}", far(comparison, lead)));
-            format!("in {about} {} lead and were not told apart{far}", list(leaders))
-        }
-    }
-}
-
-/// `1.42 times the next, birchfs (1.36 to 1.49)`
-fn far(comparison: &Comparison, lead: &Lead) -> String {
-    let Lead { leader, next, ratio: times, low, high } = lead;
-    let many = match comparison.is_of_amounts() {
-        true => format!("times as {} as", comparison.times_as),
-        false => "times".to_owned(),
-    };
-    // Not every leader need be better than the next one.
-    let who = if comparison.leaders.len() > 1 { format!("{} with ", named(leader)) } else { String::new() };
-    let (times, low, high) = (ratio(*times), ratio(*low), ratio(*high));
-    format!("{who}{times} {many} the next, {} ({low} to {high})", named(next))
+    Sentence::new(format!("Of {n} comparisons, better than every other: {}.{rest}", list(&each)), claims)
 }
 
 /// Its scenario, and where that has several metrics which: `mail (create)`. In which phase stands in brackets behind a title, and in
 /// a sentence only where titles would be alike without it.
-fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
+pub fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
     let mut others = all.iter().filter(|c| c.scenario == comparison.scenario && *c != &comparison).peekable();
     if others.peek().is_none() && !comparison.is_of_amounts() {
         return comparison.scenario.clone();
@@ -93,24 +92,14 @@ fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
     format!("{} ({title})", comparison.scenario)
 }
 
-/// While there are too few rounds or samples for any finding.
-pub fn so_far(workloads: &[WorkloadSummary]) -> String {
-    let comparisons: Vec<&Comparison> = workloads.iter().flat_map(|work| &work.comparisons).collect();
-    let ahead = |c: &&Comparison| Some(format!("in {} {}", about(c, &comparisons), sentence::so_far(c)?));
-    let all: Vec<String> = comparisons.iter().filter_map(ahead).take(NAMED).collect();
-    if all.is_empty() {
-        return String::new();
-    }
-    format!("No difference is established yet; so far {}.", all.join("; "))
-}
-
 /// Why nothing that was measured can be used.
 pub fn void(guard: &Guard) -> String {
     let p = guard.p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     format!(
-        "This run is void: {} is {}, entered a second time, and over all headline metrics the two differ from each other{p}, so what \
-         was measured is not what the filesystems differ by.",
-        guard.copy, guard.of
+        "This run is void: {of} entered twice, and its two entries ({of} and {copy}) differ{p}. Something other than the filesystems moved the \
+         figures.",
+        of = named(&guard.of),
+        copy = named(&guard.copy)
     )
 }
 
@@ -121,51 +110,28 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
     let differ = n(&[Found::Better, Found::Worse]);
     let withheld = pairs.iter().filter(|pair| Withheld::of(pair).is_some()).count();
     let (alike, open) = (n(&[Found::Equivalent]), n(&[Found::CannotTell]) - withheld);
-    let verb = |n, one: &'static str, more: &'static str| if n == 1 { one } else { more };
-    let of = count(pairs.len(), "comparison");
-    let differs = verb(differ, "differs", "differ");
-    let is_alike = verb(alike, "is", "are");
+    let of = count(pairs.len(), "pairwise comparison");
     match &verdict.basis {
         Basis::Samples { .. } => {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
-            let mut said = vec![
-                format!(
-                    "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: held in {samples} of {samples} samples of \
-                     disk, position and CPU, at both costs of an instruction and in the worst corner; {alike} {is_alike} equivalent, and {open} {} on \
-                     the disk model, on the cost of an instruction or on chance.",
-                    verb(open, "depends", "depend"),
-                ),
-                decides(pairs),
-            ];
+            let mut said = vec![format!(
+                "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence, and {open} cannot tell. A finding holds in \
+                 all {samples} samples of disk, position and CPU, with other seeds, at either cost of an instruction and in the worst corner."
+            )];
+            said.extend(decides(pairs));
             said.extend(beyond::said_of_cost(pairs));
             said.extend(beyond::said(pairs));
             said.extend(floor::said(pairs));
             said
         }
-        Basis::Rounds { alpha, .. } => vec![format!(
-            "Of {of} of two, {differ} {differs}, {alike} {is_alike} equivalent within the margin of {margin}, and {open} {} open; the \
-             chance that any difference found is none is at most {} %.{}",
-            verb(open, "is", "are"),
-            (alpha * 1000.0).round() / 10.0,
-            smallest(pairs),
-        )],
-    }
-}
-
-/// What the number of rounds can show.
-fn smallest(pairs: &[Finding]) -> String {
-    let smallest = pairs.iter().filter_map(|pair| match pair.evidence {
-        Evidence::Rounds { smallest, .. } => smallest,
-        Evidence::Samples { .. } => None,
-    });
-    let (least, most) = smallest.fold((f64::MAX, 0.0), |(l, m): (f64, f64), s| (l.min(s), m.max(s)));
-    match (ratio(least), ratio(most)) {
-        _ if most <= 0.0 => String::new(),
-        (least, most) if least == most => {
-            format!(" So many rounds find a ratio of {most} with a probability of 80 %.")
-        }
-        (least, most) => {
-            format!(" So many rounds find ratios of {least} to {most}, by pair, with a probability of 80 %.")
+        Basis::Rounds { complete, alpha, .. } => {
+            let percent = (alpha * 1000.0).round() / 10.0;
+            let mut said = vec![format!(
+                "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell. Family-wise error \
+                 rate: {percent} % (if no candidates differed, a run like this would report a difference in at most {percent} % of cases)."
+            )];
+            said.extend(sentence::power(*complete, pairs.iter().map(|pair| &pair.evidence)));
+            said
         }
     }
 }
@@ -174,15 +140,14 @@ fn smallest(pairs: &[Finding]) -> String {
 pub fn guarded(guard: &Guard) -> Option<String> {
     let p = guard.p.filter(|_| !guard.voids)?;
     Some(format!(
-        "{}, entered a second time as {}, does not differ from itself ({}; under 0.001 the run would be void).",
-        guard.of,
-        guard.copy,
+        "A/A check passed: {} entered twice, and its two entries do not differ ({}; below 0.001 the run would be void).",
+        named(&guard.of),
         chance(p)
     ))
 }
 
-/// What the undecided comparisons depend on.
-fn decides(pairs: &[Finding]) -> String {
+/// What the undecided comparisons depend on; nothing where none does.
+fn decides(pairs: &[Finding]) -> Option<String> {
     let is_open = |p: &&Finding| p.finding == Found::CannotTell && Withheld::of(p).is_none();
     let open: Vec<&Finding> = pairs.iter().filter(is_open).collect();
     let mut first: Vec<(String, usize)> = Vec::new();
@@ -193,34 +158,28 @@ fn decides(pairs: &[Finding]) -> String {
         }
     }
     first.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    match first.as_slice() {
-        [] if open.is_empty() => "No comparison depends on what is uncertain about the disk.".to_owned(),
-        [] => "Which factor decides is not known without all rows of the design.".to_owned(),
-        [(title, 1)] if open.len() == 1 => format!("It depends most on {title}."),
-        parts => {
-            let parts: Vec<String> =
-                parts.iter().map(|(title, n)| format!("{title} ({n} of {})", open.len())).collect();
-            format!("They depend most on {}.", list(&parts))
-        }
+    let of = open.len();
+    let each: Vec<String> = first.iter().map(|(title, n)| format!("{title} ({n} of {of})")).collect();
+    match (each.as_slice(), first.as_slice()) {
+        ([], _) => None,
+        (_, [(title, _)]) if of == 1 => Some(format!("The comparison that cannot tell depends on {title}.")),
+        (each, _) => Some(format!("The comparisons that cannot tell depend on {}.", list(each))),
     }
 }
 
 fn first_decider(finding: &Finding) -> Option<String> {
     let Evidence::Samples { deciders, .. } = &finding.evidence else { return None };
     if beyond::depends_on_cost(finding) {
-        return Some("the cost of an instruction".to_owned());
+        return Some("the assumed CPU cost of an instruction".to_owned());
     }
     deciders.first().map(Decider::title)
 }
 
 /// How many samples are missing, and why no round would bring them.
 pub fn preliminary(complete: usize, is_fixed: bool) -> String {
-    let them = format!(
-        "Preliminary: {complete} of the {SAMPLES_NEEDED} samples of the disk model that a verdict needs {} complete.",
-        if complete == 1 { "is" } else { "are" },
-    );
+    let them = format!("Preliminary: {complete} of {SAMPLES_NEEDED} samples of the disk model complete.");
     if is_fixed {
-        let why = "Sampling is off (samples=off), so every round has the same disk and further rounds bring no verdict.";
+        let why = "Sampling is off (samples=off): every round has the same disk, so further rounds bring no verdict.";
         return format!("{them} {why}");
     }
     them
@@ -238,23 +197,25 @@ mod tests {
         let example = model::samples(13);
         let summary = example.report().summary;
         assert_eq!(summary.heading.standing, Standing::Verdict);
-        let said = [vec![summary.heading.answer.clone()], summary.heading.findings.clone()].concat();
+        let said = [summary.heading.answer.clone(), summary.heading.findings.clone()].concat();
+        let said: Vec<String> = said.into_iter().map(|sentence| sentence.text).collect();
         assert_eq!(
             said[0],
-            "cedarfs did transactions 1.92 times as fast as the next, birchfs (1.52 to 2.50, over 13 samples of the disk model)."
+            "cedarfs is faster than birchfs (1.52 to 2.50 times), alderfs (2.00 times) and rowanfs (4.00 times)."
         );
-        assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
-        assert_eq!(said[2], "It depends most on how far the firmware reorders.");
+        assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
+        assert_eq!(said[2], "The comparison that cannot tell depends on how long cached writes wait.");
         assert_eq!(
             said[3],
-            "What six seeds of the work on one disk do to each beside the others, the most by the least: alderfs 1.00, birchfs 1.01, cedarfs \
-             1.00, rowanfs 1.00; no difference that moves by its own size is called."
+            "Six seeds of the work on one disk move the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
+             difference within such a spread is no finding."
         );
         assert_eq!(
             said[4],
-            "The model's own work moves no ratio by more than 0.2%; findings hold with it and without."
+            "Disk-model overhead shifts no ratio by more than 0.2%; findings hold with and without it."
         );
-        assert!(summary.heading.brief.len() == 7 && summary.heading.next.is_none());
+        assert!(summary.heading.sure[0].contains("intervals are the least and the most of 13 samples"));
+        assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
             all.contains("in virtual time on one modelled CPU of 500 million")

@@ -1,7 +1,7 @@
 //! One workload of the run: its figures in sections, its latencies, its findings, and a paper beside them.
 
 use super::known::Known;
-use super::{Judged, comparison, latency, notes, published, sections, sheet};
+use super::{Judged, comparison, durability, latency, notes, published, sections, sheet};
 use crate::analysis::dataset::Work;
 use crate::analysis::latencies::Latencies;
 use crate::analysis::{losses, over_time};
@@ -42,8 +42,9 @@ pub fn of(
     let published = spec.filter(|_| clients == 1);
     let published = published.and_then(|spec| published::of(run, spec, &rows, filesystems, &declared));
     let headlines: Vec<&Row> = rows.iter().filter(|row| row.headline).copied().collect();
-    let Judged { verdict, baseline } = judged;
-    let comparisons = comparison::of(&work.label, &headlines, verdict, baseline);
+    let verdict = judged.verdict;
+    let unequal = durability::unflushed(&run.plan, &rows);
+    let comparisons = comparison::of(&work.label, &headlines, judged, &unequal);
     let labels: Vec<String> = filesystems.iter().map(|f| f.label.clone()).collect();
     let shown = losses::shown(work, &losses::of(run, &work.label), &labels);
     let mut sections = sections::of(&shown, &declared);
@@ -70,6 +71,7 @@ pub fn of(
         rounds: work.complete_rounds(),
         page_cache: notes.page_cache,
         short: notes.short,
+        is_short: notes.is_short,
         disturbed: notes.disturbed,
         labels: notes.labels,
         sections,

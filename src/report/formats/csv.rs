@@ -1,53 +1,44 @@
-//! CSV for programs: one line per trial and metric, in long form, every attempt included; then the latencies of all rounds together.
+//! CSV of results: one row for each candidate and metric, as the tables of the report have them. What is tested has its verdict beside
+//! the reference of its comparison; all else has a median and says that it is not tested.
 
-use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::Context;
 
+use super::trials_csv::TrialsCsv;
 use super::{Format, Goes};
-use crate::analysis::dataset::{counted, dimensions};
 use crate::report::Report;
-use crate::report::view::Summary;
-use crate::report::view::imported::{Figure, Imported, Pass};
-use crate::report::view::latency::{self, Latency, VALUES};
+use crate::report::view::comparison::{Comparison, Line};
+use crate::report::view::imported::Imported;
+use crate::report::view::row::{Cell, Row};
 use crate::report::view::workload::WorkloadSummary;
-use crate::schema::metric::{Better, Metric, Of};
-use crate::schema::record::Record;
-use crate::store::Run;
+use crate::schema::finding::Found;
+use crate::schema::metric::Better;
 use crate::visible::visible;
 
-/// The one column whose numbers may begin with a sign.
-const VALUE: &str = "value";
-/// Where a trial of ours has its purpose and outcome.
-const IMPORTED: &str = "imported";
-/// The same for what belongs to no single trial.
-const TOGETHER: &str = "all rounds";
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 22] = [
     "run",
-    "trial",
-    "attempt",
-    "counts",
-    "purpose",
-    "round",
-    "order",
+    "standing",
     "workload",
-    "filesystem",
-    "kind",
-    "testbed",
-    "setup",
-    "kernel",
-    "size_bytes",
-    "memory_bytes",
-    "cpus",
-    "outcome",
-    "reason",
     "metric",
     "dimensions",
-    VALUE,
+    "title",
     "unit",
-    "of",
     "better",
+    "headline",
+    "filesystem",
+    "kind",
+    "n",
+    "median",
+    "min",
+    "max",
+    "reference",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "rank_best",
+    "rank_worst",
+    "verdict",
 ];
 
 pub struct Csv;
@@ -58,7 +49,7 @@ impl Format for Csv {
     }
 
     fn help(&self) -> &'static str {
-        "Write one line for each trial and metric"
+        "Write CSV with a row for each candidate and metric: median, ratio, interval, rank, verdict; - is standard output"
     }
 
     fn goes(&self) -> Goes {
@@ -66,254 +57,120 @@ impl Format for Csv {
     }
 
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
-        write(report.run, to, &report.summary)
-    }
-
-    fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
-        let all: Vec<&Imported> = all.iter().collect();
         let mut csv = ::csv::Writer::from_writer(to);
         csv.write_record(COLUMNS).context("write the CSV")?;
-        write_imports(&mut csv, &all)?;
-        csv.flush().context("write the CSV")
-    }
-}
-
-/// `counts` is `yes` where the trial is in the statistics. A trial without metrics has one line with empty ones.
-fn write(run: &Run, to: impl Write, summary: &Summary) -> anyhow::Result<()> {
-    let counting: HashSet<(&str, u32)> = counted(run).iter().map(|r| (r.trial.as_str(), r.attempt)).collect();
-    let mut csv = ::csv::Writer::from_writer(to);
-    csv.write_record(COLUMNS).context("write the CSV")?;
-    for record in &run.records {
-        let counts = counting.contains(&(record.trial.as_str(), record.attempt));
-        let trial = trial(run, record, counts);
-        let metrics = record.metrics.iter().map(metric);
-        let none = record.metrics.is_empty().then(Default::default);
-        for metric in metrics.chain(none) {
-            csv.write_record(trial.iter().chain(&metric).zip(COLUMNS).map(cell)).context("write the CSV")?;
-        }
-    }
-    for work in &summary.workloads {
-        for latency in &work.latencies {
-            for row in latency.rows.iter().flat_map(|row| percentiles(run, work, latency, row)) {
-                write_row(&mut csv, &row)?;
-            }
-        }
-    }
-    write_imports(&mut csv, &imports(summary))?;
-    csv.flush().context("write the CSV")
-}
-
-/// Each percentile, and where it has an interval, both its ends.
-fn percentiles(
-    run: &Run,
-    work: &WorkloadSummary,
-    latency: &Latency,
-    row: &latency::Row,
-) -> Vec<Vec<(&'static str, String)>> {
-    let dimensions = format!("operation={};phase={}", latency.operation, latency.phase);
-    let line = |name: String, value: u64| {
-        vec![
-            ("run", run.plan.name.clone()),
-            ("counts", "no".to_owned()),
-            ("purpose", TOGETHER.to_owned()),
-            ("workload", work.label.clone()),
-            ("filesystem", row.filesystem.clone()),
-            ("outcome", TOGETHER.to_owned()),
-            ("metric", name),
-            ("dimensions", dimensions.clone()),
-            (VALUE, value.to_string()),
-            ("unit", latency.unit.clone()),
-            ("of", of(Of::Time).to_owned()),
-            ("better", better(Better::Lower).to_owned()),
-        ]
-    };
-    let named = VALUES.iter().zip(row.values()).filter_map(|(name, value)| Some((name, value?)));
-    let lines = named.flat_map(|(name, (value, ends))| {
-        let ends = ends.map(|(low, high)| [(".low", low), (".high", high)]);
-        let all = [("", value)].into_iter().chain(ends.into_iter().flatten());
-        all.map(|(end, value)| line(format!("latency.{name}{end}"), value)).collect::<Vec<_>>()
-    });
-    lines.collect()
-}
-
-/// Columns that are not named are empty.
-fn write_row(csv: &mut ::csv::Writer<impl Write>, row: &[(&str, String)]) -> anyhow::Result<()> {
-    let text = |column: &&str| row.iter().find(|(known, _)| known == column).map_or("", |(_, text)| text);
-    let cells = COLUMNS.iter().map(|column| cell((&text(column).to_owned(), column)));
-    csv.write_record(cells).context("write the CSV")
-}
-
-fn imports(summary: &Summary) -> Vec<&Imported> {
-    summary.workloads.iter().flat_map(|work| &work.imported).chain(&summary.imported).collect()
-}
-
-/// Purpose and outcome are `imported`, and nothing of it counts. A figure that the tool could not tell has no value.
-fn write_imports(csv: &mut ::csv::Writer<impl Write>, imports: &[&Imported]) -> anyhow::Result<()> {
-    for imported in imports {
-        for filesystem in &imported.filesystems {
-            for pass in &filesystem.passes {
-                for figure in &pass.figures {
-                    write_row(csv, &foreign(imported, &filesystem.label, pass, figure))?;
+        for work in &report.summary.workloads {
+            for row in work.rows() {
+                for cell in &row.cells {
+                    csv.write_record(line(report, work, row, cell)).context("write the CSV")?;
                 }
             }
         }
+        csv.flush().context("write the CSV")
     }
-    Ok(())
-}
 
-/// The columns that an imported figure has.
-fn foreign(imported: &Imported, label: &str, pass: &Pass, figure: &Figure) -> [(&'static str, String); 11] {
-    let said = match (figure.value, figure.more_than, figure.less_than) {
-        (Some(_), _, _) => String::new(),
-        (None, Some(least), _) => format!("more than {least}"),
-        (None, None, Some(most)) => format!("less than {most}"),
-        (None, None, None) => "too quick to be told".to_owned(),
-    };
-    let apart = if figure.disagrees { "passes disagree" } else { "" };
-    let reason =
-        [said, apart.to_owned()].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
-    [
-        ("run", imported.import.clone()),
-        ("trial", pass.from.clone()),
-        ("counts", "no".to_owned()),
-        ("purpose", IMPORTED.to_owned()),
-        ("workload", imported.beside.clone().unwrap_or_default()),
-        ("filesystem", label.to_owned()),
-        ("outcome", IMPORTED.to_owned()),
-        ("reason", reason),
-        ("metric", figure.metric.clone()),
-        (VALUE, figure.value.map(|value| value.to_string()).unwrap_or_default()),
-        ("unit", figure.unit.clone()),
-    ]
-}
-
-/// A number as it is. A text is [`visible`], and where a spreadsheet would take it for a formula, it begins with `'`.
-fn cell((text, column): (&String, &str)) -> String {
-    let is_formula = column != VALUE && text.starts_with(['=', '+', '-', '@']);
-    format!("{}{}", if is_formula { "'" } else { "" }, visible(text))
-}
-
-fn trial(run: &Run, record: &Record, counts: bool) -> [String; 18] {
-    [
-        run.plan.name.clone(),
-        record.trial.clone(),
-        record.attempt.to_string(),
-        if counts { "yes" } else { "no" }.to_owned(),
-        record.purpose.to_string(),
-        record.round.to_string(),
-        record.order.to_string(),
-        record.scenario.clone(),
-        record.filesystem.clone(),
-        record.kind.clone(),
-        record.testbed.clone(),
-        record.setup.clone(),
-        record.kernel.clone(),
-        record.volume.size.0.to_string(),
-        record.memory.map(|m| m.0.to_string()).unwrap_or_default(),
-        record.cpus.map(|cpus| cpus.to_string()).unwrap_or_default(),
-        record.outcome.name().to_owned(),
-        record.why(),
-    ]
-}
-
-fn metric(metric: &Metric) -> [String; 6] {
-    [
-        metric.name.clone(),
-        dimensions(metric),
-        metric.value.to_string(),
-        metric.unit.clone(),
-        of(metric.of).to_owned(),
-        better(metric.better).to_owned(),
-    ]
-}
-
-fn of(of: Of) -> &'static str {
-    match of {
-        Of::Time => "time",
-        Of::Count => "count",
-        Of::Bytes => "bytes",
-        Of::Share => "share",
-        Of::ShareOfTime => "share-of-time",
+    /// Imported figures have neither rounds nor findings: one form serves both.
+    fn write_imported(&self, all: &[Imported], to: &mut dyn Write) -> anyhow::Result<()> {
+        TrialsCsv.write_imported(all, to)
     }
 }
 
-fn better(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
-        Better::Neither => "neither",
+fn line(report: &Report<'_>, work: &WorkloadSummary, row: &Row, cell: &Cell) -> [String; 22] {
+    let label = cell.filesystem.as_str();
+    let is_of = |c: &&Comparison| c.metric == row.name && c.dimensions == row.dimensions;
+    let comparison = work.comparisons.iter().find(is_of);
+    let own = comparison.and_then(|comparison| comparison.line(label));
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let is_ranked = comparison.is_some_and(|c| c.has_ranks() && !c.is_unequal(label));
+    let rank =
+        |of: fn(&Line) -> u32| own.filter(|_| is_ranked).map(|line| of(line).to_string()).unwrap_or_default();
+    let entry = report.summary.filesystems.iter().find(|entry| entry.label == label);
+    let standing = serde_json::to_value(report.summary.heading.standing).ok();
+    [
+        text(&report.run.plan.name),
+        standing.and_then(|standing| Some(standing.as_str()?.to_owned())).unwrap_or_default(),
+        text(&work.label),
+        text(&row.name),
+        text(&row.dimensions),
+        text(&row.title),
+        text(&row.unit),
+        match row.better {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+            Better::Neither => "neither",
+        }
+        .to_owned(),
+        if row.headline { "yes" } else { "no" }.to_owned(),
+        text(label),
+        text(entry.map(|entry| entry.kind.as_str()).unwrap_or_default()),
+        cell.n.to_string(),
+        number(cell.median),
+        number(cell.min),
+        number(cell.max),
+        own.and(comparison).map(|comparison| text(&comparison.to)).unwrap_or_default(),
+        number(own.map(|line| line.ratio)),
+        number(own.and_then(|line| line.low)),
+        number(own.and_then(|line| line.high)),
+        rank(|line| line.best),
+        rank(|line| line.worst),
+        verdict(comparison, own, label).to_owned(),
+    ]
+}
+
+/// Of the candidate beside the reference.
+fn verdict(comparison: Option<&Comparison>, own: Option<&Line>, label: &str) -> &'static str {
+    let Some(comparison) = comparison else { return "not tested" };
+    match own.and_then(|line| line.finding) {
+        _ if own.is_none() => "not compared",
+        _ if comparison.to == label => "reference",
+        _ if comparison.is_preliminary => "preliminary",
+        Some(Found::Better) => "better",
+        Some(Found::Worse) => "worse",
+        Some(Found::Equivalent) => "equivalent",
+        Some(Found::CannotTell) | None => "cannot tell",
     }
+}
+
+/// What a spreadsheet would take for a formula begins with `'`.
+fn text(text: &str) -> String {
+    format!("{}{}", if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" }, visible(text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::examples;
+    use crate::report::examples::{self, verdict};
 
-    fn text(example: &examples::Example) -> String {
+    fn rows(report: &Report<'_>) -> Vec<::csv::StringRecord> {
         let mut to = Vec::new();
-        write(&example.run, &mut to, &example.report().summary).expect("a buffer takes everything");
-        String::from_utf8(to).expect("CSV is text")
+        Csv.write(report, &mut to).expect("a buffer takes everything");
+        ::csv::Reader::from_reader(to.as_slice()).into_records().map(|row| row.unwrap()).collect()
     }
 
     #[test]
-    fn every_trial_has_a_line_for_each_metric() {
-        let example = examples::example();
-        let text = text(&example);
-        let lines: usize = example.run.records.iter().map(|r| r.metrics.len().max(1)).sum();
-        let rows = || ::csv::Reader::from_reader(text.as_bytes()).into_records().map(|row| row.unwrap());
-        assert_eq!(rows().filter(|row| !row[1].is_empty()).count(), lines);
-        let first_two: Vec<&str> = text.lines().filter(|l| l.contains("transactions.rate")).take(2).collect();
-        let without_result: Vec<&str> =
-            text.lines().filter(|l| l.contains(",no,") && !l.contains(TOGETHER)).collect();
-        insta::assert_snapshot!(
-            [vec![text.lines().next().unwrap()], first_two, without_result].concat().join("\n")
-        );
-    }
-
-    #[test]
-    fn latencies_come_after_the_trials_with_both_ends_of_their_intervals() {
-        let latencies = |rounds| {
-            let text = text(&examples::rounds(rounds));
-            let rows = ::csv::Reader::from_reader(text.as_bytes()).into_records().map(|row| row.unwrap());
-            let all: Vec<::csv::StringRecord> = rows.skip_while(|row| !row[1].is_empty()).collect();
-            assert!(all.iter().all(|row| &row[3] == "no" && &row[4] == TOGETHER && !row[20].is_empty()));
-            all.iter().map(|row| row[18].to_owned()).collect::<Vec<String>>()
+    fn a_row_has_median_ratio_interval_rank_and_verdict() {
+        let example = examples::rounds(12);
+        let report = example.judged(verdict::of_one_workload(12), Some("birchfs"));
+        let rows = rows(&report);
+        let of = |label: &str, metric: &str| {
+            let row = rows.iter().find(|row| &row[3] == metric && &row[9] == label).unwrap();
+            row.iter().skip(15).map(str::to_owned).collect::<Vec<String>>()
         };
-        // One of the example's candidates lacks a round.
-        let (ten, nine) = (latencies(11), latencies(9));
-        let of = |all: &[String], name: &str| all.iter().filter(|metric| *metric == name).count();
-        assert!(of(&nine, "latency.p99") > 0 && of(&nine, "latency.p99.low") == 0);
-        let with_ends = ["latency.p99", "latency.p99.low", "latency.p99.high"].map(|name| of(&ten, name));
-        assert_eq!(with_ends, [of(&nine, "latency.p99"); 3]);
-        assert_eq!(of(&ten, "latency.longest.low"), 0);
+        let cedarfs = of("cedarfs", "transactions.rate");
+        assert_eq!([&cedarfs[0], &cedarfs[4], &cedarfs[5], &cedarfs[6]], ["birchfs", "1", "1", "better"]);
+        let [ratio, low, high] = [1, 2, 3].map(|at| cedarfs[at].parse::<f64>().unwrap());
+        assert!(low < ratio && ratio < high && low > 1.0, "{cedarfs:?}");
+        assert_eq!(of("birchfs", "transactions.rate")[6], "reference");
+        assert_eq!(of("maplefs", "transactions.rate")[4..], ["4", "6", "cannot tell"]);
+        assert_eq!(of("maplefs", "mkfs.time"), ["", "", "", "", "", "", "not tested"]);
+        let cells: usize =
+            report.summary.workloads.iter().flat_map(WorkloadSummary::rows).map(|row| row.cells.len()).sum();
+        assert_eq!(rows.len(), cells);
     }
 
     #[test]
-    fn a_text_is_no_formula_and_steers_no_terminal_and_a_number_stays_one() {
-        let mut example = examples::example();
-        let record = example.run.records.iter_mut().find(|r| !r.metrics.is_empty()).unwrap();
-        record.metrics[0].value = -1.5;
-        record.filesystem = "=HYPERLINK(\"x\")".into();
-        (record.kind, record.scenario) = ("-1+1".into(), "@\u{1b}[2J\tx".into());
-        let text = text(&example);
-        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-        let mut rows = reader.records().map(|row| row.unwrap());
-        let row = rows.find(|row| row[8].contains("HYPERLINK")).unwrap();
-        assert_eq!(
-            [&row[7], &row[8], &row[9], &row[20]],
-            [r"'@\u{1b}[2J\tx", "'=HYPERLINK(\"x\")", "'-1+1", "-1.5"]
-        );
-    }
-
-    #[test]
-    fn labels_with_commas_and_quotes_stay_one_field() {
-        let mut example = examples::example();
-        example.run.records[0].filesystem = "a, \"b\"\nc".into();
-        let text = text(&example);
-        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
-        let first = reader.records().next().unwrap().unwrap();
-        assert_eq!(&first[8], "a, \"b\"\nc");
-        assert_eq!(first.len(), COLUMNS.len());
+    fn a_text_is_no_formula() {
+        assert_eq!(text("=1+1\u{1b}"), r"'=1+1\u{1b}");
+        assert_eq!(text("ext4"), "ext4");
     }
 }

@@ -8,16 +8,16 @@ use std::io::Write;
 use super::{Format, Goes};
 use crate::report::Report;
 use crate::report::build::{model, setups};
+use crate::report::view::Summary;
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::comparison::{Comparison, Line};
 use crate::report::view::entry::{self, Entry};
-use crate::report::view::heading::Standing;
+use crate::report::view::glance::{Glance, Line as GlanceLine};
 use crate::report::view::heat_map::{self, HeatMap};
 use crate::report::view::imported::Imported;
 use crate::report::view::latency::{self, Ends, Latency, VALUES};
 use crate::report::view::needs::{Table, ToChoose};
 use crate::report::view::number::{self, ratio};
-use crate::report::view::plane::Plane;
 use crate::report::view::published::{Beside, Compared};
 use crate::report::view::row::{Cell, Row, range};
 use crate::report::view::setups::Setups;
@@ -57,23 +57,29 @@ pub fn text(report: &Report<'_>) -> String {
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
-    let (answer, conclusion) = (vec![heading.answer.clone()], vec![heading.conclusion.clone()]);
-    let said = [heading.choice.clone(), answer, heading.findings.clone(), conclusion].concat();
-    let said: Vec<String> = said.into_iter().filter(|sentence| !sentence.is_empty()).collect();
-    out.push(format!("**{}.** {}", heading.title, escaped(&said.join(" "))));
+    let said = heading.choice.iter().chain(&heading.answer);
+    let said: Vec<String> = said.map(|sentence| sentence.text.clone()).collect();
+    out.push(format!("**{}.** {}", heading.title, escaped(&said.join(" "))).trim_end().to_owned());
+    out.push(escaped(&heading.sure.join(" ")));
+    out.extend(heading.durability.iter().map(|sentence| format!("**{}**", escaped(sentence))));
+    out.extend((!heading.conclusion.is_empty()).then(|| escaped(&heading.conclusion)));
     out.extend(heading.next.iter().map(|next| format!("```sh\n{}\n```", visible_line(&next.command))));
+    out.extend(heading.table.as_ref().map(glance));
+    let decided: Vec<String> = heading.findings.iter().map(|sentence| sentence.text.clone()).collect();
+    out.extend((!decided.is_empty()).then(|| escaped(&decided.join(" "))));
     let summary = &report.summary;
     out.extend(
         summary.overall.iter().map(|all| format!("Over all headline metrics:\n\n{}", comparison(all))),
     );
     out.push(escaped(&heading.sentences.join(" ")));
+    out.extend(summary.common_notes().iter().map(|note| format!("- {}", escaped(note))));
     out.extend(heading.warnings.iter().map(|warning| format!("- {}", escaped(warning))));
     if summary.setups.differ() {
         out.push(format!("## {}\n\n{}", Setups::TITLE, differing(&summary.setups)));
     }
     for work in &summary.workloads {
-        out.push(workload(work));
-        if heading.standing == Standing::Verdict {
+        out.push(workload(summary, work));
+        if heading.standing.has_findings() {
             out.extend(findings(work, &summary.verdict));
         }
         out.extend(work.published.as_ref().map(published));
@@ -81,10 +87,6 @@ pub fn text(report: &Report<'_>) -> String {
     }
     out.extend(report.summary.imported.iter().map(|imported| imported::section(imported, "##")));
     out.extend(summary.recommendation.as_ref().map(choosing));
-    if !summary.planes.is_empty() {
-        let said = summary.planes.iter().map(|plane| format!("- {}", escaped(&plane.sentence)));
-        out.push(format!("## {}\n\n{}", Plane::TITLE, said.collect::<Vec<_>>().join("\n")));
-    }
     if !summary.skips.is_empty() || !summary.absent.is_empty() || !summary.torn.is_empty() {
         out.push("## Not counted".to_owned());
     }
@@ -104,15 +106,37 @@ pub fn text(report: &Report<'_>) -> String {
     out.join("\n\n") + "\n"
 }
 
-fn workload(work: &WorkloadSummary) -> String {
+/// The one table of the opening.
+fn glance(glance: &Glance) -> String {
+    let has_ranks = glance.has_ranks();
+    let mut titles = vec!["filesystem".to_owned()];
+    for column in &glance.columns {
+        titles.extend(has_ranks.then(|| "rank".to_owned()));
+        titles.push(escaped(&format!("{}, {}", column.scenario, column.title)));
+        titles.push("times".to_owned());
+    }
+    let line = |line: &GlanceLine| {
+        let mark = if line.is_unequal { " ‡" } else { "" };
+        let mut cells = vec![format!("{}{mark}", escaped(&line.candidate))];
+        for cell in &line.cells {
+            cells.extend(has_ranks.then(|| cell.rank.clone()));
+            cells.extend([cell.median.clone(), cell.ratio()]);
+        }
+        cells
+    };
+    format!("{}\n\n{}", table(&titles, glance.lines.iter().map(line), 1), escaped(&glance.note))
+}
+
+fn workload(summary: &Summary, work: &WorkloadSummary) -> String {
     let mut out = vec![format!("## {}", escaped(&work.label))];
     out.push(format!("_{}_", escaped(&work.setting())));
-    let notes: Vec<String> = work.notes().iter().map(|note| format!("- {}", escaped(note))).collect();
+    let notes: Vec<String> =
+        summary.own_notes(work).iter().map(|note| format!("- {}", escaped(note))).collect();
     if !notes.is_empty() {
         out.push(notes.join("\n"));
     }
     for one in &work.comparisons {
-        out.push(format!("**{}**", escaped(&one.sentence)));
+        out.extend((!one.sentence.is_empty()).then(|| format!("**{}**", escaped(&one.sentence))));
         out.push(comparison(one));
     }
     out.push(numbers(work));
@@ -349,7 +373,7 @@ mod tests {
         let example = model::samples(13);
         let text = text(&example.report());
         assert!(text.contains("| birchfs | rowanfs | – | alderfs |"), "{text}");
-        assert!(text.contains("robust to the disk model") && !text.contains("significant"));
+        assert!(text.contains("A finding holds in all 13 samples") && !text.contains("significant"));
     }
 
     #[test]

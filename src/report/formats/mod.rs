@@ -5,10 +5,14 @@ pub mod html;
 pub mod json;
 mod lines;
 pub mod markdown;
+mod summary;
+pub mod svg;
 mod tables;
 pub mod terminal;
+mod trials_csv;
 
 use std::io::Write;
+use std::path::Path;
 
 use super::Report;
 use super::view::imported::Imported;
@@ -17,8 +21,11 @@ use super::view::imported::Imported;
 pub static TABLE: &[&dyn Format] = &[
     // One row a line.
     &html::Html,
+    &summary::Summary,
     &markdown::Markdown,
     &csv::Csv,
+    &trials_csv::TrialsCsv,
+    &svg::Svg,
     &json::Json,
 ];
 
@@ -29,16 +36,39 @@ pub trait Format: Sync {
     fn help(&self) -> &'static str;
     fn goes(&self) -> Goes;
     fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()>;
+    /// The same in the form that the file's name asks for, where a format has several.
+    fn write_as(&self, report: &Report<'_>, _how: &How<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
+        self.write(report, to)
+    }
+    /// Whether there is a form for a file of that name; said before anything is written.
+    fn accepts(&self, _path: &Path) -> anyhow::Result<()> {
+        Ok(())
+    }
+    /// What goes into a folder.
+    fn files(&self, _report: &Report<'_>) -> Vec<svg::Picture> {
+        Vec::new()
+    }
     /// Imported figures by themselves, without a run.
     fn write_imported(&self, _all: &[Imported], _to: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::bail!("--{} shows imported figures beside a run alone\n  try: --beside", self.name())
     }
 }
 
+/// How a file is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'p> {
+    /// `-` is standard output.
+    pub path: &'p Path,
+    /// No letter beyond ASCII.
+    pub ascii: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goes {
     /// Into the file that `--NAME FILE` says.
     IntoFile,
+    /// Several files into the folder that `--NAME FOLDER` says.
+    IntoFolder,
     /// To standard output with `--NAME`, in place of the terminal's tables.
     ToOutput,
 }
@@ -182,7 +212,10 @@ mod tests {
         let report = example.report();
         let steers = |c: &char| *c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(*c));
         for format in TABLE {
-            let text = written(*format, &report);
+            let text = match format.goes() {
+                Goes::IntoFolder => format.files(&report).into_iter().map(|file| file.svg).collect(),
+                _ => written(*format, &report),
+            };
             assert_eq!(text.chars().find(steers), None, "{}", format.name());
             assert!(text.contains(r"\u{1b}]0;y") || text.contains(r"\u001b]0;y"), "{}", format.name());
         }

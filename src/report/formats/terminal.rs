@@ -3,6 +3,7 @@
 pub mod changes;
 pub mod imported;
 mod needs;
+mod opening;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -17,7 +18,6 @@ use crate::report::Report;
 use crate::report::view::Summary;
 use crate::report::view::absent::Absent;
 use crate::report::view::comparison::Comparison;
-use crate::report::view::heading::Standing;
 use crate::report::view::heat_map;
 use crate::report::view::latency::Latency;
 use crate::report::view::number;
@@ -27,7 +27,10 @@ use crate::report::view::setups::Setups;
 use crate::report::view::standings;
 use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::Verdict;
-use crate::visible::{visible, visible_line};
+use crate::visible::visible;
+
+/// Longer lines of prose are hard to read on any terminal.
+const PROSE: u16 = 100;
 
 /// So many tables of a paper are a glance.
 const GLANCE: usize = 2;
@@ -51,53 +54,59 @@ pub enum Detail {
 
 /// The whole report, with colours; print it through `anstream`, which leaves them out where they are not wanted.
 pub fn text(report: &Report<'_>, width: u16, detail: Detail) -> String {
-    let page = Page { width: width.max(40), out: String::new() };
+    let page = Page::new(width);
     page.write(&report.summary, detail)
 }
 
+/// The opening alone, which answers; a run ends with it.
+pub fn opening(report: &Report<'_>, width: u16) -> String {
+    let mut page = Page::new(width);
+    page.opening(&report.summary);
+    page.out
+}
+
 fn columns_of(comparison: &Comparison) -> String {
-    let marks = comparison.marks();
-    let marks = if marks.is_empty() { marks } else { format!("; {marks}") };
     let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     let (good, to) = (comparison.times_as, &comparison.to);
-    format!("as {good} as {to}, by the geometric mean{interval}{ties}{marks}.")
+    format!("times: as {good} as {to}, geometric mean over rounds{interval}{ties}.")
 }
 
 struct Page {
     width: u16,
     out: String,
+    /// What columns and marks mean: said once, behind the tables.
+    explained: Vec<String>,
 }
 
 impl Page {
+    fn new(width: u16) -> Self {
+        Page { width: width.max(40), out: String::new(), explained: Vec::new() }
+    }
+
     fn write(mut self, summary: &Summary, detail: Detail) -> String {
-        self.heading(summary);
+        self.opening(summary);
         self.setups(&summary.setups);
         for work in &summary.workloads {
             self.workload(summary, work, detail);
         }
+        self.explained(summary);
+        self.how_sure(summary);
         self.imported_apart(&summary.imported);
         self.choosing(summary);
         self.absent(summary);
         self.out
     }
 
-    fn heading(&mut self, summary: &Summary) {
+    /// How much was decided, and what moved the figures.
+    fn how_sure(&mut self, summary: &Summary) {
         let heading = &summary.heading;
-        for line in &summary.damage {
-            self.paragraph(NOTICE, &format!("damaged: {line}"));
-        }
-        self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
-        if !heading.question.is_empty() {
-            self.paragraph(QUIET, heading.asked());
+        if heading.findings.is_empty() {
+            return;
         }
         self.line("");
-        for sentence in &heading.brief {
-            self.paragraph(Style::new(), sentence);
-        }
-        if let Some(next) = &heading.next {
-            self.line(&format!("  {}", visible_line(&next.command)));
-        }
+        self.paragraph(TITLE, "How sure");
+        heading.findings.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
     }
 
     /// In what the candidates differ, in one table where it fits and factor by factor where not.
@@ -127,14 +136,14 @@ impl Page {
         }
         // Over rounds the brackets of the comparison say the same.
         let says_more = summary.is_over_samples() || detail == Detail::Everything;
-        if summary.heading.standing == Standing::Verdict && says_more {
+        if summary.heading.standing.has_findings() && says_more {
             self.findings(work, &summary.verdict);
         }
         if let Some(beside) = &work.published {
             self.published(work, beside, detail);
         }
         work.imported.iter().for_each(|imported| self.imported_beside(&work.label, imported));
-        self.footnotes(work);
+        self.footnotes(summary, work);
     }
 
     /// The headline with its bars and the key figures beside it, in one table where it fits and in two where not.
@@ -165,9 +174,12 @@ impl Page {
             self.key_figures(work, &key, waits);
         }
         let mut footnotes: Vec<String> = key.iter().filter_map(|row| row.footnote()).collect();
-        footnotes.dedup();
         footnotes.extend(has_interval.then(|| WAITS.to_owned()));
-        footnotes.iter().for_each(|text| self.paragraph(QUIET, text));
+        for text in footnotes {
+            if !self.explained.contains(&text) {
+                self.explained.push(text);
+            }
+        }
     }
 
     /// A table for the steps of the trial, and one for each of its works where it has several.
@@ -276,20 +288,40 @@ impl Page {
         }
     }
 
-    /// What the columns of the comparisons are: in one paragraph where all are beside the same candidate.
+    /// Who is not among the compared, under the table; what the columns are is said once.
     fn marks(&mut self, work: &WorkloadSummary) {
-        let Some((first, more)) = work.comparisons.split_first() else { return };
-        if more.iter().all(|other| (&other.to, other.times_as) == (&first.to, first.times_as)) {
-            return self.paragraph(QUIET, &format!("times: {}", columns_of(first)));
-        }
         for comparison in &work.comparisons {
-            self.paragraph(QUIET, &format!("times in {}: {}", comparison.title, columns_of(comparison)));
+            let marks = comparison.marks();
+            if !marks.is_empty() {
+                let of = if work.comparisons.len() > 1 {
+                    format!("{}: ", comparison.title)
+                } else {
+                    String::new()
+                };
+                self.paragraph(QUIET, &format!("{of}{marks}."));
+            }
+            let said = columns_of(comparison);
+            if !self.explained.contains(&said) {
+                self.explained.push(said);
+            }
         }
     }
 
-    fn footnotes(&mut self, work: &WorkloadSummary) {
+    /// What columns and marks mean.
+    fn explained(&mut self, summary: &Summary) {
+        let mut notes = std::mem::take(&mut self.explained);
+        notes.extend(summary.common_notes());
+        if notes.is_empty() {
+            return;
+        }
+        self.line("");
+        self.paragraph(TITLE, "Columns and notes");
+        notes.iter().for_each(|note| self.paragraph(QUIET, note));
+    }
+
+    fn footnotes(&mut self, summary: &Summary, work: &WorkloadSummary) {
         let marked = work.labels.iter().any(|label| work.marked(&label.filesystem));
-        for (at, note) in work.notes().iter().enumerate() {
+        for (at, note) in summary.own_notes(work).iter().enumerate() {
             let mark = if marked && at == 0 { "† " } else { "" };
             self.paragraph(NOTICE, &format!("{mark}{note}"));
         }
@@ -343,7 +375,7 @@ impl Page {
 
     /// Wrapped between words; what follows the first line is set in by two.
     fn paragraph(&mut self, style: Style, text: &str) {
-        for line in wrapped(text, usize::from(self.width)) {
+        for line in wrapped(text, usize::from(self.width.min(PROSE))) {
             self.line(&styled(style, &line));
         }
     }

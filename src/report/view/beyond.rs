@@ -53,8 +53,8 @@ pub fn refuted(finding: &Finding) -> Option<String> {
     if let (Refuted::Cost, Some(costs)) = (refuted, paid(finding)) {
         let (Finding { a, b, .. }, there, back) = (finding, ratio(costs.a_dear), ratio(costs.b_dear));
         return Some(format!(
-            "held in {n} of {n} samples, and depends on the cost of an instruction ({there} where it is dear for {a} and cheap for {b}, {back} the \
-             other way round)"
+            "held in {n} of {n} samples, but depends on the assumed CPU cost of an instruction ({there} if {a} pays more and {b} less, {back} the other \
+             way round)"
         ));
     }
     Some(match (refuted, chaos(finding), worst(finding)) {
@@ -62,11 +62,11 @@ pub fn refuted(finding: &Finding) -> Option<String> {
             let (least, most) = fsderby_stats::range(&chaos.ratios).unwrap_or((1.0, 1.0));
             let (least, most) = (ratio(least), ratio(most));
             format!(
-                "held in {n} of {n} samples, and other seeds of the work move it as far ({least} to {most})"
+                "held in {n} of {n} samples, but other seeds of the work move the ratio as far ({least} to {most})"
             )
         }
         (Refuted::Corner, _, Some(Corner { ratio: Some(there), .. })) => {
-            format!("held in {n} of {n} samples, and not in the worst corner ({})", ratio(*there))
+            format!("held in {n} of {n} samples, but not in the worst corner ({})", ratio(*there))
         }
         _ => format!(
             "held in {n} of {n} samples; other seeds, other costs of an instruction or the worst corner have not been tried"
@@ -91,7 +91,7 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     let depend = if n == 1 { "depends" } else { "depend" };
     (n > 0).then(|| {
         format!(
-            "{} {depend} on the cost of an instruction, 1.3 times as much for one of the two and 1 ÷ 1.3 for the other: {}.",
+            "{} {depend} on the assumed CPU cost of an instruction (×1.3 for one of the pair, ÷1.3 for the other): {}.",
             count(n, "comparison"),
             list(&named)
         )
@@ -113,7 +113,7 @@ pub fn said(findings: &[Finding]) -> Option<String> {
     let each: Vec<String> = widest.iter().map(|(label, most)| format!("{label} {}", ratio(*most))).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "What six seeds of the work on one disk do to each beside the others, the most by the least: {}; no difference that moves by its own size is called.",
+            "Six seeds of the work on one disk move the figures by up to these factors: {}. A difference within such a spread is no finding.",
             each.join(", ")
         )
     })
@@ -175,7 +175,7 @@ mod tests {
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Corner)));
         let why = refuted(&pair).expect("it is said");
-        assert_eq!(why, "held in 13 of 13 samples, and not in the worst corner (0.76)");
+        assert_eq!(why, "held in 13 of 13 samples, but not in the worst corner (0.76)");
     }
 
     /// One that computes much: where an instruction costs more it does a fifth.
@@ -192,13 +192,13 @@ mod tests {
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Cost)));
         assert_eq!(
             refuted(&pair).unwrap_or_default(),
-            "held in 13 of 13 samples, and depends on the cost of an instruction (0.29 where it is dear for cedarfs and cheap for birchfs, 1.62 \
-             the other way round)"
+            "held in 13 of 13 samples, but depends on the assumed CPU cost of an instruction (0.29 if cedarfs pays more and birchfs less, 1.62 the other \
+             way round)"
         );
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),
-            "1 comparison depends on the cost of an instruction, 1.3 times as much for one of the two and 1 ÷ 1.3 for the other: cedarfs ÷ \
-             birchfs in letters-quick (0.29 to 1.62)."
+            "1 comparison depends on the assumed CPU cost of an instruction (×1.3 for one of the pair, ÷1.3 for the other): cedarfs ÷ birchfs in \
+             letters-quick (0.29 to 1.62)."
         );
         // Dear for the other one it is better still.
         let other = self::pair(|records| computes(records, "birchfs"));
@@ -243,7 +243,7 @@ mod tests {
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Chaos)));
         let why = refuted(&pair).unwrap_or_default();
-        assert!(why.ends_with("move it as far (1.52 to 3.98)"), "{why}");
+        assert!(why.ends_with("move the ratio as far (1.52 to 3.98)"), "{why}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::log_axis::LogAxis;
 use super::number::{list, ratio};
+use super::sentence::Sentence;
 use crate::schema::finding::Found;
 
 /// See [`Comparison::times_as`].
@@ -35,23 +36,11 @@ pub struct Comparison {
     /// Those that have none of it in some round, which has no ratio to others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without_ratio: Vec<String>,
-    /// Those that no other is better than; several were not told apart.
-    pub leaders: Vec<String>,
-    /// By how much one of them is better than the next one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lead: Option<Lead>,
-    /// What may be said, in a sentence.
-    pub sentence: String,
-}
-
-/// How many times as good `leader` is as `next`; of an amount, how many times as much it has.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Lead {
-    pub leader: String,
-    pub next: String,
-    pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    /// Those that send the device no flush for an fsync where others do, or were told not to: they promise less.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unequal: Vec<String>,
+    /// Which one, by how much; empty while there are too few rounds for findings.
+    pub sentence: Sentence,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,12 +83,6 @@ impl Comparison {
         self.times_as != GOOD
     }
 
-    /// `beside cedarfs, the best`
-    pub fn beside(&self) -> String {
-        let what = if self.is_baseline { "the baseline" } else { "the best" };
-        format!("beside {}, {what}", self.to)
-    }
-
     /// Where it is, for who reads of several: `mailserver, transactions`.
     pub fn about(&self) -> String {
         if self.scenario.is_empty() {
@@ -127,7 +110,7 @@ impl Comparison {
     /// What the marks beside its ratios mean, and who is not among them: `? no difference from alderfs is established`; may be empty.
     pub fn marks(&self) -> String {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
-        let open = format!("? no difference from {} is established", self.to);
+        let open = format!("? not told apart from {}{}", self.to, self.despite_interval());
         let alike = format!("≈ equivalent to {} within the margin", self.to);
         let said = [(Found::CannotTell, open), (Found::Equivalent, alike)];
         let mut said: Vec<String> =
@@ -142,6 +125,22 @@ impl Comparison {
             ));
         }
         said.join("; ")
+    }
+
+    /// An interval over samples may exclude 1 where chance, the CPU or the worst corner leave it open.
+    fn despite_interval(&self) -> &'static str {
+        let excludes_one =
+            |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
+        let is_open = |line: &&Line| line.finding == Some(Found::CannotTell);
+        if self.lines.iter().filter(is_open).any(excludes_one) {
+            ", although the samples' interval excludes 1: the findings say why"
+        } else {
+            ""
+        }
+    }
+
+    pub fn is_unequal(&self, candidate: &str) -> bool {
+        self.unequal.iter().any(|label| label == candidate)
     }
 
     pub fn has_intervals(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::schema::units::Percent;
 
 /// So many withheld pairs are named one by one.
 const NAMED: usize = 6;
-const AS_CHANCE: &str = "as chance does, both ways or no farther than other seeds of the work";
+const AS_CHANCE: &str = "no farther than chance (other seeds of the work) does";
 /// A share so small is told as it is, whatever chance does.
 const SAYS_ENOUGH: f64 = 0.1;
 
@@ -55,35 +55,32 @@ impl<'f> Withheld<'f> {
         }
     }
 
-    /// `the model's own work moves this ratio by up to 3%, and without it alderfs need not be better`
+    /// `disk-model overhead shifts this ratio by up to 3%; without it alderfs and birchfs may be alike`
     pub fn why(&self) -> String {
         let Finding { a, b, .. } = self.finding;
         let claim = match self.would_be {
-            Found::Better => format!("{a} need not be better"),
-            Found::Worse => format!("{b} need not be better"),
-            Found::Equivalent | Found::CannotTell => "the two need not be equivalent".to_owned(),
+            Found::Equivalent | Found::CannotTell => format!("{a} and {b} may differ"),
+            Found::Better | Found::Worse => format!("{a} and {b} may be alike"),
         };
         match floor(self.finding) {
             Some(_) if moves_as_chance(self.finding) => {
-                format!("more of the model's own work moves this ratio {AS_CHANCE}, and without it {claim}")
+                format!("disk-model overhead shifts this ratio {AS_CHANCE}; without it {claim}")
             }
             Some(floor) => format!(
-                "the model's own work moves this ratio by up to {}, and without it {claim}",
+                "disk-model overhead shifts this ratio by up to {}; without it {claim}",
                 share(floor.moves)
             ),
-            None => format!(
-                "what the model's own work does to this ratio was not measured, and without it {claim}"
-            ),
+            None => format!("disk-model overhead was not measured for this ratio; without it {claim}"),
         }
     }
 
-    /// `alderfs ÷ birchfs in mail (1.05, moved by up to 3%)`
+    /// `alderfs ÷ birchfs in mail (1.05, shifted by up to 3%)`
     fn brief(&self) -> String {
         let Finding { a, b, scenario, .. } = self.finding;
         let moved = match floor(self.finding) {
-            Some(_) if moves_as_chance(self.finding) => "moved as by chance".to_owned(),
-            Some(floor) => format!("moved by up to {}", share(floor.moves)),
-            None => "moved by an amount that was not measured".to_owned(),
+            Some(_) if moves_as_chance(self.finding) => "shifted as by chance".to_owned(),
+            Some(floor) => format!("shifted by up to {}", share(floor.moves)),
+            None => "overhead not measured".to_owned(),
         };
         format!("{a} ÷ {b} in {scenario} ({}, {moved})", ratio(self.finding.ratio))
     }
@@ -101,7 +98,7 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
         let n = withheld.len();
         let (what, verb) = if n == 1 { ("1 finding", "is") } else { (&*format!("{n} findings"), "are") };
         said.push(format!(
-            "{what} {verb} withheld, because the model's own work on the guest's CPU may have made the difference: {}.",
+            "{what} {verb} withheld because disk-model overhead on the guest's CPU may be the cause: {}.",
             list(&named)
         ));
     }
@@ -110,11 +107,11 @@ pub fn said(findings: &[Finding]) -> Vec<String> {
     let most = told.into_iter().filter_map(floor).map(|floor| floor.moves).max_by(f64::total_cmp);
     let moves = match (most, chance.is_empty()) {
         (None, true) => return said,
-        (None, false) => format!("but {AS_CHANCE}"),
-        (Some(most), true) => format!("by more than {}", share(most)),
-        (Some(most), false) => format!("by more than {}, or {AS_CHANCE}", share(most)),
+        (None, false) => format!("ratios {AS_CHANCE}"),
+        (Some(most), true) => format!("no ratio by more than {}", share(most)),
+        (Some(most), false) => format!("no ratio by more than {}, other ratios {AS_CHANCE}", share(most)),
     };
-    said.push(format!("The model's own work moves no ratio {moves}; findings hold with it and without."));
+    said.push(format!("Disk-model overhead shifts {moves}; findings hold with and without it."));
     said
 }
 
@@ -157,15 +154,15 @@ mod tests {
         let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
         assert_eq!(
             why,
-            "the model's own work moves this ratio by up to 3.1%, and without it alderfs need not be better"
+            "disk-model overhead shifts this ratio by up to 3.1%; without it alderfs and birchfs may be alike"
         );
         let said = said(&[one, finding(Found::Better, None, Some(0.0002))]);
         assert!(
             said[0].contains("1 finding is withheld")
-                && said[0].contains("alderfs ÷ birchfs in mail (1.10, moved by up to 3.1%)"),
+                && said[0].contains("alderfs ÷ birchfs in mail (1.10, shifted by up to 3.1%)"),
             "{said:?}"
         );
-        assert!(said[1].contains("moves no ratio by more than 3.1%"), "{said:?}");
+        assert!(said[1].contains("shifts no ratio by more than 3.1%"), "{said:?}");
     }
 
     #[test]
@@ -177,15 +174,18 @@ mod tests {
             *chaos = Some(Chaos { ratios: seeds.to_vec(), spreads: [1.0; 2] });
             one
         };
-        assert!(said(&[tried([1.1, 1.3, 1.4], [1.1, 1.1, 1.101])])[0].contains("moved by up to 864%"));
+        assert!(said(&[tried([1.1, 1.3, 1.4], [1.1, 1.1, 1.101])])[0].contains("shifted by up to 864%"));
         for chance in [tried([1.1, 1.2, 1.3], [1.1, 1.3, 0.9]), tried([1.4, 1.1, 1.7], [1.1, 1.1, 1.2])] {
             let why = Withheld::of(&chance).map(|withheld| withheld.why()).unwrap_or_default();
-            assert!(why.contains("as chance does") && !why.contains("864%"), "{why}");
+            assert!(why.contains("no farther than chance") && !why.contains("864%"), "{why}");
             let alone = said(std::slice::from_ref(&chance));
-            assert!(alone[0].contains("moved as by chance"), "{alone:?}");
-            assert!(alone[1].contains("moves no ratio but as chance does"), "{alone:?}");
+            assert!(alone[0].contains("shifted as by chance"), "{alone:?}");
+            assert!(alone[1].contains("shifts ratios no farther than chance"), "{alone:?}");
             let beside = said(&[chance, finding(Found::Better, None, Some(0.0002))]);
-            assert!(beside[1].contains("by more than 0.1%, or as chance does"), "{beside:?}");
+            assert!(
+                beside[1].contains("by more than 0.1%, other ratios no farther than chance"),
+                "{beside:?}"
+            );
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
     fn what_was_not_measured_is_said_to_be_so() {
         let one = finding(Found::CannotTell, Some(Found::Equivalent), None);
         let why = Withheld::of(&one).map(|withheld| withheld.why()).unwrap_or_default();
-        assert!(why.contains("was not measured") && why.contains("need not be equivalent"), "{why}");
+        assert!(why.contains("was not measured") && why.contains("may differ"), "{why}");
         assert!(Withheld::of(&finding(Found::Better, None, None)).is_none());
         assert!(said(&[finding(Found::Better, None, None)]).is_empty());
     }

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use super::glance::Glance;
 use super::repeat::Repeat;
+use super::sentence::{Claim, Sentence};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Heading {
@@ -13,20 +15,30 @@ pub struct Heading {
     /// The standing in a few words.
     pub title: &'static str,
     /// What to choose by the stated needs, and how sure that is; empty where none are stated.
-    pub choice: Vec<String>,
-    /// Which one, by how much, how sure; empty where nothing is compared.
-    pub answer: String,
-    /// How much was decided, one sentence each.
-    pub findings: Vec<String>,
+    pub choice: Vec<Sentence>,
+    /// Which one, by how much; empty where nothing is compared or too little was done for findings.
+    pub answer: Vec<Sentence>,
+    /// What the answer claims, each claim a finding.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+    /// How sure, and on what: rounds or samples, testbed, kernel, disk.
+    pub sure: Vec<String>,
+    /// Who promises less than others and is therefore not ranked beside them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub durability: Vec<String>,
+    /// Each candidate in each comparison; absent where nothing is compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<Glance>,
+    /// Commands that show more.
+    pub more: String,
+    /// How much was decided, and what moved the figures, one sentence each.
+    pub findings: Vec<Sentence>,
     /// What it lacks; empty with a verdict.
     pub conclusion: String,
     /// What was compared, where, how often.
     pub sentences: Vec<String>,
     /// What must be known before any of it is used, one sentence each.
     pub warnings: Vec<String>,
-    /// All of it in a few lines, for a terminal.
-    #[serde(skip)]
-    pub brief: Vec<String>,
     pub next: Option<Next>,
     pub repeat: Repeat,
 }
@@ -39,6 +51,9 @@ pub enum Standing {
     Nothing,
     /// Too few complete rounds for a verdict.
     Preliminary,
+    /// There are findings, but no trial did work for long enough to stand for more than its beginning.
+    #[serde(rename = "preliminary")]
+    Short,
     /// What entered twice differs from itself.
     Void,
     /// Enough rounds, or samples of a modelled disk, for findings.
@@ -53,6 +68,16 @@ pub struct Next {
     pub command: String,
     /// How long it will take, rounded up; absent where no trial has told.
     pub minutes: Option<u64>,
+}
+
+impl Standing {
+    pub fn has_findings(self) -> bool {
+        matches!(self, Standing::Verdict | Standing::Short)
+    }
+
+    pub fn is_preliminary(self) -> bool {
+        matches!(self, Standing::Preliminary | Standing::Short)
+    }
 }
 
 impl Heading {

@@ -7,6 +7,7 @@ pub mod changes;
 pub mod comparison;
 pub mod entry;
 pub mod floor;
+pub mod glance;
 pub mod heading;
 pub mod heat_map;
 pub mod imported;
@@ -19,6 +20,7 @@ pub mod plane;
 pub mod published;
 pub mod repeat;
 pub mod row;
+pub mod sentence;
 pub mod setups;
 pub mod sheet;
 pub mod standings;
@@ -34,14 +36,16 @@ use self::entry::Entry;
 use self::heading::Heading;
 use self::imported::Imported;
 use self::needs::ToChoose;
+use self::number::list;
 use self::plane::Plane;
+use self::sentence::Sentence;
 use self::setups::Setups;
 use self::workload::WorkloadSummary;
 use crate::schema::finding::{Basis, Verdict};
 use crate::schema::units::Percent;
 
 /// The shape of the JSON report.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -85,5 +89,40 @@ impl Summary {
     /// Whether findings rest on samples of a modelled disk.
     pub fn is_over_samples(&self) -> bool {
         matches!(self.verdict.basis, Basis::Samples { .. })
+    }
+
+    /// Every sentence that may claim an order of candidates.
+    pub fn claiming(&self) -> impl Iterator<Item = &Sentence> {
+        let comparisons = self.workloads.iter().flat_map(|work| &work.comparisons);
+        let heading = &self.heading;
+        let choosing = self.recommendation.iter().flat_map(|choose| &choose.sentences);
+        let first = heading.choice.iter().chain(&heading.answer).chain(&heading.findings);
+        first.chain(choosing).chain(comparisons.map(|comparison| &comparison.sentence))
+    }
+
+    /// The notes of a workload that no other has.
+    pub fn own_notes(&self, work: &WorkloadSummary) -> Vec<String> {
+        let is_own = |note: &String| self.with_note(note).len() < 2;
+        work.notes().into_iter().filter(is_own).collect()
+    }
+
+    /// What several workloads have to say, each once.
+    pub fn common_notes(&self) -> Vec<String> {
+        let mut said: Vec<String> = Vec::new();
+        for note in self.workloads.iter().flat_map(WorkloadSummary::notes) {
+            let who = self.with_note(&note);
+            let which =
+                if who.len() == self.workloads.len() { "all workloads".to_owned() } else { list(&who) };
+            let note = format!("{note} (in {which})");
+            if who.len() > 1 && !said.contains(&note) {
+                said.push(note);
+            }
+        }
+        said
+    }
+
+    fn with_note(&self, note: &String) -> Vec<String> {
+        let has = |work: &&WorkloadSummary| work.notes().contains(note);
+        self.workloads.iter().filter(has).map(|work| work.label.clone()).collect()
     }
 }

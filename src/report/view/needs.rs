@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::number;
+use super::sentence::Sentence;
 use crate::analysis::criteria::{Missing, Need};
 use crate::analysis::recommendation::{Change, Recommendation, Weighed};
 
@@ -12,10 +13,10 @@ pub struct ToChoose {
     #[serde(flatten)]
     pub found: Recommendation,
     /// The choice, why, what it costs, when it would be another, and what could not be judged.
-    pub sentences: Vec<String>,
+    pub sentences: Vec<Sentence>,
     /// The choice, and how sure it is: what a report says first.
     #[serde(skip)]
-    pub brief: Vec<String>,
+    pub brief: Vec<Sentence>,
     /// Each need in a few words, in the order of the needs.
     #[serde(skip)]
     pub titles: Vec<String>,
@@ -30,8 +31,8 @@ pub struct Table {
 
 impl ToChoose {
     pub const TITLE: &'static str = "What to choose";
-    pub const RATIOS: &'static str = "Each figure is a ratio to the best at that need: 1 is the best, 0.5 is half as good (half as fast, or twice \
-                                      the time). Overall is their geometric mean by the weights.";
+    pub const RATIOS: &'static str = "Estimates: each figure is a ratio to the first one at that need, which has 1; 0.5 is half as good (half the rate, or \
+                                      twice the time). Overall, the score, is their geometric mean by the weights.";
     pub const WEIGHTS: &'static str = "A need counts as much as its share of all weights says. The last two columns say how much less or \
                                        more it must count, all else as it is, before another is the choice.";
 

@@ -13,8 +13,6 @@ pub struct Plane {
     pub cpu: Axis,
     /// In the order of the plan.
     pub points: Vec<Point>,
-    /// What may be read off it.
-    pub sentence: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -34,12 +32,13 @@ pub struct Point {
     pub filesystem: String,
     pub speed: f64,
     pub cpu: f64,
-    /// None is as good at both and better at one.
-    pub in_front: bool,
 }
 
 impl Plane {
     pub const TITLE: &'static str = "Speed and CPU time";
+    /// What a reader must know of it.
+    pub const NOTE: &'static str =
+        "Medians of each candidate. CPU time is not tested, so differences in it are no findings.";
 
     pub fn speeds(&self) -> Scale {
         Scale::of(&self.speed.unit, self.points.iter().map(|point| point.speed))

@@ -6,6 +6,7 @@ use super::beyond;
 use super::floor::{Withheld, floor, share};
 use super::number::{chance, percent, ratio};
 use super::row::Row;
+use super::sentence::{Claim, Sentence};
 use super::workload::WorkloadSummary;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::schema::finding::{Basis, Decider, Evidence, Finding, Found, Verdict};
@@ -75,17 +76,17 @@ impl Standings {
 
 /// What heads the table of findings.
 pub fn caption(row: &Row, verdict: &Verdict) -> String {
-    let fewer = if row.stands_in { ", of which fewer are better (a ratio of 2 is half as many)" } else { "" };
+    let fewer = if row.stands_in { " (fewer is better; a ratio of 2 is half as many)" } else { "" };
     let (title, margin) = (format!("{}{fewer}", row.title), verdict.margin);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!(
-            "{title}: what {} rounds show, with a margin of {margin}; all findings together hold with {} %",
+            "{title}: findings over {} rounds, margin {margin}, family-wise error rate {} %",
             verdict.basis.complete(),
-            (1000.0 * (1.0 - alpha)).round() / 10.0
+            (1000.0 * alpha).round() / 10.0
         ),
-        Basis::Samples { .. } => format!(
-            "{title}: what holds in all samples, with all seeds, at both costs of an instruction and in the worst corner, with a margin of {margin}"
-        ),
+        Basis::Samples { .. } => {
+            format!("{title}: findings over all samples of the disk model, margin {margin}")
+        }
     }
 }
 
@@ -137,17 +138,14 @@ impl PairShown<'_> {
 }
 
 fn pair_shown(pair: &Finding) -> PairShown<'_> {
-    let (finding, deciders) = match &pair.evidence {
-        Evidence::Samples { a_better, within_margin, b_better, deciders, .. } => {
-            let said = Withheld::of(pair).map(|withheld| format!("withheld: {}", withheld.why()));
-            let counted = || over_samples(pair, [*a_better, *within_margin, *b_better]);
+    let finding = said(pair).text;
+    let deciders = match &pair.evidence {
+        Evidence::Samples { deciders, .. } => {
             let few = deciders.len().min(DECIDERS_SHOWN);
             let shown = deciders[..few].partition_point(|decider| decider.share >= SHARE_SHOWN);
-            (said.unwrap_or_else(counted), &deciders[..shown.max(few.min(1))])
+            &deciders[..shown.max(few.min(1))]
         }
-        Evidence::Rounds { p, smallest, rounds_to_equivalent } => {
-            (over_rounds(pair, *p, *smallest, *rounds_to_equivalent), &[][..])
-        }
+        Evidence::Rounds { .. } => &[][..],
     };
     let moved = floor(pair).map_or_else(|| "–".to_owned(), |floor| share(floor.moves));
     let interval = match (pair.low, pair.high) {
@@ -158,6 +156,20 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
     let (spreads, costs, corner) = (beyond::spreads(pair), beyond::costs(pair), beyond::corner(pair));
     let deciders = deciders.iter().map(decider).collect();
     PairShown { pair, finding, ratio, moved, spreads, costs, corner, deciders }
+}
+
+/// What one finding says, with why.
+pub fn said(pair: &Finding) -> Sentence {
+    let text = match &pair.evidence {
+        Evidence::Samples { a_better, within_margin, b_better, .. } => match Withheld::of(pair) {
+            Some(withheld) => format!("withheld: {}", withheld.why()),
+            None => over_samples(pair, [*a_better, *within_margin, *b_better]),
+        },
+        Evidence::Rounds { p, smallest, rounds_to_equivalent } => {
+            over_rounds(pair, *p, *smallest, *rounds_to_equivalent)
+        }
+    };
+    Sentence::new(text, Vec::from_iter(Claim::of(pair)))
 }
 
 fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -> String {
@@ -174,19 +186,20 @@ fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -
         Found::Equivalent => format!("equivalent ({})", held(within_margin)),
         Found::CannotTell if *n < SAMPLES_NEEDED as u32 => format!("preliminary: {n} samples"),
         Found::CannotTell => format!(
-            "cannot tell: depends on the model ({a} better in {a_better}, {b} in {b_better}, equal in {within_margin})"
+            "cannot tell: depends on the model (above 1 in {a_better} samples, within the margin in {within_margin}, below 1 in {b_better})"
         ),
     }
 }
 
-/// `alderfs is better (p = 0.002); 1.05 would have been found`
+/// `alderfs is better (p = 0.002)`
 fn over_rounds(pair: &Finding, p: Option<f64>, smallest: Option<f64>, to_equivalent: Option<u32>) -> String {
     let Finding { a, b, n, .. } = pair;
     let p = p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
-    let smallest =
-        smallest.map_or_else(String::new, |times| format!("; {} would have been found", ratio(times)));
+    let smallest = smallest.map_or_else(String::new, |times| {
+        format!("; a ratio of {} is detected with a power of 80 %", ratio(times))
+    });
     let rounds =
-        to_equivalent.map_or_else(String::new, |n| format!("; equivalence would take about {n} rounds"));
+        to_equivalent.map_or_else(String::new, |n| format!("; showing equivalence takes about {n} rounds"));
     match pair.finding {
         Found::Better => format!("{a} is better{p}"),
         Found::Worse => format!("{b} is better{p}"),

@@ -45,15 +45,15 @@ impl ValidityLine {
         example(&self.seen)
     }
 
-    /// `stored (2 of 6 trials): expected 2 GiB in full, found e.g. 1.2 GiB`
+    /// `stored (2 of 6 trials): e.g. 1.2 GiB; expected: 2 GiB in full`
     pub fn said(&self) -> String {
         let of = number::count(self.of, "trial");
         format!(
-            "{} ({} of {of}): expected {}, found {}",
+            "{} ({} of {of}): {}; expected: {}",
             self.name.title(),
             self.trials,
-            self.asked(),
-            self.seen()
+            self.seen(),
+            self.asked()
         )
     }
 }
@@ -61,7 +61,12 @@ impl ValidityLine {
 fn example(texts: &[String]) -> String {
     match texts {
         [] => String::new(),
-        [only] => only.clone(),
-        [first, ..] => format!("e.g. {first}"),
+        [only] => told(only),
+        [first, ..] => format!("e.g. {}", told(first)),
     }
+}
+
+/// Stored texts keep the words of the version that wrote them, because they are compared when a run is verified.
+pub fn told(stored: &str) -> String {
+    stored.replace("others had ", "other processes used ").replace("somebody waited ", "a process waited ")
 }

@@ -42,6 +42,9 @@ pub struct WorkloadSummary {
     /// Why the figures are those of the work's beginning; empty where it went on for long enough.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub short: String,
+    /// Whether that is so of every trial.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_short: bool,
     /// How often others took from the work what it needed; empty where they did not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub disturbed: String,
@@ -132,7 +135,7 @@ impl WorkloadSummary {
                         sync";
             notes.push(format!("{text}: {}", number::list(&marked)));
         }
-        notes.extend((!self.short.is_empty()).then(|| format!("short: {}", self.short)));
+        notes.extend((!self.short.is_empty()).then(|| format!("preliminary: {}", self.short)));
         notes.extend((!self.disturbed.is_empty()).then(|| format!("interference: {}", self.disturbed)));
         notes.extend(
             self.labels.iter().filter(|l| !l.page_cache).map(|l| format!("{}: {}", l.filesystem, l.text)),

@@ -1,7 +1,7 @@
 //! What to choose, and speed against CPU time as a picture: its points and ticks. The template draws them.
 //!
 //! As in the other charts lengths are shares of the picture, text keeps its size, and colours are classes. Nothing is told by
-//! colour alone: each point has the number of its line below the picture, and those in front are rings that a line joins.
+//! colour alone: each point has the number of its line below the picture.
 
 use askama::Template;
 
@@ -39,7 +39,6 @@ struct Drawn<'r> {
     speeds: Vec<Tick>,
     cpus: Vec<Tick>,
     dots: Vec<Dot>,
-    lines: Vec<Line>,
 }
 
 struct Dot {
@@ -50,14 +49,7 @@ struct Dot {
     y: String,
     speed: String,
     cpu: String,
-    in_front: bool,
     words: String,
-}
-
-/// Between two neighbours in front.
-struct Line {
-    from: (String, String),
-    to: (String, String),
 }
 
 impl<'r> Choosing<'r> {
@@ -103,20 +95,14 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
         y: from_top(point.speed),
         speed: speeds.with_unit(point.speed),
         cpu: cpus.with_unit(point.cpu),
-        in_front: point.in_front,
         words: format!(
-            "{}: {} of {}, {} of CPU time{}",
+            "{}: {} of {}, {} of CPU time",
             point.filesystem,
             speeds.with_unit(point.speed),
             plane.speed.title,
             cpus.with_unit(point.cpu),
-            if point.in_front { ", in front" } else { "" }
         ),
     };
-    let mut front: Vec<&Point> = plane.points.iter().filter(|point| point.in_front).collect();
-    front.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
-    let place = |point: &Point| (percent(at(point.cpu, right)), from_top(point.speed));
-    let line = |pair: &[&Point]| Line { from: place(pair[0]), to: place(pair[1]) };
     Drawn {
         title: format!("{}: {} against {}", plane.workload, plane.speed.title, plane.cpu.title),
         speed_unit: unit(&speeds),
@@ -124,7 +110,6 @@ fn drawn<'r>(plane: &'r Plane, look: &impl Fn(&str) -> Look) -> Drawn<'r> {
         speeds: chart::ticks(top, &speeds, 5).into_iter().map(upright).collect(),
         cpus: chart::ticks(right, &cpus, 4),
         dots: plane.points.iter().enumerate().map(dot).collect(),
-        lines: front.windows(2).map(line).collect(),
         plane,
     }
 }

@@ -165,7 +165,7 @@ fn work<'r>(
     Work {
         summary: work,
         anchor: format!("work-{}", at + 1),
-        notes: work.notes(),
+        notes: summary.own_notes(work),
         ratios: comparisons.filter_map(|c| ratios::of(c, c.title.clone(), entries)).collect(),
         headlines: headlines.iter().filter_map(|row| chart::bars(row, entries)).collect(),
         in_order: by_time.filter_map(|row| in_order::of(row, entries)).collect(),
@@ -181,7 +181,7 @@ fn work<'r>(
 }
 
 fn findings<'r>(summary: &Summary, work: &'r WorkloadSummary) -> Vec<Findings<'r>> {
-    if summary.heading.standing != Standing::Verdict {
+    if !summary.heading.standing.has_findings() {
         return Vec::new();
     }
     let margin = summary.margin.0 / 100.0;

@@ -19,7 +19,7 @@ const BESIDE: usize = 72;
 
 /// With colours; print it through `anstream`.
 pub fn text(view: &ChangesView, width: u16) -> String {
-    let mut page = Page { width: width.max(40), out: String::new() };
+    let mut page = Page::new(width);
     page.paragraph(TITLE, &view.title);
     for (which, run) in ["first ", "second"].iter().zip(&view.runs) {
         page.paragraph(QUIET, &format!("{which}  {}: {}", visible_line(&run.folder), run.said));

@@ -11,7 +11,7 @@ use crate::visible::visible_line;
 
 /// By themselves, with colours; print it through `anstream`.
 pub fn text(all: &[Imported], width: u16) -> String {
-    let mut page = Page { width: width.max(40), out: String::new() };
+    let mut page = Page::new(width);
     for (at, imported) in all.iter().enumerate() {
         (at > 0).then(|| page.line(""));
         page.paragraph(TITLE, &imported.caption());

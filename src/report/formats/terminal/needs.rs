@@ -6,7 +6,6 @@ use comfy_table::CellAlignment;
 use super::{Page, QUIET, TITLE, align, fits, new_table};
 use crate::report::view::Summary;
 use crate::report::view::needs::{Table, ToChoose};
-use crate::report::view::plane::Plane;
 use crate::visible::visible_line;
 
 impl Page {
@@ -23,11 +22,6 @@ impl Page {
                 self.table(weights);
                 self.paragraph(QUIET, ToChoose::WEIGHTS);
             }
-        }
-        if !summary.planes.is_empty() {
-            self.line("");
-            self.paragraph(TITLE, Plane::TITLE);
-            summary.planes.iter().for_each(|plane| self.paragraph(Style::new(), &plane.sentence));
         }
     }
 

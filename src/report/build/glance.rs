@@ -1,0 +1,81 @@
+//! The one table of the opening: from the comparisons to a line for each candidate.
+
+use crate::report::view::comparison::Comparison;
+use crate::report::view::glance::{Cell, Column, Glance, Line};
+use crate::report::view::number::ratio;
+use crate::report::view::row::Row;
+use crate::report::view::workload::WorkloadSummary;
+
+/// `None` where nothing is compared. Those that are ranked stand first, by the mean of their places.
+pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
+    let all: Vec<(&WorkloadSummary, &Comparison)> =
+        workloads.iter().flat_map(|work| work.comparisons.iter().map(move |c| (work, c))).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let mut labels: Vec<&str> = Vec::new();
+    for line in all.iter().flat_map(|(_, comparison)| &comparison.lines) {
+        if !labels.contains(&line.candidate.as_str()) {
+            labels.push(&line.candidate);
+        }
+    }
+    let is_unequal = |label: &str| all.iter().any(|(_, comparison)| comparison.is_unequal(label));
+    let line = |label: &str| {
+        let cells = all.iter().map(|(work, comparison)| cell(work, comparison, label)).collect();
+        let own: Vec<f64> = all
+            .iter()
+            .filter_map(|(_, c)| c.line(label))
+            .map(|line| f64::from(line.best + line.worst))
+            .collect();
+        let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
+        (mean, Line { candidate: label.to_owned(), is_unequal: is_unequal(label), cells })
+    };
+    let mut lines: Vec<(f64, Line)> = labels.into_iter().map(line).collect();
+    lines.sort_by(|(a, one), (b, other)| one.is_unequal.cmp(&other.is_unequal).then(a.total_cmp(b)));
+    let columns =
+        all.iter().map(|(_, c)| Column { scenario: c.scenario.clone(), title: c.title.clone() }).collect();
+    let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
+    let note = note(&all, &lines);
+    Some(Glance { columns, lines, note })
+}
+
+fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
+    let Some(line) = comparison.line(label) else { return Cell::default() };
+    let is_of = |row: &&Row| row.name == comparison.metric && row.dimensions == comparison.dimensions;
+    let row = work.rows().find(is_of);
+    let median = row.and_then(|row| {
+        let median = row.cells.iter().find(|cell| cell.filesystem == label)?.median?;
+        Some(row.scale().with_unit(median))
+    });
+    let is_ranked = comparison.has_ranks() && !comparison.is_unequal(label);
+    let interval = line.low.zip(line.high).filter(|_| label != comparison.to);
+    Cell {
+        median: median.unwrap_or_default(),
+        rank: if is_ranked { line.rank() } else { String::new() },
+        times: ratio(line.ratio),
+        interval: interval.map(|(low, high)| format!("{}–{}", ratio(low), ratio(high))).unwrap_or_default(),
+    }
+}
+
+fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
+    let first = all[0].1;
+    let is_same = all.iter().all(|(_, c)| (&c.to, c.times_as) == (&first.to, first.times_as));
+    let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
+    let interval = if has_intervals { " (interval)" } else { "" };
+    let times = match is_same {
+        true => format!("times{interval}: as {} as {}, geometric mean over rounds", first.times_as, first.to),
+        false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
+            format!(
+                "times{interval}: beside the candidate with 1.00 in that column, geometric mean over rounds; of amounts fewer are better"
+            )
+        }
+        false => format!(
+            "times{interval}: as good as the candidate with 1.00 in that column, geometric mean over rounds"
+        ),
+    };
+    let ranks =
+        if all.iter().any(|(_, c)| c.has_ranks()) { "; a rank such as 2–3: not told apart" } else { "" };
+    let unequal =
+        if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, not ranked" } else { "" };
+    format!("{times}{ranks}{unequal}.")
+}

@@ -1,0 +1,62 @@
+//! The report on one page: for who decides, as HTML to print with one picture, and for a mailing list, as text of 72 columns.
+
+mod page;
+mod text;
+
+use std::io::Write;
+use std::path::Path;
+
+use super::{Format, Goes, How};
+use crate::exit::Failure;
+use crate::report::Report;
+use crate::visible::visible;
+
+pub struct Summary;
+
+impl Format for Summary {
+    fn name(&self) -> &'static str {
+        "summary"
+    }
+
+    fn help(&self) -> &'static str {
+        "Write one page: .html to print, with a picture; .txt, or - for standard output, as text of 72 columns"
+    }
+
+    fn goes(&self) -> Goes {
+        Goes::IntoFile
+    }
+
+    fn accepts(&self, path: &Path) -> anyhow::Result<()> {
+        if is_page(path) || is_text(path) {
+            return Ok(());
+        }
+        let text = format!(
+            "--summary {}: the file's name says no form\n  try: a name that ends with .html or .txt, or -",
+            path.display()
+        );
+        Err(Failure::usage(text).into())
+    }
+
+    fn write(&self, report: &Report<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(to.write_all(text::of(report, false).as_bytes())?)
+    }
+
+    fn write_as(&self, report: &Report<'_>, how: &How<'_>, to: &mut dyn Write) -> anyhow::Result<()> {
+        if is_page(how.path) {
+            return Ok(to.write_all(visible(&page::of(report)?).as_bytes())?);
+        }
+        Ok(to.write_all(text::of(report, how.ascii).as_bytes())?)
+    }
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|own| endings.iter().any(|ending| own.eq_ignore_ascii_case(ending)))
+}
+
+fn is_page(path: &Path) -> bool {
+    has_ending(path, &["html", "htm"])
+}
+
+fn is_text(path: &Path) -> bool {
+    path == Path::new("-") || has_ending(path, &["txt", "text"])
+}

@@ -1,0 +1,153 @@
+//! What a terminal shows first, and a run again at its end: the answer, how sure it is, one table, and where more is.
+
+use anstyle::Style;
+use comfy_table::{CellAlignment, Table};
+
+use super::{NOTICE, Page, QUIET, TITLE, align, fits, new_table};
+use crate::report::formats::lines::lower_first;
+use crate::report::view::Summary;
+use crate::report::view::glance::{Cell, Glance, Line};
+use crate::report::view::heading::{Heading, Standing};
+use crate::visible::visible_line;
+
+/// Behind the name of one that promises less.
+const UNEQUAL: &str = " ‡";
+
+impl Page {
+    pub(super) fn opening(&mut self, summary: &Summary) {
+        let heading = &summary.heading;
+        for line in &summary.damage {
+            self.paragraph(NOTICE, &format!("damaged: {line}"));
+        }
+        self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
+        if !heading.question.is_empty() {
+            self.paragraph(QUIET, heading.asked());
+        }
+        self.line("");
+        heading.choice.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
+        let answer = if heading.standing == Standing::Void { NOTICE } else { TITLE };
+        heading.answer.iter().for_each(|sentence| self.paragraph(answer, sentence));
+        if heading.answer.is_empty() {
+            self.lacks(heading);
+        }
+        heading.sure.iter().for_each(|sentence| self.paragraph(Style::new(), sentence));
+        heading.durability.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
+        heading.warnings.iter().for_each(|sentence| self.paragraph(NOTICE, sentence));
+        if !heading.answer.is_empty() {
+            self.lacks(heading);
+        }
+        if let Some(glance) = &heading.table {
+            self.glanced(glance);
+        }
+        self.line("");
+        self.line(&format!("More: {}", visible_line(&heading.more)));
+    }
+
+    /// What there is to do for a verdict.
+    fn lacks(&mut self, heading: &Heading) {
+        if !heading.conclusion.is_empty() {
+            self.paragraph(Style::new(), &heading.conclusion);
+        }
+        if let Some(next) = &heading.next {
+            self.line(&format!("  {}", visible_line(&next.command)));
+        }
+    }
+
+    /// As much of the table as fits.
+    fn glanced(&mut self, glance: &Glance) {
+        let all: Vec<usize> = (0..glance.columns.len()).collect();
+        let shapes = [by_candidate as Shape, by_comparison, ranks_by_comparison];
+        let whole = shapes.iter().map(|shape| shape(glance, &all)).find(|table| fits(table, self.width));
+        let table = whole.unwrap_or_else(|| {
+            let fitting = (1..=all.len()).rev().map(|n| by_candidate(glance, &all[..n]));
+            let mut fitting = fitting.skip_while(|table| !fits(table, self.width));
+            fitting.next().unwrap_or_else(|| by_candidate(glance, &all[..1]))
+        });
+        self.table(table);
+        self.paragraph(QUIET, &glance.note);
+    }
+}
+
+type Shape = fn(&Glance, &[usize]) -> Table;
+
+fn label(line: &Line) -> String {
+    format!("{}{}", visible_line(&line.candidate), if line.is_unequal { UNEQUAL } else { "" })
+}
+
+/// A line for each candidate. Of one comparison all that there is; of several rank and ratio of each.
+fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
+    let mut table = new_table();
+    let has_ranks = glance.has_ranks();
+    let single = glance.columns.len() == 1;
+    let mut header = vec![String::new()];
+    for at in of {
+        let column = &glance.columns[*at];
+        header.extend(has_ranks.then(|| "rank".to_owned()));
+        header.extend(single.then(|| column.title.clone()));
+        header.push(if single {
+            "times".to_owned()
+        } else {
+            format!("{}\n{}", column.scenario, column.title)
+        });
+    }
+    table.set_header(header);
+    for line in &glance.lines {
+        let mut cells = vec![label(line)];
+        for cell in of.iter().map(|at| &line.cells[*at]) {
+            cells.extend(has_ranks.then(|| cell.rank.clone()));
+            cells.extend(single.then(|| cell.median.clone()));
+            cells.push(cell.ratio());
+        }
+        table.add_row(cells);
+    }
+    align(&mut table, None);
+    for (at, column) in table.column_iter_mut().enumerate().skip(1) {
+        let in_group = (at - 1) % (1 + usize::from(has_ranks) + usize::from(single));
+        let is_rank = has_ranks && in_group == 0;
+        let is_ratio = in_group == usize::from(has_ranks) + usize::from(single);
+        if is_rank || is_ratio {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+    table
+}
+
+/// A line for each comparison, where there are more of them than candidates.
+fn by_comparison(glance: &Glance, of: &[usize]) -> Table {
+    turned(glance, of, |cell| match cell.rank.as_str() {
+        "" => cell.ratio(),
+        rank => format!("{rank}: {}", cell.ratio()),
+    })
+}
+
+/// The same without intervals.
+fn ranks_by_comparison(glance: &Glance, of: &[usize]) -> Table {
+    turned(glance, of, |cell| match cell.rank.as_str() {
+        "" => cell.times.clone(),
+        rank => format!("{rank}: {}", cell.times),
+    })
+}
+
+fn turned(glance: &Glance, of: &[usize], said: fn(&Cell) -> String) -> Table {
+    let mut table = new_table();
+    table.set_header([String::new()].into_iter().chain(glance.lines.iter().map(label)));
+    for at in of {
+        let column = &glance.columns[*at];
+        let is_alone = glance.columns.iter().filter(|other| other.scenario == column.scenario).count() == 1;
+        let name = if is_alone {
+            column.scenario.clone()
+        } else {
+            format!("{} ({})", column.scenario, column.title)
+        };
+        table.add_row(
+            [visible_line(&name).into_owned()]
+                .into_iter()
+                .chain(glance.lines.iter().map(|line| said(&line.cells[*at]))),
+        );
+    }
+    align(&mut table, None);
+    table.column_iter_mut().for_each(|column| {
+        column.set_cell_alignment(CellAlignment::Left);
+    });
+    table
+}

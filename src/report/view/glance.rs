@@ -1,0 +1,57 @@
+//! The one table of a report's opening: each candidate beside the first of each comparison.
+
+use serde::Serialize;
+
+/// A line for each candidate, a column for each comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Glance {
+    pub columns: Vec<Column>,
+    pub lines: Vec<Line>,
+    /// What the cells are, in a sentence or two.
+    pub note: String,
+}
+
+/// One headline metric of one scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Column {
+    pub scenario: String,
+    pub title: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    pub candidate: String,
+    /// Whether it promises less than others, so that it has no rank among them.
+    pub is_unequal: bool,
+    /// One for each column.
+    pub cells: Vec<Cell>,
+}
+
+/// Empty where it did not do the work, or in too few rounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cell {
+    /// The median with its unit.
+    pub median: String,
+    /// `1`, `2–3`; empty without findings.
+    pub rank: String,
+    /// How many times as good as the column's reference, which has 1.
+    pub times: String,
+    /// `0.36–0.42`
+    pub interval: String,
+}
+
+impl Glance {
+    pub fn has_ranks(&self) -> bool {
+        self.lines.iter().flat_map(|line| &line.cells).any(|cell| !cell.rank.is_empty())
+    }
+}
+
+impl Cell {
+    /// `0.38 (0.36–0.42)`
+    pub fn ratio(&self) -> String {
+        if self.interval.is_empty() {
+            return self.times.clone();
+        }
+        format!("{} ({})", self.times, self.interval)
+    }
+}
