@@ -42,7 +42,7 @@ fn all_layers() -> impl Iterator<Item = (&'static str, usize)> {
 const HERE: [&str; 3] = ["loop", "directory", "twin"];
 
 /// The first set of each engine, small.
-fn small_sets() -> impl Iterator<Item = &'static str> {
+fn small_sets() -> impl Iterator<Item = &'static str> + Clone {
     workloads::TABLE.iter().map(|engine| engine.sets()[0].name)
 }
 
