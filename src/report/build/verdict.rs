@@ -131,7 +131,7 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
             let mut said = vec![
                 format!(
                     "Of {of}, {differ} {differs} by more than {margin}, robust to the disk model: held in {samples} of {samples} samples of \
-                     disk, position and CPU, at both costs of an instruction and in the worst corner; {alike} {is_alike} equivalent, and {open} {} on \
+                     disk, position and CPU, at every CPU cost and in the worst corner; {alike} {is_alike} equivalent, and {open} {} on \
                      the disk model, on the cost of an instruction or on chance.",
                     verb(open, "depends", "depend"),
                 ),
@@ -181,36 +181,47 @@ pub fn guarded(guard: &Guard) -> Option<String> {
     ))
 }
 
-/// What the undecided comparisons depend on.
+/// What the undecided comparisons depend on, as far as it was found.
 fn decides(pairs: &[Finding]) -> String {
     let is_open = |p: &&Finding| p.finding == Found::CannotTell && Withheld::of(p).is_none();
     let open: Vec<&Finding> = pairs.iter().filter(is_open).collect();
-    let mut first: Vec<(String, usize)> = Vec::new();
-    for title in open.iter().filter_map(|p| first_decider(p)) {
-        match first.iter_mut().find(|(t, _)| *t == title) {
+    let mut named: Vec<(String, usize)> = Vec::new();
+    for title in open.iter().flat_map(|p| depends_on(p)) {
+        match named.iter_mut().find(|(t, _)| *t == title) {
             Some((_, n)) => *n += 1,
-            None => first.push((title, 1)),
+            None => named.push((title, 1)),
         }
     }
-    first.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    match first.as_slice() {
+    named.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    match named.as_slice() {
         [] if open.is_empty() => "No comparison depends on what is uncertain about the disk.".to_owned(),
-        [] => "Which factor decides is not known without all rows of the design.".to_owned(),
-        [(title, 1)] if open.len() == 1 => format!("It depends most on {title}."),
+        [] if open.iter().any(|p| deciders(p).is_empty()) => {
+            format!(
+                "Which factor decides is shown by {} rounds (--rounds {}).",
+                2 * SAMPLES_NEEDED - 1,
+                2 * SAMPLES_NEEDED - 1
+            )
+        }
+        [] => "No single factor was found to decide.".to_owned(),
+        [(title, 1)] if open.len() == 1 => format!("It depends on {title}."),
         parts => {
             let parts: Vec<String> =
                 parts.iter().map(|(title, n)| format!("{title} ({n} of {})", open.len())).collect();
-            format!("They depend most on {}.", list(&parts))
+            format!("They depend on {}.", list(&parts))
         }
     }
 }
 
-fn first_decider(finding: &Finding) -> Option<String> {
-    let Evidence::Samples { deciders, .. } = &finding.evidence else { return None };
+fn deciders(finding: &Finding) -> &[Decider] {
+    let Evidence::Samples { deciders, .. } = &finding.evidence else { return &[] };
+    deciders
+}
+
+fn depends_on(finding: &Finding) -> Vec<String> {
     if beyond::depends_on_cost(finding) {
-        return Some("the cost of an instruction".to_owned());
+        return vec!["the assumed CPU cost".to_owned()];
     }
-    deciders.first().map(Decider::title)
+    deciders(finding).iter().filter(|decider| decider.is_named).map(Decider::title).collect()
 }
 
 /// How many samples are missing, and why no round would bring them.
@@ -244,7 +255,7 @@ mod tests {
             "cedarfs did transactions 1.92 times as fast as the next, birchfs (1.52 to 2.50, over 13 samples of the disk model)."
         );
         assert!(said[1].contains("Of 6 comparisons, 5 differ by more than 3%"), "{}", said[1]);
-        assert_eq!(said[2], "It depends most on how long cached writes wait.");
+        assert_eq!(said[2], "Which factor decides is shown by 25 rounds (--rounds 25).");
         assert_eq!(
             said[3],
             "What six seeds of the work on one disk do to each beside the others, the most by the least: alderfs 1.00, birchfs 1.01, cedarfs \
@@ -313,9 +324,13 @@ mod tests {
         let of = |label: &str| standings.iter().find(|s| s.filesystem == label).map(Standings::cells);
         assert_eq!(of("rowanfs"), Some(["–", "–", "–"].map(str::to_owned)));
         assert_eq!(of("birchfs"), Some(["rowanfs", "–", "alderfs"].map(str::to_owned)));
+        let thirteen = shown(&summary.workloads[0], row);
+        assert!(thirteen[0].is_open() && !thirteen[1].is_open() && thirteen[0].deciders.is_empty());
+        let summary = model::samples(25).report().summary;
+        let row = judged(&summary.workloads[0])[0];
         let shown = shown(&summary.workloads[0], row);
-        assert!(shown[0].is_open() && !shown[1].is_open());
-        assert_eq!(shown[0].deciders[0].title, "how long cached writes wait");
-        assert!(shown[0].deciders[0].levels.contains("longer 1.2"), "{}", shown[0].deciders[0].levels);
+        let first = &shown[0].deciders[0];
+        assert!(first.is_named && first.title == "how long cached writes wait", "{}", first.title);
+        assert!(first.levels.contains("longer 1.2"), "{}", first.levels);
     }
 }
