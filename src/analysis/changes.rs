@@ -2,7 +2,8 @@
 //!
 //! Rounds of two runs do not belong together: what the machine did to one run, it did not do to the other. So on testbeds whose
 //! figures scatter the runs are two samples, and what differs from run to run is only taken out where both have a control, a
-//! candidate that nothing was changed in. On modelled disks the same sample gives the same figure, and differences are exact.
+//! candidate that nothing was changed in. On modelled disks the same sample gives the same figure, and a pair is judged as one of a
+//! single run is, with the extra trials of both.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,9 @@ use fsderby_stats::two_runs::{TwoRuns, drift, two_runs};
 
 use super::dataset::{Dataset, Series, Work};
 use super::ensemble::{self, SAMPLES_NEEDED};
-use super::floor::Excess;
 use super::rounds::{ALPHA, FEWEST, log, oriented, positive};
 use crate::schema::change::{self, Change, ChangeBasis, Changes, Difference, Missing, Reach};
-use crate::schema::finding::{Evidence, Found};
+use crate::schema::finding::{Evidence, Finding, Found};
 use crate::schema::metric::Better;
 use crate::schema::units::Percent;
 use crate::store::Run;
@@ -54,7 +54,7 @@ pub fn of(pair: &Pair<'_>, asked: Asked<'_>) -> Changes {
     let (basis, findings, controls) = match is_modelled {
         true => (
             ChangeBasis::Samples { needed: SAMPLES_NEEDED as u32 },
-            met.iter().flat_map(|met| over_samples(met, asked.candidates, margin)).collect(),
+            over_samples(&met, asked.candidates, margin),
             Vec::new(),
         ),
         false => over_rounds(&met, &judged, asked.controls, margin),
@@ -157,16 +157,6 @@ impl Met<'_> {
             smallest: (enough && margin.is_some()).then_some(two.detectable.exp()),
             rounds_to_equivalent: None,
         };
-        Change {
-            ratio: two.estimate.exp(),
-            low: enough.then_some(two.interval.low.exp()),
-            high: enough.then_some(two.interval.high.exp()),
-            n,
-            ..self.unjudged(label, finding, evidence)
-        }
-    }
-
-    fn unjudged(&self, label: &str, finding: Found, evidence: Evidence) -> Change {
         let (work, series) = self.after;
         Change {
             finding,
@@ -174,10 +164,10 @@ impl Met<'_> {
             metric: series.name.clone(),
             dimensions: series.dimensions.clone(),
             candidate: label.to_owned(),
-            ratio: 1.0,
-            low: None,
-            high: None,
-            n: [0; 2],
+            ratio: two.estimate.exp(),
+            low: enough.then_some(two.interval.low.exp()),
+            high: enough.then_some(two.interval.high.exp()),
+            n,
             evidence,
         }
     }
@@ -194,20 +184,27 @@ fn found(two: &TwoRuns, margin: Percent) -> Found {
     }
 }
 
-/// Each sample of the model that both runs had, with the same work on it.
-fn over_samples(met: &Met<'_>, candidates: &[String], margin: Percent) -> Vec<Change> {
-    let of = |label: &String| {
-        let samples = ensemble::of_two_runs(met.before, met.after, label);
-        let factors = ensemble::factors(samples.iter().map(|(sampled, _)| sampled));
-        let judged = ensemble::judge(&samples, &factors, margin, &Excess::None)?;
-        let n = samples.len() as u32;
-        Some(Change {
-            ratio: judged.ratio,
-            low: Some(judged.least),
-            high: Some(judged.most),
-            n: [n; 2],
-            ..met.unjudged(label, judged.found, judged.evidence)
-        })
+/// Each sample of the model that both runs had, with the same work on it: judged as two candidates of one run are.
+fn over_samples(met: &[Met<'_>], candidates: &[String], margin: Percent) -> Vec<Change> {
+    let open = |met: &Met<'_>| {
+        let of = |label: &String| ensemble::of_two_runs(met.before, met.after, label, margin);
+        candidates.iter().filter_map(of).collect::<Vec<_>>()
     };
-    candidates.iter().filter_map(of).collect()
+    ensemble::decided(met.iter().flat_map(open).collect()).into_iter().map(change).collect()
+}
+
+/// The candidate after beside itself before.
+fn change(finding: Finding) -> Change {
+    Change {
+        finding: finding.finding,
+        scenario: finding.scenario,
+        metric: finding.metric,
+        dimensions: finding.dimensions,
+        candidate: finding.a,
+        ratio: finding.ratio,
+        low: finding.low,
+        high: finding.high,
+        n: [finding.n; 2],
+        evidence: finding.evidence,
+    }
 }

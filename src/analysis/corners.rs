@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use fsderby_diskmodel::Point;
 
 use super::dataset::Dataset;
-use super::ensemble::{self, SAMPLES_NEEDED};
+use super::ensemble::{self, Asked, SAMPLES_NEEDED};
+use super::robust::Corners;
 use crate::schema::setup::Sampled;
 use crate::store::Run;
 
@@ -18,14 +19,16 @@ pub struct Cornered {
 }
 
 /// The corners that findings wait for, once the ensemble is full: of each pair that agrees in it, with the disk's server and without, with
-/// all seeds, and at both costs of an instruction. Corners that several pairs share are tried once. Later rounds change none of it.
+/// all seeds, and at every cost of an instruction. Corners that several pairs share are tried once. Later rounds change none of it.
 pub fn of(run: &Run) -> BTreeSet<Cornered> {
     let dataset = Dataset::of(run);
     let mut due = BTreeSet::new();
     for work in &dataset.workloads {
-        ensemble::each_pair(work, run.plan.margin, |pair, samples| {
+        let asked =
+            Asked { margin: run.plan.margin, is_asked: &ensemble::is_judged, corners: Corners::Tried };
+        ensemble::each_pair(work, &asked, |pair, samples| {
             let first: Vec<(Sampled, f64)> = samples.iter().take(SAMPLES_NEEDED).cloned().collect();
-            let Some(judged) = ensemble::judge(&first, &pair.factors, run.plan.margin, &pair.excess) else {
+            let Some(judged) = ensemble::judge(&first, run.plan.margin, &pair.excess) else {
                 return;
             };
             let is_due = pair.awaits_its_corner(judged.found);
@@ -35,7 +38,7 @@ pub fn of(run: &Run) -> BTreeSet<Cornered> {
                     candidate: label.to_owned(),
                     point,
                 };
-                due.extend([of(pair.a), of(pair.b)]);
+                due.extend([of(pair.a.label), of(pair.b.label)]);
             }
         });
     }

@@ -277,6 +277,7 @@ fn the_findings_say_who_is_behind_where_there_are_any() {
             ranks: Vec::new(),
             overall: Vec::new(),
             guard: None,
+            cpu: Vec::new(),
             recommendation: None,
         };
         let needs: Needs = toml::from_str("workloads = 1\ncpu = 1").unwrap();

@@ -15,19 +15,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataset::{Cell, Series, Work, counted, log_ratio};
 use super::floor::{self, Excess};
-use super::robust::{self, Pair, Tried, log_margin};
-use crate::schema::finding::{Evidence, Finding, Found};
+use super::robust::{self, Corners, Entrant, Pair, Tried, log_margin};
+use crate::schema::finding::{Decider, Evidence, Finding, Found};
 use crate::schema::metric::Better;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::{Bytes, Percent};
 use crate::store::Run;
 use fsderby_diskmodel::{COLUMNS, Factor, Sample};
+use fsderby_stats::discovery::{Discovered, Estimated, discover};
 use fsderby_stats::ensemble::{Division, divide, divide_intervals, mean_ratio};
 use fsderby_stats::screening::RUNS;
 
 /// Fewer samples give a preliminary result: the nominal disk, and each row of the design.
 pub const SAMPLES_NEEDED: usize = 1 + RUNS;
+
+/// Of the factors that are named as ones a ratio depends on, at most this share is expected to be none. Pairs share candidates, so at
+/// 5 % a report without any effect would name one in 5.4 % (10,000 simulated).
+pub const FALSE_NAMES: f64 = 0.045;
 
 /// What a record's disk was sampled as; `None` where no disk was modelled.
 pub fn sampled(record: &Record) -> Option<Sampled> {
@@ -62,15 +67,47 @@ fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
     (modelled.sample, modelled.offset, modelled.mips)
 }
 
-/// All findings on one workload's headline metrics; none where no disk was modelled.
-pub fn findings(work: &Work<'_>, margin: Percent) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    each_pair(work, margin, |pair, samples| findings.extend(finding(pair, samples, margin)));
-    findings
+/// All findings on the headline metrics of these scenarios; none where no disk was modelled.
+pub fn findings(works: &[Work<'_>], margin: Percent) -> Vec<Finding> {
+    let asked = Asked { margin, is_asked: &is_judged, corners: Corners::Tried };
+    all(works, &asked)
 }
 
-fn finding(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Option<Finding> {
-    let mut judged = judge(samples, &pair.factors, margin, &pair.excess)?;
+/// The same on other metrics, for which no corner is tried.
+pub fn findings_on(works: &[Work<'_>], margin: Percent, is_asked: &dyn Fn(&Series) -> bool) -> Vec<Finding> {
+    all(works, &Asked { margin, is_asked, corners: Corners::Expected })
+}
+
+fn all(works: &[Work<'_>], asked: &Asked<'_>) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for work in works {
+        each_pair(work, asked, |pair, samples| all.extend(open(pair, samples, asked.margin)));
+    }
+    decided(all)
+}
+
+/// Which metrics are judged, and how.
+pub struct Asked<'a> {
+    pub margin: Percent,
+    pub is_asked: &'a dyn Fn(&Series) -> bool,
+    pub corners: Corners,
+}
+
+/// Whether findings are on this metric.
+pub fn is_judged(series: &Series) -> bool {
+    series.headline && series.better != Better::Neither
+}
+
+/// What a pair's records say, before it is known which factors all pairs together name.
+pub struct Open {
+    finding: Finding,
+    factors: [Vec<Factor>; COLUMNS],
+    effects: Option<([Estimated; COLUMNS], f64)>,
+}
+
+/// What is found of a pair, whether both are of one run or of two; `None` without a sample that both have.
+pub fn open(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Option<Open> {
+    let mut judged = judge(samples, margin, &pair.excess)?;
     let Tried { chaos: seeds, costs: paid, corner: worst, refuted: why } =
         robust::tried(pair, samples, judged.found);
     if why.is_some() {
@@ -79,36 +116,87 @@ fn finding(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Opti
     if let Evidence::Samples { chaos, costs, corner, refuted, .. } = &mut judged.evidence {
         (*chaos, *costs, *corner, *refuted) = (seeds, paid, worst, why);
     }
-    Some(Finding {
+    let finding = Finding {
         finding: judged.found,
-        scenario: pair.work.label.clone(),
-        metric: pair.series.name.clone(),
-        dimensions: pair.series.dimensions.clone(),
-        a: pair.a.to_owned(),
-        b: pair.b.to_owned(),
+        scenario: pair.a.work.label.clone(),
+        metric: pair.a.series.name.clone(),
+        dimensions: pair.a.series.dimensions.clone(),
+        a: pair.a.label.to_owned(),
+        b: pair.b.label.to_owned(),
         ratio: judged.ratio,
         low: Some(judged.least),
         high: Some(judged.most),
         n: samples.len() as u32,
         evidence: judged.evidence,
-    })
+    };
+    let effects = robust::effects_with_error(samples);
+    Some(Open { finding, factors: pair.factors.clone(), effects })
 }
 
-/// All pairs of filesystems, in their order, for each headline metric, with their samples.
-pub fn each_pair(work: &Work<'_>, margin: Percent, mut tell: impl FnMut(&Pair<'_>, &[(Sampled, f64)])) {
-    for series in work.series.iter().filter(|s| s.headline && s.better != Better::Neither) {
+/// Names the factors that ratios depend on, over all pairs and metrics together.
+pub fn decided(all: Vec<Open>) -> Vec<Finding> {
+    let columns = |open: &Open| (0..COLUMNS).filter(|at| !open.factors[*at].is_empty()).collect::<Vec<_>>();
+    let estimated = all.iter().flat_map(|open| {
+        let effects = open.effects.iter();
+        effects.flat_map(|(effects, _)| columns(open).into_iter().map(|at| effects[at])).collect::<Vec<_>>()
+    });
+    let mut discovered = discover(&estimated.collect::<Vec<_>>(), FALSE_NAMES).into_iter();
+    let mut findings = Vec::new();
+    for mut one in all {
+        let of = |(effects, mean): ([Estimated; COLUMNS], f64)| -> Vec<Decider> {
+            let named = columns(&one).into_iter().zip(discovered.by_ref());
+            let mut all: Vec<Decider> =
+                named.map(|(at, found)| decider(&one.factors[at], mean, &effects[at], found)).collect();
+            let size = |decider: &Decider| decider.effect.ln().abs();
+            all.sort_by(|a, b| b.is_named.cmp(&a.is_named).then(size(b).total_cmp(&size(a))));
+            all
+        };
+        let named = one.effects.map(of).unwrap_or_default();
+        if let Evidence::Samples { deciders, .. } = &mut one.finding.evidence {
+            *deciders = named;
+        }
+        findings.push(one.finding);
+    }
+    findings
+}
+
+/// From half of the effect to all of it: from the low level to the high one.
+fn decider(factors: &[Factor], mean: f64, own: &Estimated, found: Discovered) -> Decider {
+    Decider {
+        factors: factors.to_vec(),
+        ratios: [-1.0, 1.0].map(|level| (mean + level * own.effect).exp()),
+        effect: (2.0 * own.effect).exp(),
+        low: (2.0 * found.low).exp(),
+        high: (2.0 * found.high).exp(),
+        p: found.p,
+        is_named: found.is_named,
+    }
+}
+
+/// All pairs of filesystems, in their order, for each metric that is asked for, with their samples.
+pub fn each_pair(work: &Work<'_>, asked: &Asked<'_>, mut tell: impl FnMut(&Pair<'_>, &[(Sampled, f64)])) {
+    for series in work.series.iter().filter(|series| (asked.is_asked)(series)) {
         let all: Vec<_> = series.cells.iter().map(|cell| by_round(work, cell)).collect();
-        let seeded = &robust::seeded(work, series);
+        let means = robust::means(robust::entrants(work, series));
         for (at, ours) in series.cells.iter().enumerate() {
             for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
-                let (a, b) = (ours.filesystem.as_str(), b.filesystem.as_str());
-                let factors = factors(all[at].values().chain(theirs.values()).map(|(sampled, _)| sampled));
-                let excess = floor::of(work, series, a, b);
-                let pair = Pair { work, series, a, b, factors, excess, seeded, margin: log_margin(margin) };
+                let [a, b] = [ours, b].map(|cell| Entrant { work, series, label: &cell.filesystem });
+                let (means, how) = (&means[..], (asked.margin, asked.corners));
+                let pair = pair([a, b], means, how, all[at].values().chain(theirs.values()));
                 tell(&pair, &common(&all[at], theirs, series.better));
             }
         }
     }
+}
+
+fn pair<'w, 's>(
+    [a, b]: [Entrant<'w>; 2],
+    means: &'w [f64],
+    (margin, corners): (Percent, Corners),
+    measured: impl Iterator<Item = &'s (Sampled, f64)>,
+) -> Pair<'w> {
+    let factors = factors(measured.map(|(sampled, _)| sampled));
+    Pair { a, b, factors, excess: floor::of(&a, &b), means, margin: log_margin(margin), corners }
 }
 
 /// What was varied, by the columns of the design.
@@ -151,23 +239,25 @@ fn common(
     samples
 }
 
-/// One candidate in two runs, the second beside the first: in rounds that had the same sample and the same work in both, so that
-/// nothing but what was changed can differ. A disk, a place and a CPU that came twice count once.
-pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str) -> Vec<(Sampled, f64)> {
+/// One candidate in two runs, the second beside the first, judged as two candidates of one run are: in rounds that had the same sample
+/// and the same work in both, so that nothing but what was changed can differ. A disk, a place and a CPU that came twice count once.
+pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str, margin: Percent) -> Option<Open> {
     let rounds = |(work, series): Ran<'_>| {
         let cell = series.cells.iter().find(|cell| cell.filesystem == label);
         cell.map(|cell| by_round(work, cell)).unwrap_or_default()
     };
-    let seed = |work: &Work<'_>, round: u32| {
-        let mine = |r: &&&Record| r.filesystem == label && r.round == round;
-        work.counted.iter().find(mine).map(|record| record.workload_seed)
-    };
+    let seed = |work: &Work<'_>, round: u32| work.of_round(label, round).map(|record| record.workload_seed);
     let (theirs, mut ours) = (rounds(before), rounds(after));
     ours.retain(|round, (sampled, _)| {
         let same = theirs.get(round).is_some_and(|(known, _)| known == sampled);
         same && seed(before.0, *round) == seed(after.0, *round)
     });
-    common(&ours, &theirs, after.1.better)
+    let of = |(work, series)| Entrant { work, series, label };
+    let all = robust::entrants(before.0, before.1).chain(robust::entrants(after.0, after.1));
+    let means = robust::means(all);
+    let how = (margin, Corners::Expected);
+    let pair = pair([of(after), of(before)], &means, how, ours.values().chain(theirs.values()));
+    open(&pair, &common(&ours, &theirs, after.1.better), margin)
 }
 
 /// A scenario, and one of its metrics.
@@ -183,12 +273,7 @@ pub struct Judged {
 }
 
 /// `None` without samples. What holds with the program that plays the disk and might not hold without it is withheld.
-pub fn judge(
-    samples: &[(Sampled, f64)],
-    factors: &[Vec<Factor>; COLUMNS],
-    margin: Percent,
-    excess: &Excess,
-) -> Option<Judged> {
+pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Option<Judged> {
     let logs: Vec<f64> = samples.iter().map(|(_, log)| *log).collect();
     let (least, most) = fsderby_stats::range(&logs)?;
     let margin = log_margin(margin);
@@ -209,7 +294,7 @@ pub fn judge(
         a_better,
         within_margin,
         b_better,
-        deciders: robust::deciders(samples, factors),
+        deciders: Vec::new(),
         floor: excess.floor(),
         withheld: Some(as_measured).filter(|as_measured| *as_measured != found),
         chaos: None,
@@ -259,10 +344,35 @@ mod tests {
 
     /// A pair over so many samples, with this ratio in each.
     fn pair(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Judged {
-        let samples: Vec<(Sampled, f64)> =
-            (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect();
+        judge(&logs(samples, ratio), Percent(3.0), &Excess::None).expect("there are samples")
+    }
+
+    fn logs(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Vec<(Sampled, f64)> {
+        (0..samples).map(nth).map(|m| (m.clone(), ratio(&m).ln())).collect()
+    }
+
+    /// The same, with what each factor does.
+    fn deciders(samples: u32, ratio: impl Fn(&Sampled) -> f64) -> Vec<Decider> {
+        let samples = logs(samples, ratio);
         let factors = factors(samples.iter().map(|(sampled, _)| sampled));
-        judge(&samples, &factors, Percent(3.0), &Excess::None).expect("there are samples")
+        let judged = judge(&samples, Percent(3.0), &Excess::None).expect("there are samples");
+        let finding = Finding {
+            finding: judged.found,
+            scenario: String::new(),
+            metric: String::new(),
+            dimensions: String::new(),
+            a: "a".into(),
+            b: "b".into(),
+            ratio: judged.ratio,
+            low: None,
+            high: None,
+            n: samples.len() as u32,
+            evidence: judged.evidence,
+        };
+        let open = Open { finding, factors, effects: robust::effects_with_error(&samples) };
+        let [finding] = decided(vec![open]).try_into().expect("one");
+        let Evidence::Samples { deciders, .. } = finding.evidence else { panic!("no samples") };
+        deciders
     }
 
     #[test]
@@ -286,8 +396,7 @@ mod tests {
         let mut samples: Vec<(Sampled, f64)> = (0..13).map(|n| (nth(n), 0.06)).collect();
         samples[1].0.mips = 250;
         let judged = |excess: &Excess| {
-            let none = factors([].into_iter());
-            let judged = judge(&samples, &none, Percent(3.0), excess).expect("samples");
+            let judged = judge(&samples, Percent(3.0), excess).expect("samples");
             let Evidence::Samples { withheld, .. } = judged.evidence else { panic!("no samples") };
             (judged.found, withheld)
         };
@@ -306,22 +415,22 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_stands_first_with_the_ratio_at_both_its_levels() {
+    fn factors_are_named_once_the_fold_shows_an_error_and_thirteen_samples_name_none() {
+        let mut random = fsderby_stats::random::Random::new(1);
+        let noise: Vec<f64> = (0..25).map(|_| (0.02 * random.normal()).exp()).collect();
+        let next = std::cell::Cell::new(0);
         let ratio = |m: &Sampled| {
-            let seek: f64 = if is_high(m, Factor::Seek) { 1.0 } else { 1.02 };
-            if is_high(m, Factor::Cache) { 0.5 * seek } else { 1.5 * seek }
+            let cache = if is_high(m, Factor::Cache) { 0.5 } else { 1.5 };
+            cache * noise[next.replace((next.get() + 1) % noise.len())]
         };
-        for samples in [13, 25] {
-            let pair = pair(samples, ratio);
-            let Evidence::Samples { deciders, .. } = &pair.evidence else { panic!("no samples") };
-            let [first, second, ..] = deciders.as_slice() else { panic!("{deciders:?}") };
-            assert_eq!((pair.found, &first.factors), (Found::CannotTell, &vec![Factor::Cache]));
-            assert!(first.share > 0.99 && second.factors == [Factor::Seek], "{deciders:?}");
-            assert!((first.ratios[0] / first.ratios[1] - 3.0).abs() < 1e-9, "{first:?}");
-        }
-        assert!(
-            matches!(pair(12, ratio).evidence, Evidence::Samples { deciders, .. } if deciders.is_empty())
-        );
+        let found = deciders(25, ratio);
+        let [first, others @ ..] = found.as_slice() else { panic!("{found:?}") };
+        assert!(first.is_named && first.factors == [Factor::Cache] && first.p < 0.001, "{first:?}");
+        assert!((first.effect * 3.0 - 1.0).abs() < 0.05 && first.high < 1.0, "{first:?}");
+        assert!((first.ratios[0] / first.ratios[1] * first.effect - 1.0).abs() < 1e-9, "{first:?}");
+        assert!(others.len() > 7 && others.iter().all(|one| !one.is_named), "{others:?}");
+        assert!(others.iter().all(|one| one.low < 1.0 && one.high > 1.0), "{others:?}");
+        assert!(deciders(13, ratio).is_empty() && deciders(24, ratio).is_empty());
     }
 
     #[test]

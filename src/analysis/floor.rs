@@ -7,7 +7,8 @@
 
 use fsderby_stats::floor::to_zero;
 
-use super::dataset::{Series, Work, log_ratio};
+use super::dataset::log_ratio;
+use super::robust::Entrant;
 use crate::schema::finding::Floor;
 use crate::schema::job::Purpose;
 
@@ -32,14 +33,14 @@ pub struct Slack {
 }
 
 /// Of two candidates in one metric of one scenario.
-pub fn of(work: &Work<'_>, series: &Series, a: &str, b: &str) -> Excess {
-    if !series.of.is_time() {
+pub fn of(a: &Entrant<'_>, b: &Entrant<'_>) -> Excess {
+    if !a.series.of.is_time() {
         return Excess::None;
     }
     let measured = || {
-        let (ours, theirs) = (points(work, series, a)?, points(work, series, b)?);
+        let (ours, theirs) = (points(a)?, points(b)?);
         let logs: [f64; 3] =
-            std::array::from_fn(|at| log_ratio(series.better, ours.values[at], theirs.values[at]));
+            std::array::from_fn(|at| log_ratio(a.series.better, ours.values[at], theirs.values[at]));
         Some(Excess::Measured { floor: floor(logs), mips: ours.mips })
     };
     measured().unwrap_or(Excess::NotMeasured)
@@ -84,7 +85,8 @@ struct Points {
     mips: u32,
 }
 
-fn points(work: &Work<'_>, series: &Series, label: &str) -> Option<Points> {
+fn points(entrant: &Entrant<'_>) -> Option<Points> {
+    let Entrant { work, series, label } = *entrant;
     let (doubled, tripled) = (work.extra(label, Purpose::Doubled)?, work.extra(label, Purpose::Tripled)?);
     let once = work.of_round(label, doubled.round)?;
     let values = [series.value_in(once)?, series.value_in(doubled)?, series.value_in(tripled)?];

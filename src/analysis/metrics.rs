@@ -9,11 +9,12 @@ use crate::schema::job::{Purpose, StepName};
 use crate::schema::metric::{Metric, WORK};
 use crate::schema::reason::Outcome;
 use crate::schema::record::{Counters, Record, StageRecord};
+use crate::schema::units::sum;
 use crate::workloads::clients::phases_apart;
 use crate::workloads::{self, Work};
 
 /// Counted up whenever a metric of steps, probes or space gets another value from the same raw values.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The works of a record, understood.
 pub type Works = Vec<Box<dyn Work>>;
@@ -117,7 +118,9 @@ pub fn standing_in() -> Vec<&'static Declared> {
 
 fn probed(record: &Record, of: usize, stages: &[&StageRecord], phases: &[Phase]) -> Vec<Metric> {
     let Some(step) = work(record, of) else { return Vec::new() };
-    let work = probes::Work { step: &step, phases };
+    let sync =
+        steps::of_work(record, of, StepName::Sync).map(|sync| sync.user_ns.saturating_add(sync.sys_ns));
+    let work = probes::Work { step: &step, phases, sync_ns: sum(sync) };
     let none = Raw::new();
     let all = probes::sum(stages.iter().copied());
     let whole = probes::TABLE.iter().flat_map(|p| p.metrics(counted(&all, *p, &none), &work));

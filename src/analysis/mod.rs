@@ -1,11 +1,13 @@
 //! From records to what can be said of them: metrics, validity, comparisons, findings. Pure: nothing is measured, nothing is
 //! written for people.
 
+pub mod alike;
 pub mod capacity;
 pub mod changes;
 pub mod clients;
 pub mod condition;
 pub mod corners;
+pub mod cpu;
 pub mod criteria;
 pub mod dataset;
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod interference;
 pub mod latencies;
 pub mod losses;
 pub mod metrics;
+pub mod order;
 pub mod over_time;
 pub mod recommendation;
 pub mod recommended;

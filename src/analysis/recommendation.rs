@@ -45,13 +45,14 @@ pub fn by_margin(margin: Percent) -> impl Fn(&Pair<'_>) -> Comparison {
     }
 }
 
-/// By the findings where there are some, which is for headline metrics, and else by the margin.
+/// By the findings where there are some, which is for headline metrics and CPU time, and else by the margin.
 pub fn by_findings<'v>(verdict: &'v Verdict) -> impl Fn(&Pair<'_>) -> Comparison + 'v {
     let else_by = by_margin(verdict.margin);
     move |pair| {
         let Criterion { workload, metric, dimensions, .. } = pair.criterion;
-        let mut of_both = verdict
-            .of(workload, metric, dimensions)
+        let all = verdict.findings.iter().chain(&verdict.cpu);
+        let mut of_both = all
+            .filter(|finding| finding.is_of(workload, metric, dimensions))
             .filter(|finding| finding.a == pair.b || finding.b == pair.b);
         match of_both.find_map(|finding| finding.from_the_side_of(pair.a)).map(|finding| finding.finding) {
             None => else_by(pair),

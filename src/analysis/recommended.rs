@@ -32,7 +32,7 @@ pub fn of(run: &Run, dataset: &Dataset<'_>, verdict: &Verdict, known: Known) -> 
 }
 
 /// By what each declares of the metrics that records of this run may have.
-fn aspects(run: &Run, known: Known) -> impl Fn(&str) -> Option<Aspect> {
+pub fn aspects(run: &Run, known: Known) -> impl Fn(&str) -> Option<Aspect> {
     let engines = run.plan.workloads.iter().map(|work| &work.work.engine);
     let engines = engines.chain(run.records.iter().flat_map(|r| &r.works).map(|work| &work.work.engine));
     let mut names: Vec<&String> = Vec::new();

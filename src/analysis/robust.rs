@@ -1,36 +1,63 @@
 //! Whether what holds in all samples of a modelled disk holds where it is likeliest not to: with other seeds of the work, where an
-//! instruction costs one of the two more and the other less, and in the corner of what is not known about the disk at which the ratio
+//! instruction costs more or less than was assumed, and in the corner of what is not known about the disk at which the ratio
 //! is expected to be worst.
 //!
 //! Twelve corners are no sample of 2048. Where they agree, another corner may say otherwise, so the main effects foretell which, and
 //! that one is tried as well.
 
 use std::array;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use fsderby_diskmodel::{COLUMNS, Factor, Level, Point};
-use fsderby_stats::screening::{Effects, RUNS, Row, fit};
+use fsderby_stats::discovery::Estimated;
+use fsderby_stats::instructions::{Timed, moving, priced};
+use fsderby_stats::robust::{self, Held, Side, Within};
+use fsderby_stats::screening::{Effects, RUNS, Row, fit, folded};
 
+use super::alike::are_of_one_kind;
 use super::dataset::{Series, Work, log_ratio};
 use super::floor::Excess;
-use crate::schema::finding::{Chaos, Corner, Costs, Decider, Found, Refuted};
-use crate::schema::job::{Purpose, RESEEDED};
+use super::steps;
+use crate::schema::finding::{Chaos, Corner, Costs, Found, Refuted};
+use crate::schema::job::{Purpose, RESEEDED, StepName};
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
-use crate::schema::units::Percent;
+use crate::schema::units::{Percent, sum};
 
-/// Two candidates in one metric of one scenario.
-pub struct Pair<'w> {
+/// By how many times an instruction may cost more, or less, than the machine's file says: our estimate of how far kinds differ in cycles
+/// per instruction.
+pub const COST: f64 = 1.3;
+
+/// One candidate in one metric of one scenario, with the run that it is of.
+#[derive(Clone, Copy)]
+pub struct Entrant<'w> {
     pub work: &'w Work<'w>,
     pub series: &'w Series,
-    pub a: &'w str,
-    pub b: &'w str,
+    pub label: &'w str,
+}
+
+/// Two of them, of one run or of two.
+pub struct Pair<'w> {
+    pub a: Entrant<'w>,
+    pub b: Entrant<'w>,
     /// By the columns of the design, what was varied for either.
     pub factors: [Vec<Factor>; COLUMNS],
     pub excess: Excess,
-    pub seeded: &'w BTreeMap<&'w str, Seeded>,
+    /// Of all candidates that these two stand among, the mean of the logarithms with each seed of the work.
+    pub means: &'w [f64],
     /// A logarithm.
     pub margin: f64,
+    pub corners: Corners,
+}
+
+/// What the worst corner is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Corners {
+    /// A trial of both there, which the run has.
+    Tried,
+    /// That, or where there is none what the main effects expect: of two runs, of which none knows the other's corners, and of
+    /// metrics that no run tries corners for.
+    Expected,
 }
 
 /// What was tried beyond the samples, and what of it stands against them.
@@ -45,18 +72,15 @@ pub struct Tried {
 /// Of what holds in all samples; nothing where they disagree.
 pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried {
     let (chaos, costs) = (pair.chaos(), pair.costs());
-    if holds == Found::CannotTell {
-        return Tried { chaos, costs, ..Tried::default() };
-    }
+    let Some(side) = side(holds) else { return Tried { chaos, costs, ..Tried::default() } };
     let corner = pair.corner(samples, holds);
-    let in_corner = corner.as_ref().and_then(|corner| pair.holds_in(corner.point, holds));
-    let [seeds, at_costs] = pair.withstands(chaos.as_ref(), costs.as_ref(), holds);
-    let refuted = match (seeds, at_costs, in_corner) {
-        (Some(false), ..) => Some(Refuted::Chaos),
-        (_, Some(false), _) => Some(Refuted::Cost),
-        (.., Some(false)) => Some(Refuted::Corner),
-        (None, ..) | (_, None, _) | (.., None) => Some(Refuted::Untried),
-        (Some(true), Some(true), Some(true)) => None,
+    let in_corner = corner.as_ref().map_or(Held::NotTried, |corner| pair.holds_in(corner, side));
+    let refuted = match (pair.withstands(side), in_corner) {
+        ([Held::No, _], _) => Some(Refuted::Chaos),
+        ([_, Held::No], _) => Some(Refuted::Cost),
+        (_, Held::No) => Some(Refuted::Corner),
+        ([Held::Yes, Held::Yes], Held::Yes) => None,
+        _ => Some(Refuted::Untried),
     };
     // Where the others refute it the corner is not asked for.
     let is_asked = !matches!(refuted, Some(Refuted::Chaos | Refuted::Cost));
@@ -64,135 +88,204 @@ pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried
     Tried { chaos, costs, corner, refuted }
 }
 
-/// Which factor decides, the one that decides most first; none without all rows of the design.
-pub fn deciders(samples: &[(Sampled, f64)], factors: &[Vec<Factor>; COLUMNS]) -> Vec<Decider> {
-    let both_halves = effects(samples, 2 * RUNS);
-    let Some(effects) = both_halves.or_else(|| effects(samples, RUNS)) else { return Vec::new() };
-    let Some(shares) = effects.shares() else { return Vec::new() };
-    let decider = |column: usize| Decider {
-        factors: factors[column].clone(),
-        share: shares[column],
-        ratios: [-1.0, 1.0].map(|level| (effects.mean + level * effects.columns[column]).exp()),
-    };
-    let mut all: Vec<Decider> =
-        (0..COLUMNS).filter(|column| !factors[*column].is_empty()).map(decider).collect();
-    all.sort_by(|a, b| b.share.total_cmp(&a.share));
-    all
+fn side(holds: Found) -> Option<Side> {
+    match holds {
+        Found::Better => Some(Side::Above),
+        Found::Worse => Some(Side::Below),
+        Found::Equivalent => Some(Side::Inside),
+        Found::CannotTell => None,
+    }
 }
 
-/// By the first so many samples that are not nominal.
-fn effects(samples: &[(Sampled, f64)], rows: usize) -> Option<Effects> {
+/// What each factor does to the logarithm of a ratio: half of its high level less its low one. `None` before the design and its fold are
+/// there: in twelve rows there is no error to hold an effect against.
+pub fn effects_with_error(samples: &[(Sampled, f64)]) -> Option<([Estimated; COLUMNS], f64)> {
+    let (first, second) = (effects(samples, 0)?, effects(samples, 1)?);
+    Some((folded(&first, &second), (first.mean + second.mean) / 2.0))
+}
+
+/// By one half of the design: that of rounds 2 to 13, or its fold.
+fn effects(samples: &[(Sampled, f64)], half: usize) -> Option<Effects> {
     let row = |point: Point| -> Option<Row> {
         (!point.is_nominal()).then(|| array::from_fn(|column| point.level(column) == Some(Level::High)))
     };
     let of_rows = samples.iter().filter_map(|(sampled, log)| Some((row(sampled.sample.point)?, *log)));
-    fit(&of_rows.take(rows).collect::<Vec<_>>())
+    fit(&of_rows.skip(half * RUNS).take(RUNS).collect::<Vec<_>>())
 }
 
-/// What six seeds of the work do to one candidate on the first round's disk.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Seeded {
-    /// Of its figure with each seed, turned so that larger is better.
-    logs: Vec<f64>,
-    /// From the least to the most of them, each less the mean of all candidates with that seed: another seed is other work, which
-    /// moves all of them alike.
-    spread: f64,
-}
+impl<'w> Entrant<'w> {
+    fn extra(&self, purpose: Purpose) -> Option<&'w Record> {
+        self.work.extra(self.label, purpose)
+    }
 
-/// Of each candidate that was tried with all seeds.
-pub fn seeded<'w>(work: &'w Work<'_>, series: &Series) -> BTreeMap<&'w str, Seeded> {
-    let logs = |label: &str| -> Option<Vec<f64>> {
+    pub fn first(&self) -> Option<&'w Record> {
+        self.work.of_round(self.label, 1)
+    }
+
+    /// Turned so that larger is better.
+    fn log(&self, record: &Record) -> Option<f64> {
+        Some(log_ratio(self.series.better, self.series.value_in(record)?, 1.0))
+    }
+
+    /// With each of the six seeds of the work, on the first round's disk.
+    fn seeds(&self) -> Option<Vec<&'w Record>> {
         let record = |seed: u8| match seed {
-            0 => work.of_round(label, 1),
-            n => work.extra(label, Purpose::Reseeded(n)),
+            0 => self.first(),
+            n => self.extra(Purpose::Reseeded(n)),
         };
-        let log = |seed: u8| Some(log_ratio(series.better, series.value_in(record(seed)?)?, 1.0));
-        (0..=RESEEDED).map(log).collect()
-    };
+        (0..=RESEEDED).map(record).collect()
+    }
+
+    /// Of its figure with each of them.
+    fn seeded(&self) -> Option<Vec<f64>> {
+        self.seeds()?.into_iter().map(|record| self.log(record)).collect()
+    }
+
+    /// Its time on the assumed machine, the mean over the seeds, in a unit that both of a pair have; and what of it moves with the cost of
+    /// an instruction.
+    fn timed(&self) -> Option<Timed> {
+        let logs = self.seeded()?;
+        let time = (-logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        let [dear, cheap] = [Purpose::Dear, Purpose::Cheap].map(|purpose| self.extra(purpose));
+        let (dear, cheap) = (dear?, cheap?);
+        let apart = f64::from(cheap.sampled()?.mips) / f64::from(dear.sampled()?.mips);
+        let [dear, cheap] = [self.log(dear)?, self.log(cheap)?].map(|log| (-log).exp());
+        Some(Timed { time, moving: moving(time, dear, cheap, apart.ln()), shared: 0.0 })
+    }
+
+    /// The part of the work's time in which the workload's own process computed in user mode, the mean over the seeds; 0 where that was not
+    /// counted. It is counted over the whole work, and taken to be the same in each of its phases.
+    fn own_share(&self) -> f64 {
+        let records = self.seeds().unwrap_or_default();
+        let shares: f64 = records.iter().map(|record| self.own_share_in(record)).sum();
+        shares / records.len().max(1) as f64
+    }
+
+    fn own_share_in(&self, record: &Record) -> f64 {
+        let is_it = |name: &str| self.series.work.is_empty() || name == self.series.work;
+        let Some(of) = record.works.iter().position(|work| work.measured && is_it(&work.name)) else {
+            return 0.0;
+        };
+        let steps = || steps::of_work(record, of, StepName::Work);
+        let (user, whole) = (sum(steps().map(|step| step.user_ns)), sum(steps().map(|step| step.ns)));
+        (user as f64 / whole.max(1) as f64).min(1.0)
+    }
+}
+
+/// Of all these candidates that were tried with all seeds, the mean of the logarithms with each: another seed is other work, which moves
+/// all of them alike.
+pub fn means<'w>(all: impl Iterator<Item = Entrant<'w>>) -> Vec<f64> {
+    let all: Vec<Vec<f64>> = all.filter_map(|entrant| entrant.seeded()).collect();
+    let mean = |seed: usize| all.iter().map(|logs| logs[seed]).sum::<f64>() / all.len() as f64;
+    (0..=usize::from(RESEEDED)).map(mean).collect()
+}
+
+/// All candidates of one metric of one scenario.
+pub fn entrants<'w>(work: &'w Work<'w>, series: &'w Series) -> impl Iterator<Item = Entrant<'w>> {
     let labels: BTreeSet<&str> = work.extras.iter().map(|record| record.filesystem.as_str()).collect();
-    let all: BTreeMap<&str, Vec<f64>> =
-        labels.into_iter().filter_map(|label| Some((label, logs(label)?))).collect();
-    let mean = |seed: usize| all.values().map(|logs| logs[seed]).sum::<f64>() / all.len() as f64;
-    let means: Vec<f64> = (0..=usize::from(RESEEDED)).map(mean).collect();
-    let spread = |logs: &[f64]| {
-        let beside: Vec<f64> = logs.iter().zip(&means).map(|(log, mean)| log - mean).collect();
-        fsderby_stats::range(&beside).map_or(0.0, |(least, most)| most - least)
-    };
-    all.iter().map(|(label, logs)| (*label, Seeded { logs: logs.clone(), spread: spread(logs) })).collect()
+    labels.into_iter().map(move |label| Entrant { work, series, label })
 }
 
 impl Pair<'_> {
-    /// The logarithm of how many times better `a` was in these two trials, and the CPU's speed.
-    fn log(&self, a: Option<&Record>, b: Option<&Record>) -> Option<(f64, u32)> {
+    /// The logarithm of how many times better `a` was than `b` in these two trials, of which both must have had the same work on the same
+    /// sample; and how far the disk's server may have moved it.
+    fn beside(&self, a: Option<&Record>, b: Option<&Record>) -> Option<Within> {
         let (a, b) = (a?, b?);
-        let log = log_ratio(self.series.better, self.series.value_in(a)?, self.series.value_in(b)?);
-        Some((log, a.sampled()?.mips))
+        let (ours, theirs) = (a.sampled()?, b.sampled()?);
+        let at = |sampled: &Sampled| (sampled.sample.point, sampled.sample.seed);
+        let is_one = a.workload_seed == b.workload_seed && at(&ours) == at(&theirs);
+        is_one.then_some(())?;
+        Some(self.within(self.a.log(a)? - self.b.log(b)?, ours.mips))
     }
 
-    /// Whether a ratio says so whatever the disk's server does to it.
-    fn says(&self, holds: Found, (log, mips): (f64, u32)) -> bool {
+    fn within(&self, log: f64, mips: u32) -> Within {
         let slack = self.excess.slack(mips);
-        let (least, most) = (log + slack.least, log + slack.most);
-        match holds {
-            Found::Better => least > self.margin,
-            Found::Worse => most < -self.margin,
-            Found::Equivalent => least >= -self.margin && most <= self.margin,
-            Found::CannotTell => false,
-        }
+        Within { log, least: log + slack.least, most: log + slack.most }
     }
 
     /// With the first round's seed and with each further one; `None` where one has not been tried.
-    pub fn chaos(&self) -> Option<Chaos> {
-        let [a, b] = [self.seeded.get(self.a)?, self.seeded.get(self.b)?];
-        let ratios = a.logs.iter().zip(&b.logs).map(|(a, b)| (a - b).exp()).collect();
-        Some(Chaos { ratios, spreads: [a.spread.exp(), b.spread.exp()] })
+    fn seeds(&self) -> Option<Vec<Within>> {
+        let both = self.a.seeds()?.into_iter().zip(self.b.seeds()?);
+        both.map(|(a, b)| self.beside(Some(a), Some(b))).collect()
     }
 
-    /// Where an instruction costs `a` more and `b` less, and the other way round; `None` where one has not been tried.
-    pub fn costs(&self) -> Option<Costs> {
-        let ratio = |a: Purpose, b: Purpose| {
-            let (a, b) = (self.work.extra(self.a, a), self.work.extra(self.b, b));
-            self.log(a, b).map(|(log, _)| log.exp())
+    pub fn chaos(&self) -> Option<Chaos> {
+        let ratios = self.seeds()?.iter().map(|seed| seed.log.exp()).collect();
+        let spread = |entrant: &Entrant<'_>| {
+            let beside: Vec<f64> =
+                entrant.seeded()?.iter().zip(self.means).map(|(log, mean)| log - mean).collect();
+            fsderby_stats::range(&beside).map(|(least, most)| (most - least).exp())
         };
+        Some(Chaos { ratios, spreads: [spread(&self.a)?, spread(&self.b)?] })
+    }
+
+    /// What becomes of the ratio at other costs of an instruction; `None` where that has not been tried, or the metric is no time.
+    pub fn costs(&self) -> Option<Costs> {
+        let (a, b, one_kind) = self.timed()?;
+        let logs: Vec<f64> = priced(a, b, COST).iter().map(|log| -log).collect();
+        let (low, high) = fsderby_stats::range(&logs)?;
+        let share = |of: f64, whole: f64| if whole > 0.0 { of / whole } else { 0.0 };
         Some(Costs {
-            a_dear: ratio(Purpose::Dear, Purpose::Cheap)?,
-            b_dear: ratio(Purpose::Cheap, Purpose::Dear)?,
+            low: low.exp(),
+            high: high.exp(),
+            moving: [share(a.moving, a.time), share(b.moving, b.time)],
+            shared: [share(a.shared, a.time), share(b.shared, b.time)],
+            one_kind,
         })
     }
 
-    /// Whether it holds with all seeds, and at both costs of an instruction; `None` of what has not been tried.
-    fn withstands(&self, chaos: Option<&Chaos>, costs: Option<&Costs>, holds: Found) -> [Option<bool>; 2] {
-        [
-            chaos.and_then(|chaos| self.survives(chaos, holds)),
-            costs.and_then(|costs| self.bears(costs, holds)),
-        ]
+    /// Both with what they share: of one kind all that the lesser of the two computes, else no more than the workload itself does.
+    fn timed(&self) -> Option<(Timed, Timed, bool)> {
+        let (first, other) = (self.a.first()?, self.b.first()?);
+        self.seeds()?;
+        let timed = [self.a.timed()?, self.b.timed()?];
+        // What is shared is instructions: on CPUs of two speeds it takes each another time.
+        let speeds = [first, other].map(|record| record.sampled().map(|sampled| f64::from(sampled.mips)));
+        let speeds = [speeds[0]?, speeds[1]?];
+        let least = |[a, b]: [f64; 2]| (a * speeds[0]).min(b * speeds[1]);
+        let moving = least(timed.map(|one| one.moving));
+        let one_kind = are_of_one_kind(first, other);
+        let shared = match one_kind {
+            true => moving,
+            false => {
+                let own = [self.a.own_share() * timed[0].time, self.b.own_share() * timed[1].time];
+                moving.min(least(own))
+            }
+        };
+        let [a, b] = timed;
+        let with = |one: Timed, speed: f64| Timed { shared: (shared / speed).min(one.moving), ..one };
+        Some((with(a, speeds[0]), with(b, speeds[1]), one_kind))
+    }
+
+    /// Whether it holds with all seeds, and at every cost of an instruction.
+    fn withstands(&self, side: Side) -> [Held; 2] {
+        [robust::survives(self.seeds().as_deref(), side, self.margin), self.bears(side)]
     }
 
     /// Whether a corner is to be tried: nothing else stands against what holds in all samples.
     pub fn awaits_its_corner(&self, holds: Found) -> bool {
-        self.withstands(self.chaos().as_ref(), self.costs().as_ref(), holds) == [Some(true); 2]
+        side(holds).is_some_and(|side| self.withstands(side) == [Held::Yes; 2])
     }
 
-    /// Whether it holds whoever of the two pays more for an instruction.
-    fn bears(&self, costs: &Costs, holds: Found) -> Option<bool> {
-        // Of the slower CPU, on which the disk's server may do the most to a ratio.
-        let mips = self.work.extra(self.a, Purpose::Dear)?.sampled()?.mips;
-        Some([costs.a_dear, costs.b_dear].iter().all(|ratio| self.says(holds, (ratio.ln(), mips))))
+    /// A count of requests or bytes costs no instructions.
+    fn bears(&self, side: Side) -> Held {
+        if !self.a.series.of.is_time() {
+            return Held::Yes;
+        }
+        robust::all_lie(self.at_costs().as_deref(), side, self.margin)
     }
 
-    /// Whether it holds with every seed, and is larger than what they do to it.
-    fn survives(&self, chaos: &Chaos, holds: Found) -> Option<bool> {
-        let mips = self.work.of_round(self.a, 1)?.sampled()?.mips;
-        let logs: Vec<f64> = chaos.ratios.iter().map(|ratio| ratio.ln()).collect();
-        let (least, most) = fsderby_stats::range(&logs)?;
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        let is_beyond = holds == Found::Equivalent || mean.abs() > most - least;
-        Some(is_beyond && logs.iter().all(|log| self.says(holds, (*log, mips))))
+    /// On the slower CPU the disk's server takes longer too.
+    fn at_costs(&self) -> Option<Vec<Within>> {
+        let (a, b, _) = self.timed()?;
+        let usual = self.a.first()?.sampled()?.mips;
+        let dear = self.a.extra(Purpose::Dear)?.sampled()?.mips.min(usual);
+        Some(priced(a, b, COST).iter().map(|log| self.within(-log, dear)).collect())
     }
 
     /// Where the main effects of the first dozen rows expect the ratio nearest to the other side, or farthest from equality.
     pub fn worst(&self, samples: &[(Sampled, f64)], holds: Found) -> Option<(Point, f64)> {
-        let effects = effects(samples, RUNS)?;
+        let effects = effects(samples, 0)?;
         let varied = array::from_fn(|column| !self.factors[column].is_empty());
         let corner = |up: bool| {
             let row = effects.corner(&varied, up);
@@ -220,17 +313,21 @@ impl Pair<'_> {
 
     fn corner(&self, samples: &[(Sampled, f64)], holds: Found) -> Option<Corner> {
         let (point, expected) = self.worst(samples, holds)?;
-        let ratio = self.in_corner(point).map(|(log, _)| log.exp());
+        let ratio = self.in_corner(point).map(|within| within.log.exp());
         Some(Corner { point, expected: expected.exp(), ratio })
     }
 
-    fn in_corner(&self, point: Point) -> Option<(f64, u32)> {
-        let [a, b] = [self.a, self.b].map(|label| self.work.extra(label, Purpose::Corner(point)));
-        self.log(a, b)
+    fn in_corner(&self, point: Point) -> Option<Within> {
+        let [a, b] = [self.a, self.b].map(|one| one.extra(Purpose::Corner(point)));
+        self.beside(a, b)
     }
 
-    fn holds_in(&self, point: Point, holds: Found) -> Option<bool> {
-        self.in_corner(point).map(|log| self.says(holds, log))
+    /// As it was tried there, or as the main effects expect it.
+    fn holds_in(&self, corner: &Corner, side: Side) -> Held {
+        let expected = || Some(self.within(corner.expected.ln(), self.a.first()?.sampled()?.mips));
+        let there =
+            self.in_corner(corner.point).or_else(|| expected().filter(|_| self.corners == Corners::Expected));
+        robust::all_lie(there.map(|there| [there]).as_ref().map(|there| &there[..]), side, self.margin)
     }
 }
 

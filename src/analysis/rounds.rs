@@ -82,8 +82,27 @@ pub fn verdict(plan: &Plan, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
         ranks: judged().map(|(at, (m, judged))| m.ranks(&tables[at], judged, judging)).collect(),
         overall: overall(&measured, &tables, plan.plan_seed, judging),
         guard: plan.guard.as_ref().map(|twice| guard(dataset, twice, rows)),
+        cpu: Vec::new(),
         recommendation: None,
     }
+}
+
+/// On other metrics than headlines, which are a family of their own: at the error of this look, on the rounds that it had.
+pub fn findings_on(
+    plan: &Plan,
+    dataset: &Dataset<'_>,
+    look: Look,
+    is_asked: &dyn Fn(&Series) -> bool,
+) -> Vec<Finding> {
+    let needed = needed(&looks(plan)) as usize;
+    let of = |work| measured_of(work, needed, plan.guard.as_ref(), is_asked);
+    let measured: Vec<Measured<'_>> = dataset.workloads.iter().flat_map(of).collect();
+    let tables: Vec<Table> = measured.iter().map(|m| m.table(look.rounds as usize)).collect();
+    let family = family::judge(&tables, look.alpha, plan.plan_seed);
+    let expected = Expected::seen(&family);
+    let judging = Judging { margin: plan.margin, is_final: true, expected: expected.as_ref() };
+    let judged = measured.iter().zip(&family.tables).enumerate();
+    judged.flat_map(|(at, (measured, judged))| measured.findings(at, judged, judging)).collect()
 }
 
 /// How far single values scatter within rounds, as it was seen.
@@ -167,11 +186,17 @@ fn measured<'d>(plan: &Plan, dataset: &'d Dataset<'_>) -> Vec<Measured<'d>> {
 
 fn measured_by<'d>(plan: &Plan, dataset: &'d Dataset<'_>, guard: Option<&Twice>) -> Vec<Measured<'d>> {
     let needed = needed(&looks(plan)) as usize;
-    dataset.workloads.iter().flat_map(|work| measured_of(work, needed, guard)).collect()
+    let is_asked = |s: &Series| s.headline && !s.once && s.better != Better::Neither;
+    dataset.workloads.iter().flat_map(|work| measured_of(work, needed, guard, &is_asked)).collect()
 }
 
-fn measured_of<'d>(work: &'d Work<'_>, needed: usize, guard: Option<&Twice>) -> Vec<Measured<'d>> {
-    let headlines = work.series.iter().filter(|s| s.headline && !s.once && s.better != Better::Neither);
+fn measured_of<'d>(
+    work: &'d Work<'_>,
+    needed: usize,
+    guard: Option<&Twice>,
+    is_asked: &dyn Fn(&Series) -> bool,
+) -> Vec<Measured<'d>> {
+    let asked = work.series.iter().filter(|series| is_asked(series));
     let of = |series: &'d Series| {
         let is_copy = |cell: &&Cell| guard.is_some_and(|twice| twice.copy == cell.filesystem);
         // A count that is sometimes none has no ratio to another.
@@ -188,7 +213,7 @@ fn measured_of<'d>(work: &'d Work<'_>, needed: usize, guard: Option<&Twice>) -> 
         let rounds: Vec<u32> = of_first.into_iter().filter(in_all).collect();
         (cells.len() > 1).then_some(Measured { scenario: &work.label, series, cells, rounds })
     };
-    headlines.filter_map(of).collect()
+    asked.filter_map(of).collect()
 }
 
 /// Rounds and values that have a logarithm.

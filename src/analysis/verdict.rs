@@ -1,12 +1,13 @@
-//! The verdict of a run: all its findings, and what they make together, up to what is recommended by the plan's needs. Pure, from
+//! The verdict of a run: all its findings, and what they make together, with CPU time, up to what is recommended by the plan's needs. Pure, from
 //! the records, and for needs from what kinds state of themselves.
 
 use super::dataset::{Dataset, Work};
 use super::ensemble::{self, SAMPLES_NEEDED};
 use super::recommended::{self, Known};
-use super::{metrics, rounds};
+use super::{cpu, metrics, order, rounds};
 use crate::filesystems;
-use crate::schema::finding::{self, Basis, Finding, Look, Verdict};
+use crate::schema::finding::{self, Basis, Look, Verdict};
+use crate::schema::needs::Aspect;
 use crate::store::Run;
 
 /// The verdict that the run was given last, or the figures so far where none was given.
@@ -16,7 +17,7 @@ use crate::store::Run;
 pub fn of(run: &Run, dataset: &Dataset<'_>) -> Verdict {
     let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
     let verdict = over_samples(run, dataset).unwrap_or_else(|| over_rounds(run, dataset, looks));
-    with_recommendation(run, dataset, verdict)
+    whole(run, dataset, verdict)
 }
 
 /// What a run that has come so far is given: the same, or where enough complete rounds have come since the last look, a new one.
@@ -26,11 +27,15 @@ pub fn given(run: &Run, dataset: &Dataset<'_>) -> Verdict {
         let looks: Vec<_> = shown.iter().copied().chain(rounds::next(&run.plan, dataset, shown)).collect();
         over_rounds(run, dataset, &looks)
     });
-    with_recommendation(run, dataset, verdict)
+    whole(run, dataset, verdict)
 }
 
-fn with_recommendation(run: &Run, dataset: &Dataset<'_>, verdict: Verdict) -> Verdict {
+fn whole(run: &Run, dataset: &Dataset<'_>, verdict: Verdict) -> Verdict {
     let known = Known { kind: filesystems::find, metrics: metrics::declared_of };
+    let aspect_of = recommended::aspects(run, known);
+    let is_cpu = |metric: &str| aspect_of(metric) == Some(Aspect::Cpu);
+    let cpu = cpu::findings(&run.plan, dataset, &verdict, &is_cpu);
+    let verdict = Verdict { cpu, ..verdict };
     Verdict { recommendation: recommended::of(run, dataset, &verdict, known), ..verdict }
 }
 
@@ -42,17 +47,17 @@ fn over_rounds(run: &Run, dataset: &Dataset<'_>, looks: &[Look]) -> Verdict {
 fn over_samples(run: &Run, dataset: &Dataset<'_>) -> Option<Verdict> {
     let fewest = dataset.workloads.iter().map(Work::complete_rounds).min().unwrap_or(0);
     let complete = ensemble::fewest_samples(run)?.min(fewest) as u32;
-    let findings: Vec<Finding> =
-        dataset.workloads.iter().flat_map(|work| ensemble::findings(work, run.plan.margin)).collect();
+    let findings = ensemble::findings(&dataset.workloads, run.plan.margin);
     Some(Verdict {
         schema: finding::SCHEMA,
         records: run.records.len(),
         basis: Basis::Samples { complete, needed: SAMPLES_NEEDED as u32 },
         margin: run.plan.margin,
+        ranks: order::of(&findings),
         findings,
-        ranks: Vec::new(),
         overall: Vec::new(),
         guard: None,
+        cpu: Vec::new(),
         recommendation: None,
     })
 }

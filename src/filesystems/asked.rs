@@ -1,7 +1,7 @@
 //! What a user's own options ask for, where it changes what a kind can do.
 
 /// The values of a flag of mkfs, wherever it stands: of `-m crc=0,reflink=1` and `-mcrc=0` alike, cut at commas.
-fn values<'m>(mkfs: &'m [String], flag: &str) -> Vec<&'m str> {
+pub(super) fn values<'m>(mkfs: &'m [String], flag: &str) -> Vec<&'m str> {
     let mut values = Vec::new();
     let mut words = mkfs.iter();
     while let Some(word) = words.next() {

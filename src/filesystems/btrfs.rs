@@ -6,8 +6,8 @@ use super::asked;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount, Mounted,
-    Recovery, Resize, Variant, confirm_type_and_options,
+    Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount,
+    Mounted, Recovery, Resize, Variant, confirm_type_and_options,
 };
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
@@ -78,6 +78,14 @@ impl Filesystem for Btrfs {
             root_entries: fact(None, MAN),
             conversion: no("btrfs-convert(8) could convert ext4, but fsderby does not"),
             linux: linux("2.6.29", "btrfs", "fs/btrfs"),
+        }
+    }
+
+    fn algorithms(&self) -> Algorithms {
+        Algorithms {
+            features: &[],
+            mkfs: &["--csum", "--checksum"],
+            mount: &["compress", "compress-force", "datacow", "space_cache"],
         }
     }
 

@@ -6,8 +6,8 @@ use super::asked;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, repair_first, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Fixed, Journal, KernelNeed, Mount, Mounted,
-    Recovery, Resize, Variant, confirm_type_and_options,
+    Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Fixed, Journal, KernelNeed,
+    Mount, Mounted, Recovery, Resize, Variant, confirm_type_and_options,
 };
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
@@ -149,6 +149,11 @@ impl Filesystem for Ext {
 
     fn fixed(&self) -> Fixed {
         self.fixed
+    }
+
+    /// Blocks by extents or by lists of blocks; data into the journal or to its place.
+    fn algorithms(&self) -> Algorithms {
+        Algorithms { features: &["extent", "extents"], mkfs: &[], mount: &["data"] }
     }
 
     /// Of the user's `-O` and other options given twice mke2fs takes the last; only `-E` needs care.

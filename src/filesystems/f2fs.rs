@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, linux, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount, Recovery, Resize,
-    Variant,
+    Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Mount,
+    Recovery, Resize, Variant,
 };
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
@@ -81,6 +81,14 @@ impl Filesystem for F2fs {
     }
 
     /// `-t 0` is its way not to discard.
+    fn algorithms(&self) -> Algorithms {
+        Algorithms {
+            features: &["compression"],
+            mkfs: &[],
+            mount: &["compress_algorithm", "mode", "alloc_mode"],
+        }
+    }
+
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkfs.f2fs", "-q", "-f", "-t", "0"], variant)]
     }

@@ -21,6 +21,7 @@ mod reiserfs;
 mod tests;
 mod xfs;
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
@@ -79,6 +80,10 @@ pub trait Filesystem: Sync {
     fn fixed(&self) -> Fixed {
         Fixed::default()
     }
+    /// The options that put one algorithm in the place of another: see [`algorithms`].
+    fn algorithms(&self) -> Algorithms {
+        Algorithms::default()
+    }
     /// What makes it, in order: mkfs, and where `variant.conversion` asks for it, what converts it into this kind.
     fn make(&self, variant: &Variant) -> Vec<Argv>;
     /// What turns a converted one back; empty where nothing was converted.
@@ -122,6 +127,17 @@ pub struct Fixed {
     pub mount: &'static [&'static str],
 }
 
+/// What of mkfs and mount chooses between algorithms.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Algorithms {
+    /// Features of `mkfs -O`.
+    pub features: &'static [&'static str],
+    /// Flags of mkfs that a value follows: `--csum`.
+    pub mkfs: &'static [&'static str],
+    /// Keys of mount options: `compress`.
+    pub mount: &'static [&'static str],
+}
+
 /// What the running kernel must bring: one of `types` in /proc/filesystems, from `modules`.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct KernelNeed {
@@ -145,6 +161,22 @@ pub struct Recovery {
 /// The kind of that name.
 pub fn find(name: &str) -> Option<&'static dyn Filesystem> {
     TABLE.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// Those options of a variant that put one algorithm in the place of another: a compression, a checksum, another way to map blocks. Two
+/// candidates of one kind with the same ones run the same code, as far as both run it. An option that adds or leaves out a part
+/// (`noatime`, `^has_journal`), and one that sets a quantity (`commit=30`), is none.
+pub fn algorithms(kind: &dyn Filesystem, variant: &Variant) -> BTreeSet<String> {
+    let Algorithms { features, mkfs, mount } = kind.algorithms();
+    let options = variant.mount.iter().flat_map(|option| option.split(','));
+    let mounted = options.filter(|option| mount.contains(&confirm::key(option))).map(str::to_owned);
+    let flagged = mkfs.iter().flat_map(|flag| {
+        asked::values(&variant.mkfs, flag).into_iter().map(move |value| format!("{flag} {value}"))
+    });
+    let featured = features
+        .iter()
+        .filter_map(|name| asked::feature(&variant.mkfs, name).map(|is_on| format!("-O {name} {is_on}")));
+    mounted.chain(flagged).chain(featured).collect()
 }
 
 /// The commit interval of this variant: kinds that let it be chosen call the mount option `commit`.

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use super::capabilities::{fact, no, yes};
 use super::lines::{argv, full_check, mkfs, replay_on_mount, syscall};
 use super::{
-    Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Linux, Mount, Recovery,
-    Resize, Variant,
+    Algorithms, Argv, Capabilities, Check, DEVICE, Depth, Fact, Filesystem, Journal, KernelNeed, Linux,
+    Mount, Recovery, Resize, Variant,
 };
 use crate::schema::story::Story;
 use crate::schema::units::Bytes;
@@ -78,6 +78,10 @@ impl Filesystem for ReiserFs {
     }
 
     /// Forced twice it asks no question; it never discards.
+    fn algorithms(&self) -> Algorithms {
+        Algorithms { features: &[], mkfs: &["-h", "--hash", "--format"], mount: &["hash", "data"] }
+    }
+
     fn make(&self, variant: &Variant) -> Vec<Argv> {
         vec![mkfs(["mkreiserfs", "-q", "-f", "-f"], variant)]
     }

@@ -229,3 +229,21 @@ fn a_commit_interval_is_the_kinds_own_or_that_of_its_option() {
     assert_eq!((of("btrfs", &["commit=120", "commit=10"]), of("ext4", &["commit=0"])), (10, 5));
     assert!(TABLE.iter().all(|kind| !kind.commits_after().source.is_empty()));
 }
+
+#[test]
+fn an_option_that_exchanges_an_algorithm_is_told_from_one_that_adds_or_leaves_out_a_part() {
+    let of = |kind: &str, mkfs: &[&str], mount: &[&str]| {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let variant = Variant { mkfs: words(mkfs), mount: words(mount), conversion: false };
+        let found = algorithms(find(kind).unwrap(), &variant).into_iter().collect::<Vec<_>>();
+        found.join(" ")
+    };
+    assert_eq!(of("ext4", &["-O", "^has_journal"], &["nodelalloc,commit=30"]), "");
+    assert_eq!(
+        of("ext4", &["-O", "^extent,quota"], &["noatime,data=journal"]),
+        "-O extent false data=journal"
+    );
+    assert_eq!(of("btrfs", &["--csum", "xxhash"], &["compress=lzo"]), "--csum xxhash compress=lzo");
+    assert_eq!(of("btrfs", &[], &["nodatacow"]), "nodatacow");
+    assert_eq!(of("xfs", &["-m", "reflink=0"], &["logbsize=256k"]), "");
+}

@@ -402,7 +402,7 @@ mod tests {
         let ratios = |counts: Raw| {
             let phases = [Phase { counts, ..Phase::default() }];
             let step = crate::schema::event::Stepped::default();
-            let all = BlockIo.metrics(&raw, &Work { step: &step, phases: &phases });
+            let all = BlockIo.metrics(&raw, &Work { step: &step, phases: &phases, sync_ns: 0 });
             let of = |name: &str| all.iter().find(|m| m.name == name).map(|m| m.value);
             ["device.written_ratio", "device.read_ratio", "device.flushes_per_fsync"].map(of)
         };

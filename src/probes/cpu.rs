@@ -3,8 +3,17 @@
 //! The kernel counts the time of a process to the nanosecond, but splits the machine's into user and system time by looking at
 //! each of its ticks which process runs. FUSE's request and answer fit between two ticks, so samples can miss a third of them.
 //! How long a CPU is idle is measured, not sampled: what is left of all CPUs' time is the machine's.
+//!
+//! ```text
+//! /proc/stat            idle and waiting, each in ticks of 10 ms       the machine: to within two ticks, of work that takes seconds
+//! getrusage             the worker, to the nanosecond            ┐
+//! /proc/PID/schedstat   each kernel thread, to the nanosecond    ├─ what the work took: comparable, however short it is
+//! /proc/PID/stat        each daemon, in ticks of 10 ms           ┘
+//! ```
 
-use procfs::process::Process;
+use std::collections::BTreeMap;
+
+use procfs::process::{Process, all_processes};
 use procfs::{CurrentSI, KernelStats};
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site, Work};
@@ -17,7 +26,14 @@ use crate::schema::units::sum;
 
 pub struct Cpu;
 
-static COUNTERS: [Counter; 7] = [
+/// Of what /proc/stat and /proc/PID/stat tell: 1 ÷ 100 s on Linux, whatever the kernel's own clock.
+const TICK_NS: u64 = 10_000_000;
+/// Idle time and waiting are each rounded to a tick.
+const MACHINE_RESOLUTION_NS: u64 = 2 * TICK_NS;
+/// Below so many ticks a daemon's time is mostly rounding.
+const DAEMONS_AT_LEAST_NS: u64 = 10 * TICK_NS;
+
+static COUNTERS: [Counter; 8] = [
     Counter::difference("machine_cpus_ns"),
     Counter::difference("machine_idle_ns"),
     Counter::difference("machine_user_ns"),
@@ -25,6 +41,7 @@ static COUNTERS: [Counter; 7] = [
     Counter::difference("machine_iowait_ns"),
     Counter::difference("machine_steal_ns"),
     Counter::difference("daemons_ns"),
+    Counter::difference("kernel_threads_ns"),
 ];
 
 static SHARE: Declared = Declared {
@@ -50,14 +67,26 @@ static TIME: Declared = Declared {
     ..Declared::SECONDS
 };
 
-static MACHINE: Declared = Declared {
-    name: "cpu.machine",
-    title: "CPU time (whole machine)",
+static SERVED: Declared = Declared {
+    name: "cpu.work",
+    title: "CPU time (workload, daemons and kernel threads)",
     aspect: Some(Aspect::Cpu),
     section: Section::Processor,
     over: Over::WorkAndSync,
-    explained: "The time that all CPUs of the machine were not idle, to within 20 ms: kernel threads, interrupts and everything else \
-                that ran included. In a virtual machine also what its host took from a CPU that had work.",
+    explained: "User and system time of the workload's process and of the sync, of the filesystem's daemons, and of all kernel threads (journal, \
+                writeback, compression), to the nanosecond; daemons to 10 ms, and with them nothing below 0.1 s is told. Interrupts are in \
+                the time of whom they interrupted. On a machine that others use, kernel threads work for them too.",
+    ..Declared::SECONDS
+};
+
+static MACHINE: Declared = Declared {
+    name: "cpu.machine",
+    title: "CPU time (whole machine)",
+    section: Section::Processor,
+    over: Over::WorkAndSync,
+    explained: "The time that all CPUs of the machine were not idle: kernel threads, interrupts and everything else that ran included. In a \
+                virtual machine also what its host took from a CPU that had work. It is known to within 20 ms, two ticks of /proc/stat; less \
+                is not told, nor where it comes out below what the workload alone took.",
     ..Declared::SECONDS
 };
 
@@ -83,7 +112,7 @@ static REST: Declared = Declared {
     title: "CPU time (machine less workload)",
     over: Over::WorkAndSync,
     explained: "The whole machine's CPU time less that of the workload and of the filesystem's daemons: what the kernel's threads cost (journal, \
-                writeback, compression) and what the sync does, to within 20 ms. Everybody else's time is in it too; the validity check \
+                writeback, compression) and what the sync does, to within 20 ms, and not told where it is less. Everybody else's time is in it too; the validity check \
                 interference says how much that was.",
     ..PART
 };
@@ -96,9 +125,9 @@ impl Probe for Cpu {
     fn story(&self) -> Story {
         Story {
             what: "CPU time of the whole machine and of the filesystem's daemons, from the start of the work to the end of the sync.",
-            origin: "/proc/stat and /proc/PID/stat, in units of 10 ms. The machine's time is what its CPUs were not idle; user and system \
+            origin: "/proc/stat and /proc/PID/stat, in units of 10 ms; /proc/PID/schedstat of kernel threads, in nanoseconds. The machine's time is what its CPUs were not idle; user and system \
                      time of /proc/stat are samples, and miss much of what runs for less than a tick at a time.",
-            limits: "The machine's time holds everybody's; only so are the kernel's own threads (writeback, journal, compression) seen. \
+            limits: "The machine's time holds everybody's, and the kernel threads work for everybody. What ends between two readings is not seen. \
                      A kernel without NO_HZ samples idle time too. The workload's own time comes from getrusage and stands in the \
                      work step.",
         }
@@ -109,7 +138,7 @@ impl Probe for Cpu {
     }
 
     fn declared(&self) -> Vec<&'static Declared> {
-        vec![&SHARE, &TIME, &USER, &SYSTEM, &MACHINE, &REST]
+        vec![&SHARE, &TIME, &USER, &SYSTEM, &SERVED, &MACHINE, &REST]
     }
 
     fn metrics(&self, raw: &Raw, work: &Work<'_>) -> Vec<Metric> {
@@ -118,9 +147,12 @@ impl Probe for Cpu {
         let mut metrics = vec![SHARE.metric(share), TIME.metric(own as f64 / 1e9)];
         metrics.push(USER.metric(work.step.user_ns as f64 / 1e9));
         metrics.push(SYSTEM.metric(work.step.sys_ns as f64 / 1e9));
-        if let Some(machine) = machine_ns(raw) {
+        metrics.extend(served_ns(raw, work).map(|served| SERVED.metric(served as f64 / 1e9)));
+        let told = machine_ns(raw).filter(|machine| *machine >= own.max(MACHINE_RESOLUTION_NS));
+        if let Some(machine) = told {
             metrics.push(MACHINE.metric(machine as f64 / 1e9));
-            metrics.push(REST.metric(machine.saturating_sub(own) as f64 / 1e9));
+            let rest = Some(machine - own).filter(|rest| *rest >= MACHINE_RESOLUTION_NS);
+            metrics.extend(rest.map(|rest| REST.metric(rest as f64 / 1e9)));
         }
         metrics
     }
@@ -129,7 +161,7 @@ impl Probe for Cpu {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         let daemons = daemons();
         let before = read(tick_ns, &daemons).ok_or_else(|| NotAvailable("no /proc/stat".into()))?;
-        Ok(Box::new(Open { tick_ns, daemons, before }))
+        Ok(Box::new(Open { tick_ns, daemons, before, threads: kernel_threads() }))
     }
 }
 
@@ -144,10 +176,25 @@ pub fn machine_ns(raw: &Raw) -> Option<u64> {
     }
 }
 
+/// In the flags of /proc/PID/stat: include/linux/sched.h.
+const PF_KTHREAD: u32 = 0x0020_0000;
+
+/// What the work, the sync, the daemons and the kernel threads took; `None` where kernel threads were not counted, or daemons are counted
+/// too coarsely for it.
+fn served_ns(raw: &Raw, work: &Work<'_>) -> Option<u64> {
+    let threads = *raw.get("kernel_threads_ns")?;
+    let daemons = raw.get("daemons_ns").copied().unwrap_or(0);
+    let is_told = daemons == 0 || daemons >= DAEMONS_AT_LEAST_NS;
+    let served = sum([work.step.user_ns, work.step.sys_ns, work.sync_ns, daemons, threads]);
+    (is_told && served > 0).then_some(served)
+}
+
 struct Open {
     tick_ns: u64,
     daemons: Vec<Process>,
     before: Reading,
+    /// Nanoseconds of each kernel thread; `None` where the kernel does not say.
+    threads: Option<BTreeMap<i32, u64>>,
 }
 
 impl Running for Open {
@@ -155,15 +202,38 @@ impl Running for Open {
         if let Some(now) = read(self.tick_ns, &self.daemons) {
             self.before = now;
         }
+        // Only those that are known are read again, so that as little as possible runs between here and the work.
+        for (pid, ns) in self.threads.iter_mut().flatten() {
+            *ns = Process::new(*pid)
+                .and_then(|thread| thread.schedstat())
+                .map_or(*ns, |now| now.sum_exec_runtime);
+        }
     }
 
     fn stop(&mut self) -> Raw {
         let Some(now) = read(self.tick_ns, &self.daemons) else { return Raw::new() };
-        now.into_iter()
-            .zip(self.before.iter())
+        let threads = self.threads.as_ref().and_then(|before| Some(spent(before, &kernel_threads()?)));
+        let since = now.into_iter().zip(self.before.iter());
+        since
             .map(|((name, now), (_, before))| (name.to_owned(), now.saturating_sub(*before)))
+            .chain(threads.map(|ns| ("kernel_threads_ns".to_owned(), ns)))
             .collect()
     }
+}
+
+/// The nanoseconds that each kernel thread has run; `None` where the kernel does not say. One that ended meanwhile took its time along;
+/// idle workers of the kernel live for five minutes.
+fn kernel_threads() -> Option<BTreeMap<i32, u64>> {
+    let is_kernels = |process: &Process| process.stat().is_ok_and(|stat| stat.flags & PF_KTHREAD != 0);
+    let threads = all_processes().ok()?.filter_map(Result::ok).filter(is_kernels);
+    let all: BTreeMap<i32, u64> =
+        threads.filter_map(|thread| Some((thread.pid, thread.schedstat().ok()?.sum_exec_runtime))).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// What threads ran between two readings; those that began meanwhile with all their time.
+fn spent(before: &BTreeMap<i32, u64>, now: &BTreeMap<i32, u64>) -> u64 {
+    sum(now.iter().map(|(pid, ns)| ns.saturating_sub(before.get(pid).copied().unwrap_or(0))))
 }
 
 type Reading = [(&'static str, u64); 7];
@@ -200,6 +270,8 @@ mod tests {
 
     use fsderby_sys::process::own_usage;
 
+    use crate::schema::event::Stepped;
+
     use super::super::Devices;
     use super::*;
 
@@ -214,6 +286,51 @@ mod tests {
         assert_eq!(machine_ns(&raw(&[sampled.as_slice(), &counted].concat())), Some(350));
         assert_eq!(machine_ns(&raw(&sampled)), Some(70), "as records of before it was counted have it");
         assert_eq!(machine_ns(&Raw::new()), None);
+    }
+
+    fn told(counters: &[(&str, u64)], work_ns: u64) -> Vec<String> {
+        let step =
+            Stepped { ns: 50_000_000, user_ns: work_ns / 4, sys_ns: work_ns * 3 / 4, ..Stepped::default() };
+        let work = Work { step: &step, phases: &[], sync_ns: 1_000_000 };
+        let all = Cpu.metrics(&raw(counters), &work);
+        let last = all
+            .iter()
+            .filter(|metric| !["cpu.share", "cpu.time", "cpu.user", "cpu.system"].contains(&&*metric.name));
+        last.map(|metric| format!("{} {:.3}", metric.name, metric.value)).collect()
+    }
+
+    #[test]
+    fn what_is_below_the_resolution_of_its_clock_is_not_told() {
+        let threads = ("kernel_threads_ns", 4_000_000);
+        let machine = |busy: u64| {
+            [
+                ("machine_cpus_ns", 1_000_000_000),
+                ("machine_idle_ns", 1_000_000_000 - busy),
+                ("machine_iowait_ns", 0),
+            ]
+        };
+        let both = |busy: u64| [machine(busy).as_slice(), &[threads]].concat();
+        // 12 ms of short work, of which a machine's clock of ticks saw nothing, one tick, or more than there was.
+        assert_eq!(told(&both(0), 12_000_000), ["cpu.work 0.017"]);
+        assert_eq!(told(&both(10_000_000), 12_000_000), ["cpu.work 0.017"]);
+        assert_eq!(told(&both(20_000_000), 12_000_000), ["cpu.work 0.017", "cpu.machine 0.020"]);
+        assert_eq!(told(&both(30_000_000), 40_000_000), ["cpu.work 0.045"], "less than the work alone took");
+        assert_eq!(
+            told(&both(900_000_000), 800_000_000),
+            ["cpu.work 0.805", "cpu.machine 0.900", "cpu.rest 0.100"]
+        );
+        assert_eq!(told(&machine(30_000_000), 12_000_000), ["cpu.machine 0.030"], "older records");
+        let daemons = |ns: u64| told(&[threads, ("daemons_ns", ns)], 12_000_000);
+        assert_eq!(daemons(90_000_000), Vec::<String>::new());
+        assert_eq!(daemons(100_000_000), ["cpu.work 0.117"]);
+    }
+
+    #[test]
+    fn threads_that_began_meanwhile_count_with_all_their_time_and_others_with_what_they_ran_since() {
+        let before = BTreeMap::from([(2, 100), (7, 50)]);
+        assert_eq!(spent(&before, &BTreeMap::from([(2, 130), (9, 5)])), 35);
+        let here = kernel_threads();
+        println!("{} kernel threads", here.map_or(0, |all| all.len()));
     }
 
     /// In bursts far shorter than a tick, which samples see by chance.

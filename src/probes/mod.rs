@@ -68,6 +68,8 @@ pub struct Work<'a> {
     /// What its process took, as the kernel accounts for it.
     pub step: &'a Stepped,
     pub phases: &'a [Phase],
+    /// CPU time that the sync after it took in its caller.
+    pub sync_ns: u64,
 }
 
 /// One value of a probe's, and what becomes of several readings.

@@ -2,9 +2,15 @@
 
 use std::io::ErrorKind;
 
+use serde_json::Value;
+
 use super::{Door, VERDICT};
 use crate::schema::finding::{SCHEMA, Verdict};
 use crate::schema::units::{Bytes, MIB};
+
+/// It was judged by other rules, and is read for what it found.
+const OLDER: u32 = 2;
+const OUTDATED: [&str; 2] = ["deciders", "costs"];
 
 /// Some hundred bytes for each pair of candidates and headline metric.
 const VERDICT_MOST: Bytes = Bytes(64 * MIB);
@@ -19,11 +25,25 @@ pub fn read(run: &Door) -> Result<Option<Verdict>, String> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         other => other.map_err(|e| damaged(e.to_string()))?,
     };
-    let verdict: Verdict = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
-    if verdict.schema != SCHEMA {
-        return Err(format!("{VERDICT} is of version {}, this fsderby reads {SCHEMA}", verdict.schema));
+    let mut told: Value = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
+    let version = told.get("schema").and_then(Value::as_u64);
+    if let Some(other) = version.filter(|version| ![OLDER, SCHEMA].map(u64::from).contains(version)) {
+        return Err(format!("{VERDICT} is of version {other}, this fsderby reads {OLDER} and {SCHEMA}"));
     }
-    Ok(Some(verdict))
+    if version == Some(OLDER.into()) {
+        forget(&mut told);
+    }
+    serde_json::from_value(told).map(Some).map_err(|e| damaged(e.to_string()))
+}
+
+/// What an older verdict says of the evidence by rules that are no longer used.
+fn forget(older: &mut Value) {
+    let findings = older.get_mut("findings").and_then(Value::as_array_mut);
+    let evidence =
+        findings.into_iter().flatten().filter_map(|finding| finding.pointer_mut("/evidence/samples"));
+    for evidence in evidence.filter_map(Value::as_object_mut) {
+        OUTDATED.iter().for_each(|key| drop(evidence.remove(*key)));
+    }
 }
 
 /// Puts this verdict into the folder, whole or not at all, in place of an older one.

@@ -6,14 +6,18 @@ use crate::support::carry::carry_out;
 use crate::support::desk::{Desk, Said};
 use crate::support::scripted::Scripted;
 use fsderby::analysis::changes::{self, Asked, Pair};
+use fsderby::analysis::dataset::Dataset;
+use fsderby::analysis::ensemble;
 use fsderby::exit;
 use fsderby::report::Beside;
 use fsderby::report::view::changes::ChangesView;
 use fsderby::runner::comparable;
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::event::Event;
+use fsderby::schema::finding::{Costs, Evidence, Finding, Found};
 use fsderby::schema::job::Job;
 use fsderby::schema::plan::{Plan, Rounds};
+use fsderby::schema::setup::Modelled;
 use fsderby::store::Run;
 use serde_json::Value;
 
@@ -367,4 +371,90 @@ fn markdown_and_terminal_say_the_same() {
         "{page}"
     );
     assert_eq!(compared(&desk, &["--markdown", "page.md"]).code, USAGE, "nothing is overwritten");
+}
+
+/// One kind in two versions, on work that waits for nothing but the CPU.
+const PATCH: &str = r#"
+name = "one kind, with and without a journal"
+on = "model:hdd-16tb"
+size = "512m"
+memory = "64m"
+workloads = ["postmark-quick"]
+rounds = 13
+scale = "1/16"
+seed = 7
+
+[[filesystem]]
+kind = "ext4"
+label = "base"
+
+[[filesystem]]
+kind = "ext4"
+label = "no journal"
+mkfs = ["-O", "^has_journal"]
+mount = ["nodelalloc"]
+"#;
+
+/// One run in which the first takes so many times as long as the second, all of it CPU time; with what is found.
+fn patched(desk: &Desk, name: &str, times: f64) -> (Run, Finding) {
+    let experiment = Experiment::parse(PATCH, "test").unwrap();
+    let plan = experiment.plan(experiment.on.clone().unwrap(), 7).unwrap();
+    let testbed = Scripted::on_model("model:hdd-16tb", move |job, event| {
+        let Event::Phase(phase) = event else { return };
+        let modelled: Modelled = job.storage.settings().unwrap();
+        let own = if job.trial.ends_with("/base") { times } else { 1.0 };
+        phase.ns = (own * 2e12 / f64::from(modelled.mips)) as u64;
+    });
+    let run = carry_out(&desk.path(name), &plan, &testbed, &[], None);
+    let [found] = ensemble::findings(&Dataset::of(&run).workloads, plan.margin).try_into().unwrap();
+    (run, found)
+}
+
+/// What is found where the same records are of two runs, each with one version.
+fn in_halves(run: &Run) -> fsderby::schema::change::Change {
+    let [before, after] = ["no journal", "base"].map(|label| {
+        let mut half = run.clone();
+        half.records.retain(|record| record.filesystem == label);
+        half.records.iter_mut().for_each(|record| record.filesystem = "x".into());
+        half.plan.candidates.retain(|candidate| candidate.label == label);
+        half.plan.candidates[0].label = "x".into();
+        half
+    });
+    let (candidates, pair) = (["x".to_owned()], Pair { before: &before, after: &after });
+    let asked = Asked { candidates: &candidates, controls: &[], differences: Vec::new() };
+    let [change] = changes::of(&pair, asked).findings.try_into().unwrap();
+    change
+}
+
+#[test]
+fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
+    let desk = Desk::new();
+    for (name, times, expected) in
+        [("same", 1.0, Found::Equivalent), ("more", 1.6, Found::Worse), ("little", 1.035, Found::CannotTell)]
+    {
+        let (run, found) = patched(&desk, name, times);
+        assert_eq!((found.a.as_str(), found.finding), ("base", expected), "{found:?}");
+        let change = in_halves(&run);
+        assert_eq!(
+            (change.finding, change.ratio, change.low, change.high, change.n, &change.evidence),
+            (found.finding, found.ratio, found.low, found.high, [found.n; 2], &found.evidence)
+        );
+    }
+}
+
+#[test]
+fn what_differs_is_priced_and_the_same_twice_has_no_price() {
+    let desk = Desk::new();
+    let priced = |name: &str, times: f64| -> Costs {
+        let Evidence::Samples { costs: Some(costs), .. } = patched(&desk, name, times).1.evidence else {
+            panic!("no costs were tried")
+        };
+        costs
+    };
+    let same = priced("same", 1.0);
+    assert!(same.one_kind && (same.low, same.high) == (1.0, 1.0), "{same:?}");
+    let more = priced("more", 1.6);
+    let (least, most) = (1.0 / more.high, 1.0 / more.low);
+    assert!((least - 1.46).abs() < 0.005 && (most - 1.78).abs() < 0.005, "{least} to {most}: {more:?}");
+    assert!(more.moving.iter().all(|share| (share - 1.0).abs() < 1e-6), "{more:?}");
 }

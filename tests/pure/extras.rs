@@ -74,15 +74,16 @@ fn after_thirteen_rounds_a_pair_is_tried_wherever_it_might_not_hold_and_verify_m
     assert_eq!((extras.len(), corners), (2 * (2 + 5 + 2 + 1), 2), "{extras:?}");
 
     let work = Dataset::of(&run);
-    let found = ensemble::findings(&work.workloads[0], run.plan.margin);
+    let found = ensemble::findings(&work.workloads, run.plan.margin);
     let [pair] = found.as_slice() else { panic!("{found:?}") };
-    let Evidence::Samples { costs: Some(Costs { a_dear, b_dear }), corner: Some(corner), .. } =
+    let Evidence::Samples { costs: Some(Costs { low, high, moving, .. }), corner: Some(corner), .. } =
         &pair.evidence
     else {
         panic!("{pair:?}");
     };
     assert_eq!((pair.a.as_str(), pair.finding), ("ext2", Found::Better));
-    assert!(1.0 < *a_dear && a_dear < b_dear && corner.ratio.is_some(), "{pair:?}");
+    assert!(1.0 < *low && *low < pair.ratio && pair.ratio < *high && corner.ratio.is_some(), "{pair:?}");
+    assert!(moving.iter().all(|share| (share - 0.1).abs() < 0.01), "a tenth is instructions: {moving:?}");
 
     for extra in extras.iter().filter(|extra| extra.ends_with("/ext2")) {
         let lacks = wrong_after(&path, |forger| forger.drop_records(|record| record.trial == *extra));

@@ -157,3 +157,32 @@ fn no_figure_of_a_stored_verdict_can_be_another_than_the_records_give() {
     fs::write(path.join("verdict.json"), text).unwrap();
     assert_eq!(verify(&fsderby::store::read(&path).unwrap()).wrong, Vec::<String>::new());
 }
+
+#[test]
+fn a_verdict_by_older_rules_is_read_and_verify_says_which_findings_are_others_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let run = carried(&path, &plan(Rounds::Exactly(6)), &scattered(thirds, 0.02), None);
+    let mut older = serde_json::to_value(verdict(&run)).unwrap();
+    older["schema"] = 2.into();
+    // As a modelled disk's had it.
+    older["findings"][0]["evidence"] = serde_json::json!({ "samples": {
+        "a_better": 13, "within_margin": 0, "b_better": 0,
+        "deciders": [{ "factors": ["seek"], "share": 0.9, "ratios": [1.1, 1.2] }],
+        "costs": { "a_dear": 0.9, "b_dear": 1.4 },
+    }});
+    older["findings"][1]["finding"] = "equivalent".into();
+    let store =
+        |verdict: &serde_json::Value| fs::write(path.join("verdict.json"), verdict.to_string()).unwrap();
+    store(&older);
+    let read = fsderby::store::read(&path).unwrap();
+    assert_eq!(read.verdict.as_ref().unwrap().findings.len(), 3);
+    let verified = verify(&read);
+    assert_eq!(verified.wrong, Vec::<String>::new());
+    let said = verified.notes.join("\n");
+    assert!(said.contains("rules of version 2") && said.contains("Equivalent, now Better"), "{said}");
+    older["schema"] = 1.into();
+    store(&older);
+    let refused = fsderby::store::read(&path).unwrap();
+    assert!(refused.damage.join("\n").contains("is of version 1"), "{:?}", refused.damage);
+}

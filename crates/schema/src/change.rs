@@ -6,7 +6,7 @@ use crate::finding::{Evidence, Found};
 use crate::units::Percent;
 
 /// The shape of what `fsderby compare --json` prints.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The second run beside the first: `after` beside `before`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,17 +2,20 @@
 //! formula, its source and when it misleads.
 
 pub mod agreement;
+pub mod discovery;
 pub mod ensemble;
 pub mod family;
 mod flips;
 pub mod floor;
 pub mod guard;
+pub mod instructions;
 pub mod looks;
 pub mod power;
 pub mod random;
 pub mod ranks;
 pub mod redrawn;
 pub mod resampled;
+pub mod robust;
 pub mod screening;
 mod table;
 pub mod two_runs;

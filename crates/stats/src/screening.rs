@@ -8,6 +8,9 @@
 //! make it free of them. And twelve corners out of 2048 are no sample of them: that all agree proves no share of all
 //! ([`Effects::corner`] is where a linear model expects the worst).
 
+use crate::discovery::Estimated;
+use crate::variance::ROUNDING;
+
 pub const RUNS: usize = 12;
 pub const COLUMNS: usize = 11;
 
@@ -29,8 +32,6 @@ pub fn row(n: usize) -> Row {
 pub struct Effects {
     pub mean: f64,
     pub columns: [f64; COLUMNS],
-    /// The mean of the squares about the mean.
-    pub variance: f64,
 }
 
 /// The least-squares fit of the main effects to rows of whole designs. `None` where a row is there more often than another, or too few
@@ -48,8 +49,7 @@ pub fn fit(values: &[(Row, f64)]) -> Option<Effects> {
     let mean = |of: &dyn Fn(&(Row, f64)) -> f64| values.iter().map(of).sum::<f64>() / n as f64;
     let effect = |column: usize| mean(&|(row, value)| if row[column] { *value } else { -value });
     let middle = mean(&|(_, value)| *value);
-    let variance = mean(&|(_, value)| (value - middle) * (value - middle));
-    Some(Effects { mean: middle, columns: std::array::from_fn(effect), variance })
+    Some(Effects { mean: middle, columns: std::array::from_fn(effect) })
 }
 
 impl Effects {
@@ -63,12 +63,29 @@ impl Effects {
     pub fn corner(&self, columns: &Row, up: bool) -> Row {
         std::array::from_fn(|column| columns[column] && (self.columns[column] > 0.0) == up)
     }
+}
 
-    /// The share of the variance that each column has. In twelve rows the eleven columns have all of it, so that what stands in columns
-    /// without a factor is interactions and whatever else. `None` where all values are the same.
-    pub fn shares(&self) -> Option<[f64; COLUMNS]> {
-        (self.variance > 0.0).then(|| self.columns.map(|effect| effect * effect / self.variance))
-    }
+/// Each column's main effect over both halves of a folded design, with the error that the halves show.
+///
+/// ```text
+/// m = (e + e') ÷ 2      h = (e − e') ÷ 2      error² = Σ h² ÷ 11      11 degrees of freedom
+/// ```
+///
+/// e and e' are the column's effects in the twelve rows and in the folded twelve, each by its own levels. What both halves say alike is the
+/// main effect. What they say otherwise is noise: seeds that differ from row to row, chaos, and interactions of two factors,
+/// which change their sign with the fold. m and h have the same variance under noise, so m ÷ error is Student's t.
+///
+/// Misleads: interactions that are large make the error large, and hide main effects.
+pub fn folded(first: &Effects, second: &Effects) -> [Estimated; COLUMNS] {
+    let half = |at: usize, sign: f64| (first.columns[at] + sign * second.columns[at]) / 2.0;
+    let square = (0..COLUMNS).map(|at| half(at, -1.0).powi(2)).sum::<f64>() / COLUMNS as f64;
+    let error = square.sqrt().max(ROUNDING);
+    let freedom = COLUMNS as f64;
+    std::array::from_fn(|at| {
+        // An effect that is mere rounding is none, also where nothing varies.
+        let effect = Some(half(at, 1.0)).filter(|effect| effect.abs() >= ROUNDING).unwrap_or(0.0);
+        Estimated { effect, error, freedom }
+    })
 }
 
 #[cfg(test)]
@@ -122,9 +139,6 @@ mod tests {
         (0..COLUMNS).for_each(|column| {
             near(effects.columns[column], [0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.03, 0.0, 0.0, 0.0][column]);
         });
-        let shares = effects.shares().expect("they differ");
-        near(shares[0], 0.04 / 0.0409);
-        near(shares.iter().sum(), 1.0);
         let all = [true; COLUMNS];
         near(effects.at(&effects.corner(&all, false)), 0.27);
         near(effects.at(&effects.corner(&all, true)), 0.73);
@@ -154,12 +168,29 @@ mod tests {
     }
 
     #[test]
+    fn what_the_halves_say_alike_is_the_effect_and_what_they_say_otherwise_is_its_error() {
+        // The first column's effect, and an interaction of the next two.
+        let truth = |row: &Row| {
+            let [a, b, c] = [0, 1, 2].map(|column| if row[column] { 1.0 } else { -1.0 });
+            0.2 * a + 0.03 * b * c
+        };
+        let half = |from: usize| fit(&rows(from, from + RUNS, truth)).expect("twelve rows");
+        let found = folded(&half(0), &half(RUNS));
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        near(found[0].effect, 0.2);
+        found[1..].iter().for_each(|one| near(one.effect, 0.0));
+        // A third of the interaction in each of the nine other columns.
+        near(found[0].error, (9.0 * 0.01_f64.powi(2) / 11.0).sqrt());
+        let still = |from: usize| fit(&rows(from, from + RUNS, |_| 1.0)).expect("twelve rows");
+        assert!(folded(&still(0), &still(RUNS)).iter().all(|one| one.effect == 0.0 && one.error > 0.0));
+    }
+
+    #[test]
     fn part_of_a_design_is_none() {
         assert!(fit(&rows(0, 11, |_| 1.0)).is_none() && fit(&[]).is_none());
         let mut twice = rows(0, RUNS, |_| 1.0);
         twice[3] = twice[4];
         assert!(fit(&twice).is_none());
-        assert!(fit(&rows(0, RUNS, |_| 1.0)).expect("twelve").shares().is_none(), "nothing differs");
     }
 
     /// In a linear model with normal effects whose mean lies two standard deviations of the corners from zero, all twelve rows agree in most cases, and of those
@@ -176,7 +207,7 @@ mod tests {
             let columns: [f64; COLUMNS] =
                 std::array::from_fn(|_| (0..12).map(|_| uniform()).sum::<f64>() - 6.0);
             let spread = columns.iter().map(|effect| effect * effect).sum::<f64>().sqrt();
-            let truth = Effects { mean: 2.0 * spread, columns, variance: spread * spread };
+            let truth = Effects { mean: 2.0 * spread, columns };
             let twelve = rows(0, RUNS, |row| truth.at(row));
             if twelve.iter().all(|(_, value)| *value > 0.0) {
                 agree += 1;

@@ -116,7 +116,7 @@ pub fn counts(verdict: &Verdict) -> Vec<String> {
             let samples = pairs.iter().map(|p| p.n).min().unwrap_or(0);
             let mut said = vec![format!(
                 "Of {of}, {differ} found a difference beyond {margin}, {alike} found equivalence, and {open} cannot tell. A finding holds in \
-                 all {samples} samples of disk, position and CPU, with other seeds, at either cost of an instruction and in the worst corner."
+                 all {samples} samples of disk, position and CPU, with other seeds, at every CPU cost and in the worst corner."
             )];
             said.extend(decides(pairs));
             said.extend(beyond::said_of_cost(pairs));
@@ -146,33 +146,42 @@ pub fn guarded(guard: &Guard) -> Option<String> {
     ))
 }
 
-/// What the undecided comparisons depend on; nothing where none does.
+/// What the undecided comparisons depend on, as far as it was found; nothing where none is undecided.
 fn decides(pairs: &[Finding]) -> Option<String> {
     let is_open = |p: &&Finding| p.finding == Found::CannotTell && Withheld::of(p).is_none();
     let open: Vec<&Finding> = pairs.iter().filter(is_open).collect();
-    let mut first: Vec<(String, usize)> = Vec::new();
-    for title in open.iter().filter_map(|p| first_decider(p)) {
-        match first.iter_mut().find(|(t, _)| *t == title) {
+    let mut named: Vec<(String, usize)> = Vec::new();
+    for title in open.iter().flat_map(|p| depends_on(p)) {
+        match named.iter_mut().find(|(t, _)| *t == title) {
             Some((_, n)) => *n += 1,
-            None => first.push((title, 1)),
+            None => named.push((title, 1)),
         }
     }
-    first.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    named.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     let of = open.len();
-    let each: Vec<String> = first.iter().map(|(title, n)| format!("{title} ({n} of {of})")).collect();
-    match (each.as_slice(), first.as_slice()) {
+    let each: Vec<String> = named.iter().map(|(title, n)| format!("{title} ({n} of {of})")).collect();
+    match (each.as_slice(), named.as_slice()) {
+        ([], _) if open.iter().any(|p| deciders(p).is_empty()) => {
+            let rounds = 2 * SAMPLES_NEEDED - 1;
+            Some(format!("{rounds} rounds (--rounds {rounds}) show which factor decides."))
+        }
+        ([], _) if of > 0 => Some("No single factor was found to decide.".to_owned()),
         ([], _) => None,
         (_, [(title, _)]) if of == 1 => Some(format!("The comparison that cannot tell depends on {title}.")),
         (each, _) => Some(format!("The comparisons that cannot tell depend on {}.", list(each))),
     }
 }
 
-fn first_decider(finding: &Finding) -> Option<String> {
-    let Evidence::Samples { deciders, .. } = &finding.evidence else { return None };
+fn deciders(finding: &Finding) -> &[Decider] {
+    let Evidence::Samples { deciders, .. } = &finding.evidence else { return &[] };
+    deciders
+}
+
+fn depends_on(finding: &Finding) -> Vec<String> {
     if beyond::depends_on_cost(finding) {
-        return Some("the assumed CPU cost of an instruction".to_owned());
+        return vec!["the assumed CPU cost of an instruction".to_owned()];
     }
-    deciders.first().map(Decider::title)
+    deciders(finding).iter().filter(|decider| decider.is_named).map(Decider::title).collect()
 }
 
 /// How many samples are missing, and why no round would bring them.
@@ -204,7 +213,7 @@ mod tests {
             "cedarfs is faster than birchfs (1.52 to 2.50 times), alderfs (2.00 times) and rowanfs (4.00 times)."
         );
         assert!(said[1].contains("Of 6 pairwise comparisons, 5 found a difference beyond 3%"), "{}", said[1]);
-        assert_eq!(said[2], "The comparison that cannot tell depends on how long cached writes wait.");
+        assert_eq!(said[2], "25 rounds (--rounds 25) show which factor decides.");
         assert_eq!(
             said[3],
             "Six seeds of the work on one disk move the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
@@ -274,9 +283,13 @@ mod tests {
         let of = |label: &str| standings.iter().find(|s| s.filesystem == label).map(Standings::cells);
         assert_eq!(of("rowanfs"), Some(["–", "–", "–"].map(str::to_owned)));
         assert_eq!(of("birchfs"), Some(["rowanfs", "–", "alderfs"].map(str::to_owned)));
+        let thirteen = shown(&summary.workloads[0], row);
+        assert!(thirteen[0].is_open() && !thirteen[1].is_open() && thirteen[0].deciders.is_empty());
+        let summary = model::samples(25).report().summary;
+        let row = judged(&summary.workloads[0])[0];
         let shown = shown(&summary.workloads[0], row);
-        assert!(shown[0].is_open() && !shown[1].is_open());
-        assert_eq!(shown[0].deciders[0].title, "how far the firmware reorders");
-        assert!(shown[0].deciders[0].levels.contains("far 1.2"), "{}", shown[0].deciders[0].levels);
+        let first = &shown[0].deciders[0];
+        assert!(first.is_named && first.title == "how long cached writes wait", "{}", first.title);
+        assert!(first.levels.contains("longer 1.2"), "{}", first.levels);
     }
 }

@@ -70,9 +70,9 @@ fn for_purpose(record: &Record, purpose: Purpose) -> Record {
     record.trial = record.trial.replace("r01", &purpose.to_string());
     let share = if record.filesystem == "alderfs" { 0.012 } else { 0.01 };
     let mut times = 1.0 / (1.0 + share * f64::from(purpose.server_work() - 1));
-    if let (Purpose::Reseeded(n), "birchfs") = (purpose, record.filesystem.as_str()) {
-        times = 1.0 + 0.002 * f64::from(n);
+    if let Purpose::Reseeded(n) = purpose {
         record.workload_seed += u64::from(n);
+        times = if record.filesystem == "birchfs" { 1.0 + 0.002 * f64::from(n) } else { 1.0 };
     }
     if let Purpose::Corner(point) = purpose {
         let sample = disk().sample(point, 7, 0);

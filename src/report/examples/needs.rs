@@ -25,7 +25,7 @@ pub fn with(needs: &str) -> Example {
         let speed = CANDIDATES.iter().find(|(label, ..)| *label == record.filesystem).map_or(1.0, |e| e.2);
         // The fastest needs three times as much CPU time as the others of its speed would.
         let demanding = if record.kind == "cedarfs" { 3.0 } else { 1.0 };
-        let cpu = record.metrics.iter_mut().filter(|metric| metric.name == "cpu.machine");
+        let cpu = record.metrics.iter_mut().filter(|metric| metric.name == "cpu.work");
         cpu.for_each(|metric| metric.value *= demanding * speed.powf(0.2));
     }
     assert!(example.run.plan.scenarios.iter().any(|scenario| scenario.label == WORKS[0]));

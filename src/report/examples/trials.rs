@@ -223,7 +223,7 @@ fn metrics(record: &Record, speed: f64, noise: &mut Noise) -> Vec<Metric> {
         time("check.time", vary(1.4)),
         share("cpu.share", vary(23.0), Better::Neither),
         time("cpu.time", vary(9.4)),
-        time("cpu.machine", vary(11.2)),
+        time("cpu.work", vary(11.2)),
         counter("faults.minor", vary(5210.0)),
         counter("faults.major", 0.0),
         bytes("device.bytes_written", vary(2.3e9 * ratio), Better::Lower),

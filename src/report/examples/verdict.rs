@@ -23,6 +23,7 @@ pub fn over_rounds(rounds: u32) -> Verdict {
         ranks: Vec::new(),
         overall: Vec::new(),
         guard: None,
+        cpu: Vec::new(),
         recommendation: None,
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::beyond;
 use super::floor::{Withheld, floor, share};
-use super::number::{chance, percent, ratio};
+use super::number::{chance, ratio};
 use super::row::Row;
 use super::sentence::{Claim, Sentence};
 use super::workload::WorkloadSummary;
@@ -100,21 +100,22 @@ pub struct PairShown<'r> {
     pub moved: String,
     /// How far other seeds of the work move either figure.
     pub spreads: String,
-    /// Where an instruction costs one of the two more and the other less.
+    /// The least and the most over the costs of an instruction.
     pub costs: String,
     /// In the worst corner: as expected, and as it was.
     pub corner: String,
     pub deciders: Vec<DeciderShown>,
 }
 
-/// Factors that explain less than this, or come after so many others, are not shown.
-const SHARE_SHOWN: f64 = 0.05;
+/// So many factors are shown, those that are named first.
 const DECIDERS_SHOWN: usize = 4;
 
 pub struct DeciderShown {
     pub title: String,
-    pub share: String,
-    pub width: String,
+    /// Whether the ratio was found to depend on it.
+    pub is_named: bool,
+    /// How many times as large the ratio is at the high level as at the low one: `0.62 (0.55 – 0.70)`
+    pub effect: String,
     /// `shorter 1.31, longer 0.84`
     pub levels: String,
 }
@@ -135,6 +136,10 @@ impl PairShown<'_> {
     pub fn is_open(&self) -> bool {
         self.pair.finding == Found::CannotTell && Withheld::of(self.pair).is_none()
     }
+
+    pub fn named(&self) -> impl Iterator<Item = &DeciderShown> {
+        self.deciders.iter().filter(|decider| decider.is_named)
+    }
 }
 
 fn pair_shown(pair: &Finding) -> PairShown<'_> {
@@ -142,8 +147,7 @@ fn pair_shown(pair: &Finding) -> PairShown<'_> {
     let deciders = match &pair.evidence {
         Evidence::Samples { deciders, .. } => {
             let few = deciders.len().min(DECIDERS_SHOWN);
-            let shown = deciders[..few].partition_point(|decider| decider.share >= SHARE_SHOWN);
-            &deciders[..shown.max(few.min(1))]
+            &deciders[..few]
         }
         Evidence::Rounds { .. } => &[][..],
     };
@@ -174,9 +178,8 @@ pub fn said(pair: &Finding) -> Sentence {
 
 fn over_samples(pair: &Finding, [a_better, within_margin, b_better]: [u32; 3]) -> String {
     let Finding { a, b, n, .. } = pair;
-    let held = |held: u32| {
-        format!("held in {held} of {n} samples, at both costs of an instruction and in the worst corner")
-    };
+    let held =
+        |held: u32| format!("held in {held} of {n} samples, at every CPU cost and in the worst corner");
     if let Some(why) = beyond::refuted(pair) {
         return format!("cannot tell: {why}");
     }
@@ -213,8 +216,8 @@ fn decider(decider: &Decider) -> DeciderShown {
         decider.ends().into_iter().zip(decider.ratios).map(|(name, r)| format!("{name} {}", ratio(r)));
     DeciderShown {
         title: decider.title(),
-        share: format!("{:.0}%", 100.0 * decider.share),
-        width: percent(100.0 * decider.share),
+        is_named: decider.is_named,
+        effect: format!("{} ({} – {})", ratio(decider.effect), ratio(decider.low), ratio(decider.high)),
         levels: levels.collect::<Vec<String>>().join(", "),
     }
 }

@@ -3,7 +3,7 @@
 use super::Verified;
 use crate::analysis::dataset::Dataset;
 use crate::analysis::verdict;
-use crate::schema::finding::Verdict;
+use crate::schema::finding::{Finding, Verdict};
 use crate::schema::seal::Seal;
 use crate::store::Run;
 
@@ -33,6 +33,10 @@ pub fn holds(run: &Run, found: &mut Verified) {
         }
     };
     found.findings = again.findings.len();
+    if stored.schema != again.schema {
+        found.notes.push(by_older_rules(stored, &again));
+        return;
+    }
     if stored.recommendation.is_none() && again.recommendation.is_some() {
         let what = "verdict.json recommends nothing, as those of older versions, though the plan states needs; fsderby report does";
         found.notes.push(what.into());
@@ -62,6 +66,27 @@ pub fn holds(run: &Run, found: &mut Verified) {
         None if stored.recommendation != again.recommendation => other_recommendation(stored, &again),
         None => "verdict.json is not what the records give".into(),
     });
+}
+
+/// Which findings its records do not give any more.
+fn by_older_rules(stored: &Verdict, again: &Verdict) -> String {
+    let same = |then: &Finding, now: &Finding| {
+        now.is_of(&then.scenario, &then.metric, &then.dimensions) && (&now.a, &now.b) == (&then.a, &then.b)
+    };
+    let now = |then: &Finding| again.findings.iter().find(|now| same(then, now)).map(|now| now.finding);
+    let others: Vec<String> = stored
+        .findings
+        .iter()
+        .filter_map(|then| Some((then, now(then).filter(|now| *now != then.finding)?)))
+        .map(|(then, now)| {
+            format!("{} beside {} in {}: {:?}, now {now:?}", then.a, then.b, then.scenario, then.finding)
+        })
+        .collect();
+    let changed = if others.is_empty() { "nothing is found otherwise".to_owned() } else { others.join("; ") };
+    format!(
+        "verdict.json was given by the rules of version {} and is not computed again by them; by those of version {} {changed}",
+        stored.schema, again.schema
+    )
 }
 
 /// What is recommended may be the same, and be said with other figures.

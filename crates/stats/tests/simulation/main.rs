@@ -7,9 +7,11 @@
 
 mod draw;
 mod flips;
+mod modelled;
 mod others;
 mod ours;
 mod peers;
+mod rates;
 mod rest;
 mod two_runs;
 

@@ -1,0 +1,336 @@
+//! A made-up modelled disk whose truth is known, and how often the rules of a verdict say what is true of it.
+//!
+//! ```text
+//! time = cpu · cost ÷ speed + flush · f + seek · s + transfer · t          f, s, t, speed: factors of the disk, each at an extreme
+//!        × exp(σ · normal)                                                 chaos: every trial by itself
+//! ```
+
+use fsderby_stats::discovery::{Estimated, discover};
+use fsderby_stats::instructions::{Timed, moving, priced};
+use fsderby_stats::random::Random;
+use fsderby_stats::robust::{Held, Side, Within, agree, all_lie, survives};
+use fsderby_stats::screening::{COLUMNS, Effects, RUNS, Row, fit, folded, row};
+
+pub const R: f64 = 1.3;
+const FALSE_NAMES: f64 = 0.045;
+/// As a logarithm: 3 %.
+const MARGIN: f64 = 0.029_558_802_241_544_4;
+const SEEDS: usize = 6;
+/// What each factor multiplies its part of the time by, low and high: flushes, seeks, transfer, CPU.
+const EXTREMES: [[f64; 2]; PARTS] = [[1.0 / 3.0, 3.0], [0.85, 1.15], [0.5, 2.0], [2.0, 0.5]];
+const PARTS: usize = 4;
+pub const FLUSH: usize = 0;
+pub const SEEK: usize = 1;
+pub const CPU: usize = 3;
+
+/// Nanoseconds, or whatever, of each part on the nominal disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Truth {
+    pub parts: [f64; PARTS],
+}
+
+impl Truth {
+    /// Of its time so much is CPU time; the rest in equal parts.
+    pub fn with_cpu(share: f64) -> Truth {
+        let rest = (1.0 - share) / 3.0;
+        Truth { parts: [rest, rest, rest, share] }
+    }
+
+    pub fn plus(mut self, part: usize, more: f64) -> Truth {
+        self.parts[part] += more;
+        self
+    }
+
+    fn time(&self, disk: Option<&Row>, cost: f64) -> f64 {
+        let of = |(at, part): (usize, &f64)| {
+            let factor = disk.map_or(1.0, |row| EXTREMES[at][usize::from(row[at])]);
+            part * factor * if at == CPU { cost } else { 1.0 }
+        };
+        self.parts.iter().enumerate().map(of).sum()
+    }
+
+    fn cpu(&self) -> f64 {
+        self.parts[CPU]
+    }
+}
+
+/// Logarithms of the times of one candidate.
+pub struct Measured {
+    truth: Truth,
+    /// The nominal disk, then the rows of the design.
+    samples: Vec<f64>,
+    seeds: Vec<f64>,
+    dear: f64,
+    cheap: f64,
+}
+
+pub struct Study {
+    pub random: Random,
+    pub sigma: f64,
+}
+
+impl Study {
+    pub fn new(seed: u64, sigma: f64) -> Study {
+        Study { random: Random::new(seed), sigma }
+    }
+
+    fn trial(&mut self, truth: &Truth, disk: Option<&Row>, cost: f64) -> f64 {
+        truth.time(disk, cost).ln() + self.sigma * self.random.normal()
+    }
+
+    pub fn measure(&mut self, truth: Truth, rows: usize) -> Measured {
+        let nominal = self.trial(&truth, None, 1.0);
+        let mut samples = vec![nominal];
+        samples.extend((0..rows).map(|n| self.trial(&truth, Some(&row(n)), 1.0)));
+        let mut seeds = vec![nominal];
+        seeds.extend((1..SEEDS).map(|_| self.trial(&truth, None, 1.0)));
+        let (dear, cheap) = (self.trial(&truth, None, R), self.trial(&truth, None, 1.0 / R));
+        Measured { truth, samples, seeds, dear, cheap }
+    }
+
+    /// On which side of the margin `a` is found to lie beside `b`, above being faster; `None` where that cannot be told.
+    pub fn judge(&mut self, a: &Measured, b: &Measured, shared: Shared) -> Option<Side> {
+        let faster = |a: f64, b: f64| Within::exactly(b - a);
+        let both =
+            |a: &[f64], b: &[f64]| -> Vec<Within> { a.iter().zip(b).map(|(a, b)| faster(*a, *b)).collect() };
+        let samples = both(&a.samples, &b.samples);
+        let side = agree(&samples, MARGIN, 1 + RUNS)?;
+        let held = [
+            survives(Some(&both(&a.seeds, &b.seeds)), side, MARGIN),
+            all_lie(Some(&costs(a, b, shared)), side, MARGIN),
+        ];
+        if held != [Held::Yes; 2] {
+            return None;
+        }
+        let corner = worst(&samples, side);
+        let [ours, theirs] = [a, b].map(|one| self.trial(&one.truth, Some(&corner), 1.0));
+        (all_lie(Some(&[faster(ours, theirs)]), side, MARGIN) == Held::Yes).then_some(side)
+    }
+}
+
+/// What two candidates compute alike.
+#[derive(Clone, Copy, Debug)]
+pub enum Shared {
+    /// All that the lesser of the two computes: one kind.
+    Kind,
+    /// The workload itself, so much.
+    Work(f64),
+}
+
+fn timed(of: &Measured) -> Timed {
+    let time = (of.seeds.iter().sum::<f64>() / of.seeds.len() as f64).exp();
+    Timed { time, moving: moving(time, of.dear.exp(), of.cheap.exp(), 2.0 * R.ln()), shared: 0.0 }
+}
+
+fn costs(a: &Measured, b: &Measured, shared: Shared) -> Vec<Within> {
+    let (a, b) = (timed(a), timed(b));
+    let least = a.moving.min(b.moving);
+    let shared = match shared {
+        Shared::Kind => least,
+        Shared::Work(own) => least.min(own),
+    };
+    let with = |one: Timed| Timed { shared, ..one };
+    priced(with(a), with(b), R).map(|log| Within::exactly(-log)).to_vec()
+}
+
+fn main_effects(samples: &[Within], half: usize) -> Effects {
+    let rows = samples.iter().skip(1).enumerate().map(|(n, sample)| (row(n), sample.log));
+    fit(&rows.skip(half * RUNS).take(RUNS).collect::<Vec<_>>()).unwrap()
+}
+
+fn worst(samples: &[Within], side: Side) -> Row {
+    let effects = main_effects(samples, 0);
+    let corner = |up: bool| effects.corner(&[true; COLUMNS], up);
+    match side {
+        Side::Above => corner(false),
+        Side::Below => corner(true),
+        Side::Inside => {
+            let [down, up] = [false, true].map(corner);
+            if effects.at(&down).abs() > effects.at(&up).abs() { down } else { up }
+        }
+    }
+}
+
+/// The least logarithm of how many times faster `a` is than `b`, without chaos: over all corners and all costs of an instruction.
+pub fn least(a: &Truth, b: &Truth, shared: Shared) -> f64 {
+    let on = |disk: Option<&Row>| b.time(disk, 1.0).ln() - a.time(disk, 1.0).ln();
+    let corner = |bits: usize| -> Row { std::array::from_fn(|at| bits >> at & 1 == 1) };
+    let corners = (0..1 << PARTS).map(|bits| on(Some(&corner(bits)))).chain([on(None)]);
+    let common = match shared {
+        Shared::Kind => a.cpu().min(b.cpu()),
+        Shared::Work(own) => a.cpu().min(b.cpu()).min(own),
+    };
+    let timed = |one: &Truth| Timed { time: one.time(None, 1.0), moving: one.cpu(), shared: common };
+    let costs = priced(timed(a), timed(b), R).map(|log| -log);
+    corners.chain(costs).fold(f64::INFINITY, f64::min)
+}
+
+/// As much more of one part for `b` as makes `a` faster by `least` at its least favourable end; `None` where none is enough.
+pub fn planted(a: Truth, part: usize, least_ratio: f64, shared: Shared) -> Option<Truth> {
+    let reaches = |more: f64| least(&a, &a.plus(part, more), shared) >= least_ratio.ln();
+    let (mut low, mut high) = (0.0, 64.0);
+    if !reaches(high) {
+        return None;
+    }
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if reaches(middle) { high = middle } else { low = middle }
+    }
+    Some(a.plus(part, high))
+}
+
+/// The share of pairs of one kind, of which nothing differs but chaos, that are equivalent, and of those that are called different.
+pub fn of_equal_builds(n: usize, sigma: f64, cpu: f64, seed: u64) -> (f64, f64) {
+    let mut study = Study::new(seed, sigma);
+    let found: Vec<Option<Side>> = (0..n)
+        .map(|_| {
+            let [a, b] = [0, 1].map(|_| study.measure(Truth::with_cpu(cpu), RUNS));
+            study.judge(&a, &b, Shared::Kind)
+        })
+        .collect();
+    let share =
+        |is: &dyn Fn(&Option<Side>) -> bool| found.iter().filter(|one| is(one)).count() as f64 / n as f64;
+    (share(&|one| *one == Some(Side::Inside)), share(&|one| matches!(one, Some(Side::Above | Side::Below))))
+}
+
+/// The share in which a candidate is found faster that is so by `least` at its least favourable end.
+pub fn power(
+    n: usize,
+    sigma: f64,
+    of: (Truth, usize),
+    least_ratio: f64,
+    shared: Shared,
+    seed: u64,
+) -> Option<f64> {
+    let (a, part) = of;
+    let b = planted(a, part, least_ratio, shared)?;
+    let mut study = Study::new(seed, sigma);
+    let found = (0..n).filter(|_| {
+        let [a, b] = [a, b].map(|truth| study.measure(truth, RUNS));
+        study.judge(&a, &b, shared) == Some(Side::Above)
+    });
+    Some(found.count() as f64 / n as f64)
+}
+
+/// The share of reports, of eight candidates and two metrics, that find any of 56 pairs in the wrong direction. Times differ by about so
+/// much, and a third of the candidates do not differ at all.
+pub fn wrong(n: usize, sigma: f64, spread: f64, seed: u64) -> f64 {
+    let mut study = Study::new(seed, sigma);
+    let report = |_: &usize| {
+        let mut is_wrong = false;
+        for _ in 0..2 {
+            let all: Vec<Measured> = (0..8)
+                .map(|at| {
+                    let mut truth = Truth::with_cpu(0.3 + 0.5 * study.random.share());
+                    if at % 3 != 0 {
+                        truth
+                            .parts
+                            .iter_mut()
+                            .for_each(|part| *part *= (spread * study.random.normal()).exp());
+                    }
+                    study.measure(truth, RUNS)
+                })
+                .collect();
+            for a in 0..all.len() {
+                for b in a + 1..all.len() {
+                    let truly = all[b].truth.time(None, 1.0).ln() - all[a].truth.time(None, 1.0).ln();
+                    is_wrong |= match study.judge(&all[a], &all[b], Shared::Work(0.1)) {
+                        Some(Side::Above) => truly <= 0.0,
+                        Some(Side::Below) => truly >= 0.0,
+                        Some(Side::Inside) | None => false,
+                    };
+                }
+            }
+        }
+        is_wrong
+    };
+    (0..n).filter(report).count() as f64 / n as f64
+}
+
+/// The share of reports of 25 rounds, of eight candidates and two metrics, that name a factor: of all, and of those named the share
+/// that has no effect. The deviations are those of the candidates; an effect is one of the first candidate's, on the first column.
+pub fn named(n: usize, deviations: [f64; 8], effect: f64, seed: u64) -> (f64, f64) {
+    let mut random = Random::new(seed);
+    let (mut reports, mut false_names, mut names) = (0, 0.0, 0);
+    for _ in 0..n {
+        let mut estimated: Vec<Estimated> = Vec::new();
+        let mut is_real: Vec<bool> = Vec::new();
+        for _ in 0..2 {
+            let all: Vec<Vec<f64>> = deviations
+                .iter()
+                .enumerate()
+                .map(|(who, deviation)| {
+                    (0..2 * RUNS)
+                        .map(|n| {
+                            let level = if row(n)[0] { 1.0 } else { -1.0 };
+                            let own = if who == 0 { effect * level } else { 0.0 };
+                            own + deviation * random.normal()
+                        })
+                        .collect()
+                })
+                .collect();
+            for a in 0..all.len() {
+                for b in a + 1..all.len() {
+                    let samples: Vec<Within> = std::iter::once(0.0)
+                        .chain(all[a].iter().zip(&all[b]).map(|(a, b)| a - b))
+                        .map(Within::exactly)
+                        .collect();
+                    estimated.extend(folded(&main_effects(&samples, 0), &main_effects(&samples, 1)));
+                    is_real.extend((0..COLUMNS).map(|column| a == 0 && column == 0 && effect != 0.0));
+                }
+            }
+        }
+        let found = discover(&estimated, FALSE_NAMES);
+        let of = |real: bool| found.iter().zip(&is_real).filter(|(f, is)| f.is_named && **is == real).count();
+        let (right, wrong) = (of(true), of(false));
+        reports += usize::from(right + wrong > 0);
+        names += usize::from(right > 0);
+        false_names += wrong as f64 / (right + wrong).max(1) as f64;
+    }
+    let any = if effect == 0.0 { reports } else { names };
+    (any as f64 / n as f64, false_names / n as f64)
+}
+
+/// All rates, with so many studies behind each: what they are of, and what they are.
+pub fn all(n: usize) -> Vec<(String, f64)> {
+    let mut rates = Vec::new();
+    for sigma in [0.0025, 0.005, 0.01] {
+        for cpu in [0.1, 0.5, 0.9] {
+            let (equivalent, different) = of_equal_builds(n, sigma, cpu, 1);
+            let what = format!("one kind, nothing differs, σ {:.2} %, CPU share {cpu}", 100.0 * sigma);
+            rates.push((format!("{what}: equivalent"), equivalent));
+            rates.push((format!("{what}: called different"), different));
+        }
+    }
+    for (part, name) in [(CPU, "CPU"), (FLUSH, "flushes"), (SEEK, "seeks")] {
+        for (kinds, shared) in [("one kind", Shared::Kind), ("unlike kinds", Shared::Work(0.1))] {
+            for cpu in [0.05, 0.5] {
+                let what = format!(
+                    "{kinds}, CPU share {cpu}, {name} that make 1.05 at their least favourable end, σ 0.50 %: found"
+                );
+                let rate = power(n, 0.005, (Truth::with_cpu(cpu), part), 1.05, shared, 2);
+                rates.extend(rate.map(|rate| (what, rate)));
+            }
+        }
+    }
+    for sigma in [0.005, 0.02, 0.1] {
+        for spread in [0.02, 0.2] {
+            let what = format!(
+                "reports of 56 with a wrong direction, σ {:.1} %, times that differ by {:.0} %",
+                100.0 * sigma,
+                100.0 * spread
+            );
+            rates.push((what, wrong(n, sigma, spread, 3)));
+        }
+    }
+    let unequal = [0.01, 0.01, 0.02, 0.02, 0.03, 0.05, 0.07, 0.07];
+    let one_noisy = [0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.07];
+    for (what, deviations) in [("equal", [0.02; 8]), ("unequal", unequal), ("one noisy", one_noisy)] {
+        rates.push((format!("no effect, {what} noise: a factor is named"), named(n, deviations, 0.0, 4).0));
+        let (found, false_names) =
+            named(n, deviations, std::f64::consts::SQRT_2 * deviations[0] * 2.0_f64.sqrt(), 5);
+        rates.push((format!("an effect of √2 of the least pair's noise, {what} noise: named"), found));
+        rates.push((format!("the same, {what} noise: of the names false"), false_names));
+    }
+    rates
+}

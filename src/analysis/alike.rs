@@ -1,0 +1,67 @@
+//! Whether two candidates run the same code, as far as both run it: then what they share costs both the same, whatever an instruction
+//! costs.
+//!
+//! ```text
+//! one kind              the same row of the table of filesystems, in any two versions of it, its kernel or its tools
+//!   the same algorithms no option that puts one in the place of another: compress=lzo beside compress=zstd
+//!   the same layers     or none under one of the two: a layer adds instructions and takes none away
+//! ```
+//! A kind that nobody here knows is one kind with itself only where its options are the same.
+
+use std::collections::BTreeSet;
+
+use crate::filesystems;
+use crate::schema::record::Record;
+
+pub fn are_of_one_kind(a: &Record, b: &Record) -> bool {
+    let layered = a.layers == b.layers || a.layers.is_empty() || b.layers.is_empty();
+    a.kind == b.kind && layered && algorithms(a) == algorithms(b)
+}
+
+fn algorithms(record: &Record) -> BTreeSet<String> {
+    let variant = &record.variant;
+    match filesystems::find(&record.kind) {
+        Some(kind) => filesystems::algorithms(kind, variant),
+        None => variant.mkfs.iter().chain(&variant.mount).cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::example::record;
+    use super::*;
+    use crate::schema::setup::Named;
+
+    #[test]
+    fn one_kind_with_the_same_options_is_one_and_another_kind_is_not() {
+        let mut other = record();
+        assert!(are_of_one_kind(&record(), &other));
+        other.kind = "nobodys".into();
+        assert!(!are_of_one_kind(&record(), &other));
+        let mut unknown = other.clone();
+        assert!(are_of_one_kind(&other, &unknown));
+        unknown.variant.mount = vec!["noatime".into()];
+        assert!(!are_of_one_kind(&other, &unknown), "nobody knows what its options choose");
+        let with = |option: &str| {
+            let mut one = record();
+            one.variant.mount = vec![option.into()];
+            one
+        };
+        assert!(are_of_one_kind(&record(), &with("noatime")));
+        assert!(!are_of_one_kind(&record(), &with("data=journal")));
+    }
+
+    #[test]
+    fn a_layer_under_one_of_two_adds_instructions_and_another_layer_exchanges_them() {
+        let crypt = |cipher: &str| {
+            let mut one = record();
+            one.layers = vec![Named::new("crypt", &BTreeMap::from([("cipher", cipher)]))];
+            one
+        };
+        assert!(are_of_one_kind(&record(), &crypt("aes")));
+        assert!(are_of_one_kind(&crypt("aes"), &crypt("aes")));
+        assert!(!are_of_one_kind(&crypt("serpent"), &crypt("aes")));
+    }
+}
