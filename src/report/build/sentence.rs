@@ -236,7 +236,7 @@ impl<'t> Told<'t> {
         self.found(a, b).is_some_and(|found| Said::NotToldApart.is_allowed_by(found))
     }
 
-    /// `xfs or ext4, not told apart`, `xfs or ext4, equivalent within 3%`
+    /// `cedarfs or birchfs, not told apart`, `cedarfs or birchfs, equivalent within 3%`
     fn alike(&self, labels: &[&str]) -> Sentence {
         let owned: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
         let is_equivalent = self.pairs.all_of(&owned, Found::Equivalent);
@@ -286,7 +286,7 @@ impl<'t> Told<'t> {
     }
 }
 
-/// `xfs or ext4`, `xfs, ext4 or jfs`
+/// `cedarfs or birchfs`, `cedarfs, birchfs or elmfs`
 fn either(labels: &[&str]) -> String {
     match labels {
         [] => String::new(),
