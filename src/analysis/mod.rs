@@ -14,6 +14,7 @@ pub mod dataset;
 mod decisions;
 pub mod elapsed;
 pub mod ensemble;
+pub mod entrant;
 #[cfg(test)]
 mod example;
 pub mod floor;
