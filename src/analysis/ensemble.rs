@@ -14,8 +14,9 @@ use std::array;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataset::{Cell, Series, Work, counted, log_ratio};
+use super::entrant::{self, Entrant};
 use super::floor::{self, Excess};
-use super::robust::{self, Corners, Entrant, Pair, Tried, log_margin};
+use super::robust::{self, Corners, Pair, Tried, log_margin};
 use crate::schema::finding::{Decider, Evidence, Finding, Found};
 use crate::schema::metric::Better;
 use crate::schema::record::Record;
@@ -177,7 +178,7 @@ fn decider(factors: &[Factor], mean: f64, own: &Estimated, found: Discovered) ->
 pub fn each_pair(work: &Work<'_>, asked: &Asked<'_>, mut tell: impl FnMut(&Pair<'_>, &[(Sampled, f64)])) {
     for series in work.series.iter().filter(|series| (asked.is_asked)(series)) {
         let all: Vec<_> = series.cells.iter().map(|cell| by_round(work, cell)).collect();
-        let means = robust::means(robust::entrants(work, series));
+        let means = entrant::means(entrant::entrants(work, series));
         for (at, ours) in series.cells.iter().enumerate() {
             for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
                 let [a, b] = [ours, b].map(|cell| Entrant { work, series, label: &cell.filesystem });
@@ -253,8 +254,8 @@ pub fn of_two_runs(before: Ran<'_>, after: Ran<'_>, label: &str, margin: Percent
         same && seed(before.0, *round) == seed(after.0, *round)
     });
     let of = |(work, series)| Entrant { work, series, label };
-    let all = robust::entrants(before.0, before.1).chain(robust::entrants(after.0, after.1));
-    let means = robust::means(all);
+    let all = entrant::entrants(before.0, before.1).chain(entrant::entrants(after.0, after.1));
+    let means = entrant::means(all);
     let how = (margin, Corners::Expected);
     let pair = pair([of(after), of(before)], &means, how, ours.values().chain(theirs.values()));
     open(&pair, &common(&ours, &theirs, after.1.better), margin)

@@ -8,7 +8,7 @@
 use fsderby_stats::floor::to_zero;
 
 use super::dataset::log_ratio;
-use super::robust::Entrant;
+use super::entrant::Entrant;
 use crate::schema::finding::Floor;
 use crate::schema::job::Purpose;
 

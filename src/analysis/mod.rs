@@ -14,6 +14,7 @@ pub mod dataset;
 mod decisions;
 pub mod elapsed;
 pub mod ensemble;
+pub mod entrant;
 pub mod evidence;
 #[cfg(test)]
 mod example;

@@ -6,35 +6,25 @@
 //! that one is tried as well.
 
 use std::array;
-use std::collections::BTreeSet;
 
 use fsderby_diskmodel::{COLUMNS, Factor, Level, Point};
 use fsderby_stats::discovery::Estimated;
-use fsderby_stats::instructions::{Timed, moving, priced};
+use fsderby_stats::instructions::{Timed, priced};
 use fsderby_stats::robust::{self, Held, Side, Within};
 use fsderby_stats::screening::{Effects, RUNS, Row, fit, folded};
 
 use super::alike::are_of_one_kind;
-use super::dataset::{Series, Work, log_ratio};
+use super::entrant::Entrant;
 use super::floor::Excess;
-use super::steps;
 use crate::schema::finding::{Chaos, Corner, Costs, Found, Refuted};
-use crate::schema::job::{Purpose, RESEEDED, StepName};
+use crate::schema::job::Purpose;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
-use crate::schema::units::{Percent, sum};
+use crate::schema::units::Percent;
 
 /// By how many times an instruction may cost more, or less, than the machine's file says: our estimate of how far kinds differ in cycles
 /// per instruction.
 pub const COST: f64 = 1.3;
-
-/// One candidate in one metric of one scenario, with the run that it is of.
-#[derive(Clone, Copy)]
-pub struct Entrant<'w> {
-    pub work: &'w Work<'w>,
-    pub series: &'w Series,
-    pub label: &'w str,
-}
 
 /// Two of them, of one run or of two.
 pub struct Pair<'w> {
@@ -111,79 +101,6 @@ fn effects(samples: &[(Sampled, f64)], half: usize) -> Option<Effects> {
     };
     let of_rows = samples.iter().filter_map(|(sampled, log)| Some((row(sampled.sample.point)?, *log)));
     fit(&of_rows.skip(half * RUNS).take(RUNS).collect::<Vec<_>>())
-}
-
-impl<'w> Entrant<'w> {
-    fn extra(&self, purpose: Purpose) -> Option<&'w Record> {
-        self.work.extra(self.label, purpose)
-    }
-
-    pub fn first(&self) -> Option<&'w Record> {
-        self.work.of_round(self.label, 1)
-    }
-
-    /// Turned so that larger is better.
-    fn log(&self, record: &Record) -> Option<f64> {
-        Some(log_ratio(self.series.better, self.series.value_in(record)?, 1.0))
-    }
-
-    /// With each of the six seeds of the work, on the first round's disk.
-    fn seeds(&self) -> Option<Vec<&'w Record>> {
-        let record = |seed: u8| match seed {
-            0 => self.first(),
-            n => self.extra(Purpose::Reseeded(n)),
-        };
-        (0..=RESEEDED).map(record).collect()
-    }
-
-    /// Of its figure with each of them.
-    fn seeded(&self) -> Option<Vec<f64>> {
-        self.seeds()?.into_iter().map(|record| self.log(record)).collect()
-    }
-
-    /// Its time on the assumed machine, the mean over the seeds, in a unit that both of a pair have; and what of it moves with the cost of
-    /// an instruction.
-    fn timed(&self) -> Option<Timed> {
-        let logs = self.seeded()?;
-        let time = (-logs.iter().sum::<f64>() / logs.len() as f64).exp();
-        let [dear, cheap] = [Purpose::Dear, Purpose::Cheap].map(|purpose| self.extra(purpose));
-        let (dear, cheap) = (dear?, cheap?);
-        let apart = f64::from(cheap.sampled()?.mips) / f64::from(dear.sampled()?.mips);
-        let [dear, cheap] = [self.log(dear)?, self.log(cheap)?].map(|log| (-log).exp());
-        Some(Timed { time, moving: moving(time, dear, cheap, apart.ln()), shared: 0.0 })
-    }
-
-    /// The part of the work's time in which the workload's own process computed in user mode, the mean over the seeds; 0 where that was not
-    /// counted. It is counted over the whole work, and taken to be the same in each of its phases.
-    fn own_share(&self) -> f64 {
-        let records = self.seeds().unwrap_or_default();
-        let shares: f64 = records.iter().map(|record| self.own_share_in(record)).sum();
-        shares / records.len().max(1) as f64
-    }
-
-    fn own_share_in(&self, record: &Record) -> f64 {
-        let is_it = |name: &str| self.series.work.is_empty() || name == self.series.work;
-        let Some(of) = record.works.iter().position(|work| work.measured && is_it(&work.name)) else {
-            return 0.0;
-        };
-        let steps = || steps::of_work(record, of, StepName::Work);
-        let (user, whole) = (sum(steps().map(|step| step.user_ns)), sum(steps().map(|step| step.ns)));
-        (user as f64 / whole.max(1) as f64).min(1.0)
-    }
-}
-
-/// Of all these candidates that were tried with all seeds, the mean of the logarithms with each: another seed is other work, which moves
-/// all of them alike.
-pub fn means<'w>(all: impl Iterator<Item = Entrant<'w>>) -> Vec<f64> {
-    let all: Vec<Vec<f64>> = all.filter_map(|entrant| entrant.seeded()).collect();
-    let mean = |seed: usize| all.iter().map(|logs| logs[seed]).sum::<f64>() / all.len() as f64;
-    (0..=usize::from(RESEEDED)).map(mean).collect()
-}
-
-/// All candidates of one metric of one scenario.
-pub fn entrants<'w>(work: &'w Work<'w>, series: &'w Series) -> impl Iterator<Item = Entrant<'w>> {
-    let labels: BTreeSet<&str> = work.extras.iter().map(|record| record.filesystem.as_str()).collect();
-    labels.into_iter().map(move |label| Entrant { work, series, label })
 }
 
 impl Pair<'_> {

@@ -329,8 +329,6 @@ mod tests {
     fn threads_that_began_meanwhile_count_with_all_their_time_and_others_with_what_they_ran_since() {
         let before = BTreeMap::from([(2, 100), (7, 50)]);
         assert_eq!(spent(&before, &BTreeMap::from([(2, 130), (9, 5)])), 35);
-        let here = kernel_threads();
-        println!("{} kernel threads", here.map_or(0, |all| all.len()));
     }
 
     /// In bursts far shorter than a tick, which samples see by chance.

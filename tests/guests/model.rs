@@ -311,7 +311,7 @@ fn two_disks_are_two_candidates_of_one_run_and_meet_in_each_sample() {
         assert!(a.disk != b.disk && a.sample == b.sample, "{a:?} {b:?}");
     }
     let work = Dataset::of(&run);
-    let pairs = ensemble::findings(&work.workloads[0], run.plan.margin);
+    let pairs = ensemble::findings(&work.workloads, run.plan.margin);
     assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.n == 2), "{pairs:?}");
 }
 
