@@ -35,8 +35,9 @@ const ORDER: [&str; 24] = [
 ];
 
 /// What a column or an axis means, of whatever candidates.
-const LEGENDS: [&str; 9] = [
+const LEGENDS: [&str; 10] = [
     "worst corner",
+    "at its worst",
     "higher is better",
     "lower is better",
     "fewer is better",
