@@ -20,7 +20,7 @@ pub fn are_due(rounds: u32) -> bool {
     rounds as usize >= SAMPLES_NEEDED
 }
 
-/// Those that the plan alone decides: of each cell that has another one beside it to be compared with.
+/// Those that the plan alone decides, of each cell.
 pub fn of_cells(plan: &Plan) -> Vec<Trial<'_>> {
     let floor = if plan.floor { floor::trials(plan) } else { Vec::new() };
     floor.into_iter().chain(of_samples(plan)).collect()
@@ -32,7 +32,8 @@ fn of_samples(plan: &Plan) -> Vec<Trial<'_>> {
     let is_sampled = |trial: &Trial<'_>| testbeds::samples(plan.setup(trial.candidate).testbed);
     let trials: Vec<Trial<'_>> = all().flat_map(|purpose| plan.again(purpose)).filter(is_sampled).collect();
     let cells = all().count() * plan.scenarios.len();
-    if trials.len() > cells { trials } else { Vec::new() }
+    // A plan of one candidate that was stored before such runs had any has no floor either.
+    if trials.len() > cells || plan.floor { trials } else { Vec::new() }
 }
 
 /// The corners that findings wait for, by what the rounds have shown.
@@ -78,10 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn without_samples_or_somebody_beside_there_are_none() {
+    fn without_samples_there_are_none_and_a_candidate_alone_has_them_for_another_run() {
         let fixed = plan("on = 'model:ssd-sata,samples=off'\nfilesystems = ['ext4', 'xfs']");
         assert!(of_cells(&fixed).iter().all(|trial| trial.purpose.server_work() > 1));
-        assert!(of_cells(&plan("on = 'model:ssd-sata'\nfilesystems = ['ext4']")).is_empty());
+        let alone = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4']");
+        assert_eq!(of_cells(&alone).len(), 2 * (2 + 5 + 2));
+        assert!(of_cells(&Plan { floor: false, ..alone }).is_empty(), "as it was stored before");
         assert!(of_cells(&plan("filesystems = ['ext4', 'xfs']")).is_empty());
         assert!(!are_due(12) && are_due(13));
     }

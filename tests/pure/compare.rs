@@ -97,7 +97,7 @@ fn who_became_slower_is_worse_and_the_others_are_not() {
     assert_eq!(said.code, OK, "{said:?}");
     for expected in [
         "ext4 is worse in postmark-quick, transactions per second: 0.77 times as good",
-        "not yet the effect of what was changed",
+        "not yet the effect of the change",
         "the seeds of order and work: 1 and 1, then 2 and 2",
     ] {
         assert!(words(&said.out).contains(expected), "{expected} is missing in:\n{}", said.out);
@@ -157,7 +157,7 @@ fn where_one_candidate_was_entered_otherwise_the_rest_are_its_controls_and_one_r
     let said = compared(&desk, &[]);
     let out = words(&said.out);
     for expected in [
-        "taken beside that of ext2 and xfs in the same round",
+        "divided by that of the control ext2 and xfs in the same round",
         "the mount options of ext4: none, then sync",
         "--filesystem 'ext4 label=\"ext4, before\"' --filesystem 'ext4 label=\"ext4, after\" mount=sync'",
     ] {
@@ -356,7 +356,7 @@ fn another_kernel_is_said_and_what_it_reaches_has_no_control() {
     let said = compared(&desk, &[]);
     let out = words(&said.out);
     assert!(out.contains("the kernel of ext4: 6.1, then 6.12"), "{}", said.out);
-    assert!(out.contains("not yet the effect of what was changed"), "{}", said.out);
+    assert!(out.contains("not yet the effect of the change"), "{}", said.out);
     assert!(out.contains("ext4, before") && out.contains("kernel=6.12"), "{}", said.out);
 }
 

@@ -92,10 +92,10 @@ fn damaged_lines_are_mended_stored_and_shown_as_imported_in_every_format() {
     let rows: Vec<csv::StringRecord> = rows.records().map(|row| row.unwrap()).collect();
     assert!(
         rows.len() > 40
-            && rows.iter().all(|row| &row[3] == "no" && &row[4] == "imported" && &row[16] == "imported")
+            && rows.iter().all(|row| &row[3] == "no" && &row[4] == "imported" && &row[21] == "imported")
     );
-    let quick = rows.iter().find(|row| &row[18] == "bonnie-classic.stat-ordered.rate").unwrap();
-    assert_eq!([&quick[17], &quick[20]], ["more than 32768", ""], "it is no figure, and not 0");
+    let quick = rows.iter().find(|row| &row[23] == "bonnie-classic.stat-ordered.rate").unwrap();
+    assert_eq!([&quick[22], &quick[25]], ["more than 32768", ""], "it is no figure, and not 0");
     let all = json(&desk, &["report", folder, "--json"]);
     let first = &all["imported"][0]["filesystems"][0];
     assert_eq!((&first["label"], &first["passes"][0]["from"]), (&"reiserfs".into(), &"raid.txt:3".into()));

@@ -615,7 +615,9 @@ fn the_command_that_a_look_prints_leads_to_more_than_a_look() {
     let rounds = command.rsplit_once("--rounds ").unwrap().1.parse().unwrap();
     let longer = Plan { rounds: Rounds::Exactly(rounds), ..plan() };
     let (finish, run) = carry_out(folder.path(), &longer, &Scripted::well(), None);
-    assert_eq!((finish.rounds, next(&run)), (rounds, None));
+    // What it has left is to do longer work.
+    assert_eq!(finish.rounds, rounds);
+    assert!(next(&run).is_none_or(|command| !command.contains("--resume")), "{:?}", next(&run));
 }
 
 #[test]

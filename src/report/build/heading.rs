@@ -12,7 +12,7 @@ use crate::report::view::number::{count, list};
 use crate::report::view::sentence::Sentence;
 use crate::report::view::setups::Setups;
 use crate::report::view::workload::WorkloadSummary;
-use crate::runner::scaled;
+use crate::runner::{longer, scaled};
 use crate::schema::candidate::said;
 use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
@@ -25,9 +25,6 @@ const MEDIANS: &str = "Medians and ranges only: differences are not tested.";
 
 /// More workloads than this are all of them, no longer a list.
 const NAMED: usize = 3;
-
-/// A ready experiment whose work outlives commit intervals and caches.
-const LONGER: &str = "mailserver";
 
 /// Fewer complete rounds than this are a preliminary result where nothing can be found, as on an emulated CPU or with one candidate.
 pub const ROUNDS_NEEDED: usize = 5;
@@ -53,7 +50,7 @@ pub fn of(
     };
     let next = match standing {
         Standing::Preliminary if !progress.is_fixed => Some(next(run, progress)),
-        Standing::Short => Some(longer(run)),
+        Standing::Short => longer(run),
         _ => None,
     };
     let guarded = verdict.guard.as_ref().and_then(verdict::guarded);
@@ -112,15 +109,8 @@ fn more(run: &Run) -> String {
 }
 
 /// Work that lasts, with the same filesystems in the same place.
-fn longer(run: &Run) -> Next {
-    let mut kinds: Vec<&str> = run.plan.candidates.iter().map(|candidate| candidate.kind.as_str()).collect();
-    let mut known = BTreeSet::new();
-    kinds.retain(|kind| known.insert(*kind));
-    let on = shell_words::quote(&run.plan.testbed);
-    Next {
-        command: format!("fsderby run {LONGER} --filesystems {} --on {on}", kinds.join(",")),
-        minutes: None,
-    }
+fn longer(run: &Run) -> Option<Next> {
+    longer::than(run).map(|longer| Next { command: longer.command, minutes: Some(longer.minutes) })
 }
 
 /// How far the run is from a verdict.

@@ -289,7 +289,7 @@ mod tests {
         let row = judged(&summary.workloads[0])[0];
         let shown = shown(&summary.workloads[0], row);
         let first = &shown[0].deciders[0];
-        assert!(first.is_named && first.title == "how long cached writes wait", "{}", first.title);
-        assert!(first.levels.contains("longer 1.2"), "{}", first.levels);
+        assert!(first.is_named && first.title == "how far the firmware reorders", "{}", first.title);
+        assert!(first.levels.contains("far 1.2"), "{}", first.levels);
     }
 }

@@ -292,6 +292,7 @@ pub fn named(n: usize, deviations: [f64; 8], effect: f64, seed: u64) -> (f64, f6
 }
 
 /// All rates, with so many studies behind each: what they are of, and what they are.
+#[allow(dead_code, reason = "printed by examples/modelled.rs, which has this file as well")]
 pub fn all(n: usize) -> Vec<(String, f64)> {
     let mut rates = Vec::new();
     for sigma in [0.0025, 0.005, 0.01] {
