@@ -19,11 +19,11 @@ race: run
 build:
 	cargo build --release --locked
 
-# All of it, or LINT='--lib --bins --test pure'.
-LINT ?= --all-targets
+# All of it, or TARGETS='--lib --bins --test pure'.
+TARGETS ?= --all-targets
 lint:
 	cargo fmt --all --check
-	cargo clippy --locked --workspace $(LINT) --quiet -- -D warnings
+	cargo clippy --locked --workspace $(TARGETS) --quiet -- -D warnings
 
 # The fast part, under a minute: lints, unit tests, and what needs neither root nor another program.
 check:

@@ -25,7 +25,7 @@ pub fn lint() -> Result<()> {
 
 /// Of what [`CHECKED`] builds.
 pub fn lint_checked() -> Result<()> {
-    needs(&format!("make lint LINT='{}'", CHECKED.join(" ")))
+    needs(&format!("make lint TARGETS='{}'", CHECKED.join(" ")))
 }
 
 pub fn setup() -> Result<()> {
