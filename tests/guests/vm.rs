@@ -202,12 +202,12 @@ fn a_guest_that_panics_fails_one_that_hangs_or_is_killed_is_void_and_the_rest_go
         Perilous { well: vm(images.path()), panics: vm(images.path()), hangs: vm(images.path()) };
     testbed.panics.mishap = Some(Mishap::Panic);
     testbed.hangs.mishap = Some(Mishap::Hang);
-    testbed.hangs.silence = Duration::from_secs(12);
+    testbed.hangs.silence = Duration::from_secs(20);
     let records = proved("\"exfat\", \"ext2\", \"fat32\", \"ext4\"", &testbed);
     for (label, outcome, attempts, words) in [
         ("exfat", Outcome::Failed, 1, "during work: the guest's kernel said: "),
         ("exfat", Outcome::Failed, 1, "Kernel panic"),
-        ("ext2", Outcome::Void, 3, "during work: the guest hung: it said nothing for 12 s"),
+        ("ext2", Outcome::Void, 3, "during work: the guest hung: it said nothing for 20 s"),
         ("fat32", Outcome::Void, 3, "during work: QEMU was lost: signal: 9"),
         ("ext4", Outcome::Done, 1, ""),
     ] {
