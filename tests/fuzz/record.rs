@@ -81,6 +81,10 @@ fn judge_and_show(run: &Run, way: usize) {
     let report = Report::of(run);
     // One way to show it a time: together they take longer than all else.
     if let Some(format) = formats::TABLE.get(way % (formats::TABLE.len() + 1)) {
+        if format.goes() == formats::Goes::IntoFolder {
+            let files = format.files(&report);
+            return files.iter().for_each(|file| is_of_its_format(format.name(), &file.svg));
+        }
         let mut text = Vec::new();
         format.write(&report, &mut text).unwrap();
         return is_of_its_format(format.name(), &String::from_utf8(text).expect("formats are text"));
@@ -94,7 +98,8 @@ fn is_of_its_format(name: &str, text: &str) {
     match name {
         "json" => drop(serde_json::from_str::<serde_json::Value>(text).expect("it is JSON")),
         "html" => assert!(!text.contains("<script>alert") && text.trim_end().ends_with("</html>")),
-        "csv" => assert!(csv::Reader::from_reader(text.as_bytes()).records().all(|row| row.is_ok())),
+        "svg" => assert!(!text.contains("<script") && text.trim_end().ends_with("</svg>")),
+        "csv" | "csv-trials" => assert!(csv::Reader::from_reader(text.as_bytes()).records().all(|row| row.is_ok())),
         _ => {}
     }
 }
