@@ -99,7 +99,9 @@ fn is_of_its_format(name: &str, text: &str) {
         "json" => drop(serde_json::from_str::<serde_json::Value>(text).expect("it is JSON")),
         "html" => assert!(!text.contains("<script>alert") && text.trim_end().ends_with("</html>")),
         "svg" => assert!(!text.contains("<script") && text.trim_end().ends_with("</svg>")),
-        "csv" | "csv-trials" => assert!(csv::Reader::from_reader(text.as_bytes()).records().all(|row| row.is_ok())),
+        "csv" | "csv-trials" => {
+            assert!(csv::Reader::from_reader(text.as_bytes()).records().all(|row| row.is_ok()))
+        }
         _ => {}
     }
 }
