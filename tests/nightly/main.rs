@@ -29,6 +29,7 @@ mod conformance_model;
 mod conformance_vm;
 mod hostile;
 mod kills;
+mod known_cells;
 mod large_volume;
 #[path = "../support/mod.rs"]
 mod support;

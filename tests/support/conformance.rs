@@ -7,12 +7,15 @@ use std::path::Path;
 
 use fsderby::filesystems::{self, Filesystem};
 use fsderby::host::programs;
+use fsderby::runner::experiment::Experiment;
+use fsderby::runner::machine;
 use fsderby::schema::event::Phase;
+use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
 use fsderby::storage::layers;
-use fsderby::store::{self, Run};
-use fsderby::testbeds;
+use fsderby::store::{self, Folder, Run};
+use fsderby::testbeds::{self, Made};
 use fsderby::workloads::{self, Needs};
 
 use super::desk::Desk;
@@ -105,20 +108,20 @@ fn experiment(desk: &Desk, testbed: &str, set: &str, cells: &[&Cell]) -> String 
     )
 }
 
-/// In guests of a testbed each filesystem once, each engine and each layer: those of every other engine, from this one on. Each run
-/// is then judged by whoever calls.
+/// In guests of a testbed each filesystem once, each engine and each layer: those of every other engine, from this one on. Proved and
+/// not measured; each run is then judged by whoever calls.
 pub fn each_in_guests(testbed: &str, first_engine: usize, judge: impl Fn(&Run)) {
     let sets: Vec<&str> = small_sets().skip(first_engine).step_by(2).collect();
     let cells: Vec<Cell> = covering().into_iter().filter(|cell| sets.contains(&cell.set)).collect();
-    in_guests(testbed, &cells, &judge);
+    in_guests(testbed, &cells, 0, &judge);
 }
 
-/// In guests of a testbed, on one layer, every filesystem with every other engine.
+/// In guests of a testbed, on one layer, every filesystem with every other engine, proved and measured.
 pub fn pairs_in_guests(testbed: &str, layer: &str, first_engine: usize) {
-    in_guests(testbed, &pairs(layer, first_engine), &|_| {});
+    in_guests(testbed, &pairs(layer, first_engine), 1, &|_| {});
 }
 
-fn in_guests(testbed: &str, all: &[Cell], judge: &dyn Fn(&Run)) {
+fn in_guests(testbed: &str, all: &[Cell], rounds: u32, judge: &dyn Fn(&Run)) {
     if !has_guests("conformance in guests") || !has_layers() {
         return;
     }
@@ -128,12 +131,15 @@ fn in_guests(testbed: &str, all: &[Cell], judge: &dyn Fn(&Run)) {
             continue;
         }
         let desk = Desk::new();
-        desk.file("experiment.toml", experiment(&desk, testbed, set, &cells));
-        let run = run(&desk, &["run", "experiment.toml"]);
+        begun(&desk, &experiment(&desk, testbed, set, &cells), rounds);
+        let run = run(&desk, &["run", "--resume", "run"]);
         let ended = |r: &&Record| r.outcome == Outcome::Done || is_disturbed(r);
         let done = run.current().into_iter().filter(ended).count();
-        let (counted, checked) = (cells.len(), cells.len());
-        assert_eq!(done, counted + checked, "each of {testbed} × {set} is proved and measured");
+        assert_eq!(
+            done,
+            cells.len() * (1 + rounds as usize),
+            "each of {testbed} × {set} is proved and measured"
+        );
         for cell in cells {
             let record = run.current().into_iter().find(|r| r.filesystem == cell.label()).unwrap();
             let leaves = record.top.as_ref().map_or(1, |top| top.leaves.len());
@@ -142,6 +148,16 @@ fn in_guests(testbed: &str, all: &[Cell], judge: &dyn Fn(&Run)) {
         conforms(&run);
         judge(&run);
     }
+}
+
+/// A folder of a run that has not begun, with so many rounds: none is what no command asks for.
+fn begun(desk: &Desk, experiment: &str, rounds: u32) {
+    let experiment = Experiment::parse(experiment, "test").unwrap();
+    let plan = experiment.plan(testbeds::named(experiment.on.as_deref().unwrap()).unwrap(), 1).unwrap();
+    let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
+    let made = Made::of(&plan).unwrap();
+    let machine = machine::look(&plan, &made.testbeds()).unwrap();
+    Folder::create(&desk.path("run"), &plan, &machine).unwrap();
 }
 
 /// Each filesystem, each layer and each engine is among what is tried in guests, and each layer among those of `make nightly`.
@@ -266,12 +282,12 @@ fn carry_out(
     let sets = sets.join(",");
     let work = ["run", "quick", "--workloads", &sets, "--scale", "1/16", "--rounds", "1", "--seed", "7"];
     let place = ["--on", testbed, "--size", "512m", "--memory", "none"];
-    run(desk, &[&work[..], &place, filesystems].concat())
+    run(desk, &[&work[..], &place, filesystems, &["--output", "run"]].concat())
 }
 
-/// To its end, verified, and nothing left.
+/// To its end in the folder `run`, verified, and nothing left.
 fn run(desk: &Desk, arguments: &[&str]) -> Run {
-    let said = desk.say(&[arguments, &["--output", "run", "--quiet"]].concat());
+    let said = desk.say(&[arguments, &["--quiet"]].concat());
     desk.leaves_nothing(said.pid);
     let verified = desk.say(&["verify", "run"]);
     assert_eq!(verified.code, 0, "{verified:#?}");

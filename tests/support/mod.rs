@@ -9,6 +9,7 @@ pub mod documents;
 pub mod forger;
 pub mod imports;
 pub mod kills;
+pub mod known_cells;
 pub mod large;
 pub mod modelled;
 pub mod neighbours;
