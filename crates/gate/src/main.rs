@@ -21,7 +21,7 @@ use programs::Case;
 use schedule::Done;
 use summary::Summary;
 
-const USAGE: &str = "usage: cargo run -p fsderby-gate -- check | test | nightly [PART…]";
+const USAGE: &str = "usage: cargo run -p fsderby-gate -- check | test [PART…] | nightly [PART…]";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     let passed = match words.as_slice() {
         ["check"] => check(),
         ["test"] => test(),
+        ["test", parts @ ..] => some(parts),
         ["nightly", parts @ ..] => nightly(parts),
         _ => Err(anyhow::anyhow!(USAGE)),
     };
@@ -62,6 +63,19 @@ fn test() -> Result<bool> {
         summary.step("build", || programs::build(&["--workspace", "--lib", "--bins", "--tests"]))?;
     summary.step("kernels", || steps::kernels(&programs::fsderby(&programs)?))?;
     summary.finish(run(programs::cases(&programs)?), Some(history::read()?))
+}
+
+/// Of the gate's tests those whose names begin so: `host`, `host::kills`.
+fn some(parts: &[&str]) -> Result<bool> {
+    let mut summary = Summary::begin();
+    let programs =
+        summary.step("build", || programs::build(&["--workspace", "--lib", "--bins", "--tests"]))?;
+    let cases = programs::cases(&programs)?;
+    if let Some(unknown) = parts.iter().find(|part| !cases.iter().any(|case| case.is_of(part))) {
+        bail!("no test's name begins with '{unknown}'");
+    }
+    let wanted = cases.into_iter().filter(|case| parts.iter().any(|part| case.is_of(part)));
+    summary.finish(run(wanted.collect()), None)
 }
 
 /// The nightly parts, or those that are named; a part is a module of `tests/nightly`, a module in it

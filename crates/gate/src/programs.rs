@@ -33,6 +33,11 @@ impl Case {
         inside.match_indices("::").map(|(at, _)| &inside[..at])
     }
 
+    /// Whether its name begins with these words: `host::kills`, not `host::ki`.
+    pub fn is_of(&self, part: &str) -> bool {
+        self.name.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    }
+
     /// Its name in its program.
     fn inside(&self) -> &str {
         self.name.split_once("::").map_or("", |(_, inside)| inside)
@@ -106,4 +111,18 @@ pub fn cases(programs: &[Program]) -> Result<Vec<Case>> {
         }));
     }
     Ok(cases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_a_program_a_module_or_a_test() {
+        let case = Case::made_up("host::kills::three", Path::new("true"));
+        assert!(["host", "host::kills", "host::kills::three"].iter().all(|part| case.is_of(part)));
+        assert!(
+            ["hos", "kills", "host::ki", "host::kills::three::more"].iter().all(|part| !case.is_of(part))
+        );
+    }
 }
