@@ -31,5 +31,7 @@ mod hostile;
 mod kills;
 mod known_cells;
 mod large_volume;
+mod machine_speeds;
+mod made_up;
 #[path = "../support/mod.rs"]
 mod support;

@@ -8,17 +8,19 @@ use std::path::Path;
 use fsderby::filesystems::{self, Filesystem};
 use fsderby::host::programs;
 use fsderby::runner::experiment::Experiment;
-use fsderby::runner::machine;
+use fsderby::runner::jobs;
+use fsderby::runner::verify::verify;
 use fsderby::schema::event::Phase;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
 use fsderby::storage::layers;
-use fsderby::store::{self, Folder, Run};
+use fsderby::store::{self, Run};
 use fsderby::testbeds::{self, Made};
 use fsderby::workloads::{self, Needs};
 
 use super::desk::Desk;
+use super::modelled::carried_out;
 use super::quiet::has_guests;
 use super::{has_loop, is_disturbed, skipped};
 
@@ -113,15 +115,15 @@ fn experiment(desk: &Desk, testbed: &str, set: &str, cells: &[&Cell]) -> String 
 pub fn each_in_guests(testbed: &str, first_engine: usize, judge: impl Fn(&Run)) {
     let sets: Vec<&str> = small_sets().skip(first_engine).step_by(2).collect();
     let cells: Vec<Cell> = covering().into_iter().filter(|cell| sets.contains(&cell.set)).collect();
-    in_guests(testbed, &cells, 0, &judge);
+    in_guests(testbed, &cells, false, &judge);
 }
 
 /// In guests of a testbed, on one layer, every filesystem with every other engine, proved and measured.
 pub fn pairs_in_guests(testbed: &str, layer: &str, first_engine: usize) {
-    in_guests(testbed, &pairs(layer, first_engine), 1, &|_| {});
+    in_guests(testbed, &pairs(layer, first_engine), true, &|_| {});
 }
 
-fn in_guests(testbed: &str, all: &[Cell], rounds: u32, judge: &dyn Fn(&Run)) {
+fn in_guests(testbed: &str, all: &[Cell], measured: bool, judge: &dyn Fn(&Run)) {
     if !has_guests("conformance in guests") || !has_layers() {
         return;
     }
@@ -131,13 +133,19 @@ fn in_guests(testbed: &str, all: &[Cell], rounds: u32, judge: &dyn Fn(&Run)) {
             continue;
         }
         let desk = Desk::new();
-        begun(&desk, &experiment(&desk, testbed, set, &cells), rounds);
-        let run = run(&desk, &["run", "--resume", "run"]);
+        let experiment = experiment(&desk, testbed, set, &cells);
+        let run = match measured {
+            false => proved(&desk, &experiment),
+            true => {
+                desk.file("experiment.toml", experiment);
+                run(&desk, &["run", "experiment.toml", "--output", "run"])
+            }
+        };
         let ended = |r: &&Record| r.outcome == Outcome::Done || is_disturbed(r);
         let done = run.current().into_iter().filter(ended).count();
         assert_eq!(
             done,
-            cells.len() * (1 + rounds as usize),
+            cells.len() * if measured { 2 } else { 1 },
             "each of {testbed} × {set} is proved and measured"
         );
         for cell in cells {
@@ -150,14 +158,20 @@ fn in_guests(testbed: &str, all: &[Cell], rounds: u32, judge: &dyn Fn(&Run)) {
     }
 }
 
-/// A folder of a run that has not begun, with so many rounds: none is what no command asks for.
-fn begun(desk: &Desk, experiment: &str, rounds: u32) {
+/// Carried out with no round, which no command can ask for, and verified but for that.
+fn proved(desk: &Desk, experiment: &str) -> Run {
     let experiment = Experiment::parse(experiment, "test").unwrap();
-    let plan = experiment.plan(testbeds::named(experiment.on.as_deref().unwrap()).unwrap(), 1).unwrap();
-    let plan = Plan { rounds: Rounds::Exactly(rounds), ..plan };
-    let made = Made::of(&plan).unwrap();
-    let machine = machine::look(&plan, &made.testbeds()).unwrap();
-    Folder::create(&desk.path("run"), &plan, &machine).unwrap();
+    let on = testbeds::named(experiment.on.as_deref().unwrap()).unwrap();
+    let plan = Plan { rounds: Rounds::Exactly(0), ..experiment.plan(on, 1).unwrap() };
+    let mut made = Made::of(&plan).unwrap();
+    made.take_agent(Path::new(env!("CARGO_BIN_EXE_fsderby"))).unwrap();
+    let testbeds = made.testbeds();
+    testbeds.each().for_each(|testbed| testbed.ready(&jobs::need(&plan)).unwrap());
+    let (_folder, run) = carried_out(plan, &testbeds, 1);
+    let wrong = verify(&run).wrong;
+    assert!(matches!(&*wrong, [rounds] if rounds.contains("0 rounds measure nothing")), "{wrong:#?}");
+    desk.leaves_nothing(std::process::id());
+    run
 }
 
 /// Each filesystem, each layer and each engine is among what is tried in guests, and each layer among those of `make nightly`.

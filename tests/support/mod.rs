@@ -11,6 +11,7 @@ pub mod imports;
 pub mod kills;
 pub mod known_cells;
 pub mod large;
+pub mod made_up;
 pub mod modelled;
 pub mod neighbours;
 pub mod quiet;

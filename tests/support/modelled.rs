@@ -2,9 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
+use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
 use fsderby::runner::rounds::Runner;
+use fsderby::schema::event::Seen;
 use fsderby::schema::plan::{Plan, Rounds};
 use fsderby::schema::reason::Outcome;
 use fsderby::store::{self, Folder, Run};
@@ -39,6 +41,26 @@ pub fn carried_out(plan: Plan, testbeds: &Testbeds<'_>, jobs: usize) -> (tempfil
     (desk, run)
 }
 
+/// These filesystems proved on this testbed, and compared for so many rounds.
+pub fn carry_out(filesystems: &str, testbed: &Model, rounds: u32, jobs: usize) -> (tempfile::TempDir, Run) {
+    carry_out_by(1, filesystems, testbed, rounds, jobs)
+}
+
+/// The same by so many clients.
+pub fn carry_out_by(
+    clients: u32,
+    filesystems: &str,
+    testbed: &Model,
+    rounds: u32,
+    jobs: usize,
+) -> (tempfile::TempDir, Run) {
+    let text = format!(
+        "name = \"model\"\nsize = \"512m\"\nmemory = \"64m\"\nworkloads = [\"maildir-quick\"]\nfilesystems = [{filesystems}]\n\
+         rounds = 1\nseed = 7\nscale = \"1/32\"\nclients = {clients}\n"
+    );
+    compared(&text, testbed, rounds, jobs)
+}
+
 /// A volume of a tebibyte costs what is written of it, and its requests are so far apart that the arm moves.
 pub fn large_volumes(kinds: &[&str]) {
     if !has_guests("volumes of a tebibyte") {
@@ -71,4 +93,32 @@ pub fn large_volumes(kinds: &[&str]) {
         assert_eq!(*compared, Compared::Same, "{}", record.trial);
     })
     .unwrap();
+}
+
+/// A CPU sixteen times as fast needs a sixteenth of the time, and the disk behind it as long as ever: the kernel's clocks and
+/// timers go by what it was told. In MIPS.
+pub fn clocks_follow(speeds: &[u64]) {
+    if !has_guests("machines of other speeds") {
+        return;
+    }
+    let floor = |mips: &u64| {
+        let testbed = model(&format!("diamondmax-plus-8,machine=server-2024,samples=off,mips={mips}"));
+        let (_desk, run) = carry_out("\"xfs\"", &testbed, 0, 1);
+        let [record] = run.records.as_slice() else { panic!("{:?}", run.records) };
+        assert_eq!(record.outcome, Outcome::Done, "{mips}: {}", record.why());
+        let disk = |counter| probes::counted(record, "disk", counter).unwrap_or(0);
+        // A platter turns in 8.3 ms whatever looks at it, and answers come when they are due.
+        let (requests, rotation_ns) = (disk("reads") + disk("writes"), disk("rotation_ns"));
+        assert!(rotation_ns > 0 && rotation_ns < requests * 8_333_334, "{mips}: {:?}", record.stages);
+        let tick_ns = 4_000_000;
+        assert!(disk("late_ns") <= requests * tick_ns / 8, "{mips}: {:?}", record.stages);
+        let floor = record.seen.iter().find_map(|seen| match seen {
+            Seen::Floor { floor_ns, .. } => Some(floor_ns * mips / 1000),
+            _ => None,
+        });
+        floor.unwrap_or_else(|| panic!("{mips}: no floor"))
+    };
+    let floors: Vec<u64> = speeds.iter().map(floor).collect();
+    let (least, most) = (floors.iter().min().unwrap(), floors.iter().max().unwrap());
+    assert!(*least > 5_000 && most * 10 < least * 11, "instructions of a request: {floors:?}");
 }

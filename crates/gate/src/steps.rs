@@ -6,10 +6,14 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// Nightly parts that are commands, each as a shell runs it.
-pub const PARTS: [(&str, &str); 7] = [
+pub const PARTS: [(&str, &str); 8] = [
     ("fuzz_import", "scripts/fuzz-long.sh bonnie_lines:: bundle:: postmark_reports::"),
     ("fuzz_input", "scripts/fuzz-long.sh disk:: experiment:: script::"),
     ("fuzz_stored", "scripts/fuzz-long.sh event:: package:: record::"),
+    (
+        "simulation",
+        "FSDERBY_STUDIES=10000 cargo test --locked -p fsderby-stats --test simulation -- --nocapture",
+    ),
     ("identity_maildir", "make identity WORKLOADS=maildir-quick"),
     ("identity_sources", "make identity WORKLOADS=sources-quick"),
     ("identity_coldread", "make identity WORKLOADS=coldread-quick"),

@@ -60,7 +60,7 @@ impl Summary {
         if let Some(before) = before {
             grown(&modules, slowness, &before);
             println!(
-                "\n{minutes:.1} minutes; {:.1} on the reference machine, which is {slowness:.2} times as fast, of {BUDGET_MINUTES} minutes",
+                "\n{minutes:.1} minutes of {BUDGET_MINUTES}; {:.1} on the reference machine, which is {slowness:.2} times as fast",
                 minutes / slowness
             );
         } else {

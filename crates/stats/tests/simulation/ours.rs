@@ -10,7 +10,7 @@ use fsderby_stats::random::Random;
 use crate::draw::{
     self, EQUAL, Machine, Order, README, SEVENFOLD, Shape, Study, TEN_PER_CENT, first, steady,
 };
-use crate::{PATTERNS, STUDIES, share};
+use crate::{PATTERNS, share, slack, studies};
 
 const NOISES: [(&str, [f64; 8]); 3] = [("equal 5 %", EQUAL), ("sevenfold", SEVENFOLD), ("README", README)];
 
@@ -30,7 +30,7 @@ fn by_looks(study: &Study<'_>, random: &mut Random, found: impl Fn(&Family) -> b
 }
 
 #[test]
-fn identical_candidates_are_called_different_in_at_most_five_and_a_half_per_cent_of_studies() {
+fn identical_candidates_are_called_different_in_at_most_five_per_cent_of_studies_but_for_chance() {
     let mut shown = String::from(
         "\nidentical candidates, 8, all 28 pairs: studies in which a difference is reported\n\
          noise      machine   10 rounds  3 tables  looks at 10, 14, 20\n",
@@ -41,19 +41,19 @@ fn identical_candidates_are_called_different_in_at_most_five_and_a_half_per_cent
         for (machine, called) in [(Machine::Steady, "steady"), (Machine::Drifting, "drifting")] {
             let study = Study { noise, effects: &draw::NONE, machine, shape: Shape::Normal };
             let mut alarms = [0; 3];
-            for _ in 0..STUDIES {
+            for _ in 0..studies() {
                 let tables: Vec<Table> = (0..3).map(|_| study.table(10, &mut random)).collect();
                 alarms[0] += usize::from(names_a_difference(&judge_by(&tables[..1], 0.05, PATTERNS, 0)));
                 alarms[1] += usize::from(names_a_difference(&judge_by(&tables, 0.05, PATTERNS, 0)));
                 alarms[2] += usize::from(by_looks(&study, &mut random, names_a_difference).0);
             }
-            let [once, three, looks] = alarms.map(|alarms| share(alarms, STUDIES));
+            let [once, three, looks] = alarms.map(|alarms| share(alarms, studies()));
             writeln!(shown, "{name:<10} {called:<9} {once:<10.4} {three:<9.4} {looks:.4}").unwrap();
             worst = worst.max(once).max(three).max(looks);
         }
     }
     println!("{shown}");
-    assert!(worst <= 0.055, "{worst}: {shown}");
+    assert!(worst <= 0.05 + slack(), "{worst}: {shown}");
     // A test that never says anything would pass.
     assert!(worst >= 0.02, "{worst}: {shown}");
 }
@@ -80,16 +80,17 @@ fn a_true_ten_per_cent_is_found_and_as_often_as_was_planned() {
         };
         let mut of_rounds = Vec::new();
         for rounds in [10, 12, 16] {
-            let found = (0..STUDIES)
+            let found = (0..studies())
                 .filter(|_| {
                     finds(&judge_by(&[study.table(rounds, &mut random)], 0.05, PATTERNS, random.bits()))
                 })
                 .count();
-            of_rounds.push(show(share(found, STUDIES), &Looks::once(rounds)));
+            of_rounds.push(show(share(found, studies()), &Looks::once(rounds)));
         }
-        let looks: Vec<(bool, usize)> = (0..STUDIES).map(|_| by_looks(&study, &mut random, finds)).collect();
-        show(share(looks.iter().filter(|(found, _)| *found).count(), STUDIES), &Looks::auto());
-        writeln!(shown, " {:.1}", share(looks.iter().map(|(_, rounds)| rounds).sum(), STUDIES)).unwrap();
+        let looks: Vec<(bool, usize)> =
+            (0..studies()).map(|_| by_looks(&study, &mut random, finds)).collect();
+        show(share(looks.iter().filter(|(found, _)| *found).count(), studies()), &Looks::auto());
+        writeln!(shown, " {:.1}", share(looks.iter().map(|(_, rounds)| rounds).sum(), studies())).unwrap();
         rates.push((name, of_rounds));
     }
     println!("{shown}");
@@ -115,13 +116,13 @@ fn simultaneous_intervals_hold_together_whatever_the_true_differences_are() {
             for rounds in [10, 16] {
                 let study = steady(&noise, effects);
                 let (mut hold, mut alarm) = (0, 0);
-                for _ in 0..STUDIES {
+                for _ in 0..studies() {
                     let family = judge_by(&[study.table(rounds, &mut random)], 0.05, PATTERNS, random.bits());
                     let (all, false_one) = checked(&family, effects);
                     hold += usize::from(all);
                     alarm += usize::from(false_one);
                 }
-                let (hold, alarm) = (share(hold, STUDIES), share(alarm, STUDIES));
+                let (hold, alarm) = (share(hold, studies()), share(alarm, studies()));
                 write!(shown, "{hold:.4} {alarm:.4}   ").unwrap();
                 (coverage, alarms) = (coverage.min(hold), alarms.max(alarm));
             }
@@ -130,8 +131,8 @@ fn simultaneous_intervals_hold_together_whatever_the_true_differences_are() {
     }
     println!("{shown}");
     // 95 %, less two deviations of a rate that 10,000 studies give.
-    assert!(coverage >= 0.95 - 2.0 * 0.0022, "{coverage}: {shown}");
-    assert!(alarms <= 0.055, "{alarms}: {shown}");
+    assert!(coverage >= 0.95 - slack(), "{coverage}: {shown}");
+    assert!(alarms <= 0.05 + slack(), "{alarms}: {shown}");
 }
 
 /// Noise that is not normal. Stalls are skewed; where they are unequal too, intervals miss more often, and this is where the
@@ -148,16 +149,16 @@ fn heavy_tails_cost_nothing_and_unequal_stalls_are_known_to() {
             for (truth, effects) in [("none", draw::NONE), ("halves", draw::HALVES)] {
                 let study = Study { noise: &noise, effects: &effects, machine: Machine::Steady, shape };
                 let (mut hold, mut alarm) = (0, 0);
-                for _ in 0..STUDIES {
+                for _ in 0..studies() {
                     let family = judge_by(&[study.table(10, &mut random)], 0.05, PATTERNS, 0);
                     let (all, false_one) = checked(&family, &effects);
                     hold += usize::from(all);
                     alarm += usize::from(false_one);
                 }
-                let (hold, alarm) = (share(hold, STUDIES), share(alarm, STUDIES));
+                let (hold, alarm) = (share(hold, studies()), share(alarm, studies()));
                 writeln!(shown, "{name:<10} {called:<8} {truth:<8} {hold:.4} {alarm:.4}").unwrap();
                 let skewed = shape == Shape::Stalls && name == "README";
-                assert!(skewed || (hold >= 0.945 && alarm <= 0.055), "{shown}");
+                assert!(skewed || (hold >= 0.95 - slack() && alarm <= 0.05 + slack()), "{shown}");
                 assert!(hold >= 0.86 && alarm <= 0.12, "{shown}");
             }
         }
@@ -178,7 +179,7 @@ fn few_candidates_and_few_rounds_give_no_more_false_alarms() {
         let study = steady(&README[4 - candidates.min(4)..][..candidates], &draw::NONE);
         write!(shown, "{candidates:<10}").unwrap();
         for rounds in rounds {
-            let alarms = (0..STUDIES).filter(|_| {
+            let alarms = (0..studies()).filter(|_| {
                 names_a_difference(&judge_by(
                     &[study.table(rounds, &mut random)],
                     0.05,
@@ -186,9 +187,9 @@ fn few_candidates_and_few_rounds_give_no_more_false_alarms() {
                     random.bits(),
                 ))
             });
-            let alarms = share(alarms.count(), STUDIES);
+            let alarms = share(alarms.count(), studies());
             write!(shown, " {alarms:.4}").unwrap();
-            assert!(alarms <= 0.055, "{shown}");
+            assert!(alarms <= 0.05 + slack(), "{shown}");
             assert!((rounds < 6) == (alarms == 0.0), "{shown}");
         }
         shown.push('\n');

@@ -7,7 +7,7 @@ use fsderby_stats::random::Random;
 
 use crate::draw::{EQUAL, Machine, NONE, Order, Shape, Study, TEN_PER_CENT, first};
 use crate::others::{Sample, p_of, runs_of_phoronix, t_at};
-use crate::{PATTERNS, STUDIES, share};
+use crate::{PATTERNS, share, studies};
 
 /// Studies behind each number of rounds at equal error.
 const FEWER: usize = 1000;
@@ -147,14 +147,14 @@ struct Alarms {
 
 fn alarms(differs_at: f64, mut run: impl FnMut() -> Ran) -> Alarms {
     let (mut each, mut any, mut runs) = (0, 0, 0.0);
-    for _ in 0..STUDIES {
+    for _ in 0..studies() {
         let (strengths, of_each) = run();
         let wrong = strengths.iter().filter(|strength| **strength > differs_at).count();
         each += wrong;
         any += usize::from(wrong > 0);
         runs += of_each;
     }
-    Alarms { each: share(each, 28 * STUDIES), any: share(any, STUDIES), runs: runs / STUDIES as f64 }
+    Alarms { each: share(each, 28 * studies()), any: share(any, studies()), runs: runs / studies() as f64 }
 }
 
 fn row(name: &str, steady: &Alarms, drifting: &Alarms, needs: &[String; 2]) -> String {

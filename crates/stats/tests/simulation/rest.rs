@@ -10,7 +10,7 @@ use fsderby_stats::random::Random;
 use fsderby_stats::resampled::{FEWEST, Rounds};
 
 use crate::draw::{EQUAL, Machine, NONE, Order, Shape, Study, steady};
-use crate::{PATTERNS, STUDIES, share};
+use crate::{PATTERNS, share, slack, studies};
 
 /// 0.1 % of 100,000 are 100, with a deviation of 10.
 #[test]
@@ -70,7 +70,7 @@ fn identical_candidates_are_called_equivalent_after_as_many_rounds_as_were_plann
 fn intervals_of_geometric_means_hold_together() {
     let mut random = Random::new(11);
     let (effects, mut hold) = ([0.3, 0.0, 0.1, 0.0], 0);
-    for _ in 0..STUDIES {
+    for _ in 0..studies() {
         let tables: Vec<Table> = [1.0, 0.5, -1.2]
             .map(|by| steady(&EQUAL[..4], &effects.map(|e| e * by)).table(10, &mut random))
             .to_vec();
@@ -82,11 +82,11 @@ fn intervals_of_geometric_means_hold_together() {
             pair.interval.is_some_and(|interval| interval.low <= truth && truth <= interval.high)
         }));
     }
-    let hold = share(hold, STUDIES);
+    let hold = share(hold, studies());
     println!(
         "\ngeometric means over three tables, four candidates, ten rounds: all six intervals hold in {hold:.4}\n"
     );
-    assert!(hold >= 0.945, "{hold}");
+    assert!(hold >= 0.95 - slack(), "{hold}");
 }
 
 /// Latencies of a log-normal kind whose middle moves by 10 % from round to round: for itself alone, or 0.4 of it that of the
