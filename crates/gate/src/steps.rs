@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// Nightly parts that are commands, each as a shell runs it.
-pub const PARTS: [(&str, &str); 7] = [
+pub const PARTS: [(&str, &str); 8] = [
     ("fuzz_import", "scripts/fuzz-long.sh bonnie_lines:: bundle:: postmark_reports::"),
     ("fuzz_input", "scripts/fuzz-long.sh disk:: experiment:: script::"),
     ("fuzz_stored", "scripts/fuzz-long.sh event:: package:: record::"),
@@ -14,6 +14,7 @@ pub const PARTS: [(&str, &str); 7] = [
     ("identity_sources", "make identity WORKLOADS=sources-quick"),
     ("identity_coldread", "make identity WORKLOADS=coldread-quick"),
     ("bench", "make bench"),
+    ("book", "scripts/book.sh"),
 ];
 
 /// What `make check` builds, as options of cargo.
