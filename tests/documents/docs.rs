@@ -383,7 +383,7 @@ fn the_script_for_bisecting_skips_what_cannot_be_judged() {
         let codes = [("BUILT", built), ("RAN", ran), ("COMPARED", compared)];
         let mut command = Command::new("./bisect.sh");
         command.current_dir(folder.path()).env("PATH", path).env("TMPDIR", folder.path());
-        codes.iter().for_each(|(name, code)| drop(command.env(name, code.to_string())));
+        command.envs(codes.map(|(name, code)| (name, code.to_string())));
         command.status().unwrap().code().unwrap()
     };
     assert_eq!((ended(0, 0, 0), ended(0, 0, 1)), (0, 1));
