@@ -1,7 +1,7 @@
 //! The verdict of a run on testbeds whose figures scatter: what rounds in random order allow to be said.
 //!
 //! All pairs of all headline metrics of all scenarios are one family, judged together at an error fixed before the first round.
-//! See [`fsderby_stats::family`] for the test and METHODOLOGY.md for what is concluded from it.
+//! See [`fsderby_stats::family`] for the test and docs/method/statistics.md for what is concluded from it.
 
 use std::collections::BTreeSet;
 

@@ -1,13 +1,14 @@
-//! What the documents say is true: their commands run, their links and paths lead somewhere, their tables are the program's.
+//! What the documents say is true: their commands run, their paths exist, their tables are the program's.
 //!
-//! Every line of every block marked `sh` is run by a shell, in order, in a folder of the document's own, into which blocks marked
-//! `toml` that begin with `# NAME.toml` are written first. A command that is not known here fails, so a document cannot
-//! show what nobody has tried. Exact lines are run, but for these:
-//! - `fsderby run …` is run twice: as it is written with `--dry-run` behind it, which proves that all of it is accepted and
-//!   expands to jobs; and for real with [`SMALLER`] in place of its own sizes and rounds, and of `quick` one workload. With `--resume` it is as
-//!   written, but `--rounds N` becomes `--rounds 2`.
+//! Every line of every block marked `sh` is run by a shell, in order, in a folder of the document's own. Blocks marked `toml` that
+//! begin with `# NAME.toml`, and those marked `sh NAME.sh`, are written into it first. A command that is not known here fails, so a
+//! document cannot show what nobody has tried. Lines are run as they are written, but for these:
+//! - `fsderby run …` is run twice: with `--dry-run` behind it, which proves that all of it is accepted and expands to jobs; and for
+//!   real with [`SMALLER`] in place of its own sizes and rounds, and of `quick` one workload. In guests it is a dry run alone:
+//!   `tests/guests` boots them. With `--resume` it is as written, but `--rounds N` becomes `--rounds 2`.
+//! - What fetches packages, builds a guest, or measures for minutes ([`LONG`]) has its arguments parsed, with `--help` behind them.
 //! - `make TARGET` is `make -n TARGET`: the test is itself part of `make test`, and `make run` builds a release.
-//! - `cargo test …` only has to name what exists: it is run by the gate itself.
+//! - `cargo test …` and `cargo run …` only have to name what exists.
 //! - A run that a later line compares with another has [`ENOUGH`] rounds: fewer give nothing to compare.
 //! - Commands in blocks marked `yaml` must be among those that are run.
 //! - Blocks marked `sh made-up` are run by `tests/documents/made_up.rs`.
@@ -16,14 +17,20 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::documents::{self, Block, Document};
+use crate::support::quiet::has_guests;
 use crate::support::{has_loop, project, skipped};
 
-/// Documents below the root whose commands are run as well.
-const FURTHER: [&str; 2] = ["docs/compare.md", "docs/import.md"];
+/// Their commands are a test of their own, so that two CPUs have something to do.
+const GUIDE: &str = "docs/guide/";
+/// Subcommands that take minutes or the network.
+const LONG: [&str; 4] = ["kernel", "guest", "machine", "disk"];
+/// Testbeds whose trials are guests.
+const IN_GUESTS: [&str; 2] = ["vm", "model"];
 /// A sixteenth of the work, once, in a volume that every kind takes.
 const SMALLER: [(&str, &str); 3] = [("--scale", "1/16"), ("--rounds", "1"), ("--size", "320m")];
 /// Of `quick`, unless the command names workloads: all of it stands in the dry run.
@@ -39,27 +46,28 @@ const DISTURBED: &str = "validity check interference";
 const MISSING: i32 = fsderby::exit::MISSING as i32;
 
 #[test]
-fn every_command_of_the_readme_runs() {
-    run(&documents::document("README.md"));
+fn every_command_of_the_guide_runs() {
+    documents::all().iter().filter(|document| document.name.starts_with(GUIDE)).for_each(run);
 }
 
 #[test]
 fn every_command_of_every_other_document_runs() {
-    with_commands().iter().filter(|document| document.name != "README.md").for_each(run);
+    documents::all().iter().filter(|document| !document.name.starts_with(GUIDE)).for_each(run);
 }
 
 fn run(document: &Document) {
+    if !document.blocks.iter().any(|block| block.info == "sh") {
+        return;
+    }
     let loops = has_loop("commands on the testbed loop");
+    let guests = has_guests("commands in guests");
     let folder = tempfile::tempdir().unwrap();
     write_files(document, folder.path());
-    let mut shell = Shell { folder: folder.path(), loops, absent: Vec::new(), compared: compared(document) };
+    let mut shell =
+        Shell { folder: folder.path(), loops, guests, absent: Vec::new(), compared: compared(document) };
     for block in document.blocks.iter().filter(|b| b.info == "sh") {
         block.text.lines().filter(|l| !l.trim().is_empty()).for_each(|line| shell.line(block, line));
     }
-}
-
-fn with_commands() -> Vec<Document> {
-    documents::all().into_iter().chain(FURTHER.map(documents::document)).collect()
 }
 
 fn write_files(document: &Document, folder: &Path) {
@@ -69,6 +77,21 @@ fn write_files(document: &Document, folder: &Path) {
             fs::write(folder.join(name), &block.text).unwrap();
         }
     }
+    for block in &document.blocks {
+        if let Some(name) = script(block) {
+            write_script(&folder.join(name), &block.text);
+        }
+    }
+}
+
+/// `sh NAME.sh` → `NAME.sh`.
+fn script(block: &Block) -> Option<&str> {
+    block.title("sh").filter(|name| name.ends_with(".sh"))
+}
+
+fn write_script(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// The folders of runs that are compared with others.
@@ -82,6 +105,7 @@ fn compared(document: &Document) -> Vec<String> {
 struct Shell<'a> {
     folder: &'a Path,
     loops: bool,
+    guests: bool,
     /// Folders of runs that were skipped.
     absent: Vec<String>,
     compared: Vec<String>,
@@ -98,6 +122,10 @@ impl Shell<'_> {
             }
             ["fsderby", "compare", ..] if words.contains(&"--fail-if") => self.sh(at, line, &[0, FAIL_IF]),
             ["fsderby", "doctor", ..] if !self.loops => self.sh(at, line, &[0, MISSING]),
+            ["fsderby", command, ..] if LONG.contains(command) => {
+                self.sh(at, &format!("{line} --help"), &[0])
+            }
+            ["sudo", "scripts/setup.sh", packages] => set_up(at, packages),
             ["fsderby" | "printf" | "mkdir", ..] => self.sh(at, line, &[0]),
             ["make", target] => make(at, target),
             ["cargo", "test", "--locked", "--test", test, module] => {
@@ -105,6 +133,10 @@ impl Shell<'_> {
             }
             ["cargo", "test", "--locked", "-p", package, "--test", test, "--", "--nocapture"] => {
                 cargo_test(at, &package.replace("fsderby-", "crates/"), test);
+            }
+            ["cargo", "run", "--release", "-p", package, "--example", example] => {
+                let file = format!("{}/examples/{example}.rs", package.replace("fsderby-", "crates/"));
+                assert!(project().join(&file).exists(), "{at}: there is no {file}");
             }
             _ => panic!("{at}: this test does not know the command: {line}"),
         }
@@ -126,10 +158,16 @@ impl Shell<'_> {
             let is_below = |absent: &&String| words.iter().any(|word| Path::new(word).starts_with(absent));
             return match self.absent.iter().find(is_below) {
                 Some(absent) => skipped(line, &format!("{absent} was skipped")),
-                None => self.sh(at, line, &[0]),
+                None => self.dry(at, line),
             };
         }
-        self.sh(at, &format!("{line} --dry-run"), &[0]);
+        self.dry(at, &format!("{line} --dry-run"));
+        if words
+            .windows(2)
+            .any(|pair| pair[0] == "--on" && IN_GUESTS.iter().any(|on| pair[1].starts_with(on)))
+        {
+            return;
+        }
         if self.loops || line.contains("--on directory:") {
             let is_compared = output.is_some_and(|folder| self.compared.iter().any(|c| c == folder));
             let rounds =
@@ -159,6 +197,11 @@ impl Shell<'_> {
             skipped(line, void[0]);
             self.absent.extend(output.map(str::to_owned));
         }
+    }
+
+    /// Without guests nothing can take part in a run of theirs.
+    fn dry(&self, at: &str, line: &str) {
+        self.sh(at, line, if self.guests { &[0] } else { &[0, MISSING] });
     }
 
     fn sh(&self, at: &str, line: &str, allowed: &[i32]) {
@@ -203,6 +246,11 @@ fn make(at: &str, target: &str) {
     assert!(output.status.success(), "{at}: make -n {target}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+fn set_up(at: &str, packages: &str) {
+    let script = fs::read_to_string(project().join("scripts/setup.sh")).unwrap();
+    assert!(script.contains(&format!("    {packages}) wanted=")), "{at}: setup.sh knows no {packages}");
+}
+
 fn cargo_test(at: &str, package: &str, test: &str) {
     let tests = project().join(package).join("tests");
     let exists =
@@ -229,7 +277,9 @@ fn every_block_says_what_it_is() {
             block.place,
             block.info
         );
-        let known = language != "sh" || ["sh", "sh made-up"].contains(&block.info.as_str());
+        let known = language != "sh"
+            || ["sh", "sh made-up"].contains(&block.info.as_str())
+            || script(block).is_some();
         assert!(known, "{}: '{}' would not be run", block.place, block.info);
     }
 }
@@ -237,7 +287,7 @@ fn every_block_says_what_it_is() {
 /// What a build server is told to do has been done above it.
 #[test]
 fn commands_in_yaml_are_run_elsewhere_in_the_same_document() {
-    for document in with_commands() {
+    for document in documents::all() {
         let run: Vec<&str> = document
             .blocks
             .iter()
@@ -256,37 +306,18 @@ fn commands_in_yaml_are_run_elsewhere_in_the_same_document() {
 }
 
 #[test]
-fn every_link_leads_to_a_file_and_a_heading() {
-    for document in documents::all() {
-        for link in document.prose.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            if link.contains("://") {
-                continue;
-            }
-            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-            let file = if file.is_empty() { document.name.as_str() } else { file };
-            assert!(project().join(file).exists(), "{}: there is no {link}", document.name);
-            let found = heading.is_empty() || headings(file).contains(heading);
-            assert!(found, "{}: there is no heading {link}", document.name);
-        }
-    }
-}
-
-/// As they are linked to: `The words` → `the-words`.
-fn headings(file: &str) -> BTreeSet<String> {
-    let slug = |heading: &str| {
-        let lower = heading.to_lowercase();
-        let kept = lower.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        kept.collect::<String>().replace(' ', "-")
-    };
-    let prose = documents::document(file).prose;
-    let lines = prose.lines().filter(|l| l.starts_with('#'));
-    lines.map(|l| slug(l.trim_start_matches('#').trim())).collect()
-}
-
-#[test]
 fn every_path_in_the_text_exists() {
-    const FOLDERS: [&str; 8] =
-        ["src/", "crates/", "tests/", "scripts/", "experiments/", "profiles/", "benches/", "templates/"];
+    const FOLDERS: [&str; 9] = [
+        "src/",
+        "crates/",
+        "tests/",
+        "scripts/",
+        "experiments/",
+        "profiles/",
+        "benches/",
+        "templates/",
+        "docs/",
+    ];
     for document in documents::all() {
         let quoted = document.prose.split('`').skip(1).step_by(2);
         for path in
@@ -319,20 +350,45 @@ fn the_layout_is_that_of_the_project() {
 fn the_exit_codes_are_the_programs() {
     let constants: Vec<String> =
         fsderby::exit::MEANINGS.iter().map(|(code, meaning)| format!("| {code} | {meaning} |")).collect();
-    let readme = documents::document("README.md").prose;
-    let begin = readme.find("| code | meaning |").unwrap();
-    let rows = readme[begin..].lines().skip(2).take_while(|l| l.starts_with('|'));
+    let page = documents::document("docs/reference/exit-codes.md").prose;
+    let begin = page.find("| code | meaning |").unwrap();
+    let rows = page[begin..].lines().skip(2).take_while(|l| l.starts_with('|'));
     assert_eq!(rows.collect::<Vec<_>>(), constants);
 }
 
-/// A report names in brief what BIAS.md has at length.
+/// A report names in brief what the page has at length.
 #[test]
 fn what_every_report_says_stands_in_the_bias_document() {
-    let bias = documents::document("BIAS.md").prose;
+    let bias = documents::document("docs/method/bias.md").prose;
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let bias = one_line(&bias);
     for sentence in fsderby::report::formats::html::BIAS {
         let sentence = one_line(sentence);
-        assert!(bias.contains(&sentence), "BIAS.md does not have: {sentence}");
+        assert!(bias.contains(&sentence), "docs/method/bias.md does not have: {sentence}");
+    }
+}
+
+/// `git bisect run` skips a commit at 125, and takes every other code from 1 to 127 as bad.
+#[test]
+fn the_script_for_bisecting_skips_what_cannot_be_judged() {
+    let page = documents::document("docs/guide/regression.md");
+    let block = page.blocks.iter().find(|block| script(block) == Some("bisect.sh")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    write_script(&folder.path().join("bisect.sh"), &block.text);
+    write_script(&folder.path().join("build-and-install"), "#!/bin/sh\nexit $BUILT\n");
+    let stand_in = "#!/bin/sh\ncase $1 in run) exit $RAN ;; compare) exit $COMPARED ;; *) exit 99 ;; esac\n";
+    write_script(&folder.path().join("fsderby"), stand_in);
+    let ended = |built: u8, ran: u8, compared: u8| {
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap_or_default());
+        let codes = [("BUILT", built), ("RAN", ran), ("COMPARED", compared)];
+        let mut command = Command::new("./bisect.sh");
+        command.current_dir(folder.path()).env("PATH", path).env("TMPDIR", folder.path());
+        command.envs(codes.map(|(name, code)| (name, code.to_string())));
+        command.status().unwrap().code().unwrap()
+    };
+    assert_eq!((ended(0, 0, 0), ended(0, 0, 1)), (0, 1));
+    assert_eq!((ended(1, 0, 0), ended(0, 4, 0)), (125, 125));
+    for (code, _) in fsderby::exit::MEANINGS.iter().filter(|(code, _)| *code > fsderby::exit::FAIL_IF) {
+        assert_eq!(ended(0, 0, *code), 125, "compare ended with {code}");
     }
 }

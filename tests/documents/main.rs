@@ -4,5 +4,6 @@
 
 mod docs;
 mod made_up;
+mod reference;
 #[path = "../support/mod.rs"]
 mod support;

@@ -7,6 +7,7 @@ mod extras;
 mod forged;
 mod honest;
 mod imports;
+mod links;
 mod looks;
 mod losses;
 mod noise;

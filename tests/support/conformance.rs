@@ -94,7 +94,7 @@ fn experiment(desk: &Desk, testbed: &str, set: &str, cells: &[&Cell]) -> String 
     let candidate = |cell: &Cell| {
         let layers: Vec<&str> = [cell.layer].into_iter().filter(|layer| !layer.is_empty()).collect();
         let (kind, label, on) = (cell.kind, cell.label(), on(cell.disks));
-        // Without it ntfs3 now and then loses the end of a file (BIAS.md).
+        // Without it ntfs3 now and then loses the end of a file (docs/method/bias.md).
         let mount = if kind == "ntfs" { "mount = [\"prealloc\"]\n" } else { "" };
         format!(
             "[[filesystem]]\nkind = {kind:?}\nlabel = {label:?}\non = {on:?}\nlayers = {layers:?}\n{mount}"

@@ -1,6 +1,7 @@
-//! What the documents in the project's root say: their code blocks, and their text without them.
+//! What the documents say: their code blocks, and their text without them.
 
 use std::fs;
+use std::path::Path;
 
 use super::project;
 
@@ -22,19 +23,31 @@ impl Block {
 }
 
 pub struct Document {
+    /// Its path in the project: `docs/guide/choose.md`.
     pub name: String,
     pub blocks: Vec<Block>,
     /// The lines outside of blocks.
     pub prose: String,
 }
 
-/// Every Markdown file in the project's root, by name.
+/// Every Markdown file in the project's root and below `docs`, by name.
 pub fn all() -> Vec<Document> {
-    let entries = fs::read_dir(project()).expect("the project").flatten();
-    let names = entries.map(|e| e.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    let mut names = Vec::new();
+    below(&project(), "", &mut names);
+    let mut folders = vec!["docs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        folders.extend(below(&project().join(&folder), &format!("{folder}/"), &mut names));
+    }
     names.sort();
     names.iter().map(|name| document(name)).collect()
+}
+
+/// Adds the documents in this folder; returns the folders in it.
+fn below(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Vec<String> {
+    let entries: Vec<_> = fs::read_dir(folder).expect("a folder of documents").flatten().collect();
+    let name = |entry: &fs::DirEntry| format!("{prefix}{}", entry.file_name().to_string_lossy());
+    names.extend(entries.iter().map(name).filter(|name| name.ends_with(".md")));
+    entries.iter().filter(|entry| entry.path().is_dir()).map(name).collect()
 }
 
 pub fn document(name: &str) -> Document {

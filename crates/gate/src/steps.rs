@@ -18,6 +18,7 @@ pub const PARTS: [(&str, &str); 8] = [
     ("identity_sources", "make identity WORKLOADS=sources-quick"),
     ("identity_coldread", "make identity WORKLOADS=coldread-quick"),
     ("bench", "make bench"),
+    ("book", "scripts/book.sh"),
 ];
 
 /// What `make check` builds, as options of cargo.

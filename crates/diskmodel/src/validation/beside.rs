@@ -29,7 +29,7 @@ pub const MISSES: &str = "
   the PM9A3 comes nearer by it (14.3 µs published, 10.6 alone, 16.2 in the guest), and the PM883 moves away.
 - **Many at a time** end at what one CPU carries: some 200,000 requests of 4 KiB or 4 GB a second at 4000 million instructions, 80,000 at
   2400. A drive that does more is never reached; real machines have more CPUs. So a figure of a guest on NVMe with deep queues is one of
-  its CPU, which is what the [floor](model.md) of a comparison is for.
+  its CPU, which is what the [floor](../method/modelled-disks.md#the-floor-disk-model-overhead) of a comparison is for.
 - **A reader beside a writer that flushes** on the 850 EVO is the model's miss and not the missing kernel's: the guest, with one, has as
   many reads.
 ";
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::validation::table::figure;
 
-    const TABLE: &str = include_str!("../../../../docs/validation-guest.md");
+    const TABLE: &str = include_str!("../../../../docs/measurements/validation-guest.md");
 
     fn shipped(name: &str) -> Spec {
         let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name).unwrap();

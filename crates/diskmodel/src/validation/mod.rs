@@ -1,4 +1,4 @@
-//! The shipped disks against what was published of the real ones: jobs, cells, and the table of `docs/validation.md`.
+//! The shipped disks against what was published of the real ones: jobs, cells, and the table of `docs/measurements/validation.md`.
 
 #![allow(
     clippy::float_arithmetic,
@@ -128,7 +128,7 @@ fn compare() -> Vec<Compared> {
 mod tests {
     use super::*;
 
-    const TABLE: &str = include_str!("../../../../docs/validation.md");
+    const TABLE: &str = include_str!("../../../../docs/measurements/validation.md");
 
     /// The document is what the command prints. After a change: `FSDERBY_KNOWN=write cargo test -p fsderby-diskmodel validation`.
     #[test]
@@ -136,7 +136,7 @@ mod tests {
         let held = coverage::Coverage::of_all();
         let table = table::of(&compare(), &held);
         if std::env::var_os("FSDERBY_KNOWN").is_some() {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/validation.md");
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measurements/validation.md");
             return std::fs::write(path, &table).unwrap();
         }
         assert_eq!(TABLE, table);

@@ -83,7 +83,7 @@ The extremes of SSDs held all that was measured before, and are as they were; so
 what they share with hard disks. On those a verdict holds on the model only.
 ";
 
-/// All of `docs/validation.md`.
+/// All of `docs/measurements/validation.md`.
 pub fn markdown() -> String {
     of(&compare(), &Coverage::of_all())
 }
