@@ -24,8 +24,12 @@ pub fn of(run: &Run) -> BTreeSet<Cornered> {
     let dataset = Dataset::of(run);
     let mut due = BTreeSet::new();
     for work in &dataset.workloads {
-        let asked =
-            Asked { margin: run.plan.margin, is_asked: &ensemble::is_judged, corners: Corners::Tried };
+        let asked = Asked {
+            margin: run.plan.margin,
+            is_asked: &ensemble::is_judged,
+            corners: Corners::Tried,
+            of_disk: true,
+        };
         ensemble::each_pair(work, &asked, |pair, samples| {
             let first: Vec<(Sampled, f64)> = samples.iter().take(SAMPLES_NEEDED).cloned().collect();
             let Some(judged) = ensemble::judge(&first, run.plan.margin, &pair.excess) else {

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataset::{Cell, Series, Work, counted, log_ratio};
 use super::entrant::{self, Entrant};
+use super::evidence::model_error;
 use super::floor::{self, Excess};
 use super::robust::{self, Corners, Pair, Tried, log_margin};
 use crate::schema::finding::{Decider, Evidence, Finding, Found};
@@ -70,13 +71,13 @@ fn varied(modelled: &Sampled) -> (Sample, Bytes, u32) {
 
 /// All findings on the headline metrics of these scenarios; none where no disk was modelled.
 pub fn findings(works: &[Work<'_>], margin: Percent) -> Vec<Finding> {
-    let asked = Asked { margin, is_asked: &is_judged, corners: Corners::Tried };
+    let asked = Asked { margin, is_asked: &is_judged, corners: Corners::Tried, of_disk: true };
     all(works, &asked)
 }
 
-/// The same on other metrics, for which no corner is tried.
+/// The same on other metrics, for which no corner is tried, and which hold no time that a disk takes.
 pub fn findings_on(works: &[Work<'_>], margin: Percent, is_asked: &dyn Fn(&Series) -> bool) -> Vec<Finding> {
-    all(works, &Asked { margin, is_asked, corners: Corners::Expected })
+    all(works, &Asked { margin, is_asked, corners: Corners::Expected, of_disk: false })
 }
 
 fn all(works: &[Work<'_>], asked: &Asked<'_>) -> Vec<Finding> {
@@ -92,6 +93,8 @@ pub struct Asked<'a> {
     pub margin: Percent,
     pub is_asked: &'a dyn Fn(&Series) -> bool,
     pub corners: Corners,
+    /// Whether the time that a disk takes is part of them.
+    pub of_disk: bool,
 }
 
 /// Whether findings are on this metric.
@@ -114,8 +117,9 @@ pub fn open(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Opt
     if why.is_some() {
         judged.found = Found::CannotTell;
     }
-    if let Evidence::Samples { chaos, costs, corner, refuted, .. } = &mut judged.evidence {
+    if let Evidence::Samples { chaos, costs, corner, refuted, model_error, .. } = &mut judged.evidence {
         (*chaos, *costs, *corner, *refuted) = (seeds, paid, worst, why);
+        model_error.clone_from(&pair.model_error);
     }
     let finding = Finding {
         finding: judged.found,
@@ -182,8 +186,9 @@ pub fn each_pair(work: &Work<'_>, asked: &Asked<'_>, mut tell: impl FnMut(&Pair<
         for (at, ours) in series.cells.iter().enumerate() {
             for (b, theirs) in series.cells.iter().zip(&all).skip(at + 1) {
                 let [a, b] = [ours, b].map(|cell| Entrant { work, series, label: &cell.filesystem });
-                let (means, how) = (&means[..], (asked.margin, asked.corners));
-                let pair = pair([a, b], means, how, all[at].values().chain(theirs.values()));
+                let how = (asked.margin, asked.corners);
+                let mut pair = pair([a, b], &means, how, all[at].values().chain(theirs.values()));
+                pair.model_error = pair.model_error.filter(|_| asked.of_disk);
                 tell(&pair, &common(&all[at], theirs, series.better));
             }
         }
@@ -197,7 +202,8 @@ fn pair<'w, 's>(
     measured: impl Iterator<Item = &'s (Sampled, f64)>,
 ) -> Pair<'w> {
     let factors = factors(measured.map(|(sampled, _)| sampled));
-    Pair { a, b, factors, excess: floor::of(&a, &b), means, margin: log_margin(margin), corners }
+    let (excess, model_error) = (floor::of(&a, &b), model_error(&a, &b));
+    Pair { a, b, factors, excess, model_error, means, margin: log_margin(margin), corners }
 }
 
 /// What was varied, by the columns of the design.
@@ -301,6 +307,7 @@ pub fn judge(samples: &[(Sampled, f64)], margin: Percent, excess: &Excess) -> Op
         chaos: None,
         corner: None,
         costs: None,
+        model_error: None,
         refuted: None,
     };
     Some(Judged { found, ratio: mean_ratio(&logs)?, least: least.exp(), most: most.exp(), evidence })

@@ -8,8 +8,23 @@
 //! β = Σ  σ_a · ln q_a + σ_b · ln q_b        where the candidates stand on disks of two classes, which may be off either way
 //! ```
 //! What both spend alike moves both alike. To first order: it misleads where a miss changes what a filesystem does, and not only when.
+//!
+//! q was measured of the disk as its file says, so σ and the ratio that β is held against are those of the first round. The disk counts the
+//! time in which it holds a request (`crates/diskmodel/src/waits.rs`). It does not know whether the CPU works meanwhile, so all of it
+//! together is held to what the CPU was idle, each kind by as much. Both are counted over all measured work and its sync, and taken
+//! to be the same in each phase. A disk that did not count it leaves β unknown, and then nothing is held against the ratio.
+
+use std::sync::LazyLock;
 
 use fsderby_diskmodel::{Access, Class, SHIPPED, Spec};
+
+use super::entrant::Entrant;
+use super::metrics;
+use crate::probes::{self, cpu, modelled_disk};
+use crate::schema::declared::{self, Declared, Over};
+use crate::schema::finding::{ErrorPart, ModelError};
+use crate::schema::record::Record;
+use crate::schema::units::sum;
 
 /// What the drives of a class that were measured say of its models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +58,13 @@ impl Coverage {
         class_of(disk).map_or(Coverage::ModelOnly, coverage)
     }
 
-    /// What stands over findings that no measured drive supports.
+    /// What stands over findings that no measured drive supports, or too few to test that.
     pub fn heading(self) -> Option<&'static str> {
-        (self == Coverage::ModelOnly).then_some("on the model only")
+        match self {
+            Coverage::ModelOnly => Some("on the model only"),
+            Coverage::Untested { .. } => Some("coverage untested"),
+            Coverage::Tested { .. } => None,
+        }
     }
 
     /// A sentence of a report.
@@ -69,103 +88,196 @@ impl Coverage {
 pub struct Shares([f64; Access::ALL.len()]);
 
 impl Shares {
-    /// By the nanoseconds of each. `None` where nothing elapsed, or more than elapsed was waited for.
-    pub fn of(elapsed_ns: u64, waited_ns: impl Fn(Access) -> u64) -> Option<Shares> {
-        let waited = Access::ALL.map(waited_ns);
-        let sum = waited.iter().try_fold(0_u64, |sum, ns| sum.checked_add(*ns))?;
-        (elapsed_ns > 0 && sum <= elapsed_ns).then(|| Shares(waited.map(|ns| ns as f64 / elapsed_ns as f64)))
+    /// By the nanoseconds that elapsed, those of them in which the CPU was idle, and those in which the disks held each kind of request: of
+    /// several disks, or beside a CPU that works, these may be more, and are then made smaller by as much each. `None` where nothing
+    /// elapsed.
+    pub fn of(elapsed_ns: u64, idle_ns: Option<u64>, held_ns: impl Fn(Access) -> u64) -> Option<Shares> {
+        let held = Access::ALL.map(|access| held_ns(access) as f64);
+        let elapsed = elapsed_ns as f64;
+        let most = idle_ns.map_or(elapsed, |idle| elapsed.min(idle as f64));
+        let scale = (most / held.iter().sum::<f64>().max(1.0)).min(1.0);
+        (elapsed_ns > 0).then(|| Shares(held.map(|ns| ns * scale / elapsed)))
     }
 
-    fn all(&self) -> impl Iterator<Item = (Access, f64)> {
-        Access::ALL.into_iter().zip(self.0)
+    /// Of all measured work of this trial and its sync; `None` where its disk did not count it.
+    pub fn of_record(record: &Record) -> Option<Shares> {
+        let windows: Option<Vec<u64>> = record
+            .measured()
+            .map(|stage| stage.window_ns.map(|[begin, end]| end.saturating_sub(begin)))
+            .collect();
+        let counted = probes::sum(record.measured());
+        let disk = counted.get(probes::Probe::name(&modelled_disk::ModelledDisk))?;
+        let held: Option<Vec<u64>> =
+            Access::ALL.iter().map(|access| modelled_disk::waited_ns(disk, *access)).collect();
+        let held = held?;
+        let idle_ns = counted.get(probes::Probe::name(&cpu::Cpu)).and_then(cpu::idle_ns);
+        Shares::of(sum(windows?), idle_ns, |access| held[access as usize])
+    }
+
+    fn of_access(&self, access: Access) -> f64 {
+        self.0[access as usize]
     }
 }
 
-/// By how much the logarithm of the ratio of two candidates' times may be off, at most: 0 or more.
-pub fn largest_error(a: (Class, &Shares), b: (Class, &Shares)) -> f64 {
-    let worst = |class: Class, access: Access| (f64::from(class.worst_permille(access)) / 1000.0).ln();
-    let both = a.1.all().zip(b.1.all());
-    let errors = both.map(|((access, ours), (_, theirs))| match a.0 == b.0 {
-        true => (ours - theirs).abs() * worst(a.0, access),
-        false => ours * worst(a.0, access) + theirs * worst(b.0, access),
-    });
-    errors.sum()
+/// A candidate on its disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waiting {
+    /// By its name.
+    pub disk: String,
+    /// `None` of a file of the user's own, which may be of any.
+    pub class: Option<Class>,
+    pub shares: Shares,
 }
 
-/// Whether a ratio lies beyond the margin by more than it may be off. All three are logarithms; `error` and `margin` are not negative.
-pub fn is_beyond(ratio: f64, error: f64, margin: f64) -> bool {
-    ratio.abs() - error > margin
+impl Waiting {
+    fn of(record: &Record) -> Option<Waiting> {
+        let disk = record.sampled()?.disk;
+        Some(Waiting { class: class_of(&disk), disk, shares: Shares::of_record(record)? })
+    }
+
+    /// By how many times a model of such a disk may be off: 1 or more.
+    fn worst(&self, access: Access) -> f64 {
+        let of = |class: Class| class.worst_permille(access);
+        let permille = self.class.map_or_else(|| Class::ALL.map(of).into_iter().max().unwrap_or(1000), of);
+        f64::from(permille) / 1000.0
+    }
+
+    /// Whether both are off by the same: one class of disks, or one file.
+    fn is_off_as(&self, other: &Waiting) -> bool {
+        self.class == other.class && (self.class.is_some() || self.disk == other.disk)
+    }
+}
+
+/// By how much the logarithm of the ratio of two candidates' times may be off, at most, and what makes it so: each part 0 or more.
+pub fn largest_error(a: &Waiting, b: &Waiting) -> (f64, Vec<ErrorPart>) {
+    let together = a.is_off_as(b);
+    let mut parts: Vec<(f64, ErrorPart)> = Access::ALL
+        .into_iter()
+        .map(|access| {
+            let (worst, shares) =
+                ([a, b].map(|one| one.worst(access)), [a, b].map(|one| one.shares.of_access(access)));
+            let error = match together {
+                true => (shares[0] - shares[1]).abs() * worst[0].ln(),
+                false => shares[0] * worst[0].ln() + shares[1] * worst[1].ln(),
+            };
+            (error, ErrorPart { access, worst, shares })
+        })
+        .filter(|(error, _)| *error > 0.0)
+        .collect();
+    parts.sort_by(|x, y| y.0.total_cmp(&x.0));
+    (parts.iter().map(|(error, _)| error).sum(), parts.into_iter().map(|(_, part)| part).collect())
+}
+
+/// How far the ratio of these two on the disk as its file says may be off. `None` where the metric is no time of the work, and where a disk
+/// did not count what was waited for.
+pub fn model_error(a: &Entrant<'_>, b: &Entrant<'_>) -> Option<ModelError> {
+    if !a.series.of.is_time() || !is_of_the_work(&a.series.name) {
+        return None;
+    }
+    let (ours, theirs) = (a.first()?, b.first()?);
+    let log = a.log(ours)? - b.log(theirs)?;
+    let (error, parts) = largest_error(&Waiting::of(ours)?, &Waiting::of(theirs)?);
+    Some(ModelError { ratio: log.exp(), times: error.exp(), parts })
+}
+
+/// Whether a metric is of the work or a part of it. Before and after it nothing is counted.
+fn is_of_the_work(metric: &str) -> bool {
+    static ALL: LazyLock<Vec<&'static Declared>> =
+        LazyLock::new(|| metrics::declared().into_iter().flat_map(|(_, all)| all).collect());
+    let over = declared::find(&ALL, metric).map(|declared| declared.over);
+    !matches!(over, Some(Over::Steps(_) | Over::Moment))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shares(of: &[(Access, u64)]) -> Shares {
+    fn waiting(disk: &str, of: &[(Access, u64)]) -> Waiting {
         let waited = |access| of.iter().filter(|(own, _)| *own == access).map(|(_, ns)| *ns).sum();
-        Shares::of(100, waited).expect("no more than elapsed")
+        let shares = Shares::of(100, None, waited).expect("something elapsed");
+        Waiting { disk: disk.into(), class: class_of(disk), shares }
     }
+
+    const HARD: &str = "hdd-16tb";
+    const FLASH: &str = "ssd-nvme";
 
     fn worst(class: Class, access: Access) -> f64 {
         (f64::from(class.worst_permille(access)) / 1000.0).ln()
     }
 
+    fn error(a: &Waiting, b: &Waiting) -> f64 {
+        largest_error(a, b).0
+    }
+
     #[test]
     fn what_both_spend_alike_moves_no_ratio() {
-        let own = shares(&[(Access::Reads, 40), (Access::Flushes, 30)]);
-        assert_eq!(largest_error((Class::Hard, &own), (Class::Hard, &own)), 0.0);
-        assert_eq!(largest_error((Class::Hard, &Shares::default()), (Class::Flash, &Shares::default())), 0.0);
+        let own = waiting(HARD, &[(Access::Reads, 40), (Access::Flushes, 30)]);
+        assert_eq!(largest_error(&own, &own), (0.0, Vec::new()));
+        assert_eq!(error(&waiting(HARD, &[]), &waiting(FLASH, &[])), 0.0);
     }
 
     #[test]
     fn the_error_is_the_difference_of_the_shares_times_the_worst_miss() {
-        let a = shares(&[(Access::Queued, 50), (Access::Flushes, 10)]);
-        let b = shares(&[(Access::Queued, 20), (Access::Flushes, 40)]);
-        let error = largest_error((Class::Hard, &a), (Class::Hard, &b));
+        let a = waiting(HARD, &[(Access::Queued, 50), (Access::Flushes, 10)]);
+        let b = waiting(HARD, &[(Access::Queued, 20), (Access::Flushes, 40)]);
+        let (error, parts) = largest_error(&a, &b);
         let expected = 0.3 * (worst(Class::Hard, Access::Queued) + worst(Class::Hard, Access::Flushes));
         assert!((error - expected).abs() < 1e-12, "{error}");
+        let seen: Vec<_> = parts.iter().map(|part| (part.access, part.shares)).collect();
+        assert_eq!(seen, [(Access::Queued, [0.5, 0.2]), (Access::Flushes, [0.1, 0.4])], "the largest first");
         // Queued work on a hard disk is off by 2.77: 3 shares in 10 of it are 1.36 times.
-        let queued = shares(&[(Access::Queued, 30)]);
-        let error = largest_error((Class::Hard, &queued), (Class::Hard, &Shares::default())).exp();
-        assert!((error - 2.77_f64.powf(0.3)).abs() < 0.01, "{error}");
+        let queued = largest_error(&waiting(HARD, &[(Access::Queued, 30)]), &waiting(HARD, &[])).0.exp();
+        assert!((queued - 2.77_f64.powf(0.3)).abs() < 0.01, "{queued}");
     }
 
     #[test]
     fn disks_of_two_classes_may_be_off_either_way() {
-        let own = shares(&[(Access::Reads, 50)]);
-        let error = largest_error((Class::Hard, &own), (Class::Flash, &own));
+        let [hard, flash] = [HARD, FLASH].map(|disk| waiting(disk, &[(Access::Reads, 50)]));
         let expected = 0.5 * (worst(Class::Hard, Access::Reads) + worst(Class::Flash, Access::Reads));
-        assert!((error - expected).abs() < 1e-12);
+        assert!((error(&hard, &flash) - expected).abs() < 1e-12);
+    }
+
+    /// Of which class it is, only the file says.
+    #[test]
+    fn a_file_of_the_users_own_may_be_as_far_off_as_any() {
+        let own = |disk, ns| waiting(disk, &[(Access::Streams, ns)]);
+        let most = Class::ALL.map(|class| worst(class, Access::Streams)).into_iter().fold(0.0, f64::max);
+        assert!((error(&own("mine", 50), &own("mine", 20)) - 0.3 * most).abs() < 1e-12);
+        assert!((error(&own("mine", 50), &own("other", 20)) - 0.7 * most).abs() < 1e-12, "two files");
     }
 
     #[test]
     fn the_order_of_a_pair_changes_nothing_and_more_difference_is_more_error() {
-        for class in Class::ALL {
-            let mut last = -1.0;
-            for percent in 0..=100 {
-                let (a, b) = (shares(&[(Access::Reads, percent)]), Shares::default());
-                let error = largest_error((class, &a), (class, &b));
-                assert_eq!(error, largest_error((class, &b), (class, &a)));
-                assert!(error > last || percent == 0, "{class:?}");
-                last = error;
+        for disk in [HARD, FLASH, "hdd-smr", "3ware-raid5", "sd-card", "cloud-volume", "mine"] {
+            for access in Access::ALL {
+                let mut last = -1.0;
+                for percent in 0..=100 {
+                    let (a, b) = (waiting(disk, &[(access, percent)]), waiting(disk, &[]));
+                    assert_eq!(error(&a, &b), error(&b, &a));
+                    assert!(error(&a, &b) > last, "{disk}, {access:?}");
+                    last = error(&a, &b);
+                }
             }
         }
     }
 
     #[test]
-    fn a_ratio_within_the_error_is_not_called() {
-        let margin = 1.03_f64.ln();
-        assert!(is_beyond(1.5_f64.ln(), 0.0, margin) && is_beyond(-1.5_f64.ln(), 0.0, margin));
-        assert!(!is_beyond(1.5_f64.ln(), 1.5_f64.ln(), margin));
-        assert!(!is_beyond(1.02_f64.ln(), 0.0, margin));
+    fn no_more_is_waited_for_than_elapses_or_the_cpu_is_idle() {
+        let of = |idle_ns, held: u64| Shares::of(1000, idle_ns, |_| held).map(|shares| shares.0);
+        assert_eq!(Shares::of(0, None, |_| 0), None);
+        assert_eq!(of(None, 100), Some([0.1; 5]));
+        assert_eq!(of(Some(800), 100), Some([0.1; 5]), "nothing went on meanwhile");
+        // Half of it is beside a CPU that works.
+        assert_eq!(of(Some(250), 100), Some([0.05; 5]));
+        assert_eq!(of(Some(0), 100), Some([0.0; 5]));
+        // Five disks at once, with an idle time that is rounded up to more than elapsed.
+        assert_eq!(of(Some(1020), 400), Some([0.2; 5]));
     }
 
     #[test]
-    fn no_more_is_waited_for_than_elapses() {
-        assert_eq!(Shares::of(0, |_| 0), None);
-        assert_eq!(Shares::of(9, |_| 2), None);
-        assert_eq!(Shares::of(10, |_| u64::MAX), None);
-        assert!(Shares::of(10, |_| 2).is_some());
+    fn times_of_the_work_are_held_against_it_and_those_of_other_steps_are_not() {
+        assert!(is_of_the_work("transactions.rate") && is_of_the_work("a metric of another version"));
+        assert!(!is_of_the_work("recovery.time") && !is_of_the_work("mkfs.time"));
     }
 
     #[test]
@@ -183,7 +295,8 @@ mod tests {
         assert!(drives >= 3 && held <= figures);
         let said = coverage(Class::Hard).said();
         assert!(said.contains(&format!("{held} of {figures} published figures")), "{said}");
-        let untested = Coverage::Untested { drives: 2 }.said();
-        assert_eq!(untested, "Coverage is untested: measured drives of this class: 2.");
+        let untested = Coverage::Untested { drives: 2 };
+        assert_eq!(untested.said(), "Coverage is untested: measured drives of this class: 2.");
+        assert_eq!(untested.heading(), Some("coverage untested"));
     }
 }

@@ -16,7 +16,7 @@ use fsderby_stats::screening::{Effects, RUNS, Row, fit, folded};
 use super::alike::are_of_one_kind;
 use super::entrant::Entrant;
 use super::floor::Excess;
-use crate::schema::finding::{Chaos, Corner, Costs, Found, Refuted};
+use crate::schema::finding::{Chaos, Corner, Costs, Found, ModelError, Refuted};
 use crate::schema::job::Purpose;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
@@ -33,6 +33,7 @@ pub struct Pair<'w> {
     /// By the columns of the design, what was varied for either.
     pub factors: [Vec<Factor>; COLUMNS],
     pub excess: Excess,
+    pub model_error: Option<ModelError>,
     /// Of all candidates that these two stand among, the mean of the logarithms with each seed of the work.
     pub means: &'w [f64],
     /// A logarithm.
@@ -66,14 +67,15 @@ pub fn tried(pair: &Pair<'_>, samples: &[(Sampled, f64)], holds: Found) -> Tried
     let corner = pair.corner(samples, holds);
     let in_corner = corner.as_ref().map_or(Held::NotTried, |corner| pair.holds_in(corner, side));
     let refuted = match (pair.withstands(side), in_corner) {
-        ([Held::No, _], _) => Some(Refuted::Chaos),
-        ([_, Held::No], _) => Some(Refuted::Cost),
+        ([Held::No, ..], _) => Some(Refuted::Chaos),
+        ([_, Held::No, _], _) => Some(Refuted::Cost),
+        ([.., Held::No], _) => Some(Refuted::ModelError),
         (_, Held::No) => Some(Refuted::Corner),
-        ([Held::Yes, Held::Yes], Held::Yes) => None,
+        ([Held::Yes, Held::Yes, Held::Yes], Held::Yes) => None,
         _ => Some(Refuted::Untried),
     };
     // Where the others refute it the corner is not asked for.
-    let is_asked = !matches!(refuted, Some(Refuted::Chaos | Refuted::Cost));
+    let is_asked = !matches!(refuted, Some(Refuted::Chaos | Refuted::Cost | Refuted::ModelError));
     let corner = corner.filter(|corner| corner.ratio.is_some() || is_asked);
     Tried { chaos, costs, corner, refuted }
 }
@@ -174,14 +176,14 @@ impl Pair<'_> {
         Some((with(a, speeds[0]), with(b, speeds[1]), one_kind))
     }
 
-    /// Whether it holds with all seeds, and at every cost of an instruction.
-    fn withstands(&self, side: Side) -> [Held; 2] {
-        [robust::survives(self.seeds().as_deref(), side, self.margin), self.bears(side)]
+    /// Whether it holds with all seeds, at every cost of an instruction, and however far the disk's model may be off.
+    fn withstands(&self, side: Side) -> [Held; 3] {
+        [robust::survives(self.seeds().as_deref(), side, self.margin), self.bears(side), self.outdoes(side)]
     }
 
     /// Whether a corner is to be tried: nothing else stands against what holds in all samples.
     pub fn awaits_its_corner(&self, holds: Found) -> bool {
-        side(holds).is_some_and(|side| self.withstands(side) == [Held::Yes; 2])
+        side(holds).is_some_and(|side| self.withstands(side) == [Held::Yes; 3])
     }
 
     /// A count of requests or bytes costs no instructions.
@@ -190,6 +192,18 @@ impl Pair<'_> {
             return Held::Yes;
         }
         robust::all_lie(self.at_costs().as_deref(), side, self.margin)
+    }
+
+    /// The ratio on the disk as its file says, widened by the error of its model, with the disk's server and without. Where that error is
+    /// not known nothing is held against it.
+    fn outdoes(&self, side: Side) -> Held {
+        let widened = || {
+            let ModelError { ratio, times, .. } = self.model_error.as_ref()?;
+            let within = self.within(ratio.ln(), self.a.first()?.sampled()?.mips);
+            let error = times.ln();
+            Some([Within { least: within.least - error, most: within.most + error, ..within }])
+        };
+        widened().map_or(Held::Yes, |widened| robust::all_lie(Some(&widened), side, self.margin))
     }
 
     /// On the slower CPU the disk's server takes longer too.

@@ -176,6 +176,13 @@ pub fn machine_ns(raw: &Raw) -> Option<u64> {
     }
 }
 
+/// For how long all CPUs of the machine were idle, to within two ticks. Records of before idle time was counted do not say.
+pub fn idle_ns(raw: &Raw) -> Option<u64> {
+    let counter = |name: &str| raw.get(name).copied();
+    counter("machine_cpus_ns")?;
+    Some(counter("machine_idle_ns")?.saturating_add(counter("machine_iowait_ns")?))
+}
+
 /// In the flags of /proc/PID/stat: include/linux/sched.h.
 const PF_KTHREAD: u32 = 0x0020_0000;
 
@@ -286,6 +293,8 @@ mod tests {
         assert_eq!(machine_ns(&raw(&[sampled.as_slice(), &counted].concat())), Some(350));
         assert_eq!(machine_ns(&raw(&sampled)), Some(70), "as records of before it was counted have it");
         assert_eq!(machine_ns(&Raw::new()), None);
+        assert_eq!(idle_ns(&raw(&[sampled.as_slice(), &counted].concat())), Some(650));
+        assert_eq!(idle_ns(&raw(&sampled)), None);
     }
 
     fn told(counters: &[(&str, u64)], work_ns: u64) -> Vec<String> {

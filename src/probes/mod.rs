@@ -8,7 +8,7 @@ pub mod cpu;
 mod faults;
 mod fragments;
 pub mod memory;
-mod modelled_disk;
+pub mod modelled_disk;
 mod pace;
 mod pages;
 mod scheduling;

@@ -1,5 +1,6 @@
 //! What a guest's modelled disks did, together: where their mechanisms' time went, and what they moved.
 
+use fsderby_diskmodel::Access;
 use serde_json::Value;
 
 use super::{Counter, NotAvailable, Probe, Raw, Running, Site};
@@ -8,7 +9,7 @@ use crate::storage::disk::{Totals, totals};
 
 pub struct ModelledDisk;
 
-static COUNTERS: [Counter; 32] = [
+static COUNTERS: [Counter; 37] = [
     Counter::difference("reads"),
     Counter::difference("writes"),
     Counter::difference("flushes"),
@@ -39,6 +40,11 @@ static COUNTERS: [Counter; 32] = [
     Counter::difference("units_copied"),
     Counter::difference("erases"),
     Counter::difference("copy_ns"),
+    Counter::difference("waited_reads_ns"),
+    Counter::difference("waited_queued_ns"),
+    Counter::difference("waited_streams_ns"),
+    Counter::difference("waited_flushes_ns"),
+    Counter::difference("waited_copying_ns"),
     Counter::difference("late"),
     Counter::difference("late_ns"),
 ];
@@ -51,7 +57,7 @@ impl Probe for ModelledDisk {
     fn story(&self) -> Story {
         Story {
             what: "What the modelled disk did: time spent seeking, turning, transferring and on commands, background work included; requests, \
-                   sectors, cache hits; erases and copies of flash; answers that came late because the guest's CPU was busy.",
+                   sectors, cache hits; erases and copies of flash; time with a request outstanding, by kind of access; answers that came late because the guest's CPU was busy.",
             origin: "The counters of the model itself (crates/diskmodel).",
             limits: "Of a model, not of a disk. All are sums over the disks where there are several; times of a RAID are sums over its members, \
                      those of flash sums over its dies.",
@@ -68,6 +74,18 @@ impl Probe for ModelledDisk {
             before => Ok(Box::new(Open(before))),
         }
     }
+}
+
+/// The time in which a request of this kind was outstanding, over all disks. Records of before it was counted do not say.
+pub fn waited_ns(raw: &Raw, access: Access) -> Option<u64> {
+    let name = match access {
+        Access::Reads => "waited_reads_ns",
+        Access::Queued => "waited_queued_ns",
+        Access::Streams => "waited_streams_ns",
+        Access::Flushes => "waited_flushes_ns",
+        Access::Copying => "waited_copying_ns",
+    };
+    raw.get(name).copied()
 }
 
 struct Open(Vec<Totals>);
@@ -116,5 +134,19 @@ mod tests {
         let late = |late| Totals { late, late_ns: 10 * late, ..Totals::default() };
         let sums = flat(&[late(2), late(0), late(5)]);
         assert_eq!((sums["late"], sums["late_ns"], sums["reads"]), (7, 70, 0));
+    }
+
+    #[test]
+    fn what_was_waited_for_is_told_by_kind_of_access_and_not_where_it_was_not_counted() {
+        let mut totals = Totals::default();
+        totals.drive.waited_flushes_ns = 40;
+        totals.drive.waited_copying_ns = 2;
+        let raw = flat(&[totals, totals]);
+        let waited = Access::ALL.map(|access| (access, waited_ns(&raw, access)));
+        let of = |access, ns| (access, Some(ns));
+        let known = [of(Access::Reads, 0), of(Access::Queued, 0), of(Access::Streams, 0)];
+        assert_eq!(waited[..3], known);
+        assert_eq!(waited[3..], [of(Access::Flushes, 80), of(Access::Copying, 4)]);
+        assert_eq!(waited_ns(&Raw::new(), Access::Reads), None);
     }
 }

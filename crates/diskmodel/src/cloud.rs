@@ -10,6 +10,7 @@ use crate::mix::mix;
 use crate::request::{Completion, Cost, Op, Request, wire_ns};
 use crate::sample::Sample;
 use crate::spec::CloudSpec;
+use crate::waits::{Role, Waits};
 
 /// A bucket of tokens.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +59,10 @@ pub(crate) struct Cloud {
     /// When the last request left the buckets: they serve in order.
     served_ns: u64,
     /// By the order of their times.
-    under_way: Vec<Completion>,
+    under_way: Vec<(Completion, Role)>,
+    /// The first of them, whose end was noted.
+    noted: usize,
+    waits: Waits,
     counters: Counters,
 }
 
@@ -76,11 +80,15 @@ impl Cloud {
             submitted: 0,
             served_ns: 0,
             under_way: Vec::with_capacity(256),
+            noted: 0,
+            waits: Waits::default(),
             counters: Counters::default(),
         }
     }
 
     pub fn submit(&mut self, now_ns: u64, request: Request) {
+        self.note(now_ns);
+        let role = self.waits.begin(now_ns, &request, false, false);
         self.counters.count_request(&request);
         let (served_ns, cost) = match request.op {
             Op::Flush => (now_ns, Cost::default()),
@@ -91,8 +99,17 @@ impl Cloud {
         let cost = Cost { queue_ns: served_ns - now_ns, ..cost };
         self.counters.overhead_ns += cost.overhead_ns;
         self.counters.transfer_ns += cost.transfer_ns;
-        let index = self.under_way.partition_point(|c| c.at_ns <= at_ns);
-        self.under_way.insert(index, Completion { tag: request.tag, at_ns, cost });
+        let index = self.under_way.partition_point(|(c, _)| c.at_ns <= at_ns);
+        self.under_way.insert(index, (Completion { tag: request.tag, at_ns, cost }, role));
+    }
+
+    /// What has ended by now and was not told yet.
+    fn note(&mut self, now_ns: u64) {
+        let ended = self.under_way.iter().skip(self.noted).take_while(|(c, _)| c.at_ns <= now_ns);
+        for (completion, role) in ended {
+            self.waits.end(completion.at_ns, *role, false);
+            self.noted += 1;
+        }
     }
 
     /// When the buckets let it pass, and what it then costs.
@@ -117,12 +134,14 @@ impl Cloud {
     }
 
     pub fn advance(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
-        let ended = self.under_way.partition_point(|c| c.at_ns <= now_ns);
-        done.extend(self.under_way.drain(..ended));
+        self.note(now_ns);
+        done.extend(
+            self.under_way.drain(..std::mem::take(&mut self.noted)).map(|(completion, _)| completion),
+        );
     }
 
     pub fn next_event_ns(&self) -> Option<u64> {
-        self.under_way.first().map(|c| c.at_ns)
+        self.under_way.first().map(|(c, _)| c.at_ns)
     }
 
     pub fn is_idle(&self) -> bool {
@@ -133,7 +152,9 @@ impl Cloud {
         false
     }
 
-    pub fn counters(&self, _now_ns: u64) -> Counters {
-        self.counters
+    pub fn counters(&self, now_ns: u64) -> Counters {
+        let mut counters = self.counters;
+        self.waits.count(now_ns, false, &mut counters);
+        counters
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Access;
 use crate::request::{Op, Request};
 
 /// Totals since the drive was made. Times are those of the mechanism, work in the background included; of a RAID they are
@@ -52,9 +53,42 @@ pub struct Counters {
     pub erases: u64,
     /// Of `transfer_ns`: copying and erasing, which nobody asked for.
     pub copy_ns: u64,
+
+    /// Time with a request outstanding, each nanosecond once, by what was waited for: `waits.rs` says how. Drives that are older have none.
+    #[serde(default)]
+    pub waited_reads_ns: u64,
+    #[serde(default)]
+    pub waited_queued_ns: u64,
+    #[serde(default)]
+    pub waited_streams_ns: u64,
+    #[serde(default)]
+    pub waited_flushes_ns: u64,
+    #[serde(default)]
+    pub waited_copying_ns: u64,
 }
 
 impl Counters {
+    /// Time in which a request of this kind was outstanding.
+    pub fn waited_ns(&self, access: Access) -> u64 {
+        match access {
+            Access::Reads => self.waited_reads_ns,
+            Access::Queued => self.waited_queued_ns,
+            Access::Streams => self.waited_streams_ns,
+            Access::Flushes => self.waited_flushes_ns,
+            Access::Copying => self.waited_copying_ns,
+        }
+    }
+
+    pub(crate) fn waited_mut(&mut self, access: Access) -> &mut u64 {
+        match access {
+            Access::Reads => &mut self.waited_reads_ns,
+            Access::Queued => &mut self.waited_queued_ns,
+            Access::Streams => &mut self.waited_streams_ns,
+            Access::Flushes => &mut self.waited_flushes_ns,
+            Access::Copying => &mut self.waited_copying_ns,
+        }
+    }
+
     /// Requests of all kinds.
     pub fn requests(&self) -> u64 {
         self.reads + self.writes + self.flushes + self.discards

@@ -2,6 +2,8 @@
 //!
 //! Recomputing it takes a minute, so it is a table here, which a test of `validation/` compares with what is computed.
 
+use serde::{Deserialize, Serialize};
+
 use crate::factor::Class;
 
 /// Fewer measured drives do not test a class: of the range of n values the next one lies within with a probability of
@@ -9,7 +11,8 @@ use crate::factor::Class;
 pub const DRIVES_NEEDED: u32 = 3;
 
 /// What a disk is asked for, as far as it makes a difference to how well models meet it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Reads at random places, one at a time.
     Reads,

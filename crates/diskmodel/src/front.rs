@@ -17,6 +17,7 @@ use crate::medium::{Done, Medium, Motion, Read, What, Work};
 use crate::passage::{Passage, Stage};
 use crate::request::{Completion, Cost, Op, Request, wire_ns};
 use crate::spec::FrontSpec;
+use crate::waits::{Role, Waits};
 
 /// Of a read that streams from the medium, what remains to be sent when the medium is done: 4 KiB.
 const TAIL_SECTORS: u64 = 8;
@@ -46,6 +47,7 @@ impl Phase {
 struct Slot {
     phase: Phase,
     request: Request,
+    role: Role,
     arrived_ns: u64,
     /// When the phase began.
     since_ns: u64,
@@ -57,6 +59,7 @@ struct Slot {
 const FREE: Slot = Slot {
     phase: Phase::Free,
     request: Request { tag: 0, op: Op::Read, fua: false, sector: 0, sectors: 0 },
+    role: Role::NONE,
     arrived_ns: 0,
     since_ns: 0,
     charged_ns: 0,
@@ -89,7 +92,7 @@ pub(crate) struct Front<M> {
     age_limit_ns: u64,
 
     /// Requests beyond the queue's depth, as the host's driver keeps them.
-    waiting: VecDeque<(u64, Request)>,
+    waiting: VecDeque<(u64, Request, Role)>,
     slots: Vec<Slot>,
     /// When the phase of each place ends, for phases that end by themselves. Apart, as it is looked through at each event.
     ends_ns: Vec<u64>,
@@ -105,6 +108,7 @@ pub(crate) struct Front<M> {
     controller_free_ns: u64,
     interface_free_ns: u64,
     done: VecDeque<Completion>,
+    waits: Waits,
     counters: Counters,
 }
 
@@ -134,13 +138,17 @@ impl<M: Medium> Front<M> {
             controller_free_ns: 0,
             interface_free_ns: 0,
             done: VecDeque::with_capacity(256),
+            waits: Waits::default(),
             counters: Counters::default(),
         }
     }
 
     pub fn submit(&mut self, now_ns: u64, request: Request) {
         self.run(now_ns);
-        self.waiting.push_back((now_ns, request));
+        let forced = request.op == Op::Write && self.goes_through(&request);
+        let copied = self.copied();
+        let role = self.waits.begin(now_ns, &request, forced, copied);
+        self.waiting.push_back((now_ns, request, role));
         self.admit(now_ns);
     }
 
@@ -193,6 +201,7 @@ impl<M: Medium> Front<M> {
     pub fn counters(&self, now_ns: u64) -> Counters {
         let mut counters = self.counters;
         self.medium.count(now_ns, &mut counters);
+        self.waits.count(now_ns, self.medium.has_copied(), &mut counters);
         counters
     }
 
@@ -226,7 +235,7 @@ impl<M: Medium> Front<M> {
 
     /// Takes waiting requests into free places of the queue.
     fn admit(&mut self, now_ns: u64) {
-        while let Some((arrived_ns, request)) = self.waiting.front().copied() {
+        while let Some((arrived_ns, request, role)) = self.waiting.front().copied() {
             let is_alone = request.op == Op::Flush && !self.flush_queued;
             if self.is_flushing || (is_alone && self.used > 0) {
                 return;
@@ -243,6 +252,7 @@ impl<M: Medium> Front<M> {
             self.slots[index] = Slot {
                 phase: Phase::Starting,
                 request,
+                role,
                 arrived_ns,
                 since_ns: now_ns,
                 charged_ns: now_ns,
@@ -336,7 +346,7 @@ impl<M: Medium> Front<M> {
     /// A write's data is in the cache.
     fn received(&mut self, now_ns: u64, index: usize) {
         let request = self.slots[index].request;
-        let through = (request.fua && !self.is_safe) || self.write_through;
+        let through = self.goes_through(&request);
         let end = request.sector + u64::from(request.sectors);
         let urgent = through || self.lands_at(request.sector, end);
         self.dirty.insert(request.sector, end, urgent, now_ns);
@@ -348,6 +358,18 @@ impl<M: Medium> Front<M> {
             self.slots[index].cost.from_cache = true;
             self.complete(now_ns, index);
         }
+    }
+
+    /// Whether this write is complete only when it is on the medium.
+    fn goes_through(&self, request: &Request) -> bool {
+        (request.fua && !self.is_safe) || self.write_through
+    }
+
+    /// Whether the medium has copied or erased since it was asked last, or does.
+    fn copied(&mut self) -> bool {
+        let copied = self.medium.has_copied();
+        self.medium.forget_copies();
+        copied
     }
 
     /// Whether a write waits until none of these sectors is dirty: what is written over it meanwhile must land too.
@@ -427,7 +449,9 @@ impl<M: Medium> Front<M> {
 
     fn complete(&mut self, now_ns: u64, index: usize) {
         self.leave(index);
+        let copied = self.copied();
         let slot = &mut self.slots[index];
+        self.waits.end(now_ns, slot.role, copied);
         self.is_flushing &= slot.request.op != Op::Flush;
         let whole_ns = now_ns - slot.arrived_ns;
         let cost = Cost { queue_ns: whole_ns.saturating_sub(slot.cost.service_ns()), ..slot.cost };

@@ -38,6 +38,7 @@ mod sample;
 mod shipped;
 mod spec;
 pub mod validation;
+mod waits;
 mod zero;
 
 pub use counters::Counters;

@@ -120,5 +120,13 @@ pub(crate) trait Medium {
     /// Which sectors its own caches' flights have on the medium already.
     fn torn(&self, _now_ns: u64, _torn: &mut Vec<Passage>) {}
 
+    /// Whether it copies or erases of its own accord, or has since [`Medium::forget_copies`].
+    fn has_copied(&self) -> bool {
+        false
+    }
+
+    /// What it has copied and erased by now is forgotten, what it is at is not.
+    fn forget_copies(&mut self) {}
+
     fn count(&self, now_ns: u64, counters: &mut Counters);
 }

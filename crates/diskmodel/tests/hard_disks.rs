@@ -4,7 +4,8 @@
 
 mod support;
 
-use support::{FLUSH, Random, fua, near, nominal, number, read, spec, value, write};
+use fsderby_diskmodel::Sample;
+use support::{FLUSH, Host, Random, changed, fua, near, nominal, number, read, spec, value, write};
 
 /// Names of plain hard disks.
 const HARD: &[&str] = &["diamondmax-plus-8", "wd-caviar-se-160", "fujitsu-mpd3064at", "hdd-16tb", "hdd-smr"];
@@ -122,7 +123,7 @@ fn a_queue_shortens_the_way() {
     let mut host = nominal(name);
     let mut random = Random(5);
     let sectors = spec(name).sectors();
-    let mut ask = |host: &mut support::Host| {
+    let mut ask = |host: &mut Host| {
         host.drive.submit(host.now_ns, read(random.below(sectors / 8) * 8, 8));
     };
     (0..32).for_each(|_| ask(&mut host));
@@ -161,7 +162,7 @@ fn a_part_of_a_block_costs_a_turn_more() {
     for name in HARD {
         let mut host = nominal(name);
         host.lone(fua(4096, 8));
-        let turns = |host: &mut support::Host, sector, sectors| {
+        let turns = |host: &mut Host, sector, sectors| {
             let begun_ns = host.now_ns;
             (0..50).for_each(|_| host.now_ns = host.lone(fua(sector, sectors)).at_ns);
             (host.now_ns - begun_ns + turn_ns(name) / 2) / turn_ns(name)
@@ -170,4 +171,30 @@ fn a_part_of_a_block_costs_a_turn_more() {
         let each = if number(name, "physical_block_bytes") == 4096 { 2 } else { 1 };
         assert_eq!(turns(&mut host, 4097, 1), 50 * each, "{name}");
     }
+}
+
+/// Two buffers. The one that is read ahead into was used longest ago, as the other was hit since; the next read takes it, from a
+/// place before what it holds.
+#[test]
+fn a_buffer_that_is_given_away_while_it_fills_holds_nothing_of_the_read_that_takes_it() {
+    let spec = changed("hdd-16tb", &[("read_segments", 2)]);
+    let ns = |is_hit: bool| {
+        let mut host = Host::new(&spec, Sample::NOMINAL);
+        let [first, second, third] = [4_000_000, 9_000_000_000, 3_000_000_000];
+        host.lone(read(first, 8));
+        host.settle();
+        host.lone(read(second, 8));
+        // The read-ahead of the second goes on for some sectors.
+        host.pass(1_000_000);
+        if is_hit {
+            assert!(host.lone(read(first + 64, 8)).cost.from_cache);
+        } else {
+            host.pass(100_000);
+        }
+        let from_ns = host.now_ns;
+        let done = host.lone(read(third, 8));
+        assert!(!done.cost.from_cache && done.cost.seek_ns > 1_000_000, "hit {is_hit}: {:?}", done.cost);
+        done.at_ns - from_ns
+    };
+    assert!(ns(true) > 2_000_000 && ns(false) > 2_000_000);
 }

@@ -5,7 +5,7 @@
 
 mod support;
 
-use fsderby_diskmodel::{Completion, Drive, Op, Request, Sample, Spec};
+use fsderby_diskmodel::{Access, Completion, Drive, Op, Request, Sample, Spec};
 use support::{Random, changed, specs};
 
 /// A request and when it is submitted.
@@ -144,6 +144,30 @@ fn a_forced_write_ends_although_its_sectors_are_written_again_meanwhile() {
         let (done, drive) = play(&spec, Sample::NOMINAL, &arrivals, 0);
         assert!(done.len() == arrivals.len() && drive.is_idle(), "{}: {} done", spec.name(), done.len());
     }
+}
+
+/// By submissions and completions alone, however the time is divided among the kinds of access.
+#[test]
+fn all_time_with_a_request_outstanding_is_waited_for_and_no_other() {
+    let mut kinds = [0; Access::ALL.len()];
+    for spec in disks() {
+        for (seed, sample) in (51..).zip(samples(&spec)) {
+            let arrivals = traffic(&spec, seed, 800);
+            let (done, drive) = play(&spec, sample, &arrivals, 0);
+            let mut held: Vec<(u64, u64)> =
+                done.iter().map(|c| (arrivals[c.tag as usize].0, c.at_ns)).collect();
+            held.sort_unstable();
+            let (mut sum, mut reached) = (0, 0);
+            for (begin, end) in held {
+                sum += end.saturating_sub(begin.max(reached));
+                reached = reached.max(end);
+            }
+            let waited = Access::ALL.map(|access| drive.counters().waited_ns(access));
+            assert_eq!(waited.iter().sum::<u64>(), sum, "{}: {waited:?}", spec.name());
+            (0..kinds.len()).for_each(|at| kinds[at] += waited[at]);
+        }
+    }
+    assert!(kinds.iter().all(|ns| *ns > 0), "{kinds:?}");
 }
 
 /// A drive that is never asked between two submissions runs through the events by itself.

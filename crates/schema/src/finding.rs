@@ -3,7 +3,7 @@
 //! One shape for testbeds whose figures scatter, where a finding is a ratio with an interval, and for modelled disks, where it is
 //! what held in so many samples of the disk.
 
-use fsderby_diskmodel::{Factor, Point};
+use fsderby_diskmodel::{Access, Factor, Point};
 use serde::{Deserialize, Serialize};
 
 use crate::recommendation::Recommendation;
@@ -144,6 +144,10 @@ pub enum Evidence {
         /// What the cost of an instruction does; absent where it was not tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         costs: Option<Costs>,
+        /// How far models of such disks were from real ones, and what that may do to the ratio; absent where the metric is no time
+        /// of the work, and of trials whose disk did not count what was waited for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model_error: Option<ModelError>,
         /// Why what holds in all samples is no finding.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refuted: Option<Refuted>,
@@ -188,6 +192,29 @@ pub struct Costs {
     pub one_kind: bool,
 }
 
+/// How far a ratio of times may be off because models of a class of disks were off from real ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelError {
+    /// On the disk as its file says, with the first round's seed.
+    pub ratio: f64,
+    /// By how many times that may be off, either way: 1 or more.
+    pub times: f64,
+    /// What makes it so, the largest part first.
+    pub parts: Vec<ErrorPart>,
+}
+
+/// One kind of access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorPart {
+    pub access: Access,
+    /// By how many times models of the class of disk that `a` is on, and `b`, were off at worst: 1 or more.
+    pub worst: [f64; 2],
+    /// Of the elapsed time of `a` and of `b`, 0 to 1: waiting for it, the CPU being idle.
+    pub shares: [f64; 2],
+}
+
 /// What stands against what holds in all samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -196,6 +223,8 @@ pub enum Refuted {
     Chaos,
     /// It does not hold at every cost of the instructions that only one of the pair carries out.
     Cost,
+    /// It is no larger than what the error of the disk's model may do to it.
+    ModelError,
     /// It does not hold in the worst corner.
     Corner,
     /// The other seeds, the costs of an instruction, or the corner have not been tried.
@@ -366,6 +395,7 @@ impl Finding {
                 chaos,
                 corner,
                 costs,
+                model_error,
                 refuted,
             } => Evidence::Samples {
                 a_better: *b_better,
@@ -377,6 +407,7 @@ impl Finding {
                 chaos: chaos.as_ref().map(Chaos::turned),
                 corner: corner.as_ref().map(Corner::turned),
                 costs: costs.as_ref().map(Costs::turned),
+                model_error: model_error.as_ref().map(ModelError::turned),
                 refuted: *refuted,
             },
             rounds => rounds.clone(),
@@ -412,6 +443,17 @@ impl Costs {
         let ([a, b], [ours, theirs]) = (self.moving, self.shared);
         let (low, high) = (self.high.recip(), self.low.recip());
         Costs { low, high, moving: [b, a], shared: [theirs, ours], one_kind: self.one_kind }
+    }
+}
+
+impl ModelError {
+    fn turned(&self) -> ModelError {
+        let part = |part: &ErrorPart| {
+            let ([a, b], [ours, theirs]) = (part.worst, part.shares);
+            ErrorPart { access: part.access, worst: [b, a], shares: [theirs, ours] }
+        };
+        let parts = self.parts.iter().map(part).collect();
+        ModelError { ratio: self.ratio.recip(), times: self.times, parts }
     }
 }
 
@@ -488,6 +530,16 @@ mod tests {
         let costs = Costs { low: 0.5, high: 2.5, moving: [0.9, 0.4], shared: [0.3, 0.2], one_kind: false };
         let turned = Costs { low: 0.4, high: 2.0, moving: [0.4, 0.9], shared: [0.2, 0.3], one_kind: false };
         assert_eq!(costs.turned(), turned);
+    }
+
+    #[test]
+    fn the_error_of_a_model_is_turned_with_the_pair_and_stays_as_large() {
+        let of = |ratio, worst, shares| ModelError {
+            ratio,
+            times: 1.3,
+            parts: vec![ErrorPart { access: Access::Queued, worst, shares }],
+        };
+        assert_eq!(of(0.5, [2.0, 3.0], [0.1, 0.4]).turned(), of(2.0, [3.0, 2.0], [0.4, 0.1]));
     }
 
     #[test]

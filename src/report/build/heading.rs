@@ -6,6 +6,7 @@ use super::{durability, glance, model, places, repeat, sentence, setups, timeles
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
+use crate::analysis::evidence::Coverage;
 use crate::report::view::heading::{Heading, Next, Standing};
 use crate::report::view::needs::ToChoose;
 use crate::report::view::number::{count, list};
@@ -70,6 +71,7 @@ pub fn of(
     sentences.extend(clients(workloads));
     if progress.is_modelled {
         sentences.push(model::LIMITS.to_owned());
+        sentences.extend(model::coverage(run).map(Coverage::said));
     }
     let conclusion = conclusion(standing, progress, workloads, next.as_ref());
     let timeless = timeless::of(run);
@@ -79,13 +81,16 @@ pub fn of(
         warnings.chain(page_cache(workloads)).chain(short(workloads, standing)).chain(disturbed(workloads));
     let sure = match standing {
         Standing::Nothing => vec![sentences[0].clone()],
-        _ => vec![turns(run, filesystems, setups, verdict, standing), terms(run, setups)],
+        _ => [turns(run, filesystems, setups, verdict, standing), terms(run, setups)]
+            .into_iter()
+            .chain(model::unsupported(run))
+            .collect(),
     };
     Heading {
         name: run.plan.name.clone(),
         question: run.plan.analysis.trim().to_owned(),
         standing,
-        title: title(standing, progress.is_modelled, timeless.is_some()),
+        title: model::heading(run, standing).unwrap_or_else(|| title(standing, timeless.is_some())),
         choice,
         claims: answer.iter().flat_map(|sentence| sentence.claims.clone()).collect(),
         answer,
@@ -145,13 +150,11 @@ impl Progress {
     }
 }
 
-fn title(standing: Standing, is_modelled: bool, is_timeless: bool) -> &'static str {
+fn title(standing: Standing, is_timeless: bool) -> &'static str {
     match standing {
         Standing::Verdict if is_timeless => "Verdict over counts, without times",
         Standing::Nothing => "Nothing was measured",
-        Standing::Preliminary if is_modelled => "Preliminary result over samples of the disk model",
         Standing::Preliminary | Standing::Short => "Preliminary result",
-        Standing::Verdict if is_modelled => "Verdict over samples of the disk model",
         Standing::Verdict => "Verdict",
         Standing::Void => "Void",
         Standing::Medians => "Medians and ranges",

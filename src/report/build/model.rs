@@ -1,8 +1,11 @@
-//! A modelled disk and its CPU in words.
+//! A modelled disk and its CPU in words, and how much is known of how well models of such disks are.
 
 use fsderby_diskmodel::{SHIPPED, Spec};
 
+use crate::analysis::dataset::counted;
 use crate::analysis::ensemble::sampled;
+use crate::analysis::evidence::Coverage;
+use crate::report::view::heading::Standing;
 use crate::schema::record::Record;
 use crate::schema::setup::Sampled;
 use crate::schema::units::Bytes;
@@ -63,6 +66,68 @@ fn nominal(records: &[&Record]) -> Option<Sampled> {
     records.min_by_key(|(round, _)| *round).map(|(_, modelled)| modelled)
 }
 
+/// Of the disk of which least is known; `None` where no disk was modelled.
+pub fn coverage(run: &Run) -> Option<Coverage> {
+    let known = |coverage: &Coverage| match coverage {
+        Coverage::ModelOnly => 0,
+        Coverage::Untested { drives } => 1 + drives,
+        Coverage::Tested { .. } => u32::MAX,
+    };
+    let disks = counted(run).into_iter().filter_map(sampled).map(|modelled| modelled.disk);
+    disks.map(|disk| Coverage::of_disk(&disk)).min_by_key(known)
+}
+
+/// What must be said beside findings that too few measured drives support.
+pub fn unsupported(run: &Run) -> Option<String> {
+    coverage(run).filter(|coverage| coverage.heading().is_some()).map(Coverage::said)
+}
+
+/// What findings on a modelled disk are headed; `None` where there are none, or no disk was modelled.
+pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
+    let is_final = match standing {
+        Standing::Verdict => true,
+        Standing::Preliminary | Standing::Short => false,
+        Standing::Nothing | Standing::Void | Standing::Medians => return None,
+    };
+    Some(match (coverage(run)?, is_final) {
+        (Coverage::ModelOnly, true) => "Verdict on the model only",
+        (Coverage::ModelOnly, false) => "Preliminary result on the model only",
+        (Coverage::Untested { .. }, true) => "Verdict over samples of the disk model, coverage untested",
+        (Coverage::Untested { .. }, false) => {
+            "Preliminary result over samples of the disk model, coverage untested"
+        }
+        (Coverage::Tested { .. }, true) => "Verdict over samples of the disk model",
+        (Coverage::Tested { .. }, false) if standing == Standing::Short => return None,
+        (Coverage::Tested { .. }, false) => "Preliminary result over samples of the disk model",
+    })
+}
+
 /// What virtual time leaves out.
 pub const LIMITS: &str = "Times are virtual: exact for the model and the same on every host, but not those of any real machine. Every instruction takes \
      the same time.";
+
+#[cfg(test)]
+mod tests {
+    use crate::report::examples::model::{change, samples};
+
+    /// The heading of a run on these disks, in turn, and how sure it is.
+    fn headed(rounds: u32, disks: &[&str]) -> (&'static str, String) {
+        let mut example = samples(rounds);
+        let all = example.run.records.iter_mut().zip(disks.iter().cycle());
+        all.for_each(|(record, disk)| change(record, |modelled| modelled.disk = (*disk).to_owned()));
+        let heading = example.report().summary.heading;
+        (heading.title, heading.sure.join(" "))
+    }
+
+    #[test]
+    fn a_class_without_a_measured_drive_is_headed_so_and_says_it_where_it_says_how_sure() {
+        let only = "No drive of this class was measured: this holds on the model only.";
+        let (title, sure) = headed(13, &["hdd-smr"]);
+        assert!(title == "Verdict on the model only" && sure.ends_with(only), "{title}: {sure}");
+        let (title, sure) = headed(3, &["hdd-16tb", "a file of one's own"]);
+        assert!(title == "Preliminary result on the model only" && sure.ends_with(only), "{title}: {sure}");
+        let (title, sure) = headed(3, &["hdd-16tb"]);
+        assert_eq!(title, "Preliminary result over samples of the disk model");
+        assert!(!sure.contains("model only"), "{sure}");
+    }
+}

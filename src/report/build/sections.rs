@@ -13,12 +13,15 @@ const ALIKE_DRAWN: usize = 12;
 /// What is a division of whole numbers by the same time differs by no more than this share.
 const SAME: f64 = 1e-6;
 
-/// Each metric in its section, in the order in which they are declared.
-pub fn of(series: &[Series], declared: &[&'static Declared]) -> Vec<SectionSummary> {
+/// Each metric in its section, in the order in which they are declared. On a modelled disk what reached it comes first: requests, bytes
+/// and flushes are those of the real filesystem, and times are those of a model.
+pub fn of(series: &[Series], declared: &[&'static Declared], is_modelled: bool) -> Vec<SectionSummary> {
     let mut rows: Vec<Row> = series.iter().map(|one| row(one, series, declared)).collect();
     rows.sort_by_key(|row| {
         let own = declared.iter().position(|d| row.declared == Some(*d));
-        (place(row.declared.map(|d| d.section)), own)
+        let section = row.declared.map(|d| d.section);
+        let is_first = is_modelled && section == Some(Section::Device);
+        (!is_first, place(section), own)
     });
     let mut out: Vec<SectionSummary> = Vec::new();
     for row in rows {
@@ -161,7 +164,7 @@ fn shown(section: Option<Section>) -> Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::examples;
+    use crate::report::examples::{self, Example};
 
     const MIXED: [&str; 2] = ["create.mixed.rate", "read.rate"];
 
@@ -192,6 +195,21 @@ mod tests {
         assert!(drawn.contains(&"append.rate") && drawn.contains(&"delete.alone.rate"), "{drawn:?}");
         let headline = &sections[0].rows[0];
         assert!(headline.alike().contains("create (phase transactions) and read (phase transactions)"));
+    }
+
+    #[test]
+    fn on_a_modelled_disk_requests_bytes_and_flushes_come_before_times() {
+        let of = |example: Example| -> Vec<&str> {
+            example.report().summary.workloads[0].sections.iter().map(|section| section.title).collect()
+        };
+        let (here, modelled) = (of(examples::rounds(1)), of(examples::model::samples(1)));
+        assert_eq!(here[0], "Headline");
+        assert_eq!(modelled[..2], ["What reached the device", "Headline"]);
+        // The rest is in its order.
+        let rest = |titles: &[&'static str]| -> Vec<&str> {
+            titles.iter().filter(|title| **title != "What reached the device").copied().collect()
+        };
+        assert_eq!(rest(&here), rest(&modelled));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn of(
     let is_modelled = mine.iter().any(|r| r.clock == ClockKind::Virtual);
     let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
     let declared = declared(&specs, known);
-    let compared = sections::of(&work.series, &declared);
+    let compared = sections::of(&work.series, &declared, is_modelled);
     let notes = notes::of(run, work, filesystems, amount, memory);
     let rows: Vec<&Row> = compared.iter().flat_map(|s| &s.rows).collect();
     // Work among other stages is not the paper's, and papers have one process's figures.
@@ -47,7 +47,7 @@ pub fn of(
     let comparisons = comparison::of(&work.label, &headlines, judged, &unequal);
     let labels: Vec<String> = filesystems.iter().map(|f| f.label.clone()).collect();
     let shown = losses::shown(work, &losses::of(run, &work.label), &labels);
-    let mut sections = sections::of(&shown, &declared);
+    let mut sections = sections::of(&shown, &declared, is_modelled);
     let drawn_by_paper = published
         .iter()
         .flat_map(|beside| &beside.tables)

@@ -2,7 +2,7 @@
 //! worst corner.
 
 use super::number::{count, list, ratio};
-use crate::schema::finding::{Chaos, Corner, Costs, Evidence, Finding, Refuted};
+use crate::schema::finding::{Chaos, Corner, Costs, Evidence, Finding, ModelError, Refuted};
 
 /// So many pairs that depend on the cost of an instruction are named one by one.
 const NAMED: usize = 6;
@@ -20,6 +20,11 @@ fn worst(finding: &Finding) -> Option<&Corner> {
 fn paid(finding: &Finding) -> Option<&Costs> {
     let Evidence::Samples { costs, .. } = &finding.evidence else { return None };
     costs.as_ref()
+}
+
+fn model_error(finding: &Finding) -> Option<&ModelError> {
+    let Evidence::Samples { model_error, .. } = &finding.evidence else { return None };
+    model_error.as_ref()
 }
 
 /// How many times its least figure the most of each is over six seeds, beside the others, `1.02, 1.05`.
@@ -57,6 +62,9 @@ pub fn refuted(finding: &Finding) -> Option<String> {
             "held in {n} of {n} samples, and depends on the assumed CPU cost ({low} to {high})"
         ));
     }
+    if let (Refuted::ModelError, Some(error)) = (refuted, model_error(finding)) {
+        return Some(format!("held in {n} of {n} samples, but {}", off(error, finding)));
+    }
     Some(match (refuted, chaos(finding), worst(finding)) {
         (Refuted::Chaos, Some(chaos), _) => {
             let (least, most) = fsderby_stats::range(&chaos.ratios).unwrap_or((1.0, 1.0));
@@ -72,6 +80,23 @@ pub fn refuted(finding: &Finding) -> Option<String> {
             "held in {n} of {n} samples; other seeds, other CPU costs or the worst corner have not been tried"
         ),
     })
+}
+
+/// How far the model's error may move a ratio, and what makes most of it.
+fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
+    let (there, times) = (ratio(error.ratio), ratio(error.times));
+    let most = error.parts.first().map(|part| {
+        let [ours, theirs] = part.shares.map(|share| format!("{:.0}%", 100.0 * share));
+        let worst = ratio(part.worst[0].max(part.worst[1]));
+        format!(
+            ": models of such disks were off by up to {worst} times for {}, which take {ours} of the time of {a} and {theirs} of that of {b}",
+            part.access.title()
+        )
+    });
+    format!(
+        "the disk model's error may move the ratio, {there} on the nominal disk, by {times} times{}",
+        most.unwrap_or_default()
+    )
 }
 
 /// Which pairs depend on the cost of an instruction; nothing where none does.
@@ -128,6 +153,7 @@ mod tests {
     use crate::report::examples::{Example, model};
     use crate::schema::finding::Found;
     use crate::schema::job::Purpose;
+    use crate::schema::metric::Of;
     use crate::schema::record::Record;
 
     /// What is said of cedarfs beside birchfs, after this was done to all records.
@@ -267,6 +293,62 @@ mod tests {
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Chaos)));
         let why = refuted(&pair).unwrap_or_default();
         assert!(why.ends_with("move the ratio as far (1.52 to 3.98)"), "{why}");
+    }
+
+    /// Half of each second was idle, and so much of it waits for queued requests.
+    fn waits(records: &mut [Record], shares: [f64; 2]) {
+        for record in records {
+            let share = shares[usize::from(record.filesystem != "cedarfs")];
+            let kinds = ["reads", "queued", "streams", "flushes", "copying"];
+            let held = kinds.map(|kind| if kind == "queued" { (share * 2e9) as u64 } else { 0 });
+            let held = kinds.map(|kind| format!("waited_{kind}_ns")).into_iter().zip(held);
+            let stage = &mut record.stages[0];
+            stage.probes.entry("disk".into()).or_default().extend(held);
+            stage.probes.entry("cpu".into()).or_default().insert("machine_idle_ns".into(), 1_900_000_000);
+        }
+    }
+
+    /// cedarfs is 1.54 times as fast as birchfs on the nominal disk; queued requests of hard disks are off by 2.77 times at worst.
+    #[test]
+    fn what_the_error_of_the_model_may_move_as_far_is_not_found_and_what_is_larger_is() {
+        let small = pair(|records| waits(records, [0.5, 0.2]));
+        assert_eq!((small.finding, refutes(&small)), (Found::Better, None));
+        let error = model_error(&small).expect("the waits were counted");
+        assert!((error.times - 2.772_f64.powf(0.3)).abs() < 1e-9 && error.parts.len() == 1, "{error:?}");
+        let large = pair(|records| waits(records, [0.1, 0.6]));
+        assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
+        assert_eq!(
+            refuted(&large).unwrap_or_default(),
+            "held in 13 of 13 samples, but the disk model's error may move the ratio, 1.54 on the nominal disk, by 1.66 times: models of such \
+             disks were off by up to 2.77 times for queued requests, which take 10% of the time of cedarfs and 60% of that of birchfs"
+        );
+        let older = pair(|_| {});
+        assert_eq!((older.finding, model_error(&older)), (Found::Better, None), "it did not count them");
+    }
+
+    #[test]
+    fn a_count_is_moved_by_no_error_of_the_model() {
+        let count = pair(|records| {
+            waits(records, [0.1, 0.6]);
+            let all = records.iter_mut().flat_map(|record| &mut record.metrics);
+            all.filter(|metric| metric.headline).for_each(|metric| metric.of = Of::Count);
+        });
+        assert_eq!((count.finding, model_error(&count)), (Found::Better, None));
+    }
+
+    #[test]
+    fn who_are_alike_by_other_accesses_are_equivalent_on_the_model_only() {
+        let alike = |shares: [f64; 2]| {
+            let mut example = model::samples(13);
+            let all = &mut example.run.records;
+            all.retain(|record| ["cedarfs", "alderfs"].contains(&&*record.filesystem));
+            let headlines = all.iter_mut().flat_map(|record| &mut record.metrics).filter(|m| m.headline);
+            headlines.for_each(|metric| metric.value = 100.0);
+            waits(all, shares);
+            example.report().summary.verdict.findings[0].clone()
+        };
+        assert_eq!(refutes(&alike([0.3, 0.3])), Some(Refuted::Untried), "but for its corner it holds");
+        assert_eq!(refutes(&alike([0.3, 0.6])), Some(Refuted::ModelError));
     }
 
     #[test]

@@ -143,6 +143,7 @@ mod tests {
                 chaos: None,
                 corner: None,
                 costs: None,
+                model_error: None,
                 refuted: None,
             },
         }

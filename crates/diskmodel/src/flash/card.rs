@@ -40,6 +40,9 @@ pub(crate) struct Card {
     read_kbps: u64,
     working: Option<(u64, Done)>,
     swept: u64,
+    /// Whether what it is at copies or erases, and whether anything has since that was last forgotten.
+    is_copying: bool,
+    has_copied: bool,
     counters: Counters,
 }
 
@@ -57,6 +60,8 @@ impl Card {
             read_kbps: spec.read_kbps,
             working: None,
             swept: 0,
+            is_copying: false,
+            has_copied: false,
             counters: Counters::default(),
         }
     }
@@ -85,6 +90,7 @@ impl Card {
         };
         let ns = self.copy(copied) + self.erase_ns;
         self.counters.copy_ns += ns;
+        (self.is_copying, self.has_copied) = (true, true);
         ns
     }
 
@@ -193,7 +199,16 @@ impl Medium for Card {
 
     fn finish(&mut self, now_ns: u64) -> Option<Done> {
         let (_, done) = self.working.take_if(|(ends_ns, _)| *ends_ns <= now_ns)?;
+        self.is_copying = false;
         Some(done)
+    }
+
+    fn has_copied(&self) -> bool {
+        self.has_copied
+    }
+
+    fn forget_copies(&mut self) {
+        self.has_copied = self.is_copying;
     }
 
     fn count(&self, now_ns: u64, counters: &mut Counters) {

@@ -62,6 +62,9 @@ pub(crate) struct Ssd {
     begun: u64,
     /// Whether something was programmed since the last flush.
     is_unflushed: bool,
+    /// Copies and erases under way, and whether there were any since that was last forgotten.
+    copying: usize,
+    has_copied: bool,
     counters: Counters,
 }
 
@@ -87,6 +90,8 @@ impl Ssd {
             endings: BinaryHeap::with_capacity(1024),
             begun: 0,
             is_unflushed: false,
+            copying: 0,
+            has_copied: false,
             counters: Counters::default(),
         }
     }
@@ -154,13 +159,13 @@ impl Ssd {
                 });
                 self.tasks.get(task).flights = flights;
             }
-            Purpose::Copy => {}
+            Purpose::Copy => self.copying -= 1,
             Purpose::Erase { superblock, die } if die + 1 < self.dies.count() => {
                 own.purpose = Purpose::Erase { superblock, die: die + 1 };
                 return self.erase_block(now_ns, task, die + 1);
             }
             Purpose::Erase { superblock, .. } => {
-                self.erasing -= 1;
+                (self.erasing, self.copying) = (self.erasing - 1, self.copying - 1);
                 self.mapping.erase(superblock);
             }
         }
@@ -316,6 +321,7 @@ impl Ssd {
         }
         if let Some(last) = last {
             let die = self.die_of(last);
+            self.copies();
             self.counters.copy_ns += self.dies.busy_ns - busy_ns;
             self.program(now_ns, task, die, copied);
             self.counters.copy_ns += self.tasks.get(task).took_ns;
@@ -332,10 +338,15 @@ impl Ssd {
         true
     }
 
+    fn copies(&mut self) {
+        (self.copying, self.has_copied) = (self.copying + 1, true);
+    }
+
     /// Erases a superblock block by block: one die after the other is at it, and the rest go on with their work.
     fn erase(&mut self, now_ns: u64, superblock: u32) {
         self.mapping.condemn(superblock);
         self.erasing += 1;
+        self.copies();
         self.counters.erases += self.dies.count() as u64;
         self.counters.copy_ns += self.dies.erase_ns * self.dies.count() as u64;
         let task = self.tasks.begin(now_ns, Purpose::Erase { superblock, die: 0 });
@@ -443,6 +454,14 @@ impl Medium for Ssd {
         };
         let motion = Motion { transfer_ns, ..Motion::default() };
         Some(Done { what, began_ns, motion, streamed_ns })
+    }
+
+    fn has_copied(&self) -> bool {
+        self.has_copied
+    }
+
+    fn forget_copies(&mut self) {
+        self.has_copied = self.copying > 0;
     }
 
     fn count(&self, now_ns: u64, counters: &mut Counters) {

@@ -203,27 +203,26 @@ impl Hard {
 
     fn begin_read(&mut self, now_ns: u64, read: Read, candidate: Candidate) {
         let end = read.end();
-        // An only buffer is given to this read although it is being filled: what it is filled with does not come by this read then.
-        let takes_its_place = self.segments.is_single() && !self.streams(&read);
+        // Before a buffer is given away: what fills that one now would pass for this read's own.
+        if !self.streams(&read) {
+            self.stop_ahead(now_ns);
+        }
         let segment = match self.state {
-            State::Ahead { segment, .. } if self.streams(&read) => segment,
+            State::Ahead { segment, .. } => segment,
             _ => match self.segments.reaching(read.sector) {
                 Some(known) => known,
                 None => self.segments.replace(read.sector),
             },
         };
         let motion = match self.state {
-            State::Ahead { from, began_ns, .. } if !takes_its_place && self.streams(&read) => {
+            State::Ahead { from, began_ns, .. } => {
                 self.counters.stream_hits += 1;
                 self.counters.media_sectors_read += end.saturating_sub(from);
                 let ends_ns = if end > from { began_ns + self.geometry.stream_ns(from, end) } else { now_ns };
                 self.arm_at(end - 1);
                 Motion { transfer_ns: ends_ns.saturating_sub(now_ns), ..Motion::default() }
             }
-            _ => {
-                self.stop_ahead(now_ns);
-                self.read_missing(now_ns, self.missing(&read), end, candidate)
-            }
+            _ => self.read_missing(now_ns, self.missing(&read), end, candidate),
         };
         self.segments.touch(segment);
         self.counters.media_reads += 1;

@@ -25,10 +25,6 @@ impl Segments {
         self.sectors
     }
 
-    pub fn is_single(&self) -> bool {
-        self.segments.len() == 1
-    }
-
     pub fn get(&self, index: usize) -> Segment {
         self.segments[index]
     }
