@@ -19,6 +19,7 @@ pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     match comparisons.as_slice() {
         [] => Vec::new(),
         [only] if workloads.len() == 1 => vec![only.sentence.clone()],
+        all if all.iter().all(|c| c.sentence.claims.is_empty()) => unclaimed(all),
         all if all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said != Said::Better)) => {
             vec![no_difference(all)]
         }
@@ -32,9 +33,22 @@ pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     }
 }
 
+/// What is said instead of an order, each once.
+fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
+    let mut said: Vec<Sentence> = Vec::new();
+    for sentence in all.iter().map(|c| &c.sentence).filter(|sentence| !sentence.is_empty()) {
+        if !said.contains(sentence) {
+            said.push(sentence.clone());
+        }
+    }
+    said
+}
+
 fn no_difference(all: &[&Comparison]) -> Sentence {
     let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
-    let n = all.iter().map(|c| c.lines.len()).max().unwrap_or(0);
+    let ranked =
+        |c: &&Comparison| c.lines.len() - c.lines.iter().filter(|l| c.is_unequal(&l.candidate)).count();
+    let n = all.iter().map(ranked).max().unwrap_or(0);
     let who = if n == 2 { "The two".to_owned() } else { format!("No two of {n}") };
     let not = if n == 2 { "not " } else { "" };
     let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();

@@ -6,18 +6,19 @@ use comfy_table::{CellAlignment, Table};
 use super::{NOTICE, Page, QUIET, TITLE, align, fits, new_table};
 use crate::report::formats::lines::lower_first;
 use crate::report::view::Summary;
+use crate::report::view::comparison::{RATIO_NARROW, UNEQUAL};
 use crate::report::view::glance::{Cell, Glance, Line};
 use crate::report::view::heading::{Heading, Standing};
 use crate::visible::visible_line;
-
-/// Behind the name of one that promises less.
-const UNEQUAL: &str = " ‡";
 
 impl Page {
     pub(super) fn opening(&mut self, summary: &Summary) {
         let heading = &summary.heading;
         for line in &summary.damage {
             self.paragraph(NOTICE, &format!("damaged: {line}"));
+        }
+        for line in &summary.notes {
+            self.paragraph(NOTICE, &format!("note: {line}"));
         }
         self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
         if !heading.question.is_empty() {
@@ -83,9 +84,9 @@ fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
     for at in of {
         let column = &glance.columns[*at];
         header.extend(has_ranks.then(|| "rank".to_owned()));
-        header.extend(single.then(|| column.title.clone()));
+        header.extend(single.then(|| format!("{}\n{}", column.title, column.median)));
         header.push(if single {
-            "times".to_owned()
+            RATIO_NARROW.to_owned()
         } else {
             format!("{}\n{}", column.scenario, column.title)
         });
