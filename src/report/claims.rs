@@ -249,6 +249,46 @@ mod tests {
         }
     }
 
+    /// Readers who know fio did not understand these at first reading.
+    const NOT_UNDERSTOOD: [&str; 18] = [
+        "rounds will find",
+        "So many rounds",
+        "is none is at most",
+        "lead and were not told apart",
+        "times the next",
+        "of what the best at each need",
+        "from the fastest to",
+        "third commit",
+        "others had",
+        "somebody waited",
+        "no difference is established",
+        "difference from",
+        "It depends most on",
+        "moves by its own size",
+        "the most by the least",
+        "who is faster needs",
+        "say as much as one",
+        "ways to exchange",
+    ];
+
+    #[test]
+    fn no_report_has_a_sentence_that_was_not_understood() {
+        for example in [
+            examples::rounds(2),
+            examples::rounds(12),
+            model::samples(13),
+            model::samples(25),
+            needs::stated(),
+            published::on_loop(),
+        ] {
+            let (pieces, _) = texts::of_all(&example.report()).expect("every format can be written");
+            for words in NOT_UNDERSTOOD {
+                let has: Vec<&String> = pieces.iter().filter(|piece| piece.contains(words)).collect();
+                assert_eq!(has, Vec::<&String>::new(), "{words}");
+            }
+        }
+    }
+
     /// Numbers that look random, the same each time.
     fn numbers() -> impl FnMut(u64) -> u64 {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;

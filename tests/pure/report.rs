@@ -72,7 +72,7 @@ fn all_are_compared_with_the_best_or_with_the_candidate_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());
     let text = printed(&run, &["--baseline", "ext4"]);
-    assert!(text.contains("as good as ext4, geometric mean over rounds"), "{text}");
+    assert!(text.contains("times as good as ext4, of geometric means"), "{text}");
     let json: serde_json::Value =
         serde_json::from_str(&printed(&run, &["--json", "--baseline", "xfs"])).unwrap();
     let comparison = &json["summary"]["workloads"][0]["comparisons"][0];

@@ -46,9 +46,7 @@ fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
 
 fn no_difference(all: &[&Comparison]) -> Sentence {
     let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
-    let ranked =
-        |c: &&Comparison| c.lines.len() - c.lines.iter().filter(|l| c.is_unequal(&l.candidate)).count();
-    let n = all.iter().map(ranked).max().unwrap_or(0);
+    let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
     let who = if n == 2 { "The two".to_owned() } else { format!("No two of {n}") };
     let not = if n == 2 { "not " } else { "" };
     let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();
@@ -63,7 +61,7 @@ fn counted(all: &[&Comparison]) -> Sentence {
     let mut claims = Vec::new();
     for comparison in all {
         let own = &comparison.sentence.claims;
-        let others = comparison.lines.len().saturating_sub(1 + comparison.unequal.len());
+        let others = comparison.ranked().saturating_sub(1);
         let beaten = |label: &str| own.iter().filter(|c| c.said == Said::Better && c.a == label).count();
         let Some(line) = comparison.lines.iter().find(|line| beaten(&line.candidate) >= others && others > 0)
         else {

@@ -159,6 +159,14 @@ impl Comparison {
         }
     }
 
+    /// How many of its candidates are ranked beside each other.
+    pub fn ranked(&self) -> usize {
+        match self.lines.iter().filter(|line| !self.is_unequal(&line.candidate)).count() {
+            0 => self.lines.len(),
+            full => full,
+        }
+    }
+
     /// Behind the name of one that promises less.
     pub fn dagger(&self, candidate: &str) -> &'static str {
         if self.is_unequal(candidate) { UNEQUAL } else { "" }

@@ -106,9 +106,8 @@ impl Told<'_> {
     }
 
     fn at(&self, change: &Change) -> Option<usize> {
-        let of = |part: &Part| (&part.scenario, &part.metric, &part.dimensions);
         let own = (&change.scenario, &change.metric, &change.dimensions);
-        self.parts.iter().position(|part| of(part) == own)
+        self.parts.iter().position(|part| (&part.scenario, &part.metric, &part.dimensions) == own)
     }
 
     /// How much was decided, and what would have been seen.
