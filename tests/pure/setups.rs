@@ -428,11 +428,11 @@ fn once(name: &str, change: impl FnOnce(&mut Experiment)) -> (tempfile::TempDir,
     (folder, run)
 }
 
-/// What its trials took, were they written at 2 MiB a second. A scripted run takes no time of its own.
-fn at_two_mib_a_second(run: &Run) -> Duration {
+/// What its trials took, were its work written at 100 MiB a second. A scripted run takes no time of its own.
+fn at_100_mib_a_second(run: &Run) -> Duration {
     let phases = run.records.iter().filter(|r| r.purpose == Purpose::Measure).flat_map(|r| r.phases());
     let bytes: u64 = phases.map(|phase| phase.count("bytes_written")).sum();
-    Duration::from_nanos(bytes * 1_000_000_000 / (2 * MIB))
+    Duration::from_nanos(bytes * 1_000_000_000 / (100 * MIB))
 }
 
 #[test]
@@ -440,24 +440,24 @@ fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minut
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
     let (_folder, run) = once("quick", |_| {});
     assert!(longer::is_due(&run), "no commit interval is outlived");
-    let next = longer::after(&run, at_two_mib_a_second(&run)).unwrap();
-    assert_eq!((next.command.as_str(), next.minutes), ("fsderby run mailserver", 1));
-    let slower = longer::after(&run, 3 * at_two_mib_a_second(&run)).unwrap();
-    assert_eq!(slower.minutes, 3, "at a third of the pace");
+    let next = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
+    assert_eq!((next.command.as_str(), next.minutes), ("fsderby run mailserver", 70));
+    let slower = longer::after(&run, 3 * at_100_mib_a_second(&run)).unwrap();
+    assert_eq!(slower.minutes, 210, "at a third of the pace");
     assert_eq!(longer::after(&run, Duration::ZERO), None, "no pace is known");
     let (_folder, run) = once("quick", |quick| quick.take_filesystems(&names(&["ext4", "jfs"]), &[]));
-    let two = longer::after(&run, at_two_mib_a_second(&run)).unwrap();
+    let two = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
     assert_eq!(
         (two.command.as_str(), two.minutes),
-        ("fsderby run mailserver --filesystems ext4,jfs", 1),
-        "of four candidates two"
+        ("fsderby run mailserver --filesystems ext4,jfs", 30),
+        "of seven candidates three, one of them the copy"
     );
     let eighth = |of: &mut Experiment| of.take_scale("1/8".parse().unwrap(), Given::default()).unwrap();
     let (_folder, run) = once("fileserver", eighth);
-    let full = longer::after(&run, at_two_mib_a_second(&run)).unwrap();
+    let full = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
     assert_eq!(
         (full.command.as_str(), full.minutes),
-        ("fsderby run fileserver", 1),
+        ("fsderby run fileserver", 109),
         "the same at its full size"
     );
 }

@@ -2,6 +2,8 @@
 
 mod answer;
 
+use std::collections::BTreeMap;
+
 use super::advice;
 use super::known::Known;
 use super::sentence::Words;
@@ -10,7 +12,7 @@ use crate::analysis::dataset::{Dataset, Series, counted};
 use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
 use crate::report::view::number::{Scale, chance, count, list, ratio};
 use crate::report::view::sentence::Claim;
-use crate::schema::change::{Change, ChangeBasis, Changes, Difference, Reach};
+use crate::schema::change::{Change, ChangeBasis, Changes, Difference, Missing, Reach};
 use crate::schema::declared;
 use crate::schema::finding::Guard;
 use crate::schema::metric::Better;
@@ -29,7 +31,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
         basis: basis(pair, changes),
         differences: changes.differences.iter().map(differs).collect(),
         parts,
-        missing: changes.missing.iter().map(missing).collect(),
+        missing: missing(&changes.missing),
         advice: advice.text,
         command: advice.command,
     }
@@ -207,12 +209,48 @@ fn differs(difference: &Difference) -> String {
     format!("{}: {}, then {}{note}", difference.what, or_none(&difference.before), or_none(&difference.after))
 }
 
-fn missing(missing: &crate::schema::change::Missing) -> String {
-    let which = if missing.after { "second" } else { "first" };
-    format!(
-        "{} on {}: the {which} run has no trial of it that is counted, so nothing is said of it.",
-        missing.candidate, missing.scenario
-    )
+/// What no comparison is of, once for all candidates and scenarios of which the same is so.
+fn missing(all: &[Missing]) -> Vec<String> {
+    let mut by_candidate: BTreeMap<(&str, &str), Vec<bool>> = BTreeMap::new();
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    for one in all {
+        let key = (one.candidate.as_str(), one.scenario.as_str());
+        by_candidate.entry(key).or_default().push(one.after);
+        if !order.contains(&key) {
+            order.push(key);
+        }
+    }
+    // Those of one scenario together, and then the scenarios that have the same.
+    let mut groups: Vec<(Vec<bool>, Vec<&str>, Vec<&str>)> = Vec::new();
+    for (candidate, scenario) in order {
+        let which = by_candidate[&(candidate, scenario)].clone();
+        match groups.iter_mut().find(|(w, _, scenarios)| *w == which && *scenarios == [scenario]) {
+            Some((_, candidates, _)) => candidates.push(candidate),
+            None => groups.push((which, vec![candidate], vec![scenario])),
+        }
+    }
+    let mut merged: Vec<(Vec<bool>, Vec<&str>, Vec<&str>)> = Vec::new();
+    for (which, candidates, scenarios) in groups {
+        match merged.iter_mut().find(|(w, c, _)| (&*w, &*c) == (&which, &candidates)) {
+            Some((_, _, all)) => all.extend(scenarios),
+            None => merged.push((which, candidates, scenarios)),
+        }
+    }
+    let listed = |names: &[&str]| list(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>());
+    let said = |(which, candidates, scenarios): &(Vec<bool>, Vec<&str>, Vec<&str>)| {
+        let runs = match which.as_slice() {
+            [false] => "the first run has no",
+            [true] => "the second run has no",
+            _ => "neither run has a",
+        };
+        let it = if candidates.len() > 1 { "them" } else { "it" };
+        format!(
+            "{} on {}: {runs} trial of {it} that is counted, so nothing is said of {it}.",
+            listed(candidates),
+            listed(scenarios)
+        )
+    };
+    merged.iter().map(said).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::sentence::{self, Of};
 use crate::report::view::comparison::{Comparison, GOOD, Line, Tie};
 use crate::report::view::row::{Cell, Row};
 use crate::report::view::sentence::Sentence;
+use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Overall, Place, Ranks, Verdict};
 use crate::schema::metric::Of as Quantity;
 
@@ -52,8 +53,12 @@ pub fn of(
     rows.iter().filter_map(one).collect()
 }
 
-/// Over all headline metrics: the geometric mean, of which nothing is a finding.
-pub fn overall(verdict: &Verdict, baseline: Option<&str>) -> Option<Comparison> {
+/// Over all headline metrics: the geometric mean, of which nothing is a finding. Whoever promises less in one of them does so here.
+pub fn overall(
+    verdict: &Verdict,
+    baseline: Option<&str>,
+    workloads: &[WorkloadSummary],
+) -> Option<Comparison> {
     let all = verdict.overall.iter().filter(|pair| !is_of_copy(verdict, [&pair.a, &pair.b]));
     let pair = |o: &Overall| Pair {
         a: o.a.clone(),
@@ -64,8 +69,15 @@ pub fn overall(verdict: &Verdict, baseline: Option<&str>) -> Option<Comparison> 
         found: None,
     };
     let pairs = Pairs::new(all.map(pair).collect());
-    let names = Comparison { title: "geometric mean of all".to_owned(), ..nobody() };
-    beside(names, &pairs, pairs.places(), baseline)
+    let mut unequal: Vec<String> = Vec::new();
+    for label in workloads.iter().flat_map(|work| &work.comparisons).flat_map(|c| &c.unequal) {
+        if !unequal.contains(label) {
+            unequal.push(label.clone());
+        }
+    }
+    let places = apart(pairs.places(), &pairs, &unequal);
+    let names = Comparison { title: "geometric mean of all".to_owned(), unequal, ..nobody() };
+    beside(names, &pairs, places, baseline)
 }
 
 /// What entered a second time only to show what chance does is no candidate.

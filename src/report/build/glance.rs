@@ -69,17 +69,15 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
     let interval = if has_intervals { " (interval)" } else { "" };
     let times = match is_same {
-        true => format!("Ratio{interval}: times as {} as {}", first.times_as, first.to),
+        true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            format!(
-                "Ratio{interval}: beside the candidate with 1.00 in that column; of amounts fewer are better"
-            )
+            "beside the candidate with 1.00 in that column; of amounts fewer are better".to_owned()
         }
-        false => format!("Ratio{interval}: times as good as the candidate with 1.00 in that column"),
+        false => "times as good as the candidate with 1.00 in that column".to_owned(),
     };
     let ranks =
         if all.iter().any(|(_, c)| c.has_ranks()) { "; a rank such as 2–3: not told apart" } else { "" };
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, not ranked" } else { "" };
-    format!("{times}, of geometric means over the rounds{ranks}{unequal}.")
+    format!("Ratio of geometric means over the rounds{interval}: {times}{ranks}{unequal}.")
 }

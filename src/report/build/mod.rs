@@ -87,7 +87,7 @@ pub fn with_verdict(
     let recommendation = needs::of(run, dataset, &verdict, known);
     Summary {
         heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict, recommendation.as_ref()),
-        overall: comparison::overall(&verdict, baseline),
+        overall: comparison::overall(&verdict, baseline, &workloads),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),
         filesystems,

@@ -47,12 +47,22 @@ fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
 fn no_difference(all: &[&Comparison]) -> Sentence {
     let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
     let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
-    let who = if n == 2 { "The two".to_owned() } else { format!("No two of {n}") };
-    let not = if n == 2 { "not " } else { "" };
+    let (who, not) = match all.iter().find_map(|c| pair(c)) {
+        Some(both) if n == 2 => (list(&both), "not "),
+        _ => (format!("No two of {n}"), ""),
+    };
     let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();
     let where_in =
         if all.len() > NAMED { format!("any of {} comparisons", all.len()) } else { list(&scenarios) };
     Sentence::new(format!("{who} were {not}told apart in {where_in}."), claims)
+}
+
+/// Those that are ranked, where they are two.
+fn pair(comparison: &Comparison) -> Option<[String; 2]> {
+    let ranked = comparison.lines.iter().map(|line| &line.candidate);
+    let ranked: Vec<&String> = ranked.filter(|label| !comparison.is_unequal(label)).collect();
+    let [a, b] = ranked.try_into().ok()?;
+    Some([a.clone(), b.clone()])
 }
 
 /// `Better than every other: cedarfs in 5, birchfs in 2. In the other 4 none is.`

@@ -74,7 +74,7 @@ fn columns_of(comparison: &Comparison) -> String {
     let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     let (good, to) = (comparison.times_as, &comparison.to);
-    format!("Ratio: times as {good} as {to}, of geometric means over the rounds{interval}{ties}.")
+    format!("Ratio of geometric means over the rounds: times as {good} as {to}{interval}{ties}.")
 }
 
 struct Page {

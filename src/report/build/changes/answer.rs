@@ -78,7 +78,7 @@ impl Told<'_> {
         Sentence::new(text, claims(judged))
     }
 
-    /// `ext4 is slower in the second run, 0.50 to 0.54 times`
+    /// `alderfs is slower in the second run, 0.50 to 0.54 times`
     fn clause(&self, change: &Change) -> String {
         let who = self.who(change);
         let ends = (change.low.unwrap_or(change.ratio), change.high.unwrap_or(change.ratio));
@@ -90,7 +90,7 @@ impl Told<'_> {
         format!("{who} {word} in the second run, {}", words.span(ends))
     }
 
-    /// The candidate, and of several comparisons in which: `mail: ext4`
+    /// The candidate, and of several comparisons in which: `mail: alderfs`
     fn who(&self, change: &Change) -> String {
         let who = named(&change.candidate);
         let in_scenario = self.parts.iter().filter(|part| part.scenario == change.scenario).count();

@@ -8,6 +8,8 @@ use crate::report::formats::svg::{Panel, Theme, stacked};
 use crate::report::view::heading::Heading;
 use crate::store::Run;
 
+/// Of more comparisons the printed table has ratios and ranks alone.
+const MEDIANS: usize = 3;
 /// So many lines of all comparisons together have room in the picture.
 const LINES: usize = 22;
 
@@ -18,6 +20,8 @@ struct Page<'r> {
     heading: &'r Heading,
     /// Of damage, and of what is none.
     notes: Vec<String>,
+    /// Whether the table has room for them.
+    has_medians: bool,
     /// Markup of our own.
     picture: Option<String>,
     /// Comparisons that the picture has no room for.
@@ -46,6 +50,8 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
     let left_out = all.len() - fitting;
     let damage = summary.damage.iter().map(|line| format!("damaged: {line}"));
     let notes = damage.chain(summary.notes.iter().cloned()).collect();
-    let page = Page { run: report.run, heading: &summary.heading, notes, picture, left_out };
+    let heading = &summary.heading;
+    let has_medians = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEDIANS);
+    let page = Page { run: report.run, heading, notes, has_medians, picture, left_out };
     page.render().context("render the page")
 }

@@ -5,7 +5,7 @@ use anstream::adapter::strip_str;
 use crate::report::Report;
 use crate::report::formats::lines::{interval_of, wrapped};
 use crate::report::formats::terminal;
-use crate::report::view::comparison::Comparison;
+use crate::report::view::comparison::{Comparison, RATIO};
 use crate::report::view::number::ratio;
 use crate::visible::{visible, visible_line};
 
@@ -37,13 +37,15 @@ pub fn of(report: &Report<'_>, is_ascii: bool) -> String {
 fn drawn(title: &str, comparison: &Comparison) -> String {
     let Some(axis) = comparison.axis() else { return String::new() };
     let mut out = format!("\n{}\n", cut(&visible_line(title), usize::from(WIDTH)));
-    out += &format!("{}\n", cut(&visible_line(&comparison.times()), usize::from(WIDTH)));
+    let times = format!("{}, {RATIO}", comparison.times());
+    out += &format!("{}\n", cut(&visible_line(&times), usize::from(WIDTH)));
     for line in &comparison.lines {
         let is_open = comparison.is_preliminary || !line.mark().is_empty();
         let mark = (axis.at(line.ratio), if is_open { '○' } else { '●' });
         let ends = line.low.zip(line.high).map(|(low, high)| (axis.at(low), axis.at(high)));
         let picture = interval_of(mark, ends, axis.at(1.0), PICTURE);
-        let name = cut(&visible_line(&line.candidate), NAME);
+        let name = format!("{}{}", visible_line(&line.candidate), comparison.dagger(&line.candidate));
+        let name = cut(&name, NAME);
         let pad = " ".repeat(NAME - name.chars().count());
         let text = format!("{name}{pad} {picture} {} {}", ratio(line.ratio), line.mark());
         out += &format!("{}\n", text.trim_end());

@@ -9,6 +9,7 @@ use crate::report::view::Summary;
 use crate::report::view::comparison::{RATIO_NARROW, UNEQUAL};
 use crate::report::view::glance::{Cell, Glance, Line};
 use crate::report::view::heading::{Heading, Standing};
+use crate::report::view::number::count;
 use crate::visible::visible_line;
 
 impl Page {
@@ -54,20 +55,37 @@ impl Page {
         }
     }
 
-    /// As much of the table as fits.
+    /// In one table where it fits, else in several of as many comparisons as fit.
     fn glanced(&mut self, glance: &Glance) {
         let all: Vec<usize> = (0..glance.columns.len()).collect();
         let shapes = [by_candidate as Shape, by_comparison, ranks_by_comparison];
-        let whole = shapes.iter().map(|shape| shape(glance, &all)).find(|table| fits(table, self.width));
-        let table = whole.unwrap_or_else(|| {
-            let fitting = (1..=all.len()).rev().map(|n| by_candidate(glance, &all[..n]));
-            let mut fitting = fitting.skip_while(|table| !fits(table, self.width));
-            fitting.next().unwrap_or_else(|| by_candidate(glance, &all[..1]))
-        });
-        self.table(table);
+        match shapes.iter().map(|shape| shape(glance, &all)).find(|table| fits(table, self.width)) {
+            Some(table) => self.table(table),
+            None => self.in_parts(glance, &all),
+        }
         self.paragraph(QUIET, &glance.note);
     }
+
+    fn in_parts(&mut self, glance: &Glance, all: &[usize]) {
+        let mut rest = all;
+        for _ in 0..PARTS {
+            let fitting = |n: &usize| fits(&by_candidate(glance, &rest[..*n]), self.width);
+            let n = (1..=rest.len()).rev().find(fitting).unwrap_or(rest.len().min(1));
+            let (part, after) = rest.split_at(n);
+            if !part.is_empty() {
+                self.table(by_candidate(glance, part));
+            }
+            rest = after;
+        }
+        if !rest.is_empty() {
+            let more = count(rest.len(), "more comparison");
+            self.paragraph(QUIET, &format!("The whole report has {more}."));
+        }
+    }
 }
+
+/// More tables than these are no opening.
+const PARTS: usize = 3;
 
 type Shape = fn(&Glance, &[usize]) -> Table;
 
