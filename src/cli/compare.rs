@@ -61,13 +61,16 @@ struct Asserted {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let (before, after) = (usable(&arguments.first)?, usable(&arguments.second)?);
+    let ((before, of_before), (after, of_after)) = (usable(&arguments.first)?, usable(&arguments.second)?);
     other(&before, &after)?;
     let Compared { candidates, differences } = comparable::compared(&before, &after)?;
     let controls = controls(arguments, &candidates, || changes::untouched(&candidates, &differences))?;
     let pair = Pair { before: &before, after: &after };
     let asked = Asked { candidates: &candidates, controls: &controls, differences };
-    let beside = Beside::of(&pair, changes::of(&pair, asked));
+    let mut beside = Beside::of(&pair, changes::of(&pair, asked));
+    let notes = [("first", of_before), ("second", of_after)].into_iter();
+    let notes = notes.filter_map(|(which, note)| Some(format!("Of the {which} run: {}", note?)));
+    beside.view.basis.extend(notes);
     let Beside { changes, view } = &beside;
     nothing(changes)?;
     let mut asserted = Vec::new();
@@ -94,9 +97,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }))
 }
 
-/// A run whose figures may be compared with others.
-fn usable(path: &Path) -> anyhow::Result<Run> {
-    let run = judged(planned::judged(store::read(path)?)).sound()?;
+/// A run whose figures may be compared with others, and what is to be said of them.
+fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
+    let (run, note) = judged(planned::judged(store::read(path)?));
+    let run = run.sound()?;
     let folder = run.folder.display();
     if run.seal.is_none() || run.unsealed > 0 {
         let text = format!(
@@ -115,7 +119,7 @@ fn usable(path: &Path) -> anyhow::Result<Run> {
         );
         return Err(Failure::new(exit::TRIALS, text).into());
     }
-    Ok(run)
+    Ok((run, note))
 }
 
 /// A run beside itself, or beside its copy, would be alike whatever was changed.

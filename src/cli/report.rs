@@ -21,6 +21,7 @@ use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes, How};
 use crate::report::view::imported::Imported;
 use crate::runner::planned;
+use crate::runner::verify::other_version::{Others, recomputed};
 use crate::runner::verify::{verify, verify_and_read};
 use crate::schema::plan::Plan;
 use crate::store::{self, Run};
@@ -130,9 +131,10 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
         return of_import(options);
     }
     let beside = load(&options.beside)?;
-    let (run, latencies) = judged_and_read(planned::judged(store::read(&options.run)?));
+    let (run, latencies, note) = judged_and_read(planned::judged(store::read(&options.run)?));
     known_baseline(options.baseline.as_deref(), &run.plan)?;
-    let report = Report::with_latencies(&run, &latencies, options.baseline.as_deref()).with_imports(&beside);
+    let report = Report::with_latencies(&run, &latencies, options.baseline.as_deref());
+    let report = report.with_imports(&beside).with_notes(note);
     drop(latencies);
     let Asked { files, folders, output } = &options.asked;
     for (format, path) in files {
@@ -208,17 +210,19 @@ pub fn known_baseline(label: Option<&str>, plan: &Plan) -> anyhow::Result<()> {
     Err(Failure::usage(format!("--baseline: {unknown}\n  try: a label of this run")).into())
 }
 
-/// The run with all that [`verify`] finds among its damage, of which a report names the first.
-pub fn judged(run: Run) -> Run {
+/// The run with all that [`verify`] finds among its damage, of which a report names the first, and with all metrics by this version; a
+/// sentence where they were another's.
+pub fn judged(run: Run) -> (Run, Option<String>) {
     let damage = first_of(verify(&run).wrong);
-    Run { damage, ..run }
+    recomputed(Run { damage, ..run })
 }
 
 /// The same, with the latencies, which are read once for both.
-fn judged_and_read(run: Run) -> (Run, Latencies) {
+fn judged_and_read(run: Run) -> (Run, Latencies, Option<String>) {
     let (found, latencies) = verify_and_read(&run);
     let latencies = latencies.unwrap_or_else(|| Latencies::of(&run));
-    (Run { damage: first_of(found.wrong), ..run }, latencies)
+    let (run, note) = recomputed(Run { damage: first_of(found.wrong), ..run });
+    (run, latencies, note)
 }
 
 fn first_of(mut damage: Vec<String>) -> Vec<String> {
@@ -231,7 +235,10 @@ fn first_of(mut damage: Vec<String>) -> Vec<String> {
 
 /// After a run: the page into the run's folder, the table to standard output. Returns the page's path.
 pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Result<PathBuf> {
-    let report = Report::beside(run, baseline);
+    // It went on with records of another version.
+    let renewed = (Others::among(&run.records) != Others::default()).then(|| recomputed(run.clone()));
+    let (run, note) = renewed.as_ref().map_or((run, &None), |(run, note)| (run, note));
+    let report = Report::beside(run, baseline).with_notes(note.clone());
     let path = run.folder.join(PAGE);
     let mut page = Vec::new();
     formats::html::Html.write(&report, &mut page)?;

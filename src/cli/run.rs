@@ -217,7 +217,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
                 let known = Known::beside(&arguments.experiment, &plan);
                 return dry_run::print(&plan, &testbeds, &skips, known.as_ref(), jobs, arguments.json);
             }
-            beforehand(&plan, || pace::guess(&plan, &testbeds, &skips, jobs));
+            if !arguments.quiet {
+                beforehand(&plan, || pace::guess(&plan, &testbeds, &skips, jobs));
+            }
             let machine = machine::look(&plan, &testbeds)?;
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;

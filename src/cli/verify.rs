@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                             "torn": run.torn, "notes": found.notes, "wrong": found.wrong });
         print_json(&shown)?;
     } else {
-        let Verified { records, metrics, histograms, consoles, findings, wrong, notes } = &found;
+        let Verified { records, metrics, histograms, consoles, findings, unchecked, wrong, notes } = &found;
         let folder = run.folder.display();
         let mut lines = vec![format!(
             "{folder}: {records} records, {metrics} metrics and {findings} findings recomputed, {histograms} histogram files, {consoles} consoles"
@@ -100,6 +100,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));
         let sum = match (wrong.is_empty(), &arguments.key) {
+            (true, None) if unchecked.is_some() => "all of it holds that this version can check",
+            (true, Some(_)) if unchecked.is_some() => {
+                "all of it holds that this version can check, and is as the owner of that key signed it"
+            }
             (true, None) => "all of it holds",
             (true, Some(_)) => "all of it holds, and is as the owner of that key signed it",
             (false, _) => "this run cannot be relied on",

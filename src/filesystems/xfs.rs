@@ -30,7 +30,7 @@ impl Filesystem for Xfs {
             origin: "Silicon Graphics, 1993 (Scalability in the XFS File System, USENIX 1996), in Linux since 2.5.36 of 2002; \
                 xfs(5).",
             limits: "Its log takes 64 MiB of a volume of 1 GiB (xfsprogs 6.1.0), and the allocation groups are as \
-                many as mkfs.xfs chooses for one device: small volumes show it at its worst.",
+                many as mkfs.xfs chooses for one device. It is made for larger volumes than a test image.",
         }
     }
 

@@ -1,9 +1,16 @@
 //! What a report claims of the order of candidates, held beside the findings: every typed claim must repeat one, and no other text may
 //! put candidates into an order. Tests call this for every format; nothing else does.
 
+pub mod texts;
+
+use serde::Deserialize;
+
+use super::Report;
 use super::view::Summary;
-use super::view::sentence::{Claim, Sentence};
+use super::view::changes::ChangesView;
+use super::view::sentence::{Claim, Said, Sentence};
 use super::view::standings;
+use crate::schema::change::{Change, Changes};
 use crate::schema::finding::{Finding, Verdict};
 
 /// Words that put one candidate before another.
@@ -35,9 +42,8 @@ const ORDER: [&str; 24] = [
 ];
 
 /// What a column or an axis means, of whatever candidates.
-const LEGENDS: [&str; 10] = [
+const LEGENDS: [&str; 9] = [
     "worst corner",
-    "at its worst",
     "higher is better",
     "lower is better",
     "fewer is better",
@@ -47,6 +53,54 @@ const LEGENDS: [&str; 10] = [
     "Up is faster",
     "half as good",
 ];
+
+/// All that is wrong with a report in any format, in words.
+///
+/// # Errors
+/// When a format cannot be written.
+pub fn wrong(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
+    let summary = &report.summary;
+    let (pieces, csv) = texts::of_all(report)?;
+    let untyped = untyped(summary, pieces.iter().map(String::as_str));
+    Ok([unfounded(summary), untyped, unfounded_rows(summary, &csv)?].concat())
+}
+
+/// Rows of the CSV by candidate with a verdict that no finding allows.
+fn unfounded_rows(summary: &Summary, csv: &str) -> anyhow::Result<Vec<String>> {
+    let mut reader = ::csv::Reader::from_reader(csv.as_bytes());
+    let mut wrong = Vec::new();
+    for row in reader.deserialize() {
+        let row: Row = row?;
+        let (said, a, b) = match row.verdict.as_str() {
+            "better" => (Said::Better, &row.filesystem, &row.reference),
+            "worse" => (Said::Better, &row.reference, &row.filesystem),
+            "equivalent" => (Said::Equivalent, &row.filesystem, &row.reference),
+            "cannot tell" => (Said::NotToldApart, &row.filesystem, &row.reference),
+            "reference" | "preliminary" | "not tested" | "not compared" => continue,
+            other => {
+                wrong.push(format!("{other} in: {row:?}"));
+                continue;
+            }
+        };
+        let findings = summary.verdict.of(&row.workload, &row.metric, &row.dimensions);
+        let mut found = findings.filter_map(|f| f.from_the_side_of(a)).filter(|f| f.b == *b);
+        if !found.any(|finding| said.is_allowed_by(finding.finding)) {
+            wrong.push(format!("no such finding: {row:?}"));
+        }
+    }
+    Ok(wrong)
+}
+
+/// What of a row says an order.
+#[derive(Debug, Deserialize)]
+struct Row {
+    workload: String,
+    metric: String,
+    dimensions: String,
+    filesystem: String,
+    reference: String,
+    verdict: String,
+}
 
 /// Claims without a finding that allows them, in words.
 pub fn unfounded(summary: &Summary) -> Vec<String> {
@@ -65,24 +119,71 @@ fn is_found(verdict: &Verdict, claim: &Claim) -> bool {
     })
 }
 
+/// The same of two runs.
+pub fn unfounded_changes(view: &ChangesView, changes: &Changes) -> Vec<String> {
+    let said = view.claiming().flat_map(|sentence| {
+        let text = sentence.text;
+        sentence.claims.into_iter().map(move |claim| (text.clone(), claim))
+    });
+    let wrong = said.filter(|(_, claim)| !is_found_of_two(changes, claim));
+    let mut wrong: Vec<String> = wrong.map(|(text, claim)| format!("{claim:?} in: {text}")).collect();
+    let lines = view.parts.iter().flat_map(|part| &part.lines);
+    let unclaimed = lines.filter(|line| line.finding.is_some() != line.claim.is_some());
+    wrong.extend(unclaimed.map(|line| format!("a finding without its claim: {line:?}")));
+    wrong
+}
+
+/// A control has no findings, and what has too few rounds has none either.
+fn is_found_of_two(changes: &Changes, claim: &Claim) -> bool {
+    let is_its = |change: &&Change| {
+        (&change.scenario, &change.metric, &change.dimensions, &change.candidate)
+            == (&claim.scenario, &claim.metric, &claim.dimensions, &claim.a)
+    };
+    let Some((change, which)) = changes.findings.iter().find(is_its).zip(claim.a_in) else { return false };
+    claim.a == claim.b
+        && changes.is_judged(change)
+        && claim.said.is_allowed_by(which.found(change))
+        && (claim.low, claim.high) == which.ends(change)
+}
+
 /// Pieces of a report's text that put candidates into an order and are no typed sentence. `pieces` are paragraphs and cells, without
 /// markup.
 pub fn untyped<'t>(summary: &Summary, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
     let of_pairs = summary.verdict.findings.iter().map(standings::said);
-    let mut typed: Vec<String> = summary
-        .claiming()
-        .cloned()
-        .chain(of_pairs)
-        .filter(|one| !one.claims.is_empty())
-        .map(|one: Sentence| plain(&one))
-        .collect();
-    // The longest first, as one may stand in another.
-    typed.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    let labels: Vec<String> = summary.filesystems.iter().map(|entry| plain(&entry.label)).collect();
+    let labels = summary.filesystems.iter().map(|entry| plain(&entry.label)).collect();
     let question = plain(&summary.heading.question);
+    ordering(&Typed::of(summary.claiming().cloned().chain(of_pairs), labels, question), pieces)
+}
+
+/// The same of two runs.
+pub fn untyped_changes<'t>(view: &ChangesView, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let lines = view.parts.iter().flat_map(|part| &part.lines);
+    let labels = lines.map(|line| plain(&line.candidate)).collect();
+    ordering(&Typed::of(view.claiming(), labels, String::new()), pieces)
+}
+
+/// What may put candidates into an order.
+struct Typed {
+    /// Sentences with claims; the longest first, as one may stand in another.
+    sentences: Vec<String>,
+    labels: Vec<String>,
+    /// The author's own words are the author's.
+    question: String,
+}
+
+impl Typed {
+    fn of(sentences: impl Iterator<Item = Sentence>, labels: Vec<String>, question: String) -> Self {
+        let claiming = sentences.filter(|one| !one.claims.is_empty());
+        let mut sentences: Vec<String> = claiming.map(|one| plain(&one)).collect();
+        sentences.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        Typed { sentences, labels, question }
+    }
+}
+
+fn ordering<'t>(known: &Typed, pieces: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let Typed { sentences: typed, labels, question } = known;
     let is_ordering = |piece: &&str| {
         let mut text = plain(piece);
-        // The author's own words are the author's.
         if !text.is_empty() && question.contains(&text) {
             return false;
         }
@@ -108,79 +209,23 @@ fn words(text: &str, wanted: &str) -> bool {
     })
 }
 
-/// A terminal's text as pieces: what is set in by two goes on from the line before.
-pub fn of_terminal(text: &str) -> Vec<String> {
-    let mut pieces: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let goes_on = line.strip_prefix("  ").is_some_and(|rest| !rest.starts_with(' '));
-        match pieces.last_mut() {
-            Some(last) if goes_on => {
-                last.push(' ');
-                last.push_str(line.trim());
-            }
-            _ => pieces.push(line.to_owned()),
-        }
-    }
-    pieces
-}
-
-/// A page's text as pieces: what stands between tags, and the texts that screen readers and pointers get.
-pub fn of_page(page: &str) -> Vec<String> {
-    let body = page.split_once("<body").map_or(page, |(_, body)| body);
-    let mut pieces = Vec::new();
-    for part in body.split('<') {
-        let (tag, text) = part.split_once('>').unwrap_or(("", part));
-        for name in ["title=\"", "aria-label=\""] {
-            pieces.extend(tag.split_once(name).and_then(|(_, rest)| rest.split('"').next()).map(unescaped));
-        }
-        pieces.push(unescaped(text));
-    }
-    pieces
-}
-
-fn unescaped(text: &str) -> String {
-    let mut text = text.to_owned();
-    for (coded, letter) in [
-        ("&#60;", "<"),
-        ("&#62;", ">"),
-        ("&#34;", "\""),
-        ("&#39;", "'"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-    ] {
-        text = text.replace(coded, letter);
-    }
-    text.replace("&#38;", "&").replace("&amp;", "&")
-}
-
-/// Markdown as pieces: paragraphs and cells.
-pub fn of_markdown(text: &str) -> Vec<String> {
-    let plain = text.replace('\\', "").replace("**", "");
-    plain.lines().flat_map(|line| line.split(" | ").map(str::to_owned).collect::<Vec<String>>()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
 
+    use super::texts::{of_page, of_terminal};
     use super::*;
-    use crate::report::Report;
-    use crate::report::examples::{self, model, needs, published, verdict};
+    use crate::analysis::changes::{self as analysed, Asked, Pair};
+    use crate::report::Beside;
+    use crate::report::examples::{self, Example, model, needs, published, verdict};
     use crate::report::formats::terminal::{self, Detail};
     use crate::report::formats::{Format, html, markdown};
-    use crate::report::view::sentence::Said;
+    use crate::report::view::sentence::Which;
+    use crate::runner::comparable;
     use crate::schema::finding::Found;
 
-    /// All that is wrong with a report in any format.
     fn wrong(report: &Report<'_>) -> Vec<String> {
-        let summary = &report.summary;
-        let mut pieces = of_page(&html::page(report).expect("the page renders"));
-        pieces.extend(of_markdown(&markdown::text(report)));
-        for (width, detail) in [(80, Detail::Everything), (200, Detail::Glance)] {
-            pieces.extend(of_terminal(&strip_str(&terminal::text(report, width, detail)).to_string()));
-        }
-        [unfounded(summary), untyped(summary, pieces.iter().map(String::as_str))].concat()
+        super::wrong(report).expect("every format can be written")
     }
 
     #[test]
@@ -204,17 +249,137 @@ mod tests {
         }
     }
 
-    /// Whatever is found of whom, transitive or not.
+    /// Readers who know fio did not understand these at first reading.
+    const NOT_UNDERSTOOD: [&str; 18] = [
+        "rounds will find",
+        "So many rounds",
+        "is none is at most",
+        "lead and were not told apart",
+        "times the next",
+        "of what the best at each need",
+        "from the fastest to",
+        "third commit",
+        "others had",
+        "somebody waited",
+        "no difference is established",
+        "difference from",
+        "It depends most on",
+        "moves by its own size",
+        "the most by the least",
+        "who is faster needs",
+        "say as much as one",
+        "ways to exchange",
+    ];
+
     #[test]
-    fn whatever_is_found_is_what_is_said() {
-        let example = examples::rounds(12);
+    fn no_report_has_a_sentence_that_was_not_understood() {
+        for example in [
+            examples::rounds(2),
+            examples::rounds(12),
+            model::samples(13),
+            model::samples(25),
+            needs::stated(),
+            published::on_loop(),
+        ] {
+            let (pieces, _) = texts::of_all(&example.report()).expect("every format can be written");
+            for words in NOT_UNDERSTOOD {
+                let has: Vec<&String> = pieces.iter().filter(|piece| piece.contains(words)).collect();
+                assert_eq!(has, Vec::<&String>::new(), "{words}");
+            }
+        }
+    }
+
+    /// Numbers that look random, the same each time.
+    fn numbers() -> impl FnMut(u64) -> u64 {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = |n: u64| {
+        move |n| {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
             random % n
+        }
+    }
+
+    const FOUND: [Found; 4] = [Found::Better, Found::Worse, Found::Equivalent, Found::CannotTell];
+
+    fn ends(found: Found) -> (Option<f64>, Option<f64>) {
+        let (low, high) = match found {
+            Found::Better => (1.05, 1.4),
+            Found::Worse => (0.7, 0.95),
+            Found::Equivalent => (0.98, 1.02),
+            Found::CannotTell => (0.8, 1.2),
         };
+        (Some(low), Some(high))
+    }
+
+    /// Two runs with whatever changes between them.
+    fn beside(
+        before: &Example,
+        after: &Example,
+        change: impl FnOnce(&mut Changes),
+    ) -> (ChangesView, Changes) {
+        let pair = Pair { before: &before.run, after: &after.run };
+        let compared = comparable::compared(pair.before, pair.after).expect("they can be compared");
+        let candidates = compared.candidates;
+        let asked = Asked { candidates: &candidates, controls: &[], differences: compared.differences };
+        let mut changes = analysed::of(&pair, asked);
+        change(&mut changes);
+        let Beside { view, changes } = Beside::of(&pair, changes);
+        (view, changes)
+    }
+
+    fn wrong_of_two(view: &ChangesView, changes: &Changes) -> Vec<String> {
+        let mut pieces = texts::of_markdown(&markdown::changes::text(view));
+        for width in [80, 200] {
+            pieces.extend(of_terminal(&strip_str(&terminal::changes::text(view, width)).to_string()));
+        }
+        [unfounded_changes(view, changes), untyped_changes(view, pieces.iter().map(String::as_str))].concat()
+    }
+
+    #[test]
+    fn whatever_is_found_of_two_runs_is_what_is_said() {
+        let (before, after) = (model::samples(13), model::samples(13));
+        let mut next = numbers();
+        let mut betters = 0;
+        for case in 0..200 {
+            let (view, changes) = beside(&before, &after, |changes| {
+                let most = 1 + next(changes.findings.len() as u64) as usize;
+                changes.findings.truncate(most);
+                for change in &mut changes.findings {
+                    change.finding = FOUND[next(4) as usize];
+                    (change.low, change.high) = ends(change.finding);
+                    // Some were done too rarely.
+                    change.n = [if next(6) == 0 { 4 } else { 13 }; 2];
+                }
+            });
+            assert_eq!(wrong_of_two(&view, &changes), Vec::<String>::new(), "case {case}: {}", view.answer);
+            betters += view.claims.iter().filter(|claim| claim.said == Said::Better).count();
+        }
+        assert!(betters > 100, "reports do say who is better: {betters}");
+    }
+
+    #[test]
+    fn a_claim_of_two_runs_without_its_finding_is_noticed() {
+        let (before, after) = (model::samples(13), model::samples(13));
+        let (mut view, changes) = beside(&before, &after, |changes| {
+            changes.findings.iter_mut().for_each(|change| {
+                change.finding = Found::Worse;
+                (change.low, change.high) = ends(Found::Worse);
+            });
+        });
+        assert_eq!(wrong_of_two(&view, &changes), Vec::<String>::new());
+        assert!(view.answer.contains(" is slower in the second run, 0.70 to 0.95 times"), "{}", view.answer);
+        view.answer.claims[0].a_in = view.parts[0].lines[0].claim.as_ref().map(|_| Which::Second);
+        assert_eq!(unfounded_changes(&view, &changes).len(), 1);
+        let ordered = ["birchfs is faster now.", "birchfs 1.2"];
+        assert_eq!(untyped_changes(&view, ordered.into_iter()), ["birchfs is faster now."]);
+    }
+
+    /// Whatever is found of whom, transitive or not.
+    #[test]
+    fn whatever_is_found_is_what_is_said() {
+        let example = examples::rounds(12);
+        let mut next = numbers();
         let mut betters = 0;
         for case in 0..200 {
             let mut verdict =
@@ -229,15 +394,8 @@ mod tests {
             }
             verdict.findings.retain(|f| labels.contains(&f.a) && labels.contains(&f.b));
             for finding in &mut verdict.findings {
-                finding.finding =
-                    [Found::Better, Found::Worse, Found::Equivalent, Found::CannotTell][next(4) as usize];
-                let (low, high) = match finding.finding {
-                    Found::Better => (1.05, 1.4),
-                    Found::Worse => (0.7, 0.95),
-                    Found::Equivalent => (0.98, 1.02),
-                    Found::CannotTell => (0.8, 1.2),
-                };
-                (finding.low, finding.high) = (Some(low), Some(high));
+                finding.finding = FOUND[next(4) as usize];
+                (finding.low, finding.high) = ends(finding.finding);
             }
             let report = example.judged(verdict, None);
             assert_eq!(unfounded(&report.summary), Vec::<String>::new(), "case {case}");

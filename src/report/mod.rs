@@ -66,6 +66,12 @@ impl<'r> Report<'r> {
         self
     }
 
+    /// The same with what is worth knowing of the run's files and is no damage.
+    pub fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.summary.notes.extend(notes);
+        self
+    }
+
     const KNOWN: Known = Known {
         kind: filesystems::find,
         kinds: || filesystems::TABLE.iter().map(|kind| kind.name()).collect(),

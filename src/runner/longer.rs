@@ -1,6 +1,8 @@
 //! What a verdict takes, where all work of a run was short: a ready experiment whose work goes on for long enough, and how long that
 //! will be at the pace of this run.
 
+use std::time::Duration;
+
 use super::experiment::{Experiment, SHIPPED};
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
@@ -38,6 +40,11 @@ fn stationary(record: &Record) -> Option<Held> {
 
 /// `None` where nothing was measured, or no filesystem is made where this run was.
 pub fn than(run: &Run) -> Option<Longer> {
+    after(run, elapsed(counted(run).into_iter()))
+}
+
+/// The same, where the run's counted trials took so long together.
+pub fn after(run: &Run, took: Duration) -> Option<Longer> {
     testbeds::kind(&run.plan.testbed).ok().filter(|kind| kind.makes_filesystem())?;
     let (name, mut experiment) = next(&run.plan)?;
     let mut words = vec![format!("fsderby run {name}")];
@@ -55,7 +62,7 @@ pub fn than(run: &Run) -> Option<Longer> {
         words.push(format!("--on {}", shell_words::quote(&run.plan.testbed)));
     }
     let plan = experiment.plan(run.plan.testbed.clone(), run.plan.plan_seed).ok()?;
-    let seconds = written(&plan) as f64 / bytes_a_second(run)?;
+    let seconds = written(&plan) as f64 / bytes_a_second(run, took)?;
     Some(Longer { command: words.join(" "), minutes: (seconds / 60.0).ceil() as u64 })
 }
 
@@ -89,9 +96,9 @@ fn written(plan: &Plan) -> u64 {
 }
 
 /// In all of the time that the trials took, whatever they did beside their work.
-fn bytes_a_second(run: &Run) -> Option<f64> {
+fn bytes_a_second(run: &Run, took: Duration) -> Option<f64> {
     let counted = counted(run);
     let bytes = sum(counted.iter().flat_map(|r| r.phases()).map(|phase| phase.count("bytes_written")));
-    let seconds = elapsed(counted.iter().copied()).as_secs_f64();
+    let seconds = took.as_secs_f64();
     (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds)
 }

@@ -9,10 +9,12 @@ use fsderby::analysis::changes::{self, Asked, Pair};
 use fsderby::analysis::dataset::Dataset;
 use fsderby::analysis::ensemble;
 use fsderby::exit;
-use fsderby::report::Beside;
 use fsderby::report::view::changes::ChangesView;
+use fsderby::report::view::sentence::Claim;
+use fsderby::report::{Beside, Report, claims};
 use fsderby::runner::comparable;
 use fsderby::runner::experiment::Experiment;
+use fsderby::schema::change::Change;
 use fsderby::schema::event::Event;
 use fsderby::schema::finding::{Costs, Evidence, Finding, Found};
 use fsderby::schema::job::Job;
@@ -96,7 +98,7 @@ fn who_became_slower_is_worse_and_the_others_are_not() {
     let said = compared(&desk, &[]);
     assert_eq!(said.code, OK, "{said:?}");
     for expected in [
-        "ext4 is worse in postmark-quick, transactions per second: 0.77 times as good",
+        "ext4 is slower in the second run, 0.76 to 0.79 times.",
         "not yet the effect of the change",
         "the seeds of order and work: 1 and 1, then 2 and 2",
     ] {
@@ -367,7 +369,7 @@ fn markdown_and_terminal_say_the_same() {
     assert_eq!((said.code, said.out.as_str()), (OK, ""));
     let page = fs::read_to_string(desk.path("page.md")).unwrap();
     assert!(
-        page.contains("| ext4 | worse |") && page.contains("**ext4 is worse in postmark-quick"),
+        page.contains("| ext4 | worse |") && page.contains("**ext4 is slower in the second run, "),
         "{page}"
     );
     assert_eq!(compared(&desk, &["--markdown", "page.md"]).code, USAGE, "nothing is overwritten");
@@ -410,8 +412,8 @@ fn patched(desk: &Desk, name: &str, times: f64) -> (Run, Finding) {
     (run, found)
 }
 
-/// What is found where the same records are of two runs, each with one version.
-fn in_halves(run: &Run) -> fsderby::schema::change::Change {
+/// What is found, and said, where the same records are of two runs, each with one version.
+fn in_halves(run: &Run) -> (Change, ChangesView) {
     let [before, after] = ["no journal", "base"].map(|label| {
         let mut half = run.clone();
         half.records.retain(|record| record.filesystem == label);
@@ -422,23 +424,41 @@ fn in_halves(run: &Run) -> fsderby::schema::change::Change {
     });
     let (candidates, pair) = (["x".to_owned()], Pair { before: &before, after: &after });
     let asked = Asked { candidates: &candidates, controls: &[], differences: Vec::new() };
-    let [change] = changes::of(&pair, asked).findings.try_into().unwrap();
-    change
+    let Beside { changes, view } = Beside::of(&pair, changes::of(&pair, asked));
+    assert_eq!(claims::unfounded_changes(&view, &changes), Vec::<String>::new());
+    let [change] = changes.findings.try_into().unwrap();
+    (change, view)
 }
 
 #[test]
 fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
     let desk = Desk::new();
-    for (name, times, expected) in
-        [("same", 1.0, Found::Equivalent), ("more", 1.6, Found::Worse), ("little", 1.035, Found::CannotTell)]
-    {
+    let of_one = [
+        "base or no journal, equivalent",
+        "no journal is faster than base, ",
+        "base or no journal, not told",
+    ];
+    let of_two = [
+        "Every compared figure is the same in both runs",
+        "x is slower in the second run, ",
+        "x was not told apart",
+    ];
+    let cases =
+        [("same", 1.0, Found::Equivalent), ("more", 1.6, Found::Worse), ("little", 1.035, Found::CannotTell)];
+    for ((name, times, expected), (of_one, of_two)) in cases.into_iter().zip(of_one.iter().zip(of_two)) {
         let (run, found) = patched(&desk, name, times);
         assert_eq!((found.a.as_str(), found.finding), ("base", expected), "{found:?}");
-        let change = in_halves(&run);
+        let (change, view) = in_halves(&run);
         assert_eq!(
             (change.finding, change.ratio, change.low, change.high, change.n, &change.evidence),
             (found.finding, found.ratio, found.low, found.high, [found.n; 2], &found.evidence)
         );
+        // They say the same of it, each in its words.
+        let heading = Report::of(&run).summary.heading;
+        let said = |claims: &[Claim]| claims.iter().map(|c| (c.said, c.low, c.high)).collect::<Vec<_>>();
+        assert_eq!((said(&heading.claims).len(), said(&heading.claims)), (1, said(&view.claims)));
+        assert!(heading.answer[0].starts_with(of_one), "{}", heading.answer[0]);
+        assert!(view.answer.starts_with(of_two), "{}", view.answer);
     }
 }
 

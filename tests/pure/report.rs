@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::support::forger::Forger;
 use crate::support::scripted::Scripted;
 use crate::support::{fsderby, quiet};
 use fsderby::runner::experiment::Experiment;
@@ -71,7 +72,7 @@ fn all_are_compared_with_the_best_or_with_the_candidate_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let run = compared(folder.path());
     let text = printed(&run, &["--baseline", "ext4"]);
-    assert!(text.contains("as good as ext4, geometric mean over rounds"), "{text}");
+    assert!(text.contains("Ratio of geometric means over the rounds: times as good as ext4"), "{text}");
     let json: serde_json::Value =
         serde_json::from_str(&printed(&run, &["--json", "--baseline", "xfs"])).unwrap();
     let comparison = &json["summary"]["workloads"][0]["comparisons"][0];
@@ -216,4 +217,56 @@ fn a_torn_line_is_told_in_every_format_for_people() {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("was not written to its end; that trial is lost, nothing else"), "{what}");
     }
+}
+
+#[test]
+fn metrics_of_another_version_are_no_damage_and_are_computed_again() {
+    let kept = tempfile::tempdir().unwrap();
+    let run = compared(kept.path());
+    let mut forger = Forger::of(&run);
+    for record in forger.records.iter_mut().filter(|record| record.metrics_version > 0) {
+        record.metrics_version -= 1000;
+        record.metrics.iter_mut().for_each(|metric| metric.value *= 3.0);
+    }
+    forger.write();
+    let older = forger.folder();
+    for format in ["--csv", "--csv-trials"] {
+        assert_eq!(printed(&older, &[format, "-"]), printed(&run, &[format, "-"]), "every figure is ours");
+    }
+    let json: serde_json::Value = serde_json::from_str(&printed(&older, &["--json"])).unwrap();
+    let note = json["summary"]["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("The metrics of 24 trials were stored by another version of fsderby"), "{note}");
+    assert_eq!(json["summary"]["damage"], serde_json::json!([]));
+    let (terminal, summary) = (printed(&older, &[]), printed(&older, &["--summary", "-"]));
+    for text in [terminal, summary, printed(&older, &["--markdown", "-"]), printed(&older, &["--html", "-"])]
+    {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "");
+        assert!(text.contains(note) && !text.to_lowercase().contains("damaged"), "{text}");
+    }
+    assert!(!printed(&run, &[]).contains("another version"));
+    let said = |command: &str, folders: &[&Path]| {
+        let output = fsderby().arg(command).args(folders).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = said("verify", &[&older]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("were not checked") && text.contains("all of it holds that this version can check")
+    );
+    assert!(text.contains(" 0 metrics "), "none of them was recomputed: {text}");
+    let (code, text) = said("compare", &[&run, &older]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Neither run has a trial of those that were skipped.
+    assert_eq!(code, Some(i32::from(fsderby::exit::TRIALS)), "{text}");
+    assert!(text.contains("Of the second run: The metrics of 24 trials"), "{text}");
+    let missing = "fat16 and fat32 on postmark-quick and maildir-quick: neither run has a trial of them that is counted";
+    assert_eq!(text.matches("that is counted").count(), 1, "{text}");
+    assert!(text.contains(missing), "{text}");
+    // What else is wrong with it stays damage.
+    forger.records.iter_mut().rev().take(1).for_each(|record| record.order += 1);
+    forger.write();
+    let output = report(&older, &[]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::DAMAGED)), "{text}");
+    assert!(text.contains("damaged: ") && text.contains("note: The metrics of 24 trials"), "{text}");
 }

@@ -613,11 +613,13 @@ fn the_command_that_a_look_prints_leads_to_more_than_a_look() {
     let next = |run: &Run| Report::of(run).summary.heading.next.map(|next| next.command);
     let command = next(&run).unwrap();
     let rounds = command.rsplit_once("--rounds ").unwrap().1.parse().unwrap();
+    let path = run.folder.to_string_lossy().into_owned();
+    let resumed = format!("fsderby run --resume {} --rounds {rounds}", shell_words::quote(&path));
     let longer = Plan { rounds: Rounds::Exactly(rounds), ..plan() };
     let (finish, run) = carry_out(folder.path(), &longer, &Scripted::well(), None);
-    // What it has left is to do longer work.
-    assert_eq!(finish.rounds, rounds);
-    assert!(next(&run).is_none_or(|command| !command.contains("--resume")), "{:?}", next(&run));
+    assert_eq!((command.as_str(), finish.rounds), (resumed.as_str(), rounds));
+    // Rounds enough: what is left is longer work, of the same filesystems.
+    assert_eq!(next(&run).as_deref(), Some("fsderby run mailserver --filesystems ext2,ext4,xfs"));
 }
 
 #[test]

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use anstream::adapter::strip_str;
 use fsderby::report::Report;
-use fsderby::report::claims::{of_markdown, of_page, of_terminal, unfounded, untyped};
-use fsderby::report::formats::terminal::{self, Detail};
-use fsderby::report::formats::{html, markdown};
+use fsderby::report::claims;
+use fsderby::report::formats::terminal;
 use fsderby::report::view::sentence::Said;
 use fsderby::runner::experiment::Experiment;
 use fsderby::schema::event::Event;
@@ -40,14 +39,7 @@ fn scattered(times: [f64; 4], scatter: f64, seed: u64) -> Scripted {
 
 /// What no finding allows, in any format.
 fn wrong(run: &Run) -> Vec<String> {
-    let report = Report::of(run);
-    let mut pieces = of_page(&html::page(&report).unwrap());
-    pieces.extend(of_markdown(&markdown::text(&report)));
-    for (width, detail) in [(80, Detail::Everything), (200, Detail::Glance)] {
-        pieces.extend(of_terminal(&strip_str(&terminal::text(&report, width, detail)).to_string()));
-    }
-    let untyped = untyped(&report.summary, pieces.iter().map(String::as_str));
-    [unfounded(&report.summary), untyped].concat()
+    claims::wrong(&Report::of(run)).unwrap()
 }
 
 fn run(folder: &Path, rounds: u32, times: [f64; 4], scatter: f64, seed: u64) -> Run {
@@ -92,5 +84,6 @@ fn a_run_of_short_work_is_preliminary_and_says_what_takes_longer() {
         text.contains("sentences: preliminary result")
             && text.contains("fsderby run mailserver --filesystems ext2,ext4,xfs,btrfs")
     );
+    assert!(!text.contains(" short:"), "{text}");
     assert_eq!(serde_json::to_value(heading.standing).unwrap(), "preliminary");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::support::quiet::Quiet;
 use crate::support::scripted::{Scripted, machine};
@@ -18,6 +19,7 @@ use fsderby::runner::scaled::{Given, no_longer_tested};
 use fsderby::runner::skips::skips;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
+use fsderby::schema::job::Purpose;
 use fsderby::schema::metric::{Metric, WORK};
 use fsderby::schema::plan::{Factors, Plan};
 use fsderby::schema::reason::{Outcome, Reason};
@@ -426,20 +428,52 @@ fn once(name: &str, change: impl FnOnce(&mut Experiment)) -> (tempfile::TempDir,
     (folder, run)
 }
 
+/// What its trials took, were its work written at 100 MiB a second. A scripted run takes no time of its own.
+fn at_100_mib_a_second(run: &Run) -> Duration {
+    let phases = run.records.iter().filter(|r| r.purpose == Purpose::Measure).flat_map(|r| r.phases());
+    let bytes: u64 = phases.map(|phase| phase.count("bytes_written")).sum();
+    Duration::from_nanos(bytes * 1_000_000_000 / (100 * MIB))
+}
+
 #[test]
 fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minutes() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
     let (_folder, run) = once("quick", |_| {});
     assert!(longer::is_due(&run), "no commit interval is outlived");
-    let next = longer::than(&run).unwrap();
-    assert!(next.command == "fsderby run mailserver" && next.minutes > 0, "{next:?}");
+    let next = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
+    assert_eq!((next.command.as_str(), next.minutes), ("fsderby run mailserver", 70));
+    let slower = longer::after(&run, 3 * at_100_mib_a_second(&run)).unwrap();
+    assert_eq!(slower.minutes, 210, "at a third of the pace");
+    assert_eq!(longer::after(&run, Duration::ZERO), None, "no pace is known");
     let (_folder, run) = once("quick", |quick| quick.take_filesystems(&names(&["ext4", "jfs"]), &[]));
-    let two = longer::than(&run).unwrap();
-    assert_eq!(two.command, "fsderby run mailserver --filesystems ext4,jfs");
-    assert!(two.minutes <= next.minutes, "of six candidates two: {} and {}", two.minutes, next.minutes);
+    let two = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
+    assert_eq!(
+        (two.command.as_str(), two.minutes),
+        ("fsderby run mailserver --filesystems ext4,jfs", 30),
+        "of seven candidates three, one of them the copy"
+    );
     let eighth = |of: &mut Experiment| of.take_scale("1/8".parse().unwrap(), Given::default()).unwrap();
     let (_folder, run) = once("fileserver", eighth);
-    assert_eq!(longer::than(&run).unwrap().command, "fsderby run fileserver", "the same at its full size");
+    let full = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
+    assert_eq!(
+        (full.command.as_str(), full.minutes),
+        ("fsderby run fileserver", 109),
+        "the same at its full size"
+    );
+}
+
+/// The same from when the trials were begun and how long the host took for each.
+#[test]
+fn the_pace_is_that_of_the_hosts_time_in_which_trials_went_on() {
+    let (_folder, mut run) = once("quick", |_| {});
+    let n = run.records.len() as u64;
+    for (at, record) in run.records.iter_mut().enumerate() {
+        record.circumstances.started = format!("2026-11-21T{:02}:{:02}:00Z", 8 + at / 60, at % 60);
+        record.circumstances.host_ns = 30_000_000_000;
+    }
+    let measured = run.records.iter().filter(|r| r.purpose == Purpose::Measure).count() as u64;
+    assert!(0 < measured && measured < n, "integrity checks are none of them");
+    assert_eq!(longer::than(&run), longer::after(&run, Duration::from_secs(30 * measured)));
 }
 
 #[test]

@@ -117,10 +117,20 @@ pub struct Missing {
 }
 
 impl Changes {
+    /// Rounds of each run, or samples of both, that a finding takes.
+    pub fn needed(&self) -> u32 {
+        let (ChangeBasis::TwoRuns { needed, .. } | ChangeBasis::Samples { needed, .. }) = &self.basis;
+        *needed
+    }
+
+    /// Whether this one has rounds or samples enough.
+    pub fn is_judged(&self, change: &Change) -> bool {
+        change.n.iter().all(|n| *n >= self.needed())
+    }
+
     /// Whether every finding has rounds or samples enough.
     pub fn is_final(&self) -> bool {
-        let (ChangeBasis::TwoRuns { needed, .. } | ChangeBasis::Samples { needed, .. }) = &self.basis;
-        !self.findings.is_empty() && self.findings.iter().all(|change| change.n.iter().all(|n| n >= needed))
+        !self.findings.is_empty() && self.findings.iter().all(|change| self.is_judged(change))
     }
 
     pub fn controls(&self) -> &[String] {

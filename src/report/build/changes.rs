@@ -1,32 +1,37 @@
 //! What two runs say of each other, in words and figures.
 
+mod answer;
+
+use std::collections::BTreeMap;
+
+use super::advice;
 use super::known::Known;
-use super::{advice, sentence};
+use super::sentence::Words;
 use crate::analysis::changes::Pair;
 use crate::analysis::dataset::{Dataset, Series, counted};
 use crate::report::view::changes::{ChangesView, Line, Part, RunSaid};
 use crate::report::view::number::{Scale, chance, count, list, ratio};
-use crate::schema::change::{Change, ChangeBasis, Changes, Difference, Reach};
+use crate::report::view::sentence::Claim;
+use crate::schema::change::{Change, ChangeBasis, Changes, Difference, Missing, Reach};
 use crate::schema::declared;
-use crate::schema::finding::{Found, Guard};
+use crate::schema::finding::Guard;
 use crate::schema::metric::Better;
 use crate::store::Run;
 
-/// So many findings have their own place in the first sentence.
-const NAMED: usize = 4;
-
 pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
     let datasets = [Dataset::of(pair.before), Dataset::of(pair.after)];
-    let parts = parts(pair, &datasets, changes, known);
+    let (parts, words): (Vec<Part>, Vec<Words>) = parts(pair, &datasets, changes, known).into_iter().unzip();
     let advice = advice::of(pair, changes);
+    let answer = answer::of(changes, &parts, &words);
     ChangesView {
         title: "The second run beside the first".to_owned(),
         runs: [said(pair.before), said(pair.after)],
-        answer: answer(changes, &parts),
+        claims: answer.claims.clone(),
+        answer,
         basis: basis(pair, changes),
         differences: changes.differences.iter().map(differs).collect(),
         parts,
-        missing: changes.missing.iter().map(missing).collect(),
+        missing: missing(&changes.missing),
         advice: advice.text,
         command: advice.command,
     }
@@ -45,9 +50,15 @@ fn said(run: &Run) -> RunSaid {
     }
 }
 
-fn parts(pair: &Pair<'_>, datasets: &[Dataset<'_>; 2], changes: &Changes, known: Known) -> Vec<Part> {
+/// Each headline metric of each scenario, and how its differences are said.
+fn parts(
+    pair: &Pair<'_>,
+    datasets: &[Dataset<'_>; 2],
+    changes: &Changes,
+    known: Known,
+) -> Vec<(Part, Words)> {
     let all = || changes.findings.iter().chain(&changes.controls);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<(Part, Words)> = Vec::new();
     let mut seen: Vec<(&str, &str, &str)> = Vec::new();
     for change in all() {
         let key = (change.scenario.as_str(), change.metric.as_str(), change.dimensions.as_str());
@@ -63,7 +74,9 @@ fn parts(pair: &Pair<'_>, datasets: &[Dataset<'_>; 2], changes: &Changes, known:
             [&before, &after].into_iter().flat_map(|s| s.cells.iter().filter_map(|cell| cell.median));
         let scale = Scale::of(&after.unit, medians);
         let lines = own.map(|one| line(one, changes, [&before, &after], &scale)).collect();
-        let mut title = scale.heading(&title(pair.after, change, known));
+        let name = title(pair.after, change, known);
+        let words = Words::of(after.stands_in, after.of, &name);
+        let mut title = scale.heading(&name);
         if !change.dimensions.is_empty() {
             title = format!("{title} ({})", change.dimensions);
         }
@@ -72,8 +85,8 @@ fn parts(pair: &Pair<'_>, datasets: &[Dataset<'_>; 2], changes: &Changes, known:
             Better::Lower => "lower is better",
             Better::Neither => "",
         };
-        let (scenario, metric) = (change.scenario.clone(), change.metric.clone());
-        parts.push(Part { scenario, metric, title, direction, lines });
+        let Change { scenario, metric, dimensions, .. } = change.clone();
+        parts.push((Part { scenario, metric, dimensions, title, direction, lines }, words));
     }
     parts
 }
@@ -98,7 +111,7 @@ fn line(change: &Change, changes: &Changes, series: [&Series; 2], scale: &Scale)
         cell.and_then(|cell| cell.median).map_or_else(|| "–".to_owned(), |median| scale.number(median))
     };
     let is_control = changes.controls().contains(&change.candidate);
-    let is_judged = change.n.iter().all(|n| *n >= needed(changes));
+    let finding = Some(change.finding).filter(|_| !is_control && changes.is_judged(change));
     Line {
         candidate: change.candidate.clone(),
         before: median(series[0]),
@@ -106,69 +119,10 @@ fn line(change: &Change, changes: &Changes, series: [&Series; 2], scale: &Scale)
         ratio: change.ratio,
         low: change.low,
         high: change.high,
-        finding: Some(change.finding).filter(|_| !is_control && is_judged),
+        claim: finding.map(|_| Claim::of_change(change)),
+        finding,
         is_control,
     }
-}
-
-fn needed(changes: &Changes) -> u32 {
-    let (ChangeBasis::TwoRuns { needed, .. } | ChangeBasis::Samples { needed, .. }) = &changes.basis;
-    *needed
-}
-
-fn answer(changes: &Changes, parts: &[Part]) -> String {
-    let all = &changes.findings;
-    if all.is_empty() {
-        return "The two runs have no headline metric with figures in both, so nothing is compared."
-            .to_owned();
-    }
-    let is_exact = matches!(changes.basis, ChangeBasis::Samples { .. });
-    if is_exact && all.iter().all(|change| change.low == Some(1.0) && change.high == Some(1.0)) {
-        return "Every compared figure is the same in both runs, to the last digit.".to_owned();
-    }
-    if !changes.is_final() {
-        let of = if is_exact { "common samples of the disk model" } else { "rounds in each run" };
-        return format!(
-            "Preliminary: findings need at least {} {of}, so no change is called.",
-            needed(changes)
-        );
-    }
-    let differ: Vec<&Change> =
-        all.iter().filter(|c| matches!(c.finding, Found::Better | Found::Worse)).collect();
-    let alike = all.iter().filter(|c| c.finding == Found::Equivalent).count();
-    let open = all.len() - differ.len() - alike;
-    let rest = format!(
-        "Of {}, {} found a difference, {alike} found equivalence within {}, and {open} cannot tell.",
-        count(all.len(), "comparison"),
-        differ.len(),
-        changes.margin
-    );
-    if differ.is_empty() {
-        return format!("The two runs were not told apart. {rest}{}", smallest(changes));
-    }
-    let mut clauses: Vec<String> = differ.iter().take(NAMED).map(|change| clause(change, parts)).collect();
-    if differ.len() > NAMED {
-        clauses.push(format!("and {} more", differ.len() - NAMED));
-    }
-    format!("{}. {rest}", clauses.join("; "))
-}
-
-/// What would have been found, had it been there.
-fn smallest(changes: &Changes) -> String {
-    let rounds = changes.findings.iter().flat_map(|change| change.n).min().unwrap_or(0);
-    let power = sentence::power(rounds, changes.findings.iter().map(|change| &change.evidence));
-    power.map_or_else(String::new, |power| format!(" {power}"))
-}
-
-/// `alderfs is worse in mail, transactions: 0.52 times as good (0.50 to 0.54)`
-fn clause(change: &Change, parts: &[Part]) -> String {
-    let word = if change.finding == Found::Better { "better" } else { "worse" };
-    let part = parts.iter().find(|part| part.scenario == change.scenario && part.metric == change.metric);
-    let title = part.map_or(change.metric.as_str(), |part| part.title.as_str());
-    let ends = change.low.zip(change.high);
-    let ends = ends.map_or_else(String::new, |(low, high)| format!(" ({} to {})", ratio(low), ratio(high)));
-    let (who, scenario, times) = (&change.candidate, &change.scenario, ratio(change.ratio));
-    format!("{who} is {word} in {scenario}, {title}: {times} times as good{ends}")
 }
 
 fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
@@ -255,12 +209,48 @@ fn differs(difference: &Difference) -> String {
     format!("{}: {}, then {}{note}", difference.what, or_none(&difference.before), or_none(&difference.after))
 }
 
-fn missing(missing: &crate::schema::change::Missing) -> String {
-    let which = if missing.after { "second" } else { "first" };
-    format!(
-        "{} on {}: the {which} run has no trial of it that is counted, so nothing is said of it.",
-        missing.candidate, missing.scenario
-    )
+/// What no comparison is of, once for all candidates and scenarios of which the same is so.
+fn missing(all: &[Missing]) -> Vec<String> {
+    let mut by_candidate: BTreeMap<(&str, &str), Vec<bool>> = BTreeMap::new();
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    for one in all {
+        let key = (one.candidate.as_str(), one.scenario.as_str());
+        by_candidate.entry(key).or_default().push(one.after);
+        if !order.contains(&key) {
+            order.push(key);
+        }
+    }
+    // Those of one scenario together, and then the scenarios that have the same.
+    let mut groups: Vec<(Vec<bool>, Vec<&str>, Vec<&str>)> = Vec::new();
+    for (candidate, scenario) in order {
+        let which = by_candidate[&(candidate, scenario)].clone();
+        match groups.iter_mut().find(|(w, _, scenarios)| *w == which && *scenarios == [scenario]) {
+            Some((_, candidates, _)) => candidates.push(candidate),
+            None => groups.push((which, vec![candidate], vec![scenario])),
+        }
+    }
+    let mut merged: Vec<(Vec<bool>, Vec<&str>, Vec<&str>)> = Vec::new();
+    for (which, candidates, scenarios) in groups {
+        match merged.iter_mut().find(|(w, c, _)| (&*w, &*c) == (&which, &candidates)) {
+            Some((_, _, all)) => all.extend(scenarios),
+            None => merged.push((which, candidates, scenarios)),
+        }
+    }
+    let listed = |names: &[&str]| list(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>());
+    let said = |(which, candidates, scenarios): &(Vec<bool>, Vec<&str>, Vec<&str>)| {
+        let runs = match which.as_slice() {
+            [false] => "the first run has no",
+            [true] => "the second run has no",
+            _ => "neither run has a",
+        };
+        let it = if candidates.len() > 1 { "them" } else { "it" };
+        format!(
+            "{} on {}: {runs} trial of {it} that is counted, so nothing is said of {it}.",
+            listed(candidates),
+            listed(scenarios)
+        )
+    };
+    merged.iter().map(said).collect()
 }
 
 #[cfg(test)]
@@ -270,6 +260,7 @@ mod tests {
     use crate::report::Beside;
     use crate::report::examples::{Example, model};
     use crate::runner::comparable;
+    use crate::schema::finding::Found;
     use crate::schema::metric::Metric;
 
     fn beside(before: &Example, after: &Example) -> Beside {
@@ -309,7 +300,7 @@ mod tests {
     #[test]
     fn in_virtual_time_what_did_not_change_is_the_same_to_the_last_digit() {
         let Beside { view, .. } = beside(&model::samples(13), &model::samples(13));
-        assert_eq!(view.answer, "Every compared figure is the same in both runs, to the last digit.");
+        assert_eq!(&*view.answer, "Every compared figure is the same in both runs, to the last digit.");
     }
 
     #[test]

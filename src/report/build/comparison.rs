@@ -6,6 +6,7 @@ use super::sentence::{self, Of};
 use crate::report::view::comparison::{Comparison, GOOD, Line, Tie};
 use crate::report::view::row::{Cell, Row};
 use crate::report::view::sentence::Sentence;
+use crate::report::view::workload::WorkloadSummary;
 use crate::schema::finding::{Overall, Place, Ranks, Verdict};
 use crate::schema::metric::Of as Quantity;
 
@@ -25,6 +26,7 @@ pub fn of(
         };
         let places = verdict.ranks.iter().find(same).map(|ranks| ranks.places.clone());
         let places = places.filter(|places| !places.is_empty()).unwrap_or_else(|| pairs.places());
+        let places = apart(places, &pairs, unequal);
         let names = Comparison {
             scenario: scenario.to_owned(),
             metric: row.name.clone(),
@@ -38,7 +40,7 @@ pub fn of(
         let mut comparison = beside(names, &pairs, places, baseline)?;
         (comparison.without_ratio, comparison.left_out) = left_out(row, &comparison, verdict);
         if verdict.is_final() {
-            tie(&mut comparison.lines, &pairs);
+            tie(&mut comparison.lines, &pairs, unequal);
         } else {
             comparison.lines.iter_mut().for_each(|line| line.finding = None);
         }
@@ -51,8 +53,12 @@ pub fn of(
     rows.iter().filter_map(one).collect()
 }
 
-/// Over all headline metrics: the geometric mean, of which nothing is a finding.
-pub fn overall(verdict: &Verdict, baseline: Option<&str>) -> Option<Comparison> {
+/// Over all headline metrics: the geometric mean, of which nothing is a finding. Whoever promises less in one of them does so here.
+pub fn overall(
+    verdict: &Verdict,
+    baseline: Option<&str>,
+    workloads: &[WorkloadSummary],
+) -> Option<Comparison> {
     let all = verdict.overall.iter().filter(|pair| !is_of_copy(verdict, [&pair.a, &pair.b]));
     let pair = |o: &Overall| Pair {
         a: o.a.clone(),
@@ -63,8 +69,15 @@ pub fn overall(verdict: &Verdict, baseline: Option<&str>) -> Option<Comparison> 
         found: None,
     };
     let pairs = Pairs::new(all.map(pair).collect());
-    let names = Comparison { title: "geometric mean of all".to_owned(), ..nobody() };
-    beside(names, &pairs, pairs.places(), baseline)
+    let mut unequal: Vec<String> = Vec::new();
+    for label in workloads.iter().flat_map(|work| &work.comparisons).flat_map(|c| &c.unequal) {
+        if !unequal.contains(label) {
+            unequal.push(label.clone());
+        }
+    }
+    let places = apart(pairs.places(), &pairs, &unequal);
+    let names = Comparison { title: "geometric mean of all".to_owned(), unequal, ..nobody() };
+    beside(names, &pairs, places, baseline)
 }
 
 /// What entered a second time only to show what chance does is no candidate.
@@ -110,6 +123,23 @@ fn as_amounts(comparison: &mut Comparison) {
     }
 }
 
+/// Those that promise less behind the others, which are ranked as if they were alone.
+fn apart(places: Vec<Place>, pairs: &Pairs, unequal: &[String]) -> Vec<Place> {
+    let (less, full): (Vec<Place>, Vec<Place>) =
+        places.into_iter().partition(|place| unequal.contains(&place.candidate));
+    if less.is_empty() || full.is_empty() {
+        return full.into_iter().chain(less).collect();
+    }
+    let among = pairs.without(unequal).places();
+    let ranked = |place: Place| match among.iter().find(|other| other.candidate == place.candidate) {
+        Some(other) => Place { best: other.best, worst: other.worst, ..place },
+        // The only one.
+        None => Place { best: 1, worst: 1, ..place },
+    };
+    let unranked = |place| Place { best: 0, worst: 0, ..place };
+    full.into_iter().map(ranked).chain(less.into_iter().map(unranked)).collect()
+}
+
 fn beside(
     names: Comparison,
     pairs: &Pairs,
@@ -145,11 +175,15 @@ fn left_out(row: &Row, comparison: &Comparison, verdict: &Verdict) -> (Vec<Strin
     (labels(none), labels(few))
 }
 
-/// Brackets over neighbours of whom no two are told apart, as long as they can be; those that overlap stand beside each other.
-fn tie(lines: &mut [Line], pairs: &Pairs) {
+/// Brackets over neighbours of whom no two are told apart, as long as they can be; those that overlap stand beside each other. None
+/// joins one that promises less with another.
+fn tie(lines: &mut [Line], pairs: &Pairs, unequal: &[String]) {
     let labels: Vec<String> = lines.iter().map(|line| line.candidate.clone()).collect();
     let reaches = |from: usize| {
-        let all_tied = |to: usize| (from..to).all(|at| pairs.is_tie(&labels[at], &labels[to]));
+        let is_full = |at: usize| !unequal.contains(&labels[at]);
+        let all_tied = |to: usize| {
+            (from..to).all(|at| is_full(at) && is_full(to) && pairs.is_tie(&labels[at], &labels[to]))
+        };
         (from + 1..labels.len()).take_while(|to| all_tied(*to)).last()
     };
     let mut lanes: Vec<Vec<(usize, usize)>> = Vec::new();
@@ -233,6 +267,38 @@ mod tests {
         let comparison = compared(verdict::of_one_workload(5), None);
         assert!(comparison.is_preliminary && !comparison.has_ranks() && !comparison.has_ties());
         assert!(comparison.sentence.is_empty(), "no order is said: {}", comparison.sentence);
+    }
+
+    #[test]
+    fn who_promises_less_has_no_rank_and_is_nobodys_reference() {
+        let compared = |mounts: &[&str], verdict: Verdict| {
+            let mut example = examples::rounds(12);
+            let flags = example.run.plan.candidates.iter_mut().filter(|c| mounts.contains(&c.label.as_str()));
+            flags.for_each(|candidate| candidate.variant.mount = vec!["nobarrier".into()]);
+            example.judged(verdict, None).summary.workloads[0].comparisons[0].clone()
+        };
+        let comparison = compared(&["cedarfs"], verdict::of_one_workload(12));
+        assert_eq!(
+            (comparison.to.as_str(), &comparison.unequal),
+            ("alderfs, no atime", &vec!["cedarfs".to_owned()])
+        );
+        let last = comparison.lines.last().unwrap();
+        assert_eq!((last.candidate.as_str(), last.rank()), ("cedarfs", String::new()));
+        assert_eq!(comparison.lines[0].rank(), "1–2");
+        assert_eq!(
+            &*comparison.sentence,
+            "“alderfs, no atime” or alderfs, equivalent within 3%; the other 5 are slower, 0.20 to 0.91 times."
+        );
+        assert!(comparison.sentence.claims.iter().all(|claim| claim.a != "cedarfs" && claim.b != "cedarfs"));
+        let mut two = verdict::of_one_workload(12);
+        two.findings
+            .retain(|f| [&f.a, &f.b].iter().all(|label| ["cedarfs", "birchfs"].contains(&label.as_str())));
+        let comparison = compared(&["cedarfs"], two);
+        assert_eq!(
+            &*comparison.sentence,
+            "birchfs alone makes what is synced durable, so no order is given."
+        );
+        assert!(comparison.sentence.claims.is_empty());
     }
 
     #[test]

@@ -32,8 +32,12 @@ pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
     };
     let mut lines: Vec<(f64, Line)> = labels.into_iter().map(line).collect();
     lines.sort_by(|(a, one), (b, other)| one.is_unequal.cmp(&other.is_unequal).then(a.total_cmp(b)));
-    let columns =
-        all.iter().map(|(_, c)| Column { scenario: c.scenario.clone(), title: c.title.clone() }).collect();
+    let column = |(work, c): &(&WorkloadSummary, &Comparison)| Column {
+        scenario: c.scenario.clone(),
+        title: c.title.clone(),
+        median: row_of(work, c).map(Row::median_of).unwrap_or_default(),
+    };
+    let columns = all.iter().map(column).collect();
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     let note = note(&all, &lines);
     Some(Glance { columns, lines, note })
@@ -41,9 +45,7 @@ pub fn of(workloads: &[WorkloadSummary]) -> Option<Glance> {
 
 fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
     let Some(line) = comparison.line(label) else { return Cell::default() };
-    let is_of = |row: &&Row| row.name == comparison.metric && row.dimensions == comparison.dimensions;
-    let row = work.rows().find(is_of);
-    let median = row.and_then(|row| {
+    let median = row_of(work, comparison).and_then(|row| {
         let median = row.cells.iter().find(|cell| cell.filesystem == label)?.median?;
         Some(row.scale().with_unit(median))
     });
@@ -57,25 +59,25 @@ fn cell(work: &WorkloadSummary, comparison: &Comparison, label: &str) -> Cell {
     }
 }
 
+fn row_of<'w>(work: &'w WorkloadSummary, comparison: &Comparison) -> Option<&'w Row> {
+    work.rows().find(|row| row.name == comparison.metric && row.dimensions == comparison.dimensions)
+}
+
 fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let first = all[0].1;
     let is_same = all.iter().all(|(_, c)| (&c.to, c.times_as) == (&first.to, first.times_as));
     let has_intervals = all.iter().any(|(_, comparison)| comparison.has_intervals());
     let interval = if has_intervals { " (interval)" } else { "" };
     let times = match is_same {
-        true => format!("times{interval}: as {} as {}, geometric mean over rounds", first.times_as, first.to),
+        true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            format!(
-                "times{interval}: beside the candidate with 1.00 in that column, geometric mean over rounds; of amounts fewer are better"
-            )
+            "beside the candidate with 1.00 in that column; of amounts fewer are better".to_owned()
         }
-        false => format!(
-            "times{interval}: as good as the candidate with 1.00 in that column, geometric mean over rounds"
-        ),
+        false => "times as good as the candidate with 1.00 in that column".to_owned(),
     };
     let ranks =
         if all.iter().any(|(_, c)| c.has_ranks()) { "; a rank such as 2–3: not told apart" } else { "" };
     let unequal =
         if lines.iter().any(|line| line.is_unequal) { "; ‡ weaker durability, not ranked" } else { "" };
-    format!("{times}{ranks}{unequal}.")
+    format!("Ratio of geometric means over the rounds{interval}: {times}{ranks}{unequal}.")
 }

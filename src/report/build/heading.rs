@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{durability, glance, model, places, repeat, sentence, setups, timeless, verdict};
+use super::{durability, glance, memory, model, places, repeat, sentence, setups, timeless, verdict};
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::analysis::ensemble::{self, SAMPLES_NEEDED};
@@ -243,10 +243,7 @@ fn place(run: &Run, setups: &Setups) -> String {
         return differing(run, setups);
     }
     let plan = &run.plan;
-    let memory = match plan.memory {
-        Some(memory) => format!("{memory} of memory for workload and page cache"),
-        None => format!("all of the machine's {} of memory", run.machine.memory),
-    };
+    let memory = memory::in_full(run);
     let cold = if plan.cold { ", and the caches are empty when the work begins" } else { "" };
     let state = plan.state.as_ref().map(|state| format!(", in the state '{state}' before the work"));
     format!("{}, with {memory}{cold}{}. {}.", site(run), state.unwrap_or_default(), machine(run))
@@ -263,10 +260,10 @@ fn terms(run: &Run, setups: &Setups) -> String {
         (None, true) => layered(run, format!("a fresh {} image ({})", plan.size, plan.image.name())),
         (None, false) => "a new folder on the filesystem that is there".to_owned(),
     };
-    let memory = plan.memory.unwrap_or(run.machine.memory);
+    let memory = memory::said(memory::of_all(run));
     let cold = if plan.cold { ", cold caches" } else { "" };
     let state = plan.state.as_ref().map(|state| format!(", {state}")).unwrap_or_default();
-    format!("On {}: {volume}{state}, {memory} of memory{cold}; {}.", plan.testbed, machine(run))
+    format!("On {}: {volume}{state}, {memory}{cold}; {}.", plan.testbed, machine(run))
 }
 
 /// What a filesystem is made on, from the top down to the disks, of which each is such a one.
@@ -422,8 +419,8 @@ fn conclusion(
         (Standing::Short, _) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
-                "Preliminary because {which} short: trials wrote less than twice their memory or ended before three commit intervals. For a \
-                 verdict on longer work:"
+                "Preliminary because {which} short. No trial both wrote twice its memory and lasted three commit intervals of its \
+                 filesystem. For a verdict on longer work:"
             )
         }
         (Standing::Medians, _) => MEDIANS.to_owned(),

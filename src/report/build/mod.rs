@@ -14,6 +14,7 @@ pub mod imported;
 pub mod known;
 mod latency;
 mod looks;
+mod memory;
 pub mod model;
 mod needs;
 mod notes;
@@ -86,7 +87,7 @@ pub fn with_verdict(
     let recommendation = needs::of(run, dataset, &verdict, known);
     Summary {
         heading: heading::of(run, &dataset.planned, &workloads, &setups, &verdict, recommendation.as_ref()),
-        overall: comparison::overall(&verdict, baseline),
+        overall: comparison::overall(&verdict, baseline, &workloads),
         margin: run.plan.margin,
         kinds: kinds_of(run, &dataset.filesystems, known),
         filesystems,
@@ -98,6 +99,7 @@ pub fn with_verdict(
         not_available: absent::unavailable(run, &dataset.filesystems),
         workloads,
         damage,
+        notes: Vec::new(),
         verdict,
         torn: run.torn.iter().map(|what| format!("{what}; that trial is lost, nothing else")).collect(),
         imported: Vec::new(),

@@ -25,7 +25,7 @@ pub struct Notes {
     pub labels: Vec<Label>,
 }
 
-pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, memory: Bytes) -> Notes {
+pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, memory: Option<Bytes>) -> Notes {
     let device = device_cells(work);
     let mut labels = check_labels(run, &work.label, filesystems);
     labels.extend(device.iter().filter_map(device_label));
@@ -52,7 +52,12 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
 
 /// The live data fits into memory, or of every filesystem less than half reached the device; not where all of it was read from
 /// the device after a cold start.
-fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], device: &[Cell]) -> String {
+fn everything_in_memory(
+    amount: Amount,
+    memory: Option<Bytes>,
+    counted: &[&Record],
+    device: &[Cell],
+) -> String {
     let is_cold =
         |r: &&Record| r.validity.iter().any(|c| c.name == Condition::ColdStart && c.held == Held::Yes);
     if counted.iter().all(is_cold) {
@@ -60,7 +65,7 @@ fn everything_in_memory(amount: Amount, memory: Bytes, counted: &[&Record], devi
     }
     let little =
         |r: &&Record| device.iter().any(|c| c.filesystem == r.filesystem && c.median.is_none_or(|m| m < 0.5));
-    if amount.bytes_peak > 0 && amount.bytes_peak <= memory.0 {
+    if let Some(memory) = memory.filter(|memory| (1..=memory.0).contains(&amount.bytes_peak)) {
         let peak = Bytes(amount.bytes_peak);
         let fits = format!("its files, at most {peak} at a time, fit into {memory} of memory");
         let all_written = counted.iter().all(|r| !little(r));

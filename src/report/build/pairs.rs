@@ -89,6 +89,12 @@ impl Pairs {
         scored.into_iter().map(|(_, place)| place).collect()
     }
 
+    /// Those of which neither is among these.
+    pub fn without(&self, labels: &[String]) -> Pairs {
+        let is_in = |pair: &&Pair| !labels.contains(&pair.a) && !labels.contains(&pair.b);
+        Pairs(self.0.iter().filter(is_in).cloned().collect())
+    }
+
     /// Whether neither is better than the other.
     pub fn is_tie(&self, a: &str, b: &str) -> bool {
         let found = self.between(a, b).and_then(|pair| pair.found);

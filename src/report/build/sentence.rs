@@ -22,9 +22,12 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     if comparison.is_preliminary {
         return Sentence::default();
     }
-    let words = Words::of(comparison, about.row);
+    let words = Words::of(about.row.stands_in, about.row.of, &about.row.title);
     let told = Told { comparison, pairs, about, words };
     let ranked = told.ranked();
+    if let ([one], false) = (ranked.as_slice(), comparison.unequal.is_empty()) {
+        return format!("{} alone makes what is synced durable, so no order is given.", named(one)).into();
+    }
     let leaders: Vec<&str> =
         ranked.iter().copied().filter(|label| told.betters(label, &ranked).is_empty()).collect();
     let rest: Vec<&str> = ranked.iter().copied().filter(|label| !leaders.contains(label)).collect();
@@ -36,11 +39,11 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     }
 }
 
-/// How a difference is said of this metric.
-struct Words {
+/// How a difference is said of a metric.
+pub struct Words {
     /// `is faster`
-    better: String,
-    worse: String,
+    pub better: String,
+    pub worse: String,
     /// Of several.
     are_worse: String,
     /// Behind the number of times: ` as many`; mostly nothing.
@@ -49,10 +52,11 @@ struct Words {
 }
 
 impl Words {
-    fn of(comparison: &Comparison, row: &Row) -> Self {
-        if comparison.is_of_amounts() {
-            let is_of_bytes = row.of == Quantity::Bytes;
-            let what = if is_of_bytes { format!("bytes {}", row.title) } else { row.title.clone() };
+    /// Amounts that stand in for times are said as amounts.
+    pub fn of(stands_in: bool, of: Quantity, title: &str) -> Self {
+        if stands_in {
+            let is_of_bytes = of == Quantity::Bytes;
+            let what = if is_of_bytes { format!("bytes {title}") } else { title.to_owned() };
             let behind = if is_of_bytes { " as much" } else { " as many" };
             let said = |how: &str| format!("{how} {what}");
             return Words {
@@ -63,8 +67,7 @@ impl Words {
                 is_of_amounts: true,
             };
         }
-        let [better, worse] =
-            if row.of == Quantity::Time { ["faster", "slower"] } else { ["better", "worse"] };
+        let [better, worse] = if of == Quantity::Time { ["faster", "slower"] } else { ["better", "worse"] };
         Words {
             better: format!("is {better}"),
             worse: format!("is {worse}"),
@@ -72,6 +75,19 @@ impl Words {
             behind: "",
             is_of_amounts: false,
         }
+    }
+
+    /// The ends as they are said: of an amount the ratio of the amounts themselves.
+    pub fn ends(&self, (low, high): (f64, f64)) -> (f64, f64) {
+        if self.is_of_amounts { (high.recip(), low.recip()) } else { (low, high) }
+    }
+
+    /// `0.67 to 0.74 times`, `2.00 times as many`
+    pub fn span(&self, ends: (f64, f64)) -> String {
+        let (low, high) = self.ends(ends);
+        let (low, high) = (ratio(low), ratio(high));
+        let behind = self.behind;
+        if low == high { format!("{low} times{behind}") } else { format!("{low} to {high} times{behind}") }
     }
 }
 
@@ -83,11 +99,11 @@ struct Told<'t> {
 }
 
 impl<'t> Told<'t> {
-    /// Those that promise the same; where no two do, all.
+    /// Those that promise the same; where all promise less, all.
     fn ranked(&self) -> Vec<&'t str> {
         let all = || self.comparison.lines.iter().map(|line| line.candidate.as_str());
         let equal: Vec<&str> = all().filter(|label| !self.comparison.is_unequal(label)).collect();
-        if equal.len() > 1 { equal } else { all().collect() }
+        if equal.is_empty() { all().collect() } else { equal }
     }
 
     fn pair(&self, a: &str, b: &str) -> Option<Pair> {
@@ -113,6 +129,7 @@ impl<'t> Told<'t> {
             dimensions: dimensions.clone(),
             a: a.to_owned(),
             b: b.to_owned(),
+            a_in: None,
             low: pair.as_ref().and_then(|pair| pair.low),
             high: pair.and_then(|pair| pair.high),
         }
@@ -126,12 +143,7 @@ impl<'t> Told<'t> {
             low = low.min(pair.low.unwrap_or(pair.ratio));
             high = high.max(pair.high.unwrap_or(pair.ratio));
         }
-        if self.words.is_of_amounts {
-            (low, high) = (high.recip(), low.recip());
-        }
-        let (low, high) = (ratio(low), ratio(high));
-        let behind = self.words.behind;
-        if low == high { format!("{low} times{behind}") } else { format!("{low} to {high} times{behind}") }
+        self.words.span((low, high))
     }
 
     /// One that none was found better than, and the others each beside it.
@@ -264,13 +276,7 @@ impl<'t> Told<'t> {
         if let ([a, b], false) = (labels, is_equivalent) {
             let pair = self.pair(a, b);
             let ends = pair.and_then(|pair| Some((pair.low?, pair.high?)));
-            let ends =
-                ends.map(
-                    |(low, high)| {
-                        if self.words.is_of_amounts { (high.recip(), low.recip()) } else { (low, high) }
-                    },
-                );
-            if let Some((low, high)) = ends {
+            if let Some((low, high)) = ends.map(|ends| self.words.ends(ends)) {
                 said.text += &format!(" (ratio {} to {})", ratio(low), ratio(high));
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::model;
+use super::{memory, model};
 use crate::report::view::number::{count, list};
 use crate::report::view::setups::{InSetup, Setups};
 use crate::schema::candidate::said;
@@ -19,7 +19,7 @@ struct Known<'r> {
     candidate: &'r Candidate,
     setup: Setup<'r>,
     on: OnMachine,
-    host_memory: String,
+    whole_memory: String,
     /// Its trials, whatever came of them.
     records: Vec<&'r Record>,
 }
@@ -33,7 +33,7 @@ const FACTORS: &[Factor] = &[
     ("kernel", |known| known.on.kernel.clone()),
     ("processor", |known| known.processor()),
     ("CPUs", |known| known.on.cpus.to_string()),
-    ("memory", |known| known.setup.memory.map_or(known.host_memory.clone(), |memory| memory.to_string())),
+    ("memory", |known| known.setup.memory.map_or(known.whole_memory.clone(), |memory| memory.to_string())),
     ("disk", |known| known.disk()),
     ("device", |known| known.device()),
     ("layers", |known| said(known.setup.layers)),
@@ -43,12 +43,14 @@ const FACTORS: &[Factor] = &[
 
 impl<'r> Known<'r> {
     fn of(run: &'r Run, candidate: &'r Candidate) -> Self {
+        let records: Vec<&Record> = run.records.iter().filter(|r| r.filesystem == candidate.label).collect();
+        let whole = memory::of(run, records.iter().copied(), None);
         Known {
             candidate,
             setup: run.plan.setup(candidate),
             on: on_machine(run, candidate),
-            host_memory: format!("all of {}", run.machine.memory),
-            records: run.records.iter().filter(|r| r.filesystem == candidate.label).collect(),
+            whole_memory: whole.map_or_else(|| "no limit".to_owned(), |all| format!("all of {all}")),
+            records,
         }
     }
 

@@ -19,6 +19,7 @@ pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     match comparisons.as_slice() {
         [] => Vec::new(),
         [only] if workloads.len() == 1 => vec![only.sentence.clone()],
+        all if all.iter().all(|c| c.sentence.claims.is_empty()) => unclaimed(all),
         all if all.iter().all(|c| c.sentence.claims.iter().all(|claim| claim.said != Said::Better)) => {
             vec![no_difference(all)]
         }
@@ -32,15 +33,36 @@ pub fn answer(workloads: &[WorkloadSummary]) -> Vec<Sentence> {
     }
 }
 
+/// What is said instead of an order, each once.
+fn unclaimed(all: &[&Comparison]) -> Vec<Sentence> {
+    let mut said: Vec<Sentence> = Vec::new();
+    for sentence in all.iter().map(|c| &c.sentence).filter(|sentence| !sentence.is_empty()) {
+        if !said.contains(sentence) {
+            said.push(sentence.clone());
+        }
+    }
+    said
+}
+
 fn no_difference(all: &[&Comparison]) -> Sentence {
     let claims = all.iter().flat_map(|c| c.sentence.claims.clone()).collect();
-    let n = all.iter().map(|c| c.lines.len()).max().unwrap_or(0);
-    let who = if n == 2 { "The two".to_owned() } else { format!("No two of {n}") };
-    let not = if n == 2 { "not " } else { "" };
+    let n = all.iter().map(|c| c.ranked()).max().unwrap_or(0);
+    let (who, not) = match all.iter().find_map(|c| pair(c)) {
+        Some(both) if n == 2 => (list(&both), "not "),
+        _ => (format!("No two of {n}"), ""),
+    };
     let scenarios: Vec<String> = all.iter().map(|c| about(c, all)).collect();
     let where_in =
         if all.len() > NAMED { format!("any of {} comparisons", all.len()) } else { list(&scenarios) };
     Sentence::new(format!("{who} were {not}told apart in {where_in}."), claims)
+}
+
+/// Those that are ranked, where they are two.
+fn pair(comparison: &Comparison) -> Option<[String; 2]> {
+    let ranked = comparison.lines.iter().map(|line| &line.candidate);
+    let ranked: Vec<&String> = ranked.filter(|label| !comparison.is_unequal(label)).collect();
+    let [a, b] = ranked.try_into().ok()?;
+    Some([a.clone(), b.clone()])
 }
 
 /// `Better than every other: cedarfs in 5, birchfs in 2. In the other 4 none is.`
@@ -49,7 +71,7 @@ fn counted(all: &[&Comparison]) -> Sentence {
     let mut claims = Vec::new();
     for comparison in all {
         let own = &comparison.sentence.claims;
-        let others = comparison.lines.len().saturating_sub(1 + comparison.unequal.len());
+        let others = comparison.ranked().saturating_sub(1);
         let beaten = |label: &str| own.iter().filter(|c| c.said == Said::Better && c.a == label).count();
         let Some(line) = comparison.lines.iter().find(|line| beaten(&line.candidate) >= others && others > 0)
         else {

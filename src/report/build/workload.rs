@@ -1,7 +1,7 @@
 //! One workload of the run: its figures in sections, its latencies, its findings, and a paper beside them.
 
 use super::known::Known;
-use super::{Judged, comparison, durability, latency, notes, published, sections, sheet};
+use super::{Judged, comparison, durability, latency, memory, notes, published, sections, sheet};
 use crate::analysis::dataset::Work;
 use crate::analysis::latencies::Latencies;
 use crate::analysis::{losses, over_time};
@@ -31,7 +31,8 @@ pub fn of(
     let amount = measured().map(|work| work.amount).max_by_key(|v| v.bytes_peak).unwrap_or_default();
     let clients = measured().map(|work| work.clients).max().unwrap_or(1);
     let is_modelled = mine.iter().any(|r| r.clock == ClockKind::Virtual);
-    let memory = mine.iter().find_map(|r| r.memory).or(run.plan.memory).unwrap_or(run.machine.memory);
+    let limit = mine.iter().find_map(|r| r.memory).or(run.plan.memory);
+    let memory = memory::of(run, mine.iter().copied(), limit);
     let declared = declared(&specs, known);
     let compared = sections::of(&work.series, &declared, is_modelled);
     let notes = notes::of(run, work, filesystems, amount, memory);

@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::report::build::{model, setups};
 use crate::report::view::Summary;
 use crate::report::view::absent::{Absent, Skips};
-use crate::report::view::comparison::{Comparison, Line};
+use crate::report::view::comparison::{Comparison, Line, RATIO};
 use crate::report::view::entry::{self, Entry};
 use crate::report::view::glance::{Glance, Line as GlanceLine};
 use crate::report::view::heat_map::{self, HeatMap};
@@ -54,6 +54,7 @@ pub fn text(report: &Report<'_>) -> String {
     let heading = &report.summary.heading;
     let mut out = vec![format!("# {}", escaped(&heading.name))];
     out.extend(report.summary.damage.iter().map(|line| format!("**Damaged:** {}", escaped(line))));
+    out.extend(report.summary.notes.iter().map(|line| format!("**Note:** {}", escaped(line))));
     if !heading.question.is_empty() {
         out.push(format!("_{}_", escaped(&heading.question)));
     }
@@ -112,8 +113,8 @@ fn glance(glance: &Glance) -> String {
     let mut titles = vec!["filesystem".to_owned()];
     for column in &glance.columns {
         titles.extend(has_ranks.then(|| "rank".to_owned()));
-        titles.push(escaped(&format!("{}, {}", column.scenario, column.title)));
-        titles.push("times".to_owned());
+        titles.push(escaped(&format!("{}, {}, {}", column.scenario, column.title, column.median)));
+        titles.push(RATIO.to_owned());
     }
     let line = |line: &GlanceLine| {
         let mark = if line.is_unequal { " ‡" } else { "" };
@@ -154,11 +155,12 @@ fn workload(summary: &Summary, work: &WorkloadSummary) -> String {
 
 /// Who leads first, each beside the best or the baseline.
 fn comparison(comparison: &Comparison) -> String {
-    let times = escaped(&comparison.times());
+    let times = escaped(&format!("{}, {RATIO}", comparison.times()));
     let titles = ["filesystem", "rank", "", times.as_str(), "interval"].map(str::to_owned);
     let line = |line: &Line| {
         let rank = if comparison.has_ranks() { line.rank() } else { String::new() };
-        let cells = [escaped(&line.candidate), rank, line.standing().to_owned()];
+        let name = format!("{}{}", escaped(&line.candidate), comparison.dagger(&line.candidate));
+        let cells = [name, rank, line.standing().to_owned()];
         [cells.as_slice(), &[ratio(line.ratio), line.interval()]].concat()
     };
     table(&titles, comparison.lines.iter().map(line), 3)
@@ -258,7 +260,8 @@ fn maps(maps: &[HeatMap]) -> Option<String> {
         [escaped(&map.named(unit.is_none()))].into_iter().chain(map.means().into_iter().map(shown)).collect()
     };
     let in_unit = unit.as_ref().map_or_else(String::new, |unit| format!(", {unit}"));
-    let said = format!("Geometric means over all {}{}:", escaped(&first.axes()), escaped(&in_unit));
+    let said =
+        format!("Geometric means of the medians of all {}{}:", escaped(&first.axes()), escaped(&in_unit));
     Some(format!("{said}\n\n{}", table(&titles.collect::<Vec<_>>(), maps.iter().map(line), 1)))
 }
 

@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, Table, Width};
 
 use super::lines::{bar_of, interval_of, spark_of};
 use crate::analysis::over_time::{OverTime, Stall};
-use crate::report::view::comparison::{Comparison, Line};
+use crate::report::view::comparison::{Comparison, Line, RATIO_NARROW};
 use crate::report::view::heat_map::{HeatMap, common_unit};
 use crate::report::view::latency::{self, Ends, Latency, VALUES};
 use crate::report::view::log_axis::LogAxis;
@@ -47,7 +47,7 @@ fn compared_table(
     let (has_ranks, has_intervals) = (comparison.has_ranks(), comparison.has_intervals());
     let mut header = vec![String::new()];
     header.extend(has_ranks.then(|| "rank".to_owned()));
-    header.extend([named(row, &scale), "times".to_owned()]);
+    header.extend([format!("{}\n{}", named(row, &scale), row.median_of()), RATIO_NARROW.to_owned()]);
     header.extend(has_intervals.then(|| ["interval".to_owned(), String::new()]).into_iter().flatten());
     header.push(direction(row));
     let drawn = header.len() - 1;
@@ -58,7 +58,8 @@ fn compared_table(
     for at in order(work, row) {
         let cell = &row.cells[at];
         let one = comparison.line(&cell.filesystem);
-        let mut line = vec![label(work, &cell.filesystem)];
+        let dagger = comparison.dagger(&cell.filesystem);
+        let mut line = vec![format!("{}{dagger}", label(work, &cell.filesystem))];
         line.extend(has_ranks.then(|| one.map(ranked).unwrap_or_default()));
         line.push(cell.median.map_or_else(|| "–".into(), |m| scale.number(m)));
         if let (Some(one), Some(axis)) = (one, &axis) {
@@ -91,7 +92,8 @@ pub fn headline_table(width: u16, work: &WorkloadSummary, row: &Row, beside: &[C
     let most = row.values().fold(0.0, f64::max);
     let bar = bar_width(width, beside.len());
     let mut table = new_table();
-    let mut header = vec![String::new(), named(row, &scale), "range".into(), "n".into(), direction(row)];
+    let heading = format!("{}\nmedian", named(row, &scale));
+    let mut header = vec![String::new(), heading, "range".into(), "n".into(), direction(row)];
     header.extend(beside.iter().map(|column| column.heading.clone()));
     table.set_header(header);
     for (at, cell) in row.cells.iter().enumerate() {
@@ -125,8 +127,9 @@ pub fn means_table(maps: &[HeatMap]) -> Option<Table> {
     let mut table = new_table();
     let labels = fields.iter().map(|field| visible_line(&field.filesystem).into_owned());
     let unit = common_unit(maps);
-    let of = unit.as_ref().map_or_else(|| "mean".to_owned(), |unit| format!("mean, {unit},"));
-    table.set_header([format!("{of}\nof all {}", maps[0].axes())].into_iter().chain(labels));
+    let of = unit.as_ref().map_or_else(String::new, |unit| format!(", {unit}"));
+    let heading = format!("geometric mean of the medians of all {}{of}", maps[0].axes());
+    table.set_header([heading].into_iter().chain(labels));
     for map in maps {
         let scale = map.scale();
         let shown = |mean: Option<f64>| mean.map_or_else(|| "–".into(), |mean| scale.number(mean));
@@ -141,7 +144,7 @@ pub fn cells_table(map: &HeatMap) -> Table {
     let scale = map.scale();
     let mut table = new_table();
     let labels = map.fields.iter().map(|field| visible_line(&field.filesystem).into_owned());
-    table.set_header([format!("{}\n{}", map.named(true), map.axes())].into_iter().chain(labels));
+    table.set_header([format!("{}\n{}, medians", map.named(true), map.axes())].into_iter().chain(labels));
     for (place, values) in map.cells() {
         let shown = |value: Option<f64>| value.map_or_else(|| "–".into(), |value| scale.number(value));
         table.add_row([place].into_iter().chain(values.into_iter().map(shown)));

@@ -5,6 +5,8 @@ pub mod imported;
 mod needs;
 mod opening;
 
+use std::collections::BTreeSet;
+
 use anstyle::{AnsiColor, Style};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
@@ -42,6 +44,9 @@ const NOTICE: Style = AnsiColor::Yellow.on_default();
 const OVER_TIME: &str = "Each from the beginning to the end of its own work, as high as its own fastest moment: the median over the rounds. longest \
                          stall: without any operation, of ten looks a second, in any round.";
 
+/// What the columns beside the headline are.
+const KEY_FIGURES: &str = "Figures that say nothing else are medians over the trials.";
+
 const WAITS: &str = "fsync p99: one fsync in a hundred took longer; its 95 % interval is from drawing whole rounds again, and no finding.";
 
 /// What is shown beyond one glance.
@@ -69,7 +74,7 @@ fn columns_of(comparison: &Comparison) -> String {
     let ties = if comparison.has_ties() { "; a bracket joins those not told apart" } else { "" };
     let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     let (good, to) = (comparison.times_as, &comparison.to);
-    format!("times: as {good} as {to}, geometric mean over rounds{interval}{ties}.")
+    format!("Ratio of geometric means over the rounds: times as {good} as {to}{interval}{ties}.")
 }
 
 struct Page {
@@ -77,11 +82,13 @@ struct Page {
     out: String,
     /// What columns and marks mean: said once, behind the tables.
     explained: Vec<String>,
+    /// What marks beside figures mean, however many tables have them.
+    marks: BTreeSet<String>,
 }
 
 impl Page {
     fn new(width: u16) -> Self {
-        Page { width: width.max(40), out: String::new(), explained: Vec::new() }
+        Page { width: width.max(40), out: String::new(), explained: Vec::new(), marks: BTreeSet::new() }
     }
 
     fn write(mut self, summary: &Summary, detail: Detail) -> String {
@@ -173,7 +180,8 @@ impl Page {
         if !is_beside {
             self.key_figures(work, &key, waits);
         }
-        let mut footnotes: Vec<String> = key.iter().filter_map(|row| row.footnote()).collect();
+        let mut footnotes = Vec::from_iter((!key.is_empty()).then(|| KEY_FIGURES.to_owned()));
+        footnotes.extend(key.iter().filter_map(|row| row.footnote()));
         footnotes.extend(has_interval.then(|| WAITS.to_owned()));
         for text in footnotes {
             if !self.explained.contains(&text) {
@@ -291,15 +299,17 @@ impl Page {
     /// Who is not among the compared, under the table; what the columns are is said once.
     fn marks(&mut self, work: &WorkloadSummary) {
         for comparison in &work.comparisons {
-            let marks = comparison.marks();
-            if !marks.is_empty() {
+            let left = comparison.left().join("; ");
+            if !left.is_empty() {
                 let of = if work.comparisons.len() > 1 {
                     format!("{}: ", comparison.title)
                 } else {
                     String::new()
                 };
-                self.paragraph(QUIET, &format!("{of}{marks}."));
+                self.paragraph(QUIET, &format!("{of}{left}."));
             }
+            let legend = comparison.legend().into_iter().map(|mark| format!("{mark}."));
+            self.marks.extend(legend);
             let said = columns_of(comparison);
             if !self.explained.contains(&said) {
                 self.explained.push(said);
@@ -310,6 +320,7 @@ impl Page {
     /// What columns and marks mean.
     fn explained(&mut self, summary: &Summary) {
         let mut notes = std::mem::take(&mut self.explained);
+        notes.extend(std::mem::take(&mut self.marks));
         notes.extend(summary.common_notes());
         if notes.is_empty() {
             return;

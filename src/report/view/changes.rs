@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::log_axis::LogAxis;
 use super::number::ratio;
+use super::sentence::{Claim, Sentence};
 use crate::schema::finding::Found;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,7 +13,10 @@ pub struct ChangesView {
     /// The first run and the second one.
     pub runs: [RunSaid; 2],
     /// What is better, what is worse, by how much, how sure.
-    pub answer: String,
+    pub answer: Sentence,
+    /// What the answer claims, each claim a finding.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
     /// What that rests on, and what it cannot exclude.
     pub basis: Vec<String>,
     /// In what the two runs differ beside their figures.
@@ -40,6 +44,8 @@ pub struct RunSaid {
 pub struct Part {
     pub scenario: String,
     pub metric: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub dimensions: String,
     /// With its unit.
     pub title: String,
     /// `higher is better`
@@ -53,6 +59,7 @@ pub struct Line {
     /// Medians, as they are written.
     pub before: String,
     pub after: String,
+    /// Of geometric means.
     pub ratio: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
@@ -62,6 +69,9 @@ pub struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finding: Option<Found>,
     pub is_control: bool,
+    /// What the line says by its finding.
+    #[serde(skip)]
+    pub claim: Option<Claim>,
 }
 
 impl Line {
@@ -69,6 +79,18 @@ impl Line {
     pub fn interval(&self) -> String {
         let ends = self.low.zip(self.high);
         ends.map_or_else(String::new, |(low, high)| format!("{} to {}", ratio(low), ratio(high)))
+    }
+
+    /// The line as a terminal has it, with its claim.
+    pub fn said(&self) -> Sentence {
+        let Line { candidate, before, after, .. } = self;
+        let text = format!(
+            "{candidate} {before} {after} {} {} {}",
+            ratio(self.ratio),
+            self.interval(),
+            self.standing()
+        );
+        Sentence::new(text, Vec::from_iter(self.claim.clone()))
     }
 
     /// What may be said of it, in a word or two.
@@ -87,8 +109,10 @@ impl Line {
 impl ChangesView {
     pub const DIFFERENCES: &'static str = "In what the two runs differ";
     pub const MORE: &'static str = "To know more";
-    /// What the column is.
-    pub const TIMES: &'static str = "times";
+    /// What the columns are.
+    pub const BEFORE: &'static str = "before,\nmedian";
+    pub const AFTER: &'static str = "after,\nmedian";
+    pub const TIMES: &'static str = "ratio of\ngeom. means";
 
     /// One for all parts, so that they can be compared by eye.
     pub fn axis(&self) -> Option<LogAxis> {
@@ -97,16 +121,22 @@ impl ChangesView {
         LogAxis::over(lines.flat_map(ends).flatten().chain([1.0]))
     }
 
+    /// Every sentence that may claim an order of the two runs.
+    pub fn claiming(&self) -> impl Iterator<Item = Sentence> + '_ {
+        let lines = self.parts.iter().flat_map(|part| &part.lines).map(Line::said);
+        std::iter::once(self.answer.clone()).chain(lines)
+    }
+
     /// What stands under the tables.
     pub fn note(&self) -> String {
         let has_controls = self.parts.iter().any(|part| part.lines.iter().any(|line| line.is_control));
         let beside = match has_controls {
-            true => " and less what the controls changed by; of a control: as good as in the first run",
+            true => " Divided by the controls' own ratio; of a control, its own.",
             false => "",
         };
         format!(
-            "before, after: medians. times: as good in the second run as in the first, by the geometric mean{beside}; above 1 is better, \
-             whatever the metric."
+            "The ratio is that of the second run's geometric mean over rounds to the first run's, so that above 1 is better whatever the \
+             metric; it is not the ratio of the two medians.{beside}"
         )
     }
 }

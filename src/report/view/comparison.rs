@@ -7,6 +7,12 @@ use super::number::{list, ratio};
 use super::sentence::Sentence;
 use crate::schema::finding::Found;
 
+/// What the ratios are, beside medians.
+pub const RATIO: &str = "ratio of geometric means";
+/// The same over a narrow column.
+pub const RATIO_NARROW: &str = "ratio of\ngeometric\nmeans";
+/// Marks one that promises less.
+pub const UNEQUAL: &str = " ‡";
 /// See [`Comparison::times_as`].
 pub const GOOD: &str = "good";
 
@@ -46,7 +52,7 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     pub candidate: String,
-    /// The ranks that the findings leave it.
+    /// The ranks that the findings leave it; 0 of one that is not ranked beside the others.
     pub best: u32,
     pub worst: u32,
     /// How many times as good as `to`; of an amount, how many times as much.
@@ -107,14 +113,28 @@ impl Comparison {
         !self.is_preliminary && !self.metric.is_empty()
     }
 
-    /// What the marks beside its ratios mean, and who is not among them: `? no difference from alderfs is established`; may be empty.
+    /// What the marks beside its ratios mean, and who is not among them; may be empty.
     pub fn marks(&self) -> String {
+        [self.legend(), self.left()].concat().join("; ")
+    }
+
+    /// What the marks mean: `? not told apart from alderfs`
+    pub fn legend(&self) -> Vec<String> {
         let has = |found| !self.is_preliminary && self.lines.iter().any(|line| line.finding == Some(found));
         let open = format!("? not told apart from {}{}", self.to, self.despite_interval());
         let alike = format!("≈ equivalent to {} within the margin", self.to);
         let said = [(Found::CannotTell, open), (Found::Equivalent, alike)];
         let mut said: Vec<String> =
             said.into_iter().filter(|(found, _)| has(*found)).map(|(_, said)| said).collect();
+        if self.lines.iter().any(|line| self.is_unequal(&line.candidate)) {
+            said.push("‡ weaker durability, not ranked".to_owned());
+        }
+        said
+    }
+
+    /// Who did the work and is not among them.
+    pub fn left(&self) -> Vec<String> {
+        let mut said = Vec::new();
         if !self.left_out.is_empty() {
             said.push(format!("not compared, because of too few rounds: {}", list(&self.left_out)));
         }
@@ -124,7 +144,7 @@ impl Comparison {
                 list(&self.without_ratio)
             ));
         }
-        said.join("; ")
+        said
     }
 
     /// An interval over samples may exclude 1 where chance, the CPU or the worst corner leave it open.
@@ -137,6 +157,19 @@ impl Comparison {
         } else {
             ""
         }
+    }
+
+    /// How many of its candidates are ranked beside each other.
+    pub fn ranked(&self) -> usize {
+        match self.lines.iter().filter(|line| !self.is_unequal(&line.candidate)).count() {
+            0 => self.lines.len(),
+            full => full,
+        }
+    }
+
+    /// Behind the name of one that promises less.
+    pub fn dagger(&self, candidate: &str) -> &'static str {
+        if self.is_unequal(candidate) { UNEQUAL } else { "" }
     }
 
     pub fn is_unequal(&self, candidate: &str) -> bool {
@@ -154,9 +187,11 @@ impl Comparison {
 }
 
 impl Line {
-    /// `2`, or `2–4` where the findings leave it open.
+    /// `2`, or `2–4` where the findings leave it open; empty where it is not ranked.
     pub fn rank(&self) -> String {
-        if self.best == self.worst {
+        if self.best == 0 {
+            String::new()
+        } else if self.best == self.worst {
             self.best.to_string()
         } else {
             format!("{}–{}", self.best, self.worst)

@@ -16,6 +16,8 @@ pub struct Glance {
 pub struct Column {
     pub scenario: String,
     pub title: String,
+    /// What stands in [`Cell::median`]: `median of 12`
+    pub median: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,7 +36,7 @@ pub struct Cell {
     pub median: String,
     /// `1`, `2–3`; empty without findings.
     pub rank: String,
-    /// How many times as good as the column's reference, which has 1.
+    /// How many times as good as the column's reference, which has 1, by geometric means.
     pub times: String,
     /// `0.36–0.42`
     pub interval: String,

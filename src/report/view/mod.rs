@@ -78,6 +78,9 @@ pub struct Summary {
     pub kinds: Vec<Kind>,
     /// What is damaged or could not be read, one sentence each.
     pub damage: Vec<String>,
+    /// What is worth knowing of the run's files and is no damage, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Records that were not written to their end, one sentence each: their trials are lost, nothing else.
     pub torn: Vec<String>,
     /// Imported figures of work that no workload of the run is like.

@@ -68,6 +68,18 @@ impl Row {
         !self.headline && self.declared.is_some_and(|d| d.key)
     }
 
+    /// `median of 12`, where all have as many trials; `median`; of one trial each, `value`.
+    pub fn median_of(&self) -> String {
+        let mut all: Vec<usize> = self.cells.iter().map(|cell| cell.n).filter(|n| *n > 0).collect();
+        all.sort_unstable();
+        all.dedup();
+        match all.as_slice() {
+            [1] => "value".to_owned(),
+            [n] => format!("median of {}", number::grouped(&n.to_string())),
+            _ => "median".to_owned(),
+        }
+    }
+
     /// What must stand under a narrow table, because the heading does not say it.
     pub fn footnote(&self) -> Option<String> {
         let declared = self.declared.filter(|d| d.footnote)?;

@@ -5,9 +5,10 @@ use std::ops::Deref;
 
 use serde::{Serialize, Serializer};
 
+use crate::schema::change::Change;
 use crate::schema::finding::{Finding, Found};
 
-/// What a sentence says of two candidates in one headline metric. It may only repeat a finding.
+/// What a sentence says of two candidates, or of one in two runs, in one headline metric. It may only repeat a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     pub said: Said,
@@ -18,6 +19,9 @@ pub struct Claim {
     /// Of *better* the better one.
     pub a: String,
     pub b: String,
+    /// Of two runs: in which of them `a` is; `b` is the same candidate in the other one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub a_in: Option<Which>,
     /// How many times better `a` is than `b`: the ends of the finding's interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
@@ -28,17 +32,57 @@ pub struct Claim {
 impl Claim {
     /// What a finding says, the better one first.
     pub fn of(finding: &Finding) -> Option<Self> {
-        let said = match finding.finding {
-            Found::Better | Found::Worse => Said::Better,
-            Found::Equivalent => Said::Equivalent,
-            Found::CannotTell => Said::NotToldApart,
-        };
+        let said = Said::of(finding.finding);
         let better = match finding.finding {
             Found::Worse => finding.from_the_side_of(&finding.b)?,
             _ => finding.clone(),
         };
         let Finding { scenario, metric, dimensions, a, b, low, high, .. } = better;
-        Some(Claim { said, scenario, metric, dimensions, a, b, low, high })
+        Some(Claim { said, scenario, metric, dimensions, a, b, a_in: None, low, high })
+    }
+
+    /// What is found of two runs, the better one first; where neither is, the second.
+    pub fn of_change(change: &Change) -> Self {
+        let Change { scenario, metric, dimensions, candidate, .. } = change.clone();
+        let a_in = if change.finding == Found::Worse { Which::First } else { Which::Second };
+        let (low, high) = a_in.ends(change);
+        Claim {
+            said: Said::of(change.finding),
+            scenario,
+            metric,
+            dimensions,
+            b: candidate.clone(),
+            a: candidate,
+            a_in: Some(a_in),
+            low,
+            high,
+        }
+    }
+}
+
+/// One of two runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Which {
+    First,
+    Second,
+}
+
+impl Which {
+    /// What was found of this run beside the other one.
+    pub fn found(self, change: &Change) -> Found {
+        match self {
+            Which::First => change.finding.turned(),
+            Which::Second => change.finding,
+        }
+    }
+
+    /// How many times as good the candidate is in this run as in the other one.
+    pub fn ends(self, change: &Change) -> (Option<f64>, Option<f64>) {
+        match self {
+            Which::First => (change.high.map(f64::recip), change.low.map(f64::recip)),
+            Which::Second => (change.low, change.high),
+        }
     }
 }
 
@@ -52,6 +96,15 @@ pub enum Said {
 }
 
 impl Said {
+    /// Of a finding from either side.
+    fn of(found: Found) -> Self {
+        match found {
+            Found::Better | Found::Worse => Said::Better,
+            Found::Equivalent => Said::Equivalent,
+            Found::CannotTell => Said::NotToldApart,
+        }
+    }
+
     /// Whether a finding on `a` beside `b` allows it.
     pub fn is_allowed_by(self, found: Found) -> bool {
         match self {

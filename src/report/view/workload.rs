@@ -33,8 +33,9 @@ pub struct WorkloadSummary {
     /// Whether all of them share one CPU, as in virtual time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub on_one_cpu: bool,
-    /// Page cache and workload together: the limit, or the machine's.
-    pub memory: Bytes,
+    /// Page cache and workload together: the limit, or the machine's; absent where the run does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
     /// Rounds in which every filesystem that can do this work has a trial that counts.
     pub rounds: usize,
     /// Why all of this is about the page cache and the processor; empty where it is about the disk.
@@ -114,12 +115,12 @@ impl WorkloadSummary {
     pub fn setting(&self) -> String {
         let cpu = if self.on_one_cpu { " on one CPU" } else { "" };
         let by = if self.clients > 1 { format!("{} clients{cpu}, ", self.clients) } else { String::new() };
+        let memory =
+            self.memory.map_or_else(|| "no memory limit".to_owned(), |memory| format!("{memory} of memory"));
         let setting = match self.page_cache.as_str() {
             // Work that fills what it finds is known only when it is done.
-            "" if self.amount == Amount::default() => format!("{by}{} of memory", self.memory),
-            "" => {
-                format!("{by}files of at most {} at a time, {} of memory", self.peak(), self.memory)
-            }
+            "" if self.amount == Amount::default() => format!("{by}{memory}"),
+            "" => format!("{by}files of at most {} at a time, {memory}", self.peak()),
             why => format!("{by}page cache and CPU: {why}"),
         };
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }

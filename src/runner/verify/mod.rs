@@ -5,10 +5,12 @@ mod as_planned;
 mod derived;
 mod files;
 mod missing;
+pub mod other_version;
 mod understood;
 mod verdict;
 
 use self::as_planned::{Cells, Planned};
+use self::other_version::Others;
 use self::understood::Known;
 use crate::analysis::latencies::{Counted, Latencies};
 use crate::parallel::parallel;
@@ -25,6 +27,8 @@ pub struct Verified {
     pub histograms: usize,
     pub consoles: usize,
     pub findings: usize,
+    /// Of which records the metrics are another version's, so that nothing says whether they are what the raw values give.
+    pub unchecked: Option<String>,
     /// One sentence each; a sound run has none.
     pub wrong: Vec<String>,
     /// What is worth knowing and no damage, one sentence each.
@@ -57,10 +61,15 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
         histograms: records.iter().map(|r| r.histograms.len()).sum(),
         consoles: records.iter().filter(|r| r.console.is_some()).count(),
         findings: 0,
+        unchecked: None,
         wrong: run.damage.clone(),
         notes: Vec::new(),
     };
     found.notes.extend(run.torn.iter().map(|what| format!("{what}; that trial was lost, nothing else")));
+    let others = Others::among(records);
+    found.metrics -= others.metrics;
+    found.unchecked = others.unchecked();
+    found.notes.extend(found.unchecked.clone());
     let planned = Planned::of(run);
     let mut heard = Vec::new();
     for (wrong, hears) in parallel(records, |part| differences_of(run, &planned, hear, part)) {

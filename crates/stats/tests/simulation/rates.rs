@@ -140,7 +140,7 @@ impl Study {
     }
 }
 
-/// By how much the logarithm of a ratio may be off: β of METHODOLOGY.md, on the nominal disk.
+/// By how much the logarithm of a ratio may be off: β of docs/method/modelled-disks.md, on the nominal disk.
 fn error(a: [f64; PARTS], b: [f64; PARTS], misses: &Misses) -> f64 {
     let of = |(part, miss): (usize, &f64)| (a[part] - b[part]).abs() * miss.ln();
     misses.iter().enumerate().map(of).sum()

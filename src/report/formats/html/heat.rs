@@ -32,7 +32,7 @@ pub struct Shown {
     pub label: String,
     /// Of a candidate's own figures.
     pub look: Option<Look>,
-    /// `÷ alderfs`; empty for figures.
+    /// `times as good as alderfs, ratio of medians`; empty for figures.
     pub beside: String,
     /// What a line is, and its cells.
     pub lines: Vec<(String, Vec<Step>)>,
@@ -57,7 +57,7 @@ pub fn of(map: &HeatMap, entries: &[Entry], to: Option<&str>) -> Heat {
     let ratio = |field: &Field| Shown {
         label: field.filesystem.clone(),
         look: None,
-        beside: format!("times as good as {to}"),
+        beside: format!("times as good as {to}, ratio of medians"),
         lines: lines(map, field, ratio),
     };
     Heat {

@@ -67,7 +67,11 @@ fn words(line: &Line, comparison: &Comparison) -> String {
         "" => String::new(),
         standing => format!("; {standing}"),
     };
-    let rank = if comparison.has_ranks() { format!(", rank {}", line.rank()) } else { String::new() };
+    let rank = match line.rank() {
+        rank if comparison.has_ranks() && !rank.is_empty() => format!(", rank {rank}"),
+        _ if comparison.is_unequal(&line.candidate) => ", weaker durability".to_owned(),
+        _ => String::new(),
+    };
     let Line { candidate, .. } = line;
     if *candidate == comparison.to {
         return format!("{candidate}{rank}: what all are compared with");

@@ -28,7 +28,8 @@ pub fn text(view: &ChangesView) -> String {
 }
 
 fn part(part: &Part) -> String {
-    let titles = ["filesystem", "", "before", "after", ChangesView::TIMES, "interval"].map(str::to_owned);
+    let titles = ["filesystem", "", ChangesView::BEFORE, ChangesView::AFTER, ChangesView::TIMES, "interval"];
+    let titles = titles.map(|title| title.replace('\n', " "));
     let line = |line: &Line| {
         let cells = [escaped(&line.candidate), line.standing().to_owned()];
         let figures = [line.before.clone(), line.after.clone(), ratio(line.ratio), line.interval()];

@@ -4,10 +4,12 @@ use anyhow::Context;
 use askama::Template;
 
 use crate::report::Report;
-use crate::report::formats::svg::{Panel, stacked};
+use crate::report::formats::svg::{Panel, Theme, stacked};
 use crate::report::view::heading::Heading;
 use crate::store::Run;
 
+/// Of more comparisons the printed table has ratios and ranks alone.
+const MEDIANS: usize = 3;
 /// So many lines of all comparisons together have room in the picture.
 const LINES: usize = 22;
 
@@ -16,6 +18,10 @@ const LINES: usize = 22;
 struct Page<'r> {
     run: &'r Run,
     heading: &'r Heading,
+    /// Of damage, and of what is none.
+    notes: Vec<String>,
+    /// Whether the table has room for them.
+    has_medians: bool,
     /// Markup of our own.
     picture: Option<String>,
     /// Comparisons that the picture has no room for.
@@ -40,8 +46,12 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
         lines <= LINES
     });
     let fitting = fitting.count().max(1).min(all.len());
-    let picture = stacked(&all[..fitting], &summary.filesystems);
+    let picture = stacked(&all[..fitting], &summary.filesystems, Theme::White);
     let left_out = all.len() - fitting;
-    let page = Page { run: report.run, heading: &summary.heading, picture, left_out };
+    let damage = summary.damage.iter().map(|line| format!("damaged: {line}"));
+    let notes = damage.chain(summary.notes.iter().cloned()).collect();
+    let heading = &summary.heading;
+    let has_medians = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEDIANS);
+    let page = Page { run: report.run, heading, notes, has_medians, picture, left_out };
     page.render().context("render the page")
 }

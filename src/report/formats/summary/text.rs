@@ -5,7 +5,7 @@ use anstream::adapter::strip_str;
 use crate::report::Report;
 use crate::report::formats::lines::{interval_of, wrapped};
 use crate::report::formats::terminal;
-use crate::report::view::comparison::Comparison;
+use crate::report::view::comparison::{Comparison, RATIO};
 use crate::report::view::number::ratio;
 use crate::visible::{visible, visible_line};
 
@@ -18,7 +18,8 @@ const DRAWN: usize = 3;
 
 pub fn of(report: &Report<'_>, is_ascii: bool) -> String {
     let summary = &report.summary;
-    let mut out = strip_str(&terminal::opening(report, WIDTH)).to_string();
+    let opening = strip_str(&terminal::opening(report, WIDTH)).to_string();
+    let mut out: String = opening.lines().map(fitting).collect();
     for work in &summary.workloads {
         for comparison in work.comparisons.iter().take(DRAWN) {
             out += &drawn(&format!("{}: {}", work.label, comparison.title), comparison);
@@ -36,13 +37,15 @@ pub fn of(report: &Report<'_>, is_ascii: bool) -> String {
 fn drawn(title: &str, comparison: &Comparison) -> String {
     let Some(axis) = comparison.axis() else { return String::new() };
     let mut out = format!("\n{}\n", cut(&visible_line(title), usize::from(WIDTH)));
-    out += &format!("{}\n", cut(&visible_line(&comparison.times()), usize::from(WIDTH)));
+    let times = format!("{}, {RATIO}", comparison.times());
+    out += &format!("{}\n", cut(&visible_line(&times), usize::from(WIDTH)));
     for line in &comparison.lines {
         let is_open = comparison.is_preliminary || !line.mark().is_empty();
         let mark = (axis.at(line.ratio), if is_open { '○' } else { '●' });
         let ends = line.low.zip(line.high).map(|(low, high)| (axis.at(low), axis.at(high)));
         let picture = interval_of(mark, ends, axis.at(1.0), PICTURE);
-        let name = cut(&visible_line(&line.candidate), NAME);
+        let name = format!("{}{}", visible_line(&line.candidate), comparison.dagger(&line.candidate));
+        let name = cut(&name, NAME);
         let pad = " ".repeat(NAME - name.chars().count());
         let text = format!("{name}{pad} {picture} {} {}", ratio(line.ratio), line.mark());
         out += &format!("{}\n", text.trim_end());
@@ -50,28 +53,86 @@ fn drawn(title: &str, comparison: &Comparison) -> String {
     out
 }
 
+/// A line of the opening: its commands are broken as a shell takes them.
+fn fitting(line: &str) -> String {
+    if line.chars().count() <= usize::from(WIDTH) {
+        return format!("{line}\n");
+    }
+    match line.split_once(": fsderby ") {
+        Some((what, rest)) if !what.contains(' ') => {
+            format!("{what}:\n{}", command(&format!("fsderby {rest}")))
+        }
+        _ if line.trim_start().starts_with("fsderby ") => command(line.trim_start()),
+        _ => format!("{line}\n"),
+    }
+}
+
+/// With room for three dots, which some mail has to have.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    text.chars().take(width.saturating_sub(3)).chain(['…']).collect()
 }
 
-/// A shell's command on several lines: each option begins one where it would be too long.
+/// A shell's command on several lines: each option begins one where it would be too long, and one that is too long by itself goes on
+/// in the next line.
 fn command(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
-    let mut parts = text.split(" --");
-    lines.extend(parts.next().map(|first| format!("  {first}")));
-    for part in parts {
-        let option = format!(" --{part}");
+    let mut options = options(text).into_iter();
+    lines.extend(options.next().map(|first| format!("  {first}")));
+    for option in options {
         // Two columns are for the backslash.
         let fits = |line: &String| line.chars().count() + option.chars().count() + 2 <= usize::from(WIDTH);
         match lines.last_mut().filter(|line| fits(line)) {
-            Some(line) => line.push_str(&option),
+            Some(line) => line.push_str(option),
             None => lines.push(format!("   {option}")),
         }
     }
+    let lines: Vec<String> = lines.iter().map(|line| broken(line)).collect();
     lines.join(" \\\n") + "\n"
+}
+
+/// The program with what follows it, and each option: ` --rounds 6`. What stands in quotes is none.
+fn options(text: &str) -> Vec<&str> {
+    let mut begins = vec![0];
+    let mut is_quoted = false;
+    for (at, letter) in text.char_indices() {
+        is_quoted ^= letter == '\'' && !(!is_quoted && text[..at].ends_with('\\'));
+        if !is_quoted && text[at..].starts_with(" --") {
+            begins.push(at);
+        }
+    }
+    let ends = begins.iter().skip(1).copied().chain([text.len()]);
+    begins.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect()
+}
+
+/// What a shell reads as the same line. A backslash joins lines outside of quotes alone, and a space at the beginning of the next
+/// line would be one of the command.
+fn broken(line: &str) -> String {
+    // Two columns for ` \` behind the last part, two for `'\` behind any other.
+    let most = usize::from(WIDTH) - 2;
+    let mut out = String::new();
+    let (mut column, mut is_quoted, mut is_escaped) = (0, false, false);
+    let letters: Vec<char> = line.chars().collect();
+    for (at, letter) in letters.iter().enumerate() {
+        let is_full = column >= most || (column + 20 >= most && is_gap(&letters, at) && at > 0);
+        if is_full && !is_escaped && letters.len() - at + column > most {
+            out.push_str(if is_quoted { "'\\\n'" } else { "\\\n" });
+            column = usize::from(is_quoted);
+        }
+        out.push(*letter);
+        column += 1;
+        let is_quote = *letter == '\'' && !is_escaped;
+        is_escaped = *letter == '\\' && !is_quoted && !is_escaped;
+        is_quoted ^= is_quote;
+    }
+    out
+}
+
+/// Whether a reader would break a line before this letter.
+fn is_gap(letters: &[char], at: usize) -> bool {
+    at > 0 && matches!(letters[at - 1], ' ' | ',') && letters[at] != ' '
 }
 
 /// For mail that takes nothing else.
@@ -94,7 +155,8 @@ fn ascii(text: &str) -> String {
         '●' => "@".to_owned(),
         '○' => "o".to_owned(),
         c if c.is_ascii() => c.to_string(),
-        c => c.escape_unicode().to_string(),
+        // As wide as it was.
+        _ => "?".to_owned(),
     };
     text.chars().map(one).collect()
 }
@@ -113,26 +175,30 @@ mod tests {
         let example = examples::rounds(12);
         let report = example.judged(verdict::over_rounds(12), None);
         let text = of(&report, false);
-        // One option alone may be longer, and a shell's word is not broken.
-        let is_option = |line: &str| line.starts_with("    --");
-        assert!(
-            text.lines()
-                .filter(|line| !is_option(line))
-                .all(|line| line.chars().count() <= usize::from(WIDTH)),
-            "{text}"
-        );
-        for words in [
-            "cedarfs is faster than each of the other 7",
-            "├",
-            "┤",
-            "12 rounds in random order",
-            "\nTo repeat it:\n",
-        ] {
-            assert!(text.contains(words), "{words}: {text}");
-        }
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
+        insta::assert_snapshot!("letters", text);
         let plain = of(&report, true);
-        assert!(plain.is_ascii() && plain.contains("-@-"), "{plain}");
-        assert_eq!(plain.lines().count(), text.lines().count());
+        assert!(plain.is_ascii() && plain.lines().all(|line| line.len() <= usize::from(WIDTH)), "{plain}");
+        insta::assert_snapshot!("ascii", plain);
+    }
+
+    #[test]
+    fn neither_a_long_path_nor_a_long_label_nor_other_letters_make_a_line_longer() {
+        let mut example = examples::rounds(2);
+        example.run.folder = format!("/srv/{}/results of ours", "folder/".repeat(12)).into();
+        let label = "größer: ".repeat(12);
+        for candidate in example.run.plan.candidates.iter_mut().filter(|c| c.label == "birchfs") {
+            candidate.label = label.clone();
+        }
+        for record in example.run.records.iter_mut().filter(|r| r.filesystem == "birchfs") {
+            record.filesystem = label.clone();
+        }
+        for is_ascii in [false, true] {
+            let text = of(&example.report(), is_ascii);
+            let long: Vec<&str> =
+                text.lines().filter(|line| line.chars().count() > usize::from(WIDTH)).collect();
+            assert_eq!(long, Vec::<&str>::new());
+        }
     }
 
     #[test]
@@ -154,10 +220,19 @@ mod tests {
 
     #[test]
     fn a_long_command_is_several_lines_and_the_same_command() {
-        let text = format!("fsderby run --a {} --b {} --c d", "x".repeat(40), "y".repeat(40));
-        let lines = command(&text);
-        assert!(lines.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{lines}");
-        let joined = lines.replace("\\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(joined, text);
+        let label = "a label of many words, in quotes that aren't few, ".repeat(4);
+        let quoted = shell_words::quote(&label).into_owned();
+        let path = format!("/srv/{}", "x".repeat(200));
+        for words in [
+            format!("--a {} --b {} --c d", "x".repeat(40), "y".repeat(40)),
+            format!("--filesystem {quoted} --output {path} --seed 7"),
+            format!("--filesystems {}", ["ext4", "xfs", "btrfs"].repeat(20).join(",")),
+            format!("--x {}", shell_words::quote(&"'".repeat(90))),
+        ] {
+            let text = format!("fsderby run {words}");
+            let lines = command(&text);
+            assert!(lines.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{lines}");
+            assert_eq!(shell_words::split(&lines).unwrap(), shell_words::split(&text).unwrap(), "{lines}");
+        }
     }
 }

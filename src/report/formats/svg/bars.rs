@@ -1,6 +1,6 @@
 //! One metric: a bar as long as the median of each candidate, and its trials as points.
 
-use super::canvas::{Anchor, Canvas, Ink, cut};
+use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::entry::{Entry, look};
 use crate::report::view::row::Row;
 
@@ -29,6 +29,7 @@ pub fn of(workload: &str, row: &Row, entries: &[Entry]) -> Option<String> {
         format!("medians; points are trials; {direction}")
     };
     canvas.text((EDGE, 40.0), Anchor::Start, Ink::Soft, &note);
+    canvas.says(&format!("A bar for each filesystem: {note}."));
     let x = |value: f64| PLOT.0 + value.max(0.0) / most * (PLOT.1 - PLOT.0);
     for (at, cell) in row.cells.iter().enumerate() {
         let middle = HEAD + ROW * (at as f64 + 0.5);
@@ -49,6 +50,7 @@ pub fn of(workload: &str, row: &Row, entries: &[Entry]) -> Option<String> {
             canvas.dot((x(value.value), middle + across));
         }
         canvas.text((PLOT.1 + 12.0, middle + 4.0), Anchor::Start, Ink::Normal, &scale.number(median));
+        canvas.says(&format!("{}: {} of {n}.", cell.filesystem, scale.with_unit(median)));
     }
-    Some(canvas.done(HEAD + ROW * row.cells.len() as f64 + 14.0, &title))
+    Some(canvas.done(HEAD + ROW * row.cells.len() as f64 + 14.0, &title, Theme::Readers))
 }

@@ -1,17 +1,43 @@
 //! What SVG pictures are drawn with: text, lines, marks, in pixels from the upper left corner.
+//!
+//! Each shape has its colour on white as an attribute, which every program understands, and a class beside it. In a browser the picture
+//! follows the reader's dark setting by the classes; programs that turn SVG into PNG or PDF leave such rules out.
 
 use std::fmt::Write;
 
 use crate::report::view::look::{HUES, Look};
 use crate::visible::visible;
 
-const INK: &str = "#1c2126";
-const SOFT: &str = "#5a646e";
-const GRID: &str = "#dfe3e6";
-/// As in the style sheet of the HTML report: after Okabe and Ito.
-const COLOURS: [&str; HUES] = [
-    "#6b7280", "#8b7fd6", "#999933", "#882255", "#56b4e9", "#e69f00", "#0072b2", "#d9c800", "#cc79a7",
-    "#009e73", "#d55e00", "#8c6d4f",
+/// On white, and on a dark page.
+#[derive(Clone, Copy)]
+struct Colour {
+    class: &'static str,
+    light: &'static str,
+    dark: &'static str,
+}
+
+const INK: Colour = Colour { class: "ink", light: "#1c2126", dark: "#e8ebee" };
+const SOFT: Colour = Colour { class: "soft", light: "#5a646e", dark: "#a3adb7" };
+const GRID: Colour = Colour { class: "grid", light: "#dfe3e6", dark: "#343c45" };
+const PAGE: Colour = Colour { class: "page", light: "#ffffff", dark: "#14181c" };
+const CELL: Colour = Colour { class: "cell", light: "#0a5c9e", dark: "#7cc0f5" };
+const STALL: Colour = Colour { class: "stall", light: "#b98900", dark: "#d5a52a" };
+/// Those that are filled or drawn in, apart from the candidates'.
+const PLAIN: [Colour; 6] = [INK, SOFT, GRID, PAGE, CELL, STALL];
+/// As in the style sheet of the HTML report: after Okabe and Ito, a little darker where yellow stands on white.
+const COLOURS: [Colour; HUES] = [
+    Colour { class: "c0", light: "#6b7280", dark: "#9aa4af" },
+    Colour { class: "c1", light: "#8b7fd6", dark: "#8b7fd6" },
+    Colour { class: "c2", light: "#999933", dark: "#999933" },
+    Colour { class: "c3", light: "#882255", dark: "#c2588f" },
+    Colour { class: "c4", light: "#56b4e9", dark: "#56b4e9" },
+    Colour { class: "c5", light: "#e69f00", dark: "#e69f00" },
+    Colour { class: "c6", light: "#0072b2", dark: "#3b9be0" },
+    Colour { class: "c7", light: "#d9c800", dark: "#f0e442" },
+    Colour { class: "c8", light: "#cc79a7", dark: "#cc79a7" },
+    Colour { class: "c9", light: "#009e73", dark: "#009e73" },
+    Colour { class: "c10", light: "#d55e00", dark: "#d55e00" },
+    Colour { class: "c11", light: "#8c6d4f", dark: "#b8946f" },
 ];
 /// Of a letter, on average; texts are cut to what fits.
 const LETTER: f64 = 6.6;
@@ -19,6 +45,16 @@ const LETTER: f64 = 6.6;
 pub struct Canvas {
     width: f64,
     out: String,
+    described: Vec<String>,
+}
+
+/// Where a picture stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// In a file of its own: as the reader has it, light or dark.
+    Readers,
+    /// Within a page that is always white.
+    White,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,9 +71,36 @@ pub enum Anchor {
     End,
 }
 
+impl Colour {
+    /// `fill="#1c2126" class="f-ink"`; of what is also drawn around, its line as well.
+    fn fill(self) -> String {
+        format!("fill=\"{}\" class=\"f-{}\"", self.light, self.class)
+    }
+
+    fn stroke(self) -> String {
+        format!("stroke=\"{}\" class=\"s-{}\"", self.light, self.class)
+    }
+
+    fn both(fill: Colour, stroke: Colour) -> String {
+        format!(
+            "fill=\"{}\" stroke=\"{}\" class=\"f-{} s-{}\"",
+            fill.light, stroke.light, fill.class, stroke.class
+        )
+    }
+
+    fn of(look: Look) -> Colour {
+        COLOURS[look.hue % HUES]
+    }
+}
+
 impl Canvas {
     pub fn new(width: f64) -> Self {
-        Canvas { width, out: String::new() }
+        Canvas { width, out: String::new(), described: Vec::new() }
+    }
+
+    /// A sentence of what screen readers say of the picture.
+    pub fn says(&mut self, text: &str) {
+        self.described.push(text.trim().to_owned());
     }
 
     pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, ink: Ink, text: &str) {
@@ -46,15 +109,15 @@ impl Canvas {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let (fill, size, weight) = match ink {
+        let (colour, size, weight) = match ink {
             Ink::Strong => (INK, 14, "600"),
             Ink::Normal => (INK, 12, "400"),
             Ink::Soft => (SOFT, 11, "400"),
         };
-        let text = escaped(text);
+        let (text, fill) = (escaped(text), colour.fill());
         let _ = writeln!(
             self.out,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\" font-weight=\"{weight}\" fill=\"{fill}\">{text}</text>"
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\" font-weight=\"{weight}\" {fill}>{text}</text>"
         );
     }
 
@@ -66,34 +129,29 @@ impl Canvas {
         self.line(from, to, INK, 1.3);
     }
 
-    fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: &str, width: f64) {
+    pub fn soft(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.line(from, to, SOFT, 1.3);
+    }
+
+    fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), colour: Colour, width: f64) {
+        let stroke = colour.stroke();
         let _ = writeln!(
             self.out,
-            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" {stroke} stroke-width=\"{width}\"/>"
         );
     }
 
     /// A point in the colour of its kind and the shape of its mark: circle, square, diamond, triangle; hollow where it is open.
     pub fn mark(&mut self, (x, y): (f64, f64), look: Look, is_open: bool) {
-        let colour = COLOURS[look.hue % HUES];
-        let fill = if is_open { "#ffffff" } else { colour };
-        let points = |corners: &[(f64, f64)]| {
-            corners
-                .iter()
-                .map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy))
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
+        let colour = Colour::of(look);
+        let painted = Colour::both(if is_open { PAGE } else { colour }, colour);
         let polygon = |corners: &[(f64, f64)]| {
-            format!(
-                "<polygon points=\"{}\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
-                points(corners)
-            )
+            let corner = |(dx, dy): &(f64, f64)| format!("{:.1},{:.1}", x + dx, y + dy);
+            let corners: Vec<String> = corners.iter().map(corner).collect();
+            format!("<polygon points=\"{}\" {painted} stroke-width=\"2\"/>", corners.join(" "))
         };
         let shape = match look.mark {
-            0 => format!(
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{fill}\" stroke=\"{colour}\" stroke-width=\"2\"/>"
-            ),
+            0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" {painted} stroke-width=\"2\"/>"),
             1 => polygon(&[(-4.5, -4.5), (4.5, -4.5), (4.5, 4.5), (-4.5, 4.5)]),
             2 => polygon(&[(0.0, -6.0), (6.0, 0.0), (0.0, 6.0), (-6.0, 0.0)]),
             _ => polygon(&[(0.0, -5.5), (5.5, 4.5), (-5.5, 4.5)]),
@@ -101,30 +159,76 @@ impl Canvas {
         let _ = writeln!(self.out, "{shape}");
     }
 
+    /// A cross, for one more value of a candidate.
+    pub fn cross(&mut self, (x, y): (f64, f64)) {
+        self.line((x - 4.0, y - 4.0), (x + 4.0, y + 4.0), INK, 1.6);
+        self.line((x - 4.0, y + 4.0), (x + 4.0, y - 4.0), INK, 1.6);
+    }
+
     pub fn bar(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), look: Look) {
-        let colour = COLOURS[look.hue % HUES];
+        self.rect((x, y), (width, height), Colour::of(look), 0.85);
+    }
+
+    /// A cell of a heat map: a share of its colour, from 0 to 1.
+    pub fn cell(&mut self, at: (f64, f64), size: (f64, f64), share: f64) {
+        self.rect(at, size, CELL, share);
+    }
+
+    /// Where nothing went on.
+    pub fn stall(&mut self, at: (f64, f64), size: (f64, f64)) {
+        self.rect(at, size, STALL, 0.55);
+    }
+
+    fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: Colour, opacity: f64) {
+        let fill = colour.fill();
         let _ = writeln!(
             self.out,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\" fill-opacity=\"0.85\"/>"
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" {fill} fill-opacity=\"{opacity:.2}\"/>"
+        );
+    }
+
+    /// The area below steps from left to right, and its upper edge; `ground` is where nothing is.
+    pub fn steps(&mut self, left: f64, ground: f64, steps: &[(f64, f64)], look: Look) {
+        let mut edge = String::new();
+        for (at, (right, y)) in steps.iter().enumerate() {
+            let begin = if at == 0 { format!("M{left:.1} ") } else { "V".to_owned() };
+            let _ = write!(edge, "{begin}{y:.1}H{right:.1}");
+        }
+        let (fill, stroke) = (Colour::of(look).fill(), INK.stroke());
+        let _ = writeln!(
+            self.out,
+            "<path d=\"{edge}V{ground:.1}H{left:.1}z\" {fill} fill-opacity=\"0.45\"/>\n<path d=\"{edge}\" fill=\"none\" {stroke} stroke-width=\"1\"/>"
         );
     }
 
     pub fn dot(&mut self, (x, y): (f64, f64)) {
-        let _ = writeln!(
-            self.out,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.8\" fill=\"{INK}\" fill-opacity=\"0.7\"/>"
-        );
+        let fill = INK.fill();
+        let _ =
+            writeln!(self.out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.8\" {fill} fill-opacity=\"0.7\"/>");
     }
 
-    /// The file, so high, with what screen readers say of it.
-    pub fn done(self, height: f64, title: &str) -> String {
+    /// The picture, so high, with what screen readers say of it.
+    pub fn done(self, height: f64, title: &str, theme: Theme) -> String {
         let (width, title, body) = (self.width, escaped(title), self.out);
+        let described = escaped(&self.described.join(" "));
+        let style = if theme == Theme::Readers { dark() } else { String::new() };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
              role=\"img\" font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', Arial, sans-serif\">\n<title>{title}</title>\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n"
+             <desc>{described}</desc>\n{style}<rect width=\"100%\" height=\"100%\" {}/>\n{body}</svg>\n",
+            PAGE.fill()
         )
     }
+}
+
+/// The rules for a dark page.
+fn dark() -> String {
+    let rule = |Colour { class, dark, .. }: &Colour| {
+        format!(".f-{class} {{ fill: {dark}; }} .s-{class} {{ stroke: {dark}; }}")
+    };
+    let changed = COLOURS.iter().filter(|colour| colour.light != colour.dark);
+    let rules: Vec<String> = PLAIN.iter().chain(changed).map(rule).collect();
+    format!("<style>\n@media (prefers-color-scheme: dark) {{\n{}\n}}\n</style>\n", rules.join("\n"))
 }
 
 /// What is longer than so many pixels is cut, with `…`.

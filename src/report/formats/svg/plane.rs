@@ -1,6 +1,6 @@
 //! Speed against CPU time, as medians: up is faster, left is less CPU time. It tests nothing.
 
-use super::canvas::{Anchor, Canvas, Ink, cut};
+use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
 use crate::report::view::entry::{Entry, look};
 use crate::report::view::plane::Plane;
 use crate::schema::metric::Better;
@@ -46,9 +46,16 @@ pub fn of(plane: &Plane, entries: &[Entry]) -> String {
     let axes =
         format!("up: {}; right: {}", speeds.heading(&plane.speed.title), cpus.heading(&plane.cpu.title));
     canvas.text((LEFT, BOTTOM + 36.0), Anchor::Start, Ink::Soft, &axes);
+    canvas.says(&format!("A point for each filesystem by its medians, not tested. {axes}."));
     for (at, point) in plane.points.iter().enumerate() {
         let (place, number) = ((x(point.cpu), y(point.speed)), (at + 1).to_string());
         let look = look(entries, &point.filesystem);
+        canvas.says(&format!(
+            "{}: {}, {}.",
+            point.filesystem,
+            speeds.with_unit(point.speed),
+            cpus.with_unit(point.cpu)
+        ));
         canvas.mark(place, look, false);
         canvas.text((place.0 + 8.0, place.1 - 6.0), Anchor::Start, Ink::Normal, &number);
         let row = TOP + 18.0 * at as f64 + 8.0;
@@ -62,5 +69,5 @@ pub fn of(plane: &Plane, entries: &[Entry]) -> String {
         );
     }
     let height = SIZE.1.max(TOP + 18.0 * plane.points.len() as f64 + 20.0);
-    canvas.done(height, &title)
+    canvas.done(height, &title, Theme::Readers)
 }

@@ -1,7 +1,7 @@
 //! Comparisons: each candidate's ratio with its interval on a logarithmic axis, with rank and number. Several stand below each other.
 
-use super::canvas::{Anchor, Canvas, Ink, cut};
-use crate::report::view::comparison::{Comparison, Line};
+use super::canvas::{Anchor, Canvas, Ink, Theme, cut};
+use crate::report::view::comparison::{Comparison, Line, RATIO};
 use crate::report::view::entry::{Entry, look};
 use crate::report::view::log_axis::LogAxis;
 use crate::report::view::number::ratio;
@@ -22,7 +22,7 @@ pub struct Panel<'c> {
 }
 
 /// `None` where there is nobody to compare.
-pub fn stacked(panels: &[Panel<'_>], entries: &[Entry]) -> Option<String> {
+pub fn stacked(panels: &[Panel<'_>], entries: &[Entry], theme: Theme) -> Option<String> {
     let mut canvas = Canvas::new(WIDTH);
     let mut top = 0.0;
     let mut titles = Vec::new();
@@ -31,7 +31,7 @@ pub fn stacked(panels: &[Panel<'_>], entries: &[Entry]) -> Option<String> {
         top = drawn(&mut canvas, panel, &axis, entries, top);
         titles.push(panel.title.clone());
     }
-    (!titles.is_empty()).then(|| canvas.done(top, &titles.join("; ")))
+    (!titles.is_empty()).then(|| canvas.done(top, &titles.join("; "), theme))
 }
 
 /// Returns where the next one begins.
@@ -40,13 +40,18 @@ fn drawn(canvas: &mut Canvas, panel: &Panel<'_>, axis: &LogAxis, entries: &[Entr
     let x = |value: f64| PLOT.0 + axis.at(value) / 100.0 * (PLOT.1 - PLOT.0);
     let (begins, ends) = (top + HEAD, top + HEAD + ROW * comparison.lines.len() as f64);
     canvas.text((RANK, top + 22.0), Anchor::Start, Ink::Strong, &cut(&panel.title, WIDTH - 2.0 * RANK));
-    let interval = if comparison.has_intervals() { ", with interval" } else { "" };
+    let interval = if comparison.has_intervals() { ", with its interval" } else { "" };
     canvas.text(
         (RANK, top + 40.0),
         Anchor::Start,
         Ink::Soft,
-        &cut(&format!("{}{interval}", comparison.times()), WIDTH - 2.0 * RANK),
+        &cut(&format!("{}, {RATIO}{interval}", comparison.times()), WIDTH - 2.0 * RANK),
     );
+    canvas.says(&format!(
+        "{}: {}, {RATIO}{interval}, on a logarithmic axis.",
+        panel.title,
+        comparison.times()
+    ));
     for tick in axis.ticks(TICKS) {
         let at = x(tick.value);
         canvas.grid((at, begins), (at, ends));
@@ -67,11 +72,10 @@ fn row(
     middle: f64,
     x: &impl Fn(f64) -> f64,
 ) {
-    let is_unequal = comparison.is_unequal(&line.candidate);
-    if comparison.has_ranks() && !is_unequal {
+    if comparison.has_ranks() {
         canvas.text((RANK, middle + 4.0), Anchor::Start, Ink::Soft, &line.rank());
     }
-    let name = format!("{}{}", line.candidate, if is_unequal { " ‡" } else { "" });
+    let name = format!("{}{}", line.candidate, comparison.dagger(&line.candidate));
     canvas.text((NAME, middle + 4.0), Anchor::Start, Ink::Normal, &cut(&name, PLOT.0 - NAME - 6.0));
     if let Some((low, high)) = line.low.zip(line.high) {
         canvas.ink((x(low), middle), (x(high), middle));
@@ -88,6 +92,8 @@ fn row(
     };
     let number = format!("{}{interval} {}", ratio(line.ratio), line.mark());
     canvas.text((PLOT.1 + 14.0, middle + 4.0), Anchor::Start, Ink::Normal, number.trim_end());
+    let standing = if line.standing().is_empty() { String::new() } else { format!(", {}", line.standing()) };
+    canvas.says(&format!("{name}: {}{interval}{standing}.", ratio(line.ratio)));
 }
 
 /// `0.8`, `1`, `20`

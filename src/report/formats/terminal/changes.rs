@@ -60,9 +60,9 @@ fn part_table(part: &Part, axis: Option<&LogAxis>, width: u16) -> Table {
 
 fn table(part: &Part, picture: Option<(&LogAxis, usize)>) -> Table {
     let mut table = new_table();
-    let heading = format!("{}\nbefore", part.title);
-    let mut header =
-        vec![String::new(), heading, "after".into(), ChangesView::TIMES.into(), "interval".into()];
+    let mut header = vec![part.title.clone()];
+    header
+        .extend([ChangesView::BEFORE, ChangesView::AFTER, ChangesView::TIMES, "interval"].map(str::to_owned));
     header.push(String::new());
     let at = header.len();
     header.extend(picture.map(|_| part.direction.to_owned()));

@@ -6,18 +6,20 @@ use comfy_table::{CellAlignment, Table};
 use super::{NOTICE, Page, QUIET, TITLE, align, fits, new_table};
 use crate::report::formats::lines::lower_first;
 use crate::report::view::Summary;
+use crate::report::view::comparison::{RATIO_NARROW, UNEQUAL};
 use crate::report::view::glance::{Cell, Glance, Line};
 use crate::report::view::heading::{Heading, Standing};
+use crate::report::view::number::count;
 use crate::visible::visible_line;
-
-/// Behind the name of one that promises less.
-const UNEQUAL: &str = " ‡";
 
 impl Page {
     pub(super) fn opening(&mut self, summary: &Summary) {
         let heading = &summary.heading;
         for line in &summary.damage {
             self.paragraph(NOTICE, &format!("damaged: {line}"));
+        }
+        for line in &summary.notes {
+            self.paragraph(NOTICE, &format!("note: {line}"));
         }
         self.paragraph(TITLE, &format!("{}: {}", heading.name, lower_first(heading.title)));
         if !heading.question.is_empty() {
@@ -53,20 +55,37 @@ impl Page {
         }
     }
 
-    /// As much of the table as fits.
+    /// In one table where it fits, else in several of as many comparisons as fit.
     fn glanced(&mut self, glance: &Glance) {
         let all: Vec<usize> = (0..glance.columns.len()).collect();
         let shapes = [by_candidate as Shape, by_comparison, ranks_by_comparison];
-        let whole = shapes.iter().map(|shape| shape(glance, &all)).find(|table| fits(table, self.width));
-        let table = whole.unwrap_or_else(|| {
-            let fitting = (1..=all.len()).rev().map(|n| by_candidate(glance, &all[..n]));
-            let mut fitting = fitting.skip_while(|table| !fits(table, self.width));
-            fitting.next().unwrap_or_else(|| by_candidate(glance, &all[..1]))
-        });
-        self.table(table);
+        match shapes.iter().map(|shape| shape(glance, &all)).find(|table| fits(table, self.width)) {
+            Some(table) => self.table(table),
+            None => self.in_parts(glance, &all),
+        }
         self.paragraph(QUIET, &glance.note);
     }
+
+    fn in_parts(&mut self, glance: &Glance, all: &[usize]) {
+        let mut rest = all;
+        for _ in 0..PARTS {
+            let fitting = |n: &usize| fits(&by_candidate(glance, &rest[..*n]), self.width);
+            let n = (1..=rest.len()).rev().find(fitting).unwrap_or(rest.len().min(1));
+            let (part, after) = rest.split_at(n);
+            if !part.is_empty() {
+                self.table(by_candidate(glance, part));
+            }
+            rest = after;
+        }
+        if !rest.is_empty() {
+            let more = count(rest.len(), "more comparison");
+            self.paragraph(QUIET, &format!("The whole report has {more}."));
+        }
+    }
 }
+
+/// More tables than these are no opening.
+const PARTS: usize = 3;
 
 type Shape = fn(&Glance, &[usize]) -> Table;
 
@@ -83,9 +102,9 @@ fn by_candidate(glance: &Glance, of: &[usize]) -> Table {
     for at in of {
         let column = &glance.columns[*at];
         header.extend(has_ranks.then(|| "rank".to_owned()));
-        header.extend(single.then(|| column.title.clone()));
+        header.extend(single.then(|| format!("{}\n{}", column.title, column.median)));
         header.push(if single {
-            "times".to_owned()
+            RATIO_NARROW.to_owned()
         } else {
             format!("{}\n{}", column.scenario, column.title)
         });

@@ -1,0 +1,133 @@
+//! What two runs say first, in a sentence: who is better in the second run, who is worse, by how much. Every claim in it repeats a
+//! finding, in the words in which a run says it of two candidates.
+
+use super::super::sentence::{self, Words};
+use crate::report::view::changes::Part;
+use crate::report::view::number::{count, named, ratio};
+use crate::report::view::sentence::{Claim, Sentence, joined};
+use crate::schema::change::{Change, ChangeBasis, Changes};
+use crate::schema::finding::Found;
+
+/// So many findings have their own place in the first sentence.
+const NAMED: usize = 4;
+
+/// `parts` and `words` belong together.
+pub fn of(changes: &Changes, parts: &[Part], words: &[Words]) -> Sentence {
+    let all = &changes.findings;
+    if all.is_empty() {
+        let none = "The two runs have no headline metric with figures in both, so nothing is compared.";
+        return none.to_owned().into();
+    }
+    let judged: Vec<&Change> = all.iter().filter(|change| changes.is_judged(change)).collect();
+    let is_exact = matches!(changes.basis, ChangeBasis::Samples { .. });
+    if is_exact && all.iter().all(|change| change.low == Some(1.0) && change.high == Some(1.0)) {
+        let same = "Every compared figure is the same in both runs, to the last digit.";
+        return Sentence::new(same, claims(&judged));
+    }
+    if judged.is_empty() {
+        let of = if is_exact { "common samples of the disk model" } else { "rounds in each run" };
+        let least = changes.needed();
+        return format!("Preliminary: findings need at least {least} {of}, so no change is called.").into();
+    }
+    let told = Told { changes, parts, words };
+    let first = told.first(&judged);
+    let rest = told.rest(&judged, all.len());
+    joined(&[first, rest.into()], " ")
+}
+
+fn claims(judged: &[&Change]) -> Vec<Claim> {
+    judged.iter().map(|change| Claim::of_change(change)).collect()
+}
+
+struct Told<'t> {
+    changes: &'t Changes,
+    parts: &'t [Part],
+    words: &'t [Words],
+}
+
+impl Told<'_> {
+    fn first(&self, judged: &[&Change]) -> Sentence {
+        let is_different = |change: &&Change| matches!(change.finding, Found::Better | Found::Worse);
+        let differ: Vec<&Change> = judged.iter().copied().filter(is_different).collect();
+        if differ.is_empty() {
+            return self.nothing_found(judged);
+        }
+        let mut clauses: Vec<String> = differ.iter().take(NAMED).map(|change| self.clause(change)).collect();
+        if differ.len() > NAMED {
+            clauses.push(format!("{} more stand in the tables", differ.len() - NAMED));
+        }
+        let named = &differ[..differ.len().min(NAMED)];
+        Sentence::new(format!("{}.", clauses.join("; ")), claims(named))
+    }
+
+    /// Of one change with its ratio, of several what is so of all.
+    fn nothing_found(&self, judged: &[&Change]) -> Sentence {
+        let margin = self.changes.margin;
+        let is_equivalent = judged.iter().all(|change| change.finding == Found::Equivalent);
+        let text = match (judged, is_equivalent) {
+            ([one], true) => format!("{} is equivalent within {margin} in both runs.", self.who(one)),
+            ([one], false) => {
+                let words = self.words_of(one);
+                let ends = one.low.zip(one.high).map(|ends| words.map_or(ends, |words| words.ends(ends)));
+                let ends = ends.map(|(low, high)| format!(" (ratio {} to {})", ratio(low), ratio(high)));
+                format!("{} was not told apart in the two runs{}.", self.who(one), ends.unwrap_or_default())
+            }
+            (_, true) => format!("The two runs are equivalent within {margin}."),
+            (_, false) => "The two runs were not told apart.".to_owned(),
+        };
+        Sentence::new(text, claims(judged))
+    }
+
+    /// `alderfs is slower in the second run, 0.50 to 0.54 times`
+    fn clause(&self, change: &Change) -> String {
+        let who = self.who(change);
+        let ends = (change.low.unwrap_or(change.ratio), change.high.unwrap_or(change.ratio));
+        let is_better = change.finding == Found::Better;
+        let Some(words) = self.words_of(change) else {
+            return format!("{who} is {} in the second run", if is_better { "better" } else { "worse" });
+        };
+        let word = if is_better { &words.better } else { &words.worse };
+        format!("{who} {word} in the second run, {}", words.span(ends))
+    }
+
+    /// The candidate, and of several comparisons in which: `mail: alderfs`
+    fn who(&self, change: &Change) -> String {
+        let who = named(&change.candidate);
+        let in_scenario = self.parts.iter().filter(|part| part.scenario == change.scenario).count();
+        match self.at(change).map(|at| &self.parts[at]) {
+            Some(part) if in_scenario > 1 => format!("{} ({}): {who}", part.scenario, part.title),
+            Some(part) if self.parts.len() > 1 => format!("{}: {who}", part.scenario),
+            _ => who,
+        }
+    }
+
+    fn words_of(&self, change: &Change) -> Option<&Words> {
+        self.words.get(self.at(change)?)
+    }
+
+    fn at(&self, change: &Change) -> Option<usize> {
+        let own = (&change.scenario, &change.metric, &change.dimensions);
+        self.parts.iter().position(|part| (&part.scenario, &part.metric, &part.dimensions) == own)
+    }
+
+    /// How much was decided, and what would have been seen.
+    fn rest(&self, judged: &[&Change], all: usize) -> String {
+        let n = |found: &[Found]| judged.iter().filter(|change| found.contains(&change.finding)).count();
+        let (differ, alike) = (n(&[Found::Better, Found::Worse]), n(&[Found::Equivalent]));
+        let open = judged.len() - differ - alike;
+        let of = count(judged.len(), "comparison");
+        let margin = self.changes.margin;
+        let mut said = vec![format!(
+            "Of {of}, {differ} found a difference, {alike} found equivalence within {margin}, and {open} cannot tell."
+        )];
+        if judged.len() < all {
+            let (few, least) = (all - judged.len(), self.changes.needed());
+            said.push(format!("Not judged: {few} more, of fewer than {least} rounds or samples."));
+        }
+        if differ == 0 {
+            let rounds = judged.iter().flat_map(|change| change.n).min().unwrap_or(0);
+            said.extend(sentence::power(rounds, judged.iter().map(|change| &change.evidence)));
+        }
+        said.join(" ")
+    }
+}

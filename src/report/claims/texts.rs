@@ -1,0 +1,107 @@
+//! The text of every format as pieces: paragraphs, cells, what screen readers get.
+
+use std::path::Path;
+
+use anstream::adapter::strip_str;
+use anyhow::Context;
+
+use crate::report::Report;
+use crate::report::formats::terminal::{self, Detail};
+use crate::report::formats::{Format, How, TABLE};
+
+/// All pieces of all formats that say anything in words, and the CSV by candidate, which says it in cells.
+///
+/// # Errors
+/// When a format cannot be written.
+pub fn of_all(report: &Report<'_>) -> anyhow::Result<(Vec<String>, String)> {
+    let mut pieces = Vec::new();
+    for (width, detail) in [(80, Detail::Everything), (80, Detail::Glance), (200, Detail::Glance)] {
+        pieces.extend(of_terminal(&strip_str(&terminal::text(report, width, detail)).to_string()));
+    }
+    pieces.extend(of_page(&written(report, "html", "x.html", false)?));
+    pieces.extend(of_markdown(&written(report, "markdown", "x.md", false)?));
+    pieces.extend(of_page(&written(report, "summary", "x.html", false)?));
+    for is_ascii in [false, true] {
+        pieces.extend(of_terminal(&written(report, "summary", "x.txt", is_ascii)?));
+    }
+    pieces.extend(of_json(&written(report, "json", "x.json", false)?)?);
+    for picture in TABLE.iter().flat_map(|format| format.files(report)) {
+        pieces.extend(of_page(&picture.svg));
+    }
+    Ok((pieces, written(report, "csv", "x.csv", false)?))
+}
+
+fn written(report: &Report<'_>, name: &str, path: &str, ascii: bool) -> anyhow::Result<String> {
+    let format: &dyn Format = *TABLE.iter().find(|format| format.name() == name).context("no such format")?;
+    let mut to = Vec::new();
+    format.write_as(report, &How { path: Path::new(path), ascii }, &mut to)?;
+    Ok(String::from_utf8(to)?)
+}
+
+/// Every text of the summary. What follows it are records.
+fn of_json(text: &str) -> anyhow::Result<Vec<String>> {
+    let page: serde_json::Value = serde_json::from_str(text)?;
+    let mut texts = Vec::new();
+    let mut left = vec![&page["summary"]];
+    while let Some(value) = left.pop() {
+        match value {
+            serde_json::Value::String(text) => texts.push(text.clone()),
+            serde_json::Value::Array(all) => left.extend(all),
+            serde_json::Value::Object(all) => left.extend(all.values()),
+            _ => {}
+        }
+    }
+    Ok(texts)
+}
+
+/// A terminal's text as pieces: what is set in by two goes on from the line before.
+pub fn of_terminal(text: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let goes_on = line.strip_prefix("  ").is_some_and(|rest| !rest.starts_with(' '));
+        match pieces.last_mut() {
+            Some(last) if goes_on => {
+                last.push(' ');
+                last.push_str(line.trim());
+            }
+            _ => pieces.push(line.to_owned()),
+        }
+    }
+    pieces
+}
+
+/// A page's text as pieces: what stands between tags, and the texts that screen readers and pointers get.
+pub fn of_page(page: &str) -> Vec<String> {
+    let body = page.split_once("<body").map_or(page, |(_, body)| body);
+    let mut pieces = Vec::new();
+    for part in body.split('<') {
+        let (tag, text) = part.split_once('>').unwrap_or(("", part));
+        for name in ["title=\"", "aria-label=\""] {
+            pieces.extend(tag.split_once(name).and_then(|(_, rest)| rest.split('"').next()).map(unescaped));
+        }
+        pieces.push(unescaped(text));
+    }
+    pieces
+}
+
+fn unescaped(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (coded, letter) in [
+        ("&#60;", "<"),
+        ("&#62;", ">"),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+    ] {
+        text = text.replace(coded, letter);
+    }
+    text.replace("&#38;", "&").replace("&amp;", "&")
+}
+
+/// Markdown as pieces: paragraphs and cells.
+pub fn of_markdown(text: &str) -> Vec<String> {
+    let plain = text.replace('\\', "").replace("**", "");
+    plain.lines().flat_map(|line| line.split(" | ").map(str::to_owned).collect::<Vec<String>>()).collect()
+}

@@ -1,0 +1,96 @@
+//! Metrics that another version of fsderby computed. They are no damage: they cannot be held against ours, so nothing checks them, and
+//! nothing shows them either. Whoever shows or compares the figures of such a run computes them again from its raw values.
+
+use std::collections::BTreeSet;
+
+use super::understood::{Known, Understood};
+use crate::analysis::metrics;
+use crate::schema::metric::Metric;
+use crate::schema::reason::Outcome;
+use crate::schema::record::Record;
+use crate::store::Run;
+
+/// The version that these metrics would have here, where it is not the one that they have. Works that are not understood have none.
+pub fn ours(record: &Record, understood: &Understood<'_>) -> Option<u32> {
+    let works = understood.works.as_ref().ok()?;
+    let ours = metrics::version(works);
+    (record.outcome != Outcome::Skipped && record.metrics_version != ours).then_some(ours)
+}
+
+/// Which records have such metrics.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Others {
+    records: usize,
+    /// Of all of them together.
+    pub metrics: usize,
+    theirs: BTreeSet<u32>,
+    ours: BTreeSet<u32>,
+}
+
+impl Others {
+    pub fn among(records: &[Record]) -> Self {
+        let (mut others, mut works) = (Others::default(), Known::default());
+        for record in records {
+            let ours = ours(record, works.of(record));
+            ours.into_iter().for_each(|ours| others.count(record, ours));
+        }
+        others
+    }
+
+    fn count(&mut self, record: &Record, ours: u32) {
+        self.records += 1;
+        self.metrics += record.metrics.len();
+        self.theirs.insert(record.metrics_version);
+        self.ours.insert(ours);
+    }
+
+    /// For who verifies.
+    pub fn unchecked(&self) -> Option<String> {
+        let Others { records, theirs, ours, .. } = self;
+        (*records > 0).then(|| {
+            format!(
+                "the metrics of {records} records are of version {} and were not checked, as this fsderby computes version {}; fsderby report \
+                 computes them again from the raw values",
+                list(theirs),
+                list(ours)
+            )
+        })
+    }
+
+    /// For who reads figures that were computed again.
+    fn recomputed(&self) -> Option<String> {
+        let Others { records, theirs, ours, .. } = self;
+        (*records > 0).then(|| {
+            format!(
+                "The metrics of {records} trials were stored by another version of fsderby (metrics version {}). All figures here are computed \
+                 again from the raw values (version {}).",
+                list(theirs),
+                list(ours)
+            )
+        })
+    }
+}
+
+fn list(versions: &BTreeSet<u32>) -> String {
+    versions.iter().map(u32::to_string).collect::<Vec<String>>().join(" and ")
+}
+
+/// The run with all its metrics as this version computes them, and a sentence where any of them were stored by another one.
+pub fn recomputed(mut run: Run) -> (Run, Option<String>) {
+    let mut others = Others::default();
+    let mut again: Vec<(usize, u32, Vec<Metric>)> = Vec::new();
+    let mut works = Known::default();
+    for (at, record) in run.records.iter().enumerate() {
+        let understood = works.of(record);
+        if let (Some(ours), Ok(works)) = (ours(record, understood), &understood.works) {
+            others.count(record, ours);
+            again.push((at, ours, metrics::all(record, works)));
+        }
+    }
+    drop(works);
+    for (at, version, metrics) in again {
+        let record = &mut run.records[at];
+        (record.metrics_version, record.metrics) = (version, metrics);
+    }
+    (run, others.recomputed())
+}
