@@ -30,7 +30,7 @@ fn a_link_to_no_file_or_to_no_heading_is_found() {
         prose: prose.into(),
     };
     let good = "# A *b*: `c d`\n[one](../adding.md#a-probe) [two](#a-b-c-d) [three](https://example.org/x) ![four](../../README.md)\n`[no](link)`\n";
-    assert_eq!(broken(&document(good)), [String::new(); 0]);
+    assert_eq!(broken(&document(good)), Vec::<String>::new());
     for bad in [
         "[x](../nothing.md)",
         "[x](../adding.md#nothing)",
