@@ -110,7 +110,7 @@ impl Shares {
         let held: Option<Vec<u64>> =
             Access::ALL.iter().map(|access| modelled_disk::waited_ns(disk, *access)).collect();
         let held = held?;
-        let idle_ns = counted.get(probes::Probe::name(&cpu::Cpu)).and_then(cpu::idle_ns);
+        let idle_ns = counted.get(probes::Probe::name(&cpu::Cpu)).and_then(cpu::idle_ns_most);
         Shares::of(sum(windows?), idle_ns, |access| held[access as usize])
     }
 
@@ -170,14 +170,14 @@ pub fn largest_error(a: &Waiting, b: &Waiting) -> (f64, Vec<ErrorPart>) {
 
 /// How far the ratio of these two on the disk as its file says may be off. `None` where the metric is no time of the work, and where a disk
 /// did not count what was waited for.
-pub fn model_error(a: &Entrant<'_>, b: &Entrant<'_>) -> Option<ModelError> {
+pub fn model_error(a: &Entrant<'_>, b: &Entrant<'_>) -> Option<Box<ModelError>> {
     if !a.series.of.is_time() || !is_of_the_work(&a.series.name) {
         return None;
     }
     let (ours, theirs) = (a.first()?, b.first()?);
     let log = a.log(ours)? - b.log(theirs)?;
     let (error, parts) = largest_error(&Waiting::of(ours)?, &Waiting::of(theirs)?);
-    Some(ModelError { ratio: log.exp(), times: error.exp(), parts })
+    Some(Box::new(ModelError { ratio: log.exp(), times: error.exp(), parts }))
 }
 
 /// Whether a metric is of the work or a part of it. Before and after it nothing is counted.

@@ -33,7 +33,7 @@ pub struct Pair<'w> {
     /// By the columns of the design, what was varied for either.
     pub factors: [Vec<Factor>; COLUMNS],
     pub excess: Excess,
-    pub model_error: Option<ModelError>,
+    pub model_error: Option<Box<ModelError>>,
     /// Of all candidates that these two stand among, the mean of the logarithms with each seed of the work.
     pub means: &'w [f64],
     /// A logarithm.
@@ -198,7 +198,7 @@ impl Pair<'_> {
     /// not known nothing is held against it.
     fn outdoes(&self, side: Side) -> Held {
         let widened = || {
-            let ModelError { ratio, times, .. } = self.model_error.as_ref()?;
+            let ModelError { ratio, times, .. } = self.model_error.as_deref()?;
             let within = self.within(ratio.ln(), self.a.first()?.sampled()?.mips);
             let error = times.ln();
             Some([Within { least: within.least - error, most: within.most + error, ..within }])

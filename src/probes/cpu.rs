@@ -176,11 +176,13 @@ pub fn machine_ns(raw: &Raw) -> Option<u64> {
     }
 }
 
-/// For how long all CPUs of the machine were idle, to within two ticks. Records of before idle time was counted do not say.
-pub fn idle_ns(raw: &Raw) -> Option<u64> {
+/// For how long all CPUs of the machine were idle at most: what was counted, and the two ticks to within which it is. Records of before idle
+/// time was counted do not say.
+pub fn idle_ns_most(raw: &Raw) -> Option<u64> {
     let counter = |name: &str| raw.get(name).copied();
     counter("machine_cpus_ns")?;
-    Some(counter("machine_idle_ns")?.saturating_add(counter("machine_iowait_ns")?))
+    let counted = counter("machine_idle_ns")?.saturating_add(counter("machine_iowait_ns")?);
+    Some(counted.saturating_add(MACHINE_RESOLUTION_NS))
 }
 
 /// In the flags of /proc/PID/stat: include/linux/sched.h.
@@ -293,8 +295,9 @@ mod tests {
         assert_eq!(machine_ns(&raw(&[sampled.as_slice(), &counted].concat())), Some(350));
         assert_eq!(machine_ns(&raw(&sampled)), Some(70), "as records of before it was counted have it");
         assert_eq!(machine_ns(&Raw::new()), None);
-        assert_eq!(idle_ns(&raw(&[sampled.as_slice(), &counted].concat())), Some(650));
-        assert_eq!(idle_ns(&raw(&sampled)), None);
+        let idle = idle_ns_most(&raw(&[sampled.as_slice(), &counted].concat()));
+        assert_eq!(idle, Some(650 + 2 * TICK_NS));
+        assert_eq!(idle_ns_most(&raw(&sampled)), None);
     }
 
     fn told(counters: &[(&str, u64)], work_ns: u64) -> Vec<String> {

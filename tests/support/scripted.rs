@@ -460,6 +460,11 @@ impl Script {
             ("daemons_ns", 0),
         ];
         self.say(Event::Probe { name: "cpu".into(), raw: raw(&cpu) });
+        if job.storage.name == "disk" {
+            let kinds = ["reads", "queued", "streams", "flushes", "copying"];
+            let waited = kinds.map(|kind| (format!("waited_{kind}_ns"), 0));
+            self.say(Event::Probe { name: "disk".into(), raw: waited.into() });
+        }
         if let Some(limit) = job.memory {
             self.say(Event::Probe { name: "memory".into(), raw: raw(&[("peak_bytes", limit.0)]) });
         }

@@ -147,7 +147,7 @@ pub enum Evidence {
         /// How far models of such disks were from real ones, and what that may do to the ratio; absent where the metric is no time
         /// of the work, and of trials whose disk did not count what was waited for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        model_error: Option<ModelError>,
+        model_error: Option<Box<ModelError>>,
         /// Why what holds in all samples is no finding.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refuted: Option<Refuted>,
@@ -407,7 +407,7 @@ impl Finding {
                 chaos: chaos.as_ref().map(Chaos::turned),
                 corner: corner.as_ref().map(Corner::turned),
                 costs: costs.as_ref().map(Costs::turned),
-                model_error: model_error.as_ref().map(ModelError::turned),
+                model_error: model_error.as_ref().map(|error| Box::new(error.turned())),
                 refuted: *refuted,
             },
             rounds => rounds.clone(),

@@ -24,7 +24,7 @@ fn paid(finding: &Finding) -> Option<&Costs> {
 
 fn model_error(finding: &Finding) -> Option<&ModelError> {
     let Evidence::Samples { model_error, .. } = &finding.evidence else { return None };
-    model_error.as_ref()
+    model_error.as_deref()
 }
 
 /// How many times its least figure the most of each is over six seeds, beside the others, `1.02, 1.05`.
