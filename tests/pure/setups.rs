@@ -457,7 +457,7 @@ fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minut
     let full = longer::after(&run, at_100_mib_a_second(&run)).unwrap();
     assert_eq!(
         (full.command.as_str(), full.minutes),
-        ("fsderby run fileserver", 109),
+        ("fsderby run fileserver", 108),
         "the same at its full size"
     );
 }

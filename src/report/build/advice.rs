@@ -48,8 +48,9 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
 fn of_all(changes: &Changes) -> Advice {
     let reached = changes.differences.iter().filter(|d| d.reach == Reach::All).map(|d| d.what.clone());
     let whats: Vec<String> = reached.collect();
+    let differ = if whats.len() == 1 { "differs" } else { "differ" };
     let text = format!(
-        "{} differ, which one run cannot have both ways. Make each run several times in turns, first, second, first, second, and see whether the runs \
+        "{} {differ}, which one run cannot have both ways. Make each run several times in turns, first, second, first, second, and see whether the runs \
          of a kind lie as far apart as the two kinds; a candidate that the change cannot reach, in both runs, is a control: --control LABEL.",
         list(&whats)
     );

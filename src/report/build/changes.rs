@@ -231,7 +231,7 @@ fn missing(all: &[Missing]) -> Vec<String> {
     }
     let mut merged: Vec<(Vec<bool>, Vec<&str>, Vec<&str>)> = Vec::new();
     for (which, candidates, scenarios) in groups {
-        match merged.iter_mut().find(|(w, c, _)| (&*w, &*c) == (&which, &candidates)) {
+        match merged.iter_mut().find(|(w, c, _)| *w == which && *c == candidates) {
             Some((_, _, all)) => all.extend(scenarios),
             None => merged.push((which, candidates, scenarios)),
         }

@@ -24,7 +24,7 @@ pub fn of_all(report: &Report<'_>) -> anyhow::Result<(Vec<String>, String)> {
     for is_ascii in [false, true] {
         pieces.extend(of_terminal(&written(report, "summary", "x.txt", is_ascii)?));
     }
-    pieces.extend(of_json(&written(report, "json", "x.json", false)?)?);
+    pieces.extend(of_json(report)?);
     for picture in TABLE.iter().flat_map(|format| format.files(report)) {
         pieces.extend(of_page(&picture.svg));
     }
@@ -38,11 +38,11 @@ fn written(report: &Report<'_>, name: &str, path: &str, ascii: bool) -> anyhow::
     Ok(String::from_utf8(to)?)
 }
 
-/// Every text of the summary. What follows it are records.
-fn of_json(text: &str) -> anyhow::Result<Vec<String>> {
-    let page: serde_json::Value = serde_json::from_str(text)?;
+/// Every text of the summary, of which the JSON report is made. What follows it there are records.
+fn of_json(report: &Report<'_>) -> anyhow::Result<Vec<String>> {
+    let summary = serde_json::to_value(&report.summary)?;
     let mut texts = Vec::new();
-    let mut left = vec![&page["summary"]];
+    let mut left = vec![&summary];
     while let Some(value) = left.pop() {
         match value {
             serde_json::Value::String(text) => texts.push(text.clone()),

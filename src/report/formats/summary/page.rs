@@ -11,7 +11,7 @@ use crate::store::Run;
 /// Of more comparisons the printed table has ratios and ranks alone.
 const MEDIANS: usize = 3;
 /// So many lines of all comparisons together have room in the picture.
-const LINES: usize = 22;
+const LINES: usize = 20;
 
 #[derive(Template)]
 #[template(path = "summary.html")]
@@ -22,6 +22,8 @@ struct Page<'r> {
     notes: Vec<String>,
     /// Whether the table has room for them.
     has_medians: bool,
+    /// Whether intervals stand in the table, because the picture does not have all.
+    has_intervals: bool,
     /// Markup of our own.
     picture: Option<String>,
     /// Comparisons that the picture has no room for.
@@ -52,6 +54,7 @@ pub fn of(report: &Report<'_>) -> anyhow::Result<String> {
     let notes = damage.chain(summary.notes.iter().cloned()).collect();
     let heading = &summary.heading;
     let has_medians = heading.table.as_ref().is_some_and(|glance| glance.columns.len() <= MEDIANS);
-    let page = Page { run: report.run, heading, notes, has_medians, picture, left_out };
+    let has_intervals = left_out > 0 || picture.is_none();
+    let page = Page { run: report.run, heading, notes, has_medians, has_intervals, picture, left_out };
     page.render().context("render the page")
 }

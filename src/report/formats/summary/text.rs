@@ -98,7 +98,8 @@ fn options(text: &str) -> Vec<&str> {
     let mut begins = vec![0];
     let mut is_quoted = false;
     for (at, letter) in text.char_indices() {
-        is_quoted ^= letter == '\'' && !(!is_quoted && text[..at].ends_with('\\'));
+        let is_escaped = !is_quoted && text[..at].ends_with('\\');
+        is_quoted ^= letter == '\'' && !is_escaped;
         if !is_quoted && text[at..].starts_with(" --") {
             begins.push(at);
         }
