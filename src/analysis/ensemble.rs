@@ -118,7 +118,7 @@ pub fn open(pair: &Pair<'_>, samples: &[(Sampled, f64)], margin: Percent) -> Opt
         judged.found = Found::CannotTell;
     }
     if let Evidence::Samples { chaos, costs, corner, refuted, model_error, .. } = &mut judged.evidence {
-        (*chaos, *costs, *corner, *refuted) = (seeds, paid, worst, why);
+        (*chaos, *costs, *corner, *refuted) = (seeds, paid.map(Box::new), worst, why);
         model_error.clone_from(&pair.model_error);
     }
     let finding = Finding {

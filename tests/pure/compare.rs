@@ -478,7 +478,7 @@ fn what_differs_is_priced_and_the_same_twice_has_no_price() {
         let Evidence::Samples { costs: Some(costs), .. } = patched(&desk, name, times).1.evidence else {
             panic!("no costs were tried")
         };
-        costs
+        *costs
     };
     let same = priced("same", 1.0);
     assert!(same.one_kind && same.low > 1.0 - 1e-12 && same.high < 1.0 + 1e-12, "{same:?}");

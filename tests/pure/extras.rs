@@ -76,11 +76,10 @@ fn after_thirteen_rounds_a_pair_is_tried_wherever_it_might_not_hold_and_verify_m
     let work = Dataset::of(&run);
     let found = ensemble::findings(&work.workloads, run.plan.margin);
     let [pair] = found.as_slice() else { panic!("{found:?}") };
-    let Evidence::Samples { costs: Some(Costs { low, high, moving, .. }), corner: Some(corner), .. } =
-        &pair.evidence
-    else {
+    let Evidence::Samples { costs: Some(costs), corner: Some(corner), .. } = &pair.evidence else {
         panic!("{pair:?}");
     };
+    let Costs { low, high, moving, .. } = &**costs;
     assert_eq!((pair.a.as_str(), pair.finding), ("ext2", Found::Better));
     assert!(1.0 < *low && *low < pair.ratio && pair.ratio < *high && corner.ratio.is_some(), "{pair:?}");
     let first = run.records.iter().find(|record| record.purpose == Purpose::Measure && record.round == 1);

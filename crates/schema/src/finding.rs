@@ -143,7 +143,7 @@ pub enum Evidence {
         corner: Option<Corner>,
         /// What the cost of an instruction does; absent where it was not tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        costs: Option<Costs>,
+        costs: Option<Box<Costs>>,
         /// How far models of such disks were from real ones, and what that may do to the ratio; absent where the metric is no time
         /// of the work, and of trials whose disk did not count what was waited for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -406,7 +406,7 @@ impl Finding {
                 withheld: withheld.map(Found::turned),
                 chaos: chaos.as_ref().map(Chaos::turned),
                 corner: corner.as_ref().map(Corner::turned),
-                costs: costs.as_ref().map(Costs::turned),
+                costs: costs.as_ref().map(|costs| Box::new(costs.turned())),
                 model_error: model_error.as_ref().map(|error| Box::new(error.turned())),
                 refuted: *refuted,
             },

@@ -19,7 +19,7 @@ fn worst(finding: &Finding) -> Option<&Corner> {
 
 fn paid(finding: &Finding) -> Option<&Costs> {
     let Evidence::Samples { costs, .. } = &finding.evidence else { return None };
-    costs.as_ref()
+    costs.as_deref()
 }
 
 fn model_error(finding: &Finding) -> Option<&ModelError> {
