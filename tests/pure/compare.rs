@@ -445,7 +445,7 @@ fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
     let of_one = [
         "base or no journal, equivalent",
         "no journal is faster than base, ",
-        "base or no journal, not told",
+        "no journal or base, not told",
     ];
     let of_two = [
         "Every compared figure is the same in both runs",
