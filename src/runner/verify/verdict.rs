@@ -19,7 +19,9 @@ pub fn holds(run: &Run, found: &mut Verified) {
     let is_its = |seal: &&Seal| stored.records == seal.records && stored.basis.looks() == seal.looks;
     let Some(seal) = run.seal.as_ref().filter(is_its) else {
         if run.seal.is_some() && run.unsealed == 0 {
-            found.wrong.push("verdict.json is of other records, or of another look at them, than are sealed".into());
+            found
+                .wrong
+                .push("verdict.json is of other records, or of another look at them, than are sealed".into());
             return;
         }
         // Whoever wrote it was killed before it was sealed.
