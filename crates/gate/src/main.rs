@@ -1,6 +1,6 @@
 //! Runs the project's tests, for `make check`, `make test` and `make nightly`.
 //!
-//! Each test is a process of its own, as in nextest, which is not used because building it takes a third of the gate's budget.
+//! Tests are processes, as in nextest, which is not used because building it takes a third of the gate's budget.
 //! The longest begin first, one on each CPU. At its end a run prints its slowest tests, what was skipped, and its total beside
 //! the budget.
 
@@ -104,5 +104,5 @@ fn nightly(parts: &[&str]) -> Result<bool> {
 }
 
 fn run(cases: Vec<Case>) -> Vec<Done> {
-    schedule::run(schedule::longest_first(cases, &history::expected()))
+    schedule::run(cases, &history::expected())
 }

@@ -43,12 +43,22 @@ impl Case {
         self.name.split_once("::").map_or("", |(_, inside)| inside)
     }
 
-    /// The process that runs it alone.
-    pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args([self.inside(), "--exact"]).current_dir(&self.folder);
-        command.env("CARGO_MANIFEST_DIR", &self.folder).env("CARGO", cargo());
-        command
+    /// Whether it may share a process with others: nothing outside its process knows of it.
+    pub fn is_pure(&self) -> bool {
+        self.name.starts_with("unit ") || self.name.starts_with("pure::")
+    }
+
+    pub fn is_beside(&self, other: &Case) -> bool {
+        self.program == other.program
+    }
+
+    /// The process that runs these tests of one program, one after another; `None` of no test.
+    pub fn command(cases: &[Case]) -> Option<Command> {
+        let Case { program, folder, .. } = cases.first()?;
+        let mut command = Command::new(program);
+        command.args(cases.iter().map(Case::inside)).args(["--exact", "--test-threads=1"]);
+        command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("CARGO", cargo());
+        Some(command)
     }
 
     #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which test runs when: one on each CPU, the longest first, and at the end, one after another, those that need the machine
-//! to themselves.
+//! to themselves. Each test is a process, but short tests of pure functions, of which one process runs several: starting a
+//! thousand of them took two minutes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -20,6 +21,9 @@ const ALONE: [&str; 2] = ["host::interference::", "host::guard::"];
 /// A test that takes longer has hung.
 const LONGEST: Duration = Duration::from_secs(25 * 60);
 
+/// So many short tests share a process.
+const BATCH: usize = 40;
+
 /// How a test ended.
 pub struct Done {
     pub name: String,
@@ -31,7 +35,7 @@ pub struct Done {
 
 /// The tests in the order in which they are to begin, by the seconds that they took before. What is new comes first: it may be
 /// long.
-pub fn longest_first(mut cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Case> {
+fn longest_first(mut cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Case> {
     let expected = |case: &Case| match seconds.get(&case.name) {
         Some(seconds) => *seconds,
         // Only the slow ones are on record; a unit test is none.
@@ -43,26 +47,46 @@ pub fn longest_first(mut cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> V
 }
 
 /// Runs them all, and prints a line for each that fails or takes long.
-pub fn run(cases: Vec<Case>) -> Vec<Done> {
+pub fn run(cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Done> {
     let (alone, together): (Vec<Case>, _) =
         cases.into_iter().partition(|case| ALONE.iter().any(|module| case.name.starts_with(module)));
-    let mut done = at_once(together, thread::available_parallelism().map_or(1, usize::from));
-    done.extend(at_once(alone, 1));
+    let lanes = thread::available_parallelism().map_or(1, usize::from);
+    let mut done = at_once(batches(longest_first(together, seconds), seconds), lanes);
+    done.extend(at_once(alone.into_iter().map(|case| vec![case]).collect(), 1));
     done
 }
 
-fn at_once(cases: Vec<Case>, lanes: usize) -> Vec<Done> {
-    let waiting = Mutex::new(VecDeque::from(cases));
+/// The tests of each process. Those on record are slow, and have one each.
+fn batches(cases: Vec<Case>, seconds: &BTreeMap<String, f64>) -> Vec<Vec<Case>> {
+    let mut batches: Vec<Vec<Case>> = Vec::new();
+    let is_short = |case: &Case| case.is_pure() && !seconds.contains_key(&case.name);
+    for case in cases {
+        match batches.last_mut() {
+            Some(batch)
+                if is_short(&case)
+                    && batch.len() < BATCH
+                    && batch.iter().all(|other| is_short(other) && other.is_beside(&case)) =>
+            {
+                batch.push(case);
+            }
+            _ => batches.push(vec![case]),
+        }
+    }
+    batches
+}
+
+fn at_once(batches: Vec<Vec<Case>>, lanes: usize) -> Vec<Done> {
+    let waiting = Mutex::new(VecDeque::from(batches));
     // A function, as a `while let` would hold the lock for as long as its body.
     let next = || lock(&waiting).pop_front();
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..lanes {
             scope.spawn(|| {
-                while let Some(case) = next() {
-                    let one = carry_out(&case);
-                    tell(&one);
-                    lock(&done).push(one);
+                while let Some(batch) = next() {
+                    let ended = carry_out(batch);
+                    ended.iter().for_each(tell);
+                    lock(&done).extend(ended);
                 }
             });
         }
@@ -74,26 +98,33 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn carry_out(case: &Case) -> Done {
+/// Where not all tests of a batch passed each is run alone, and that counts.
+fn carry_out(batch: Vec<Case>) -> Vec<Done> {
     let begin = Instant::now();
-    let (passed, said) = match output(case) {
+    let (passed, said) = match output(&batch) {
         // A program that does not know the test ends well, too.
-        Ok((status, said)) => {
-            (status.is_some_and(|status| status.success()) && said.contains(" 1 passed;"), said)
-        }
+        Ok((status, said)) => (
+            status.is_some_and(|status| status.success())
+                && said.contains(&format!(" {} passed;", batch.len())),
+            said,
+        ),
         Err(error) => (false, format!("{error:#}\n")),
     };
-    Done { name: case.name.clone(), passed, time: begin.elapsed(), said }
+    if batch.len() > 1 && !passed {
+        return batch.into_iter().flat_map(|case| carry_out(vec![case])).collect();
+    }
+    let time = begin.elapsed() / u32::try_from(batch.len()).unwrap_or(1).max(1);
+    batch.into_iter().map(|case| Done { name: case.name, passed, time, said: said.clone() }).collect()
 }
 
 /// `None` of a test that was ended because it did not end. What it prints goes into a file: a pipe would be held open by
 /// whatever a test leaves running.
-fn output(case: &Case) -> Result<(Option<ExitStatus>, String)> {
+fn output(batch: &[Case]) -> Result<(Option<ExitStatus>, String)> {
     let mut file = unnamed().context("could not make a file for what a test prints")?;
-    let mut command = case.command();
+    let mut command = Case::command(batch).context("there is no test to run")?;
     command.stdin(std::process::Stdio::null()).stdout(file.try_clone()?).stderr(file.try_clone()?);
     let mut child =
-        command.process_group(0).spawn().with_context(|| format!("could not start {}", case.name))?;
+        command.process_group(0).spawn().with_context(|| format!("could not start {}", batch[0].name))?;
     let status = wait(&mut child)?;
     if status.is_none() {
         writeln!(file, "it was ended after {} minutes", LONGEST.as_secs() / 60)?;
@@ -176,7 +207,7 @@ mod tests {
         );
         let program = script(folder.path(), "waits-for-the-other", &lines);
         let cases = ["x::a", "x::b"].map(|name| Case::made_up(name, &program));
-        let done = at_once(cases.to_vec(), 2);
+        let done = at_once(cases.map(|case| vec![case]).into(), 2);
         assert!(done.iter().all(|one| one.passed) && done.len() == 2);
     }
 
@@ -185,11 +216,50 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shell =
             script(folder.path(), "says", "echo 'test result: ok. 1 passed; 0 failed'\n[ $1 = passes ]");
-        let ended = |program: &Path, test: &str| carry_out(&Case::made_up(&format!("a::{test}"), program));
+        let ended = |program: &Path, test: &str| {
+            carry_out(vec![Case::made_up(&format!("a::{test}"), program)]).remove(0)
+        };
         assert!(ended(&shell, "passes").passed);
         assert!(!ended(&shell, "fails").passed);
         assert!(!ended(Path::new("true"), "unknown").passed, "it ran no test");
         let absent = ended(Path::new("/no/such/program"), "b");
         assert!(!absent.passed && absent.said.contains("could not start a::b"), "{}", absent.said);
+    }
+
+    #[test]
+    fn short_pure_tests_of_one_program_share_a_process() {
+        let (one, other) = (Path::new("one"), Path::new("other"));
+        let cases = [
+            ("host::a", one),
+            ("pure::slow", one),
+            ("pure::a", one),
+            ("pure::b", one),
+            ("pure::c", other),
+            ("unit x::d", other),
+        ];
+        let cases = cases.map(|(name, program)| Case::made_up(name, program));
+        let batches = batches(cases.to_vec(), &BTreeMap::from([("pure::slow".to_owned(), 9.0)]));
+        let names: Vec<Vec<&str>> =
+            batches.iter().map(|batch| batch.iter().map(|case| case.name.as_str()).collect()).collect();
+        assert_eq!(
+            names,
+            [vec!["host::a"], vec!["pure::slow"], vec!["pure::a", "pure::b"], vec!["pure::c", "unit x::d"]]
+        );
+    }
+
+    /// Here the first test ends its process, so that no other of the batch is heard of.
+    #[test]
+    fn where_a_batch_fails_each_of_its_tests_is_run_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = "[ $1 = bad ] && exit 1\n[ $# -eq 3 ] && echo ' 1 passed;' || echo ' 2 passed;'\n";
+        let program = script(folder.path(), "program", lines);
+        let ended = |tests: [&str; 2]| {
+            let batch = tests.map(|test| Case::made_up(&format!("pure::{test}"), &program));
+            carry_out(batch.into()).into_iter().map(|done| (done.name, done.passed)).collect::<Vec<_>>()
+        };
+        let both =
+            |first: &str, passed| vec![(format!("pure::{first}"), passed), ("pure::good".to_owned(), true)];
+        assert_eq!(ended(["fine", "good"]), both("fine", true));
+        assert_eq!(ended(["bad", "good"]), both("bad", false));
     }
 }
