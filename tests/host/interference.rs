@@ -30,8 +30,10 @@ fn a_trial_beside_thirty_two_busy_processes_on_one_cpu_is_void() {
     assert_eq!((said.code, measured.len()), (4, 3), "repeated twice at most: {said:?}");
     for record in measured {
         assert_eq!(record.outcome, Outcome::Void, "{}", record.why());
-        let Some(Reason::Validity(broken)) = &record.reason else { panic!("{}", record.why()) };
-        assert_eq!((broken.name, broken.held), (Condition::Interference, Held::No));
+        assert!(matches!(record.reason, Some(Reason::Validity(_))), "{}", record.why());
+        // It may not be the first that failed: on a busy machine a tick of the clock comes late, too.
+        let share = record.validity.iter().find(|check| check.name == Condition::Interference);
+        assert_eq!(share.map(|check| check.held), Some(Held::No), "{:?}", record.validity);
         let seen = record.circumstances.interference.as_ref().unwrap();
         let wall_ns = record.circumstances.host_ns;
         assert!(seen.others_ns.is_some_and(|others| others > wall_ns / 2), "{seen:?} of {wall_ns}");

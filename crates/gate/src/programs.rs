@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -52,11 +53,21 @@ impl Case {
         self.program == other.program
     }
 
+    /// How long it took, of its line among those of a batch.
+    pub fn time(&self, line: &str) -> Option<Duration> {
+        let result = line.strip_prefix("test ")?.strip_prefix(self.inside())?.strip_prefix(" ... ok <")?;
+        Duration::try_from_secs_f64(result.strip_suffix("s>")?.parse().ok()?).ok()
+    }
+
     /// The process that runs these tests of one program, one after another; `None` of no test.
     pub fn command(cases: &[Case]) -> Option<Command> {
         let Case { program, folder, .. } = cases.first()?;
         let mut command = Command::new(program);
         command.args(cases.iter().map(Case::inside)).args(["--exact", "--test-threads=1"]);
+        if cases.len() > 1 {
+            // The time of each is an unstable option of test programs.
+            command.args(["-Zunstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
+        }
         command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("CARGO", cargo());
         Some(command)
     }
@@ -134,5 +145,13 @@ mod tests {
         assert!(
             ["hos", "kills", "host::ki", "host::kills::three::more"].iter().all(|part| !case.is_of(part))
         );
+    }
+
+    #[test]
+    fn the_time_of_a_test_stands_in_its_line() {
+        let case = Case::made_up("pure::a::b", Path::new("true"));
+        assert_eq!(case.time("test a::b ... ok <1.720s>"), Some(Duration::from_millis(1720)));
+        assert_eq!(case.time("test a::b ... FAILED <1.720s>"), None);
+        assert_eq!(case.time("test a::bc ... ok <1.720s>"), None);
     }
 }

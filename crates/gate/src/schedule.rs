@@ -113,8 +113,12 @@ fn carry_out(batch: Vec<Case>) -> Vec<Done> {
     if batch.len() > 1 && !passed {
         return batch.into_iter().flat_map(|case| carry_out(vec![case])).collect();
     }
-    let time = begin.elapsed() / u32::try_from(batch.len()).unwrap_or(1).max(1);
-    batch.into_iter().map(|case| Done { name: case.name, passed, time, said: said.clone() }).collect()
+    let whole = begin.elapsed();
+    let one = |case: Case| {
+        let time = said.lines().find_map(|line| case.time(line)).unwrap_or(whole);
+        Done { name: case.name, passed, time, said: said.clone() }
+    };
+    batch.into_iter().map(one).collect()
 }
 
 /// `None` of a test that was ended because it did not end. What it prints goes into a file: a pipe would be held open by
@@ -251,7 +255,7 @@ mod tests {
     #[test]
     fn where_a_batch_fails_each_of_its_tests_is_run_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let lines = "[ $1 = bad ] && exit 1\n[ $# -eq 3 ] && echo ' 1 passed;' || echo ' 2 passed;'\n";
+        let lines = "[ $1 = bad ] && exit 1\n[ $2 = good ] && echo ' 2 passed;' || echo ' 1 passed;'\n";
         let program = script(folder.path(), "program", lines);
         let ended = |tests: [&str; 2]| {
             let batch = tests.map(|test| Case::made_up(&format!("pure::{test}"), &program));

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::calibration::{self, REFERENCE};
-use crate::history::Entry;
+use crate::history::{Entry, LONG};
 use crate::schedule::Done;
 
 /// The gate is to take no longer.
 const BUDGET_MINUTES: f64 = 30.0;
 /// What a module takes more than this, and more than a quarter, has grown.
 const GROWN_SECONDS: f64 = 10.0;
+/// So many of the slowest tests are printed, and all that `make check` leaves out.
 const SLOWEST: usize = 20;
 
 pub struct Summary {
@@ -54,7 +55,8 @@ impl Summary {
         let modules = by_module(&done);
         rows(longest(&modules, Duration::from_secs(5)));
         println!("\n| slowest tests | seconds |\n|---|---|");
-        rows(done.iter().take(SLOWEST).map(|one| (one.name.clone(), one.time)).collect());
+        let slowest = done.partition_point(|one| one.time >= LONG).max(SLOWEST);
+        rows(done.iter().take(slowest).map(|one| (one.name.clone(), one.time)).collect());
         skipped(&done);
         let minutes = self.begin.elapsed().as_secs_f64() / 60.0;
         if let Some(before) = before {
