@@ -5,6 +5,7 @@ use std::str::FromStr;
 use crate::names;
 use crate::schema::change::ChangeBasis::{Samples, TwoRuns};
 use crate::schema::change::{Change, Changes};
+use crate::schema::finding::Found;
 
 /// How it is written.
 pub const WRITTEN: &str =
@@ -158,7 +159,8 @@ impl Condition {
         head.trim().to_owned()
     }
 
-    /// Those findings for which it holds.
+    /// Those findings for which it holds: the difference is found, and its interval lies beyond the threshold. By estimate: the
+    /// ratio lies beyond it, whatever is found.
     ///
     /// # Errors
     /// When it is about nothing that was compared, or there are too few rounds to judge it: silence would pass for a good answer.
@@ -213,6 +215,11 @@ impl Condition {
     }
 
     fn is_met(&self, change: &Change) -> bool {
+        self.is_beyond(change) && (self.by_estimate || change.finding != Found::CannotTell)
+    }
+
+    /// Whether the interval alone, or the ratio, meets it.
+    fn is_beyond(&self, change: &Change) -> bool {
         let (low, high) = match (change.low, change.high) {
             (Some(low), Some(high)) if !self.by_estimate => (low, high),
             _ => (change.ratio, change.ratio),
@@ -225,19 +232,38 @@ impl Condition {
         }
     }
 
-    /// Which ones, and what was compared with what.
-    pub fn said(&self, holds: &[&Change]) -> String {
-        let with =
-            if self.by_estimate { "ratio itself" } else { "end of each interval that is nearest to 1" };
-        let whom =
-            |change: &&Change| format!("{} in {} of {}", change.candidate, change.metric, change.scenario);
-        let whom: Vec<String> = holds.iter().map(whom).collect();
-        match whom.is_empty() {
-            true => format!("'{}' does not hold: the {with} was compared with it.", self.written),
+    /// Whether it holds, for which findings, and what was compared with the threshold.
+    ///
+    /// # Errors
+    /// As of [`holds`](Self::holds).
+    pub fn said(&self, changes: &Changes) -> Result<String, String> {
+        let with = if self.by_estimate { "ratio" } else { "end of each interval nearest to 1" };
+        let list = |these: Vec<&Change>| {
+            let one = |change: &&Change| {
+                format!("{} in {} of {}", change.candidate, change.metric, change.scenario)
+            };
+            these.iter().map(one).collect::<Vec<_>>().join("; ")
+        };
+        let holds = self.holds(changes)?;
+        let is_open = |change: &&Change| self.is_beyond(change) && !self.is_met(change);
+        let open: Vec<&Change> = self.about(changes)?.into_iter().filter(is_open).collect();
+        let mut said = match holds.is_empty() {
+            true => format!("'{}' does not hold. Compared with the threshold: the {with}.", self.written),
             false => {
-                format!("'{}' holds for {}: the {with} was compared with it.", self.written, whom.join("; "))
+                format!(
+                    "'{}' holds for {}. Compared with the threshold: the {with}.",
+                    self.written,
+                    list(holds)
+                )
             }
+        };
+        if !open.is_empty() {
+            said += &format!(
+                " Beyond the threshold but no finding, for the reason given in the report: {}.",
+                list(open)
+            );
         }
+        Ok(said)
     }
 }
 
@@ -255,7 +281,7 @@ fn needed(changes: &Changes) -> u32 {
 mod tests {
     use super::*;
     use crate::schema::change::SCHEMA;
-    use crate::schema::finding::{Evidence, Found};
+    use crate::schema::finding::Evidence;
     use crate::schema::units::Percent;
 
     fn change(candidate: &str, [low, ratio, high]: [f64; 3]) -> Change {
@@ -279,7 +305,10 @@ mod tests {
             basis: TwoRuns { needed: 6, alpha: 0.05, controls: Vec::new(), drift: None },
             margin: Percent(3.0),
             differences: Vec::new(),
-            findings: vec![change("ext4, in a hurry", [0.85, 0.90, 0.94]), change("xfs", [1.1, 1.2, 1.3])],
+            findings: vec![
+                change("ext4, in a hurry", [0.85, 0.90, 0.94]),
+                Change { finding: Found::Better, ..change("xfs", [1.1, 1.2, 1.3]) },
+            ],
             controls: Vec::new(),
             missing: Vec::new(),
         }
@@ -293,6 +322,32 @@ mod tests {
     fn the_near_end_of_the_interval_is_compared_unless_the_estimate_is_asked_for() {
         assert_eq!([holds("worse > 5%"), holds("worse > 7%"), holds("worse>7% by estimate")], [1, 0, 1]);
         assert_eq!([holds("better > 9%"), holds("better > 10.1%"), holds("different > 0%")], [1, 0, 2]);
+    }
+
+    /// A modelled disk's error, or the cost of an instruction, can withhold what every sample shows.
+    #[test]
+    fn what_is_no_finding_does_not_meet_it_and_is_named() {
+        let mut changes = changes();
+        changes.findings[0].finding = Found::CannotTell;
+        let said = |text: &str| text.parse::<Condition>().expect(text).said(&changes).expect(text);
+        assert_eq!(
+            said("worse > 5%"),
+            "'worse > 5%' does not hold. Compared with the threshold: the end of each interval nearest to 1. Beyond the \
+             threshold but no finding, for the reason given in the report: ext4, in a hurry in transactions.rate of mail."
+        );
+        assert!(said("worse > 7%").ends_with("nearest to 1."));
+        assert!(
+            said("worse > 5% by estimate").starts_with("'worse > 5% by estimate' holds for ext4, in a hurry")
+        );
+    }
+
+    /// Whoever asks for less than the margin is answered by the interval.
+    #[test]
+    fn a_threshold_below_the_margin_is_met_by_what_is_equivalent() {
+        let mut changes = changes();
+        changes.findings = vec![Change { finding: Found::Equivalent, ..change("xfs", [0.975, 0.98, 0.985]) }];
+        let holds = |text: &str| text.parse::<Condition>().expect(text).holds(&changes).expect(text).len();
+        assert_eq!([holds("worse > 1%"), holds("worse > 2%")], [1, 0]);
     }
 
     #[test]

@@ -76,7 +76,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut asserted = Vec::new();
     for condition in &arguments.fail_if {
         let holds = condition.holds(changes).map_err(Failure::usage)?;
-        asserted.push(Asserted { holds: !holds.is_empty(), said: condition.said(&holds) });
+        asserted.push(Asserted {
+            holds: !holds.is_empty(),
+            said: condition.said(changes).map_err(Failure::usage)?,
+        });
     }
     if let Some(path) = &arguments.markdown {
         write_file(path, |to| Ok(to.write_all(markdown::changes::text(view).as_bytes())?))?;

@@ -412,20 +412,26 @@ fn conclusion(
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, Some(next)) => {
-            let time = next.minutes.map(|m| format!(", about {}", count(m as usize, "minute")));
-            format!("{} To add the missing ones{}:", preliminary(progress), time.unwrap_or_default())
+            format!("{} To add the missing ones{}:", preliminary(progress), about(Some(next)))
         }
         (Standing::Preliminary, None) => preliminary(progress),
-        (Standing::Short, _) => {
+        (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
                 "Preliminary because {which} short. No trial both wrote twice its memory and lasted three commit intervals of its \
-                 filesystem. For a verdict on longer work:"
+                 filesystem. For a verdict on longer work{}:",
+                about(next)
             )
         }
         (Standing::Medians, _) => MEDIANS.to_owned(),
         (Standing::Verdict | Standing::Void, _) => String::new(),
     }
+}
+
+/// How long a command takes, where that is known.
+fn about(next: Option<&Next>) -> String {
+    let minutes = next.and_then(|next| next.minutes);
+    minutes.map(|m| format!(", about {}", count(m as usize, "minute"))).unwrap_or_default()
 }
 
 fn preliminary(progress: Progress) -> String {
