@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use super::experiment::{Experiment, SHIPPED};
+use super::pace::{EMULATED, Pace};
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::schema::plan::{Candidate, Factors, Plan};
 use crate::schema::reason::{Condition, Held};
 use crate::schema::record::Record;
 use crate::schema::scenario::{Scenario, WorkStage};
-use crate::schema::units::sum;
+use crate::schema::units::{MIB, sum};
 use crate::store::Run;
 use crate::testbeds;
 use crate::workloads::{self, clients};
@@ -62,7 +63,7 @@ pub fn after(run: &Run, took: Duration) -> Option<Longer> {
         words.push(format!("--on {}", shell_words::quote(&run.plan.testbed)));
     }
     let plan = experiment.plan(run.plan.testbed.clone(), run.plan.plan_seed).ok()?;
-    let seconds = written(&plan) as f64 / bytes_a_second(run, took)?;
+    let seconds = pace(run, took)?.of(trials(&plan), written(&plan));
     Some(Longer { command: words.join(" "), minutes: (seconds / 60.0).ceil() as u64 })
 }
 
@@ -82,6 +83,11 @@ fn kinds(plan: &Plan) -> Vec<&str> {
     if own().all(is_plain) { own().map(|c| c.kind.as_str()).collect() } else { Vec::new() }
 }
 
+/// Of integrity checks and least rounds: one of each workload.
+fn trials(plan: &Plan) -> u64 {
+    (plan.candidates.len() * plan.scenarios.len()) as u64 * (u64::from(plan.rounds.at_least()) + 1)
+}
+
 /// By the works of integrity checks and least rounds, without what a state brings about.
 fn written(plan: &Plan) -> u64 {
     let stages = plan.scenarios.iter().flat_map(Scenario::works);
@@ -95,10 +101,36 @@ fn written(plan: &Plan) -> u64 {
     a_candidate.saturating_mul(times)
 }
 
-/// In all of the time that the trials took, whatever they did beside their work.
-fn bytes_a_second(run: &Run, took: Duration) -> Option<f64> {
+/// How long trials take.
+struct Measured {
+    /// For each trial, in seconds.
+    overhead: f64,
+    bytes_a_second: f64,
+}
+
+impl Measured {
+    /// In seconds.
+    fn of(&self, trials: u64, bytes: u64) -> f64 {
+        trials as f64 * self.overhead + bytes as f64 / self.bytes_a_second
+    }
+}
+
+/// A guest's boot is most of a short trial and says nothing of longer work: there the usual overhead is taken off, and a rate that
+/// rests on too little is replaced by the usual one. `None` where nothing was written.
+fn pace(run: &Run, took: Duration) -> Option<Measured> {
     let counted = counted(run);
     let bytes = sum(counted.iter().flat_map(|r| r.phases()).map(|phase| phase.count("bytes_written")));
-    let seconds = took.as_secs_f64();
-    (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds)
+    let (seconds, trials) = (took.as_secs_f64(), counted.len() as f64);
+    if bytes == 0 || seconds <= 0.0 {
+        return None;
+    }
+    let usual = Pace::of(counted.first()?.fidelity);
+    if *usual != EMULATED {
+        return Some(Measured { overhead: 0.0, bytes_a_second: bytes as f64 / seconds });
+    }
+    let overhead = usual.overhead.as_secs_f64().min(seconds / trials);
+    let work = seconds - trials * overhead;
+    let bytes_a_second =
+        if work > trials * overhead { bytes as f64 / work } else { usual.mib_a_second * MIB as f64 };
+    Some(Measured { overhead, bytes_a_second })
 }

@@ -1,5 +1,6 @@
 //! Trials of no round on a scripted modelled disk: which there are, that a run goes on with them, and that `verify` misses each.
 
+use std::fs;
 use std::path::Path;
 
 use crate::support::carry::carry_out;
@@ -10,7 +11,7 @@ use fsderby::analysis::ensemble;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
-use fsderby::schema::finding::{Costs, Evidence, Found, Refuted};
+use fsderby::schema::finding::{self, Costs, Evidence, Found, Refuted};
 use fsderby::schema::job::Purpose;
 use fsderby::schema::plan::Plan;
 use fsderby::schema::reason::Outcome;
@@ -98,6 +99,27 @@ fn after_thirteen_rounds_a_pair_is_tried_wherever_it_might_not_hold_and_verify_m
     }
 }
 
+/// The rules of the verdict say which corner is the worst, so a run of older ones lacks nothing by today's.
+#[test]
+fn a_run_of_older_rules_lacks_no_corner_of_todays() {
+    let kept = tempfile::tempdir().unwrap();
+    let path = kept.path().join("run");
+    carry_out(&path, &plan(), &testbed(), &[], None);
+    let mut forger = Forger::of(&path);
+    forger.drop_records(|record| record.trial.starts_with("corner"));
+    forger.write();
+    let verdict = forger.folder().join("verdict.json");
+    let now = format!("\"schema\": {}", finding::SCHEMA);
+    let text = fs::read_to_string(&verdict).unwrap();
+    assert!(text.contains(&now));
+    assert!(wrong(&forger.folder())[0].contains("missing"));
+    fs::write(&verdict, text.replacen(&now, "\"schema\": 2", 1)).unwrap();
+    let found = verify(&store::read(&forger.folder()).unwrap());
+    assert_eq!(found.wrong, Vec::<String>::new());
+    let says = |what: &str| found.notes.iter().any(|note| note.contains(what));
+    assert!(says("try other worst corners (corner+"), "{:?}", found.notes);
+}
+
 /// ext4 takes so many times as long, and waits for queued requests all the time; ext2 waits for nothing.
 fn waiting(times: u64) -> Scripted {
     Scripted::on_model("model:samsung-870-evo", move |job, event| match event {
@@ -133,7 +155,7 @@ fn a_difference_within_the_error_of_the_model_is_not_called_and_one_beyond_it_is
         assert_eq!(tried, corners, "no corner is tried for what it cannot save");
         let mut forged = verdict.clone();
         forged.findings[0].finding = if found == Found::Better { Found::CannotTell } else { Found::Better };
-        std::fs::write(path.join("verdict.json"), serde_json::to_string(&forged).unwrap()).unwrap();
+        fs::write(path.join("verdict.json"), serde_json::to_string(&forged).unwrap()).unwrap();
         let wrong = wrong(&path);
         assert!(wrong.len() == 1 && wrong[0].starts_with("verdict.json: ext2 beside ext4"), "{wrong:?}");
     }

@@ -462,6 +462,18 @@ fn where_all_work_was_short_the_run_that_gives_a_verdict_is_named_with_its_minut
     );
 }
 
+#[test]
+fn of_a_guest_the_boot_is_not_taken_for_the_pace_of_its_work() {
+    let (_folder, mut run) = once("quick", |_| {});
+    run.records.iter_mut().for_each(|record| record.fidelity = Fidelity::Model);
+    let measured = run.records.iter().filter(|r| r.purpose == Purpose::Measure).count() as u32;
+    let minutes = |seconds_each: f64| {
+        longer::after(&run, Duration::from_secs_f64(seconds_each) * measured).unwrap().minutes
+    };
+    assert_eq!(minutes(6.0), minutes(9.0), "most of it is the boot of 5 s, so the usual rate stands in");
+    assert!(minutes(3600.0) > 10 * minutes(9.0), "here the work took the time");
+}
+
 /// The same from when the trials were begun and how long the host took for each.
 #[test]
 fn the_pace_is_that_of_the_hosts_time_in_which_trials_went_on() {

@@ -431,7 +431,15 @@ fn conclusion(
 /// How long a command takes, where that is known.
 fn about(next: Option<&Next>) -> String {
     let minutes = next.and_then(|next| next.minutes);
-    minutes.map(|m| format!(", about {}", count(m as usize, "minute"))).unwrap_or_default()
+    minutes.map(|minutes| format!(", about {}", duration(minutes))).unwrap_or_default()
+}
+
+/// In hours from two hours on.
+fn duration(minutes: u64) -> String {
+    match minutes {
+        0..120 => count(minutes as usize, "minute"),
+        _ => count(minutes.div_ceil(60) as usize, "hour"),
+    }
 }
 
 fn preliminary(progress: Progress) -> String {

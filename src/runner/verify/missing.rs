@@ -7,6 +7,7 @@ use super::Verified;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::extras;
 use crate::runner::rounds::ATTEMPTS;
+use crate::schema::finding;
 use crate::schema::job::Purpose;
 use crate::schema::plan::Trial;
 use crate::schema::reason::Outcome;
@@ -23,6 +24,7 @@ pub fn find(run: &Run, found: &mut Verified) {
     found.wrong.extend(past.is_out_of_order());
     found.wrong.extend(past.differs_from_the_seal());
     found.notes.extend(past.how_far());
+    found.notes.extend(past.newer_corners());
 }
 
 struct Past<'r> {
@@ -77,12 +79,36 @@ impl<'r> Past<'r> {
         let plan = &self.run.plan;
         let is_full = extras::are_due(rounds);
         let extras = if is_full { extras::of_cells(plan) } else { Vec::new() };
-        let corners = if is_full { extras::corners(self.run) } else { Vec::new() };
+        let corners = if is_full && !self.has_older_rules() { extras::corners(self.run) } else { Vec::new() };
         // A round has a record at least, so there are no more rounds to look through than records, and one that is missed.
         let rounds = (1..=rounds).take(self.run.records.len() + 1);
         let trials = plan.integrity_checks().chain(rounds.flat_map(|round| plan.round(round)));
         let trials = trials.chain(extras).chain(corners);
         trials.filter(|trial| self.is_due(trial.purpose, &trial.candidate.label, &trial.scenario.label))
+    }
+
+    /// Which corner is the worst is decided by the rules of the verdict.
+    fn has_older_rules(&self) -> bool {
+        self.run.verdict.as_ref().is_some_and(|verdict| verdict.schema < finding::SCHEMA)
+    }
+
+    /// The corners of today's rules that a run of older ones did not try.
+    fn newer_corners(&self) -> Option<String> {
+        if !self.has_older_rules() || !extras::are_due(self.last_round) {
+            return None;
+        }
+        let corners = extras::corners(self.run);
+        let absent: Vec<String> = corners
+            .iter()
+            .map(Trial::name)
+            .filter(|name| !self.attempts.contains_key(name.as_str()))
+            .collect();
+        let first = absent.first()?;
+        Some(format!(
+            "the rules of version {} try other worst corners ({first}{}); a finding that needs them is withheld, and a new run has them",
+            finding::SCHEMA,
+            if absent.len() > 1 { ", …" } else { "" },
+        ))
     }
 
     /// A run that is complete has tried all that was void often enough; of another one all must be there that is before what it was
