@@ -8,6 +8,7 @@ mod directory;
 mod local;
 mod loop_image;
 pub mod model;
+mod place;
 mod power;
 mod several;
 mod stream;
@@ -15,6 +16,7 @@ mod twin;
 pub mod vm;
 
 pub use auto::choose;
+pub use place::Place;
 pub use several::{Made, Testbeds};
 
 use std::collections::BTreeMap;
@@ -344,10 +346,7 @@ fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option
 
 /// A testbed from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].
 pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
-    if text == AUTO {
-        return loop_image::LoopKind.with(None);
-    }
-    kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))
+    Place::asked(text)?.testbed()
 }
 
 /// The name of the testbed that a text names.
@@ -355,24 +354,5 @@ pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
 /// # Errors
 /// When it names none; [`AUTO`] is one only where it has been chosen.
 pub fn named(text: &str) -> Result<String, String> {
-    Ok(kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))?.name())
-}
-
-/// Whether every round of the testbed of this text has another sample of its disk.
-pub fn samples(text: &str) -> bool {
-    let argument = text.split_once(':').map(|(_, argument)| argument);
-    kind(text).is_ok_and(|kind| kind.samples(argument))
-}
-
-/// The least memory in which trials are carried out on the testbed of this text; of [`AUTO`], on whichever it becomes.
-pub fn least_memory(text: &str) -> Bytes {
-    let any = || TABLE.iter().map(|kind| kind.least_memory()).max().unwrap_or(LEAST_MEMORY);
-    kind(text).map_or_else(|_| any(), |kind| kind.least_memory())
-}
-
-/// The kind of a testbed's text. The argument is not looked at: it may name a file.
-pub fn kind(text: &str) -> Result<&'static dyn TestbedKind, String> {
-    let name = text.split_once(':').map_or(text, |(name, _)| name);
-    let found = TABLE.iter().find(|kind| kind.name() == name).copied();
-    found.ok_or_else(|| crate::names::unknown("testbed", name, TABLE.iter().map(|kind| kind.name())))
+    Ok(Place::parse(text)?.testbed()?.name())
 }

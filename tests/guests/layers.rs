@@ -15,6 +15,7 @@ use fsderby::filesystems::KernelNeed;
 use fsderby::host::programs;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
@@ -72,6 +73,7 @@ fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let testbeds = Testbeds::one(testbed);
     let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
+    let plan = Resolved::of(&plan).unwrap();
     jobs::carried(&plan, &plan.candidates[0], testbed).unwrap();
     testbed.ready(&jobs::need(&plan)).unwrap();
     let stop = AtomicBool::new(false);

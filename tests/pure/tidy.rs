@@ -256,6 +256,30 @@ fn a_circle_of_imports_is_found_and_a_table_of_children_is_none() {
     assert_eq!(circles(&own), Vec::<Vec<String>>::new());
 }
 
+/// Elsewhere a text that names nothing could become a shorter trial, where it is an error.
+#[test]
+fn texts_of_a_plan_are_understood_in_one_place() {
+    let of_texts =
+        ["workloads::parsed(", "layers::parse(", "testbeds::parse(", "stages::find(", "states::parse("];
+    let of_texts = of_texts.iter().chain(&["Place::parse(", "Place::asked("]);
+    // What takes an experiment's texts, of which a testbed is made before there is a plan.
+    let allowed = [("src/runner/crossing.rs", "testbeds::parse(")];
+    // An experiment has no plan yet; an engine names stages of its own.
+    let may_ask =
+        ["experiment", "planned", "resolved", "scaled", "scenarios"].map(|of| format!("src/runner/{of}.rs"));
+    let mut found = Vec::new();
+    for file in files("src/runner", "rs").into_iter().filter(|file| file != "src/runner/values.rs") {
+        for (number, line) in program(&file) {
+            let is_allowed = |of: &str| allowed.iter().any(|(f, a)| *f == file && *a == of);
+            let understands = of_texts.clone().any(|of| line.contains(of) && !is_allowed(of));
+            if understands || line.contains("values::") && !may_ask.contains(&file) {
+                found.push(format!("{file}:{number}: {}", line.trim()));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
 /// Measuring code tells by events; only the agent's last words, and a worker's first and that it is over, go to its own streams.
 #[test]
 fn measuring_code_prints_nothing() {

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::schema::event::Seen;
 use fsderby::schema::plan::{Plan, Rounds};
@@ -33,7 +34,7 @@ pub fn carried_out(plan: Plan, testbeds: &Testbeds<'_>, jobs: usize) -> (tempfil
     let path = desk.path().join("run");
     let mut folder = Folder::create(&path, &plan, &machine(&plan, testbeds)).unwrap();
     let before = store::read(&path).unwrap();
-    let stop = AtomicBool::new(false);
+    let (plan, stop) = (Resolved::of(&plan).unwrap(), AtomicBool::new(false));
     Runner { plan: &plan, testbeds, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
         .run(&before)
         .unwrap();
