@@ -553,7 +553,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::report::build::repeat;
+    use crate::report::compose::repeat;
     use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
 
