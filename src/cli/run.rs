@@ -348,7 +348,7 @@ fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> any
 
 /// On a testbed that makes no filesystem the one row is what is there.
 fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
-    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().makes_filesystem) else {
+    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(plan);
     };
     if plan.candidates.iter().any(|candidate| candidate.own != Factors::default()) {
@@ -365,7 +365,7 @@ fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
 
 /// A filesystem that is named must be one that is made.
 fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
-    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().makes_filesystem) else {
+    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(());
     };
     let named = [

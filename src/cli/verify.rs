@@ -123,8 +123,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 /// Takes the guest that the run names into the cache, and no other.
 fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let bundle = guest::taken(file)?;
-    let named: Vec<String> =
-        testbeds.each().filter_map(|testbed| testbed.guest_id()).map(str::to_owned).collect();
+    let named: Vec<String> = testbeds
+        .each()
+        .filter_map(|testbed| testbed.guests()?.starts().bundle_id())
+        .map(str::to_owned)
+        .collect();
     if named.iter().any(|id| bundle.id.starts_with(id)) {
         return Ok(());
     }

@@ -8,8 +8,8 @@
 //! Imports go one way: view ← compose ← formats. A report shows medians, ranges and every single value; what it states as a
 //! finding comes from `analysis`.
 
-pub mod compose;
 pub mod claims;
+pub mod compose;
 #[cfg(test)]
 mod examples;
 pub mod formats;

@@ -69,7 +69,7 @@ pub fn need_of(plan: &Resolved<'_>, candidate: &Candidate) -> Need {
 /// The job of a trial. `token` names what the agent makes on the host.
 pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
     let traits = testbed.traits();
-    let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
+    let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.fidelity.makes_filesystem());
     let setup = plan.setup(trial.candidate);
     let laid = plan.laid_of(trial);
     let source = laid.works.iter().any(LaidWork::copies_from_beside);
@@ -172,13 +172,16 @@ pub fn device(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed)
 /// Says which layer cannot be, and what to try.
 pub fn carried(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed) -> Result<(), Failure> {
     let layers = &plan.of_candidate(candidate).layers;
-    if !layers.is_empty() && !testbed.traits().guest {
+    let guests = testbed.guests();
+    if !layers.is_empty() && guests.is_none() {
         let text =
             format!("{} carries no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
         return Err(Failure::usage(text));
     }
     device(plan, candidate, testbed).map_err(Failure::usage)?;
-    testbed.carries(layers).map_err(|missing| Failure::missing(missing.to_string()))
+    guests
+        .map_or(Ok(()), |guests| guests.carries(layers))
+        .map_err(|missing| Failure::missing(missing.to_string()))
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub fn look(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<Mach
     for testbed in testbeds.each() {
         all.extend(testbed_tools(testbed)?);
     }
-    let bundle = |candidate| testbeds.of(plan, candidate).guest();
+    let bundle = |candidate| testbeds.of(plan, candidate).guests()?.starts().bundle();
     let own = plan.candidates.iter().filter(|candidate| bundle(candidate).is_none());
     let names: BTreeSet<&str> = own.map(|candidate| candidate.kind.as_str()).collect();
     all.extend(tools(names.into_iter().filter_map(filesystems::find))?);
@@ -102,7 +102,10 @@ fn on_machine(
         // A guest has one unless more are asked for.
         cpus: setup.cpus.unwrap_or(if is_guest { 1 } else { host.cpus }),
         disk: disk(testbed.folder()),
-        guest: testbed.guest().map_or_else(String::new, |bundle| bundle.id.clone()),
+        guest: testbed
+            .guests()
+            .and_then(|guests| guests.starts().bundle())
+            .map_or_else(String::new, |bundle| bundle.id.clone()),
     }
 }
 

@@ -205,7 +205,10 @@ mod tests {
                 },
                 "remonut",
             ),
-            (&|plan: &mut Plan| plan.candidates[1].own.state = Some("aged".into()), "xfs: by what? write aged by"),
+            (
+                &|plan: &mut Plan| plan.candidates[1].own.state = Some("aged".into()),
+                "xfs: by what? write aged by",
+            ),
         ] {
             assert!(why(change).contains(said), "{said}: {}", why(change));
         }

@@ -35,7 +35,7 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
             plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario)).collect();
         // A plan whose layers make no device is refused before.
         let device = jobs::device(plan, candidate, testbed).unwrap_or(plan.size);
-        if !testbed.traits().makes_filesystem {
+        if !testbed.traits().fidelity.makes_filesystem() {
             let all = plan.scenarios.iter().zip(&asked);
             let takes_all = all.filter(|(_, asked)| asked.needs.whole_filesystem);
             skips.extend(takes_all.map(|(scenario, _)| skip(candidate, scenario, not_ours(scenario), true)));
@@ -46,7 +46,8 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
                 copies.map(|(scenario, _)| skip(candidate, scenario, no_disk(scenario, &name), true)),
             );
         }
-        let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
+        let Some(kind) =
+            filesystems::find(&candidate.kind).filter(|_| testbed.traits().fidelity.makes_filesystem())
         else {
             continue;
         };
@@ -94,7 +95,7 @@ fn machine(kind: &dyn Filesystem, testbed: &dyn Testbed) -> Option<String> {
         return Some(missing.to_string());
     }
     let missing = filesystems::tools(kind).iter().find_map(|program| testbed.tool(program).err())?;
-    if testbed.guest_id().is_some() {
+    if testbed.guests().is_some_and(|guests| guests.starts().bundle_id().is_some()) {
         return Some(missing.to_string());
     }
     Some(format!("{}\n  try: apt-get install {}", missing.what, kind.package()))

@@ -5,6 +5,7 @@
 mod auto;
 mod bundled;
 mod directory;
+mod guests;
 mod local;
 mod loop_image;
 pub mod model;
@@ -16,6 +17,7 @@ mod twin;
 pub mod vm;
 
 pub use auto::choose;
+pub use guests::{Guests, Start, start_from};
 pub use place::Place;
 pub use several::{Made, Testbeds};
 
@@ -26,13 +28,11 @@ use std::time::Duration;
 use fsderby_diskmodel::Point;
 
 use crate::filesystems::KernelNeed;
-use crate::guest::bundle::Bundle;
 use crate::schema::event::Event;
 use crate::schema::job::{Cost, Job};
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
-use crate::storage::layers::Layer;
 
 /// In a guest the tools that make and check filesystems run out of memory with less. On this machine's kernel they are not limited, and a
 /// scale goes no further down, so that an experiment has the same memory on every testbed.
@@ -86,14 +86,6 @@ pub trait Testbed: Sync {
     fn disks(&self) -> usize {
         1
     }
-    /// Whether its machine can have these layers on its disks: what they need of kernel and programs.
-    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
-        let Some(layer) = layers.first() else { return Ok(()) };
-        Err(Missing {
-            what: format!("{} carries no layer such as {}", self.name(), layer.written()),
-            try_this: "--on vm or model:DISK".into(),
-        })
-    }
     /// The storage that a trial gets, and the part of it that mkfs is given. Pure: what must be looked at for it was when the
     /// testbed was asked whether it is [`Testbed::ready`].
     fn storage(&self, moment: &Moment) -> (Named, Volume);
@@ -127,34 +119,12 @@ pub trait Testbed: Sync {
     fn programs(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Has guests run this program as their agent in place of our own: a new host with an older agent must repeat what that
-    /// agent did.
-    fn take_agent(&mut self, _agent: &Path) -> Result<(), Missing> {
-        Err(Missing {
-            what: format!("{} has no guests", self.name()),
-            try_this: "--on vm or model:DISK".into(),
-        })
-    }
-    /// Has guests boot this kernel of the cache.
-    fn take_kernel(&mut self, _release: &str) -> Result<(), Missing> {
-        Err(Missing {
-            what: format!("{} boots no kernel", self.name()),
-            try_this: "--on vm, or without --kernel".into(),
-        })
-    }
-    /// Has guests start from this bundle of the cache, kernel, programs and agent, and from nothing of this machine.
-    fn take_guest(&mut self, _id: &str) -> Result<(), Missing> {
-        Err(Missing {
-            what: format!("{} has no guests", self.name()),
-            try_this: "--on vm or model:DISK, or without --guest".into(),
-        })
-    }
-    /// The bundle that guests start from, as its name has it, where it names one.
-    fn guest_id(&self) -> Option<&str> {
+    /// The guests that its trials happen in, where they do.
+    fn guests(&self) -> Option<&dyn Guests> {
         None
     }
-    /// The same itself, where it is in the cache.
-    fn guest(&self) -> Option<&Bundle> {
+    /// The same, to be given what they start from.
+    fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
         None
     }
     /// The host's folder whose disk stands below everything.
@@ -169,8 +139,6 @@ pub struct TestbedTraits {
     pub fidelity: Fidelity,
     /// Whether its agent runs on a machine of its own.
     pub guest: bool,
-    /// Whether a filesystem is made here, or one is taken as it is.
-    pub makes_filesystem: bool,
     /// Whether the experiment's memory limit can be kept.
     pub limits_memory: bool,
     /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
@@ -324,7 +292,7 @@ pub const AUTO: &str = "auto";
 /// # Errors
 /// When none does.
 pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
-    let found = first_that(|testbed| testbed.take_kernel(release));
+    let found = first_that(|testbed| start_from(testbed, Start::Kernel(release)));
     found.ok_or_else(|| "no testbed boots a kernel".into())
 }
 
@@ -333,7 +301,7 @@ pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
 /// # Errors
 /// When none does.
 pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
-    let found = first_that(|testbed| testbed.take_guest(id));
+    let found = first_that(|testbed| start_from(testbed, Start::Bundle(id)));
     found.ok_or_else(|| format!("no testbed starts from the guest {id}\n  try: one of fsderby guest list"))
 }
 

@@ -32,7 +32,7 @@ fn a_preconditioned_disk_collects_while_a_volume_is_written_and_the_same_each_ti
         return;
     }
     let mut model: Model = DISK.parse().unwrap();
-    model.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    model.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     let plan = plan(&model.name());
     let testbeds = Testbeds::one(&model);
     let desk = tempfile::tempdir().unwrap();

@@ -42,7 +42,7 @@ fn guests(what: &str) -> Option<MutexGuard<'static, ()>> {
 
 fn vm(images: &Path) -> Vm {
     let mut vm: Vm = format!("images={}", images.display()).parse().unwrap();
-    vm.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    vm.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     vm
 }
 

@@ -370,5 +370,5 @@ fn is_proved(record: &Record) {
 
 /// Whether a filesystem is made in each trial.
 fn is_made(record: &Record) -> bool {
-    testbeds::kind(&record.testbed).unwrap().makes_filesystem()
+    record.fidelity.makes_filesystem()
 }

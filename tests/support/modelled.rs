@@ -19,7 +19,7 @@ use super::scripted::machine;
 
 pub fn model(text: &str) -> Model {
     let mut model: Model = text.parse().unwrap();
-    model.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    model.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     model
 }
 

@@ -12,7 +12,7 @@ use crate::schema::job::{Purpose, Step, StepName, WorkJob, WorkSpec};
 use crate::schema::plan::Trial;
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
-use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
+use crate::schema::setup::{ClockKind, Modelled, Named};
 use crate::store::Run;
 
 /// The plan's trials of the rounds that the records name, by their names.
@@ -63,7 +63,7 @@ pub struct Cells<'p>(HashMap<(&'p str, &'p str, bool, bool), Cell>);
 
 impl<'p> Cells<'p> {
     pub fn of(&mut self, plan: &Resolved<'_>, trial: Trial<'p>, record: &Record) -> &Cell {
-        let makes_filesystem = record.fidelity != Fidelity::Directory;
+        let makes_filesystem = record.fidelity.makes_filesystem();
         let (candidate, scenario) = (&trial.candidate.label, &trial.scenario.label);
         let key =
             (candidate.as_str(), scenario.as_str(), trial.purpose == Purpose::Integrity, makes_filesystem);
@@ -264,12 +264,12 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     for record in records {
         first.entry(&record.testbed).or_insert(record);
     }
-    let is_directory = |record: &Record| record.fidelity == Fidelity::Directory;
+    let makes_filesystem = |record: &Record| record.fidelity.makes_filesystem();
     let clock = |record: &&Record| {
         let first = first.get(record.testbed.as_str());
         record.clock != record.fidelity.clock()
             || first.is_some_and(|first| {
-                record.clock != first.clock || is_directory(record) != is_directory(first)
+                record.clock != first.clock || makes_filesystem(record) != makes_filesystem(first)
             })
     };
     if let Some(other) = records.iter().find(clock) {
