@@ -68,6 +68,11 @@ pub trait TestbedKind: Sync {
     fn samples(&self, _argument: Option<&str>) -> bool {
         false
     }
+    /// Whether this setting of an argument names a place on the host, such as a folder, a mount or a device. Runs that differ in it
+    /// alone can be compared.
+    fn is_on_host(&self, setting: &str) -> bool {
+        setting.starts_with('/')
+    }
     /// The testbed with its argument, the text after the colon. The error says what to write.
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
 }

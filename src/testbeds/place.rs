@@ -4,6 +4,9 @@ use super::{AUTO, LEAST_MEMORY, TABLE, Testbed, TestbedKind};
 use crate::names;
 use crate::schema::units::Bytes;
 
+/// Before the kernel that a testbed's guests boot, in its text.
+const KERNEL: &str = "kernel=";
+
 /// A place as a plan names it: `loop`, `directory:PATH`, `model:DISK`. Nothing of it is looked at: the argument may name a file, a
 /// mount or a device of another machine.
 #[derive(Clone, Copy)]
@@ -35,6 +38,25 @@ impl<'t> Place<'t> {
 
     pub fn text(&self) -> &'t str {
         self.text
+    }
+
+    /// What of it is on the host: the folder, mount or device; empty where nothing is named.
+    pub fn on_host(&self) -> String {
+        self.settings(true).join(",")
+    }
+
+    /// What must be the same in runs that are compared: all but that, and but the kernel, which is told from their records.
+    pub fn alike(&self) -> String {
+        let name = self.kind.map_or(AUTO, TestbedKind::name);
+        let others: Vec<&str> =
+            self.settings(false).into_iter().filter(|setting| !setting.starts_with(KERNEL)).collect();
+        if others.is_empty() { name.to_owned() } else { format!("{name}:{}", others.join(",")) }
+    }
+
+    fn settings(&self, on_host: bool) -> Vec<&'t str> {
+        let is_on_host = |setting: &str| self.kind.is_some_and(|kind| kind.is_on_host(setting));
+        let all = self.argument.into_iter().flat_map(|argument| argument.split(','));
+        all.filter(|setting| is_on_host(setting) == on_host).collect()
     }
 
     /// Whether a filesystem is made there, or one is taken as it is.
@@ -82,6 +104,21 @@ mod tests {
         assert!(Place::parse("model:/nowhere/disk.toml").unwrap().samples());
         assert!(!Place::parse("directory:/nowhere").unwrap().makes_filesystem());
         assert!(Place::parse("lop").is_err_and(|e| e.contains("did you mean 'loop'?")));
+    }
+
+    #[test]
+    fn what_is_on_the_host_is_told_from_what_must_be_alike() {
+        for (text, on_host, alike) in [
+            ("loop", "", "loop"),
+            ("loop:/srv/a", "/srv/a", "loop"),
+            ("directory:/mnt/a", "/mnt/a", "directory"),
+            ("vm:kernel=6.12,images=/srv,disks=5", "images=/srv", "vm:disks=5"),
+            ("model:/srv/own.toml,offset=1g,kernel=6.1", "/srv/own.toml", "model:offset=1g"),
+            ("model:hdd-16tb,samples=off", "", "model:hdd-16tb,samples=off"),
+        ] {
+            let place = Place::parse(text).unwrap();
+            assert_eq!((place.on_host().as_str(), place.alike().as_str()), (on_host, alike), "{text}");
+        }
     }
 
     #[test]

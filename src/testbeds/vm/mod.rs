@@ -47,6 +47,8 @@ use crate::storage::image;
 pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
 /// Where images lie unless the experiment says otherwise.
 const FOLDER: &str = "/var/tmp";
+/// Before the name of another folder, in the testbed's text.
+const IMAGES: &str = "images=";
 /// What must stay free on the host beside the image.
 const SLACK: u64 = 64 * MIB;
 /// A machine without a memory limit has so much, as the machines of the older comparisons had.
@@ -81,6 +83,10 @@ impl TestbedKind for VmKind {
 
     fn makes_filesystem(&self) -> bool {
         true
+    }
+
+    fn is_on_host(&self, setting: &str) -> bool {
+        setting.starts_with(IMAGES)
     }
 
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
