@@ -51,16 +51,18 @@ fn program(file: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Whether the module above declares it under `#[cfg(test)]`.
+/// Whether the module above declares it, or the folder that it is in, under `#[cfg(test)]`.
 fn is_for_tests(file: &str) -> bool {
     let path = Path::new(file);
-    let (name, folder) = (path.file_stem().unwrap().to_string_lossy(), path.parent().unwrap());
+    let (Some(name), Some(folder)) = (path.file_stem(), path.parent()) else { return false };
+    let name = name.to_string_lossy();
     let above = fs::read_to_string(project().join(folder).join("mod.rs")).unwrap_or_default();
     let lines: Vec<&str> = above.lines().collect();
-    lines.windows(2).any(|pair| {
+    let is_declared_so = lines.windows(2).any(|pair| {
         pair[0] == "#[cfg(test)]"
             && pair[1].trim_start_matches("pub ").trim_start_matches("(crate) ") == format!("mod {name};")
-    })
+    });
+    is_declared_so || folder.parent().is_some() && is_for_tests(&folder.to_string_lossy())
 }
 
 /// Whether a word stands there by itself, in either case.
