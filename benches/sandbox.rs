@@ -15,6 +15,7 @@ use anyhow::{Context, bail, ensure};
 use fsderby::agent::channel::decode;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::schema::event::{Event, Stepped};
 use fsderby::schema::job::Job;
 use fsderby::testbeds;
@@ -103,7 +104,13 @@ impl Bench<'_> {
         let plan = Experiment::parse(&experiment, "bench")?.plan("loop".into(), 1)?;
         let testbed = testbeds::parse("loop").map_err(anyhow::Error::msg)?;
         let trial = plan.round(1).next().context("the plan has no trial")?;
-        let mut job = jobs::job(&plan, &trial, 1, &*testbed, &format!("{}-{round:032x}", std::process::id()));
+        let mut job = jobs::job(
+            &Resolved::of(&plan)?,
+            &trial,
+            1,
+            &*testbed,
+            &format!("{}-{round:032x}", std::process::id()),
+        );
         if let Some(last) = self.last {
             let at = job.steps.iter().position(|step| step.name().to_string() == last);
             job.steps.truncate(at.with_context(|| format!("{kind} has no step {last}"))? + 1);

@@ -30,7 +30,7 @@ fn algorithms(record: &Record) -> BTreeSet<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::example::record;
+    use super::super::tests::example::record;
     use super::*;
     use crate::schema::setup::Named;
 

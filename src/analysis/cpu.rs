@@ -42,7 +42,7 @@ mod tests {
     use fsderby_stats::screening::row;
 
     use super::super::dataset::{Value, Work, cell};
-    use super::super::example;
+    use super::super::tests::example;
     use super::*;
     use crate::schema::finding::{Evidence, Found, SCHEMA};
     use crate::schema::job::{Purpose, RESEEDED};

@@ -133,7 +133,7 @@ fn sum_of_cpus(seen: &Interference, ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example;
+    use super::super::tests::example;
     use super::*;
     use crate::schema::event::Stepped;
     use crate::schema::record::StageRecord;

@@ -10,14 +10,10 @@ pub mod corners;
 pub mod cpu;
 pub mod criteria;
 pub mod dataset;
-#[cfg(test)]
-mod decisions;
 pub mod elapsed;
 pub mod ensemble;
 pub mod entrant;
 pub mod evidence;
-#[cfg(test)]
-mod example;
 pub mod floor;
 mod interference;
 pub mod latencies;
@@ -33,6 +29,8 @@ mod spans;
 mod standing_in;
 mod stationary;
 pub mod steps;
+#[cfg(test)]
+mod tests;
 pub mod validity;
 pub mod verdict;
 pub mod weighing;

@@ -138,7 +138,7 @@ fn highest(bucket: u16) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::example::record;
+    use crate::analysis::tests::example::record;
 
     #[test]
     fn each_bucket_has_one_highest_value_and_is_narrow() {

@@ -58,7 +58,7 @@ fn machines(record: &Record) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::example;
+    use super::super::tests::example;
     use super::*;
     use crate::schema::event::{Phase, Stepped};
     use crate::schema::record::StageRecord;

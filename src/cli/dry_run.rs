@@ -9,6 +9,7 @@ use super::foresight::{self, Guess, Known};
 use super::output::{print_json, print_line};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::pace::{self, Pace, Time, extra_trials, halved, is_skipped};
+use crate::runner::resolved::Resolved;
 use crate::runner::skips::Skip;
 use crate::runner::written::Amounts;
 use crate::runner::{extras, jobs, scaled};
@@ -24,24 +25,25 @@ use crate::testbeds::Testbeds;
 
 /// `at_once` trials are made at the same time.
 pub fn print(
-    plan: &Plan,
+    plan: &Resolved<'_>,
     testbeds: &Testbeds<'_>,
     skips: &[Skip],
     known: Option<&Known>,
     at_once: usize,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
+    let mut amounts = Amounts::default();
     let trials = plan.integrity_checks().chain(plan.round(1)).filter(|t| !is_skipped(t, skips));
-    let job = |trial: &Trial<'_>| {
+    let mut job = |trial: &Trial<'_>| {
         let testbed = testbeds.of(plan, trial.candidate);
         let job = jobs::job(plan, trial, 1, testbed, "dry-run");
-        (job, Pace::of(testbed.traits().fidelity))
+        (job, Pace::of(testbed.traits().fidelity), amounts.of(plan, trial))
     };
     let is_timeless = plan.candidates.iter().all(|c| !testbeds.of(plan, c).traits().fidelity.times_count());
-    let (mut number, mut total, mut time, mut amounts) = (0, 0_u64, Duration::ZERO, Amounts::default());
+    let (mut number, mut total, mut time) = (0, 0_u64, Duration::ZERO);
     let mut paces: Vec<&Pace> = Vec::new();
-    let mut add = |(job, pace): &(Job, &'static Pace)| {
-        let bytes_written = amounts.of(job);
+    let mut add = |(_, pace, bytes_written): &(Job, &'static Pace, u64)| {
+        let bytes_written = *bytes_written;
         number += 1;
         total = total.saturating_add(bytes_written);
         time += pace.time(bytes_written) / u32::try_from(at_once).unwrap_or(u32::MAX).max(1);
@@ -50,13 +52,13 @@ pub fn print(
         }
     };
     if as_json {
-        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).map(|(job, _)| job).collect();
+        let jobs: Vec<Job> = trials.map(|trial| job(&trial)).inspect(&mut add).map(|(job, ..)| job).collect();
         let foresight = foresight::of(plan, skips, Guess { time: halved(time), is_timeless }, known);
         let skipped = reasons(skips);
         let took = known.map_or(halved(time), |known| known.time);
         let notes = notes(plan, took);
         print_json(
-            &json!({ "plan": plan, "jobs": jobs, "skipped": skipped, "foresight": foresight, "notes": notes }),
+            &json!({ "plan": plan.plan, "jobs": jobs, "skipped": skipped, "foresight": foresight, "notes": notes }),
         )?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -64,7 +66,7 @@ pub fn print(
     for trial in trials {
         let planned = job(&trial);
         add(&planned);
-        let (job, _) = planned;
+        let (job, ..) = planned;
         let steps: String = job.steps.iter().map(|step| format!("\n  {}", shown(step, &job))).collect();
         let built = built(plan, &trial, testbeds);
         let steps = steps.replacen("\n  reset", &format!("\n  reset{built}"), 1);
@@ -205,10 +207,10 @@ fn shown(step: &Step, job: &Job) -> String {
 }
 
 /// What the reset does with the disks before there is a device to make a filesystem on.
-fn built(plan: &Plan, trial: &Trial<'_>, testbeds: &Testbeds<'_>) -> String {
+fn built(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>) -> String {
     let testbed = testbeds.of(plan, trial.candidate);
     let disks: Vec<String> = (0..testbed.disks()).map(|n| format!("{{disk{n}}}")).collect();
-    let commands = layers::commands(&jobs::layers(plan, trial.candidate), &disks, plan.size);
+    let commands = layers::commands(&plan.of_candidate(trial.candidate).layers, &disks, plan.size);
     commands.iter().map(|argv| format!("\n  {:<16} {}", "layer", argv.join(" "))).collect()
 }
 

@@ -20,7 +20,7 @@ use crate::schema::plan::{Plan, Rounds};
 use crate::schema::reason::Outcome;
 use crate::schema::units::{Percent, Span};
 use crate::store::{self, Run};
-use crate::testbeds;
+use crate::testbeds::Place;
 use crate::workloads;
 
 /// Standard deviation of a single value, as a share: what we have seen of workloads that reach a disk. It is assumed where nothing
@@ -162,7 +162,7 @@ pub struct Guess {
 
 /// Nothing on modelled disks, which have no scatter, and where there is but one candidate.
 pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> Option<Foresight> {
-    let scatters = testbeds::kind(&plan.testbed).is_ok_and(|kind| kind.scatters());
+    let scatters = Place::parse(&plan.testbed).is_ok_and(|place| place.scatters());
     let assumed = || {
         let tables = families(plan, skips, guess.is_timeless).into_iter().map(|n| vec![SCATTER; n]).collect();
         Scatter { rounds: 0, seen: Expected { tables }, noise: None }

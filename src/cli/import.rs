@@ -14,7 +14,7 @@ use super::output::{print, print_json, print_line, say};
 use super::report::terminal_width;
 use crate::exit::{self, Failure};
 use crate::imports::{self, Given, MOST_SOURCES, SOURCE_MOST};
-use crate::report::build::imported::{self, Loaded};
+use crate::report::compose::imported::{self, Loaded};
 use crate::report::formats::terminal;
 use crate::report::view::number::count;
 use crate::schema::import::{Asked, Import, Naming};

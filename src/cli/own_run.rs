@@ -8,6 +8,7 @@ use super::progress::Progress;
 use super::run::stop_on_signals;
 use crate::exit::Failure;
 use crate::runner::experiment::Experiment;
+use crate::runner::resolved::Resolved;
 use crate::runner::rounds::Runner;
 use crate::runner::skips::skips;
 use crate::runner::{jobs, machine};
@@ -21,6 +22,7 @@ use crate::testbeds::{self, Made};
 /// When the testbed or a tool is missing, and when it is interrupted.
 pub fn records(experiment: &Experiment, on: &str, folder: &Path) -> anyhow::Result<Vec<Record>> {
     let plan = experiment.plan(on.to_owned(), experiment.seed.unwrap_or_default())?;
+    let plan = Resolved::of(&plan)?;
     let made = Made::of(&plan).map_err(Failure::usage)?;
     let testbeds = made.testbeds();
     for candidate in &plan.candidates {
@@ -33,7 +35,7 @@ pub fn records(experiment: &Experiment, on: &str, folder: &Path) -> anyhow::Resu
     let before = folder.read()?;
     let stop = stop_on_signals()?;
     let runner = Runner {
-        plan: &before.plan,
+        plan: &Resolved::of(&before.plan)?,
         testbeds: &testbeds,
         folder: &mut folder,
         skips: &skips,

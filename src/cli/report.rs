@@ -15,7 +15,7 @@ use crate::exit::{self, Failure};
 use crate::imports;
 use crate::names;
 use crate::report::Report;
-use crate::report::build::imported::{self, Loaded};
+use crate::report::compose::imported::{self, Loaded};
 use crate::report::formats::svg::Picture;
 use crate::report::formats::terminal::{self, Detail};
 use crate::report::formats::{self, Format, Goes, How};

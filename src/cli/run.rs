@@ -30,9 +30,9 @@ use crate::runner::machine;
 use crate::runner::needs;
 use crate::runner::pace::{self, Time};
 use crate::runner::planned;
+use crate::runner::resolved::Resolved;
 use crate::runner::rounds::{Finish, Runner};
 use crate::runner::scaled::{self, Given};
-use crate::runner::scenarios;
 use crate::runner::skips::{Skip, skips};
 use crate::runner::verify::verify;
 use crate::schema::needs::Needs;
@@ -177,21 +177,24 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let before = planned::judged(store::read(folder)?).sound()?;
             let made = Made::of(&before.plan).map_err(Failure::usage)?;
             let testbeds = made.testbeds();
-            let plan = longer(&before, &arguments, jobs(arguments.jobs, &before.plan, &testbeds)?);
-            dry_run::print_further(&before, &plan, &skips(&plan, &testbeds), arguments.json)
+            let jobs = jobs(arguments.jobs, &Resolved::of(&before.plan)?, &testbeds)?;
+            let plan = longer(&before, &arguments, jobs);
+            let skips = skips(&Resolved::of(&plan)?, &testbeds);
+            dry_run::print_further(&before, &plan, &skips, arguments.json)
         }
         Some(folder) => {
             let (mut folder, before) = Folder::open_through(store::open_trusted(folder, arguments.trust)?)?;
             let mut before = planned::judged(before).sound()?;
             let made = Made::of(&before.plan).map_err(Failure::usage)?;
             let testbeds = made.testbeds();
-            let jobs = jobs(arguments.jobs, &before.plan, &testbeds)?;
+            let jobs = jobs(arguments.jobs, &Resolved::of(&before.plan)?, &testbeds)?;
             before.plan = longer(&before, &arguments, jobs);
-            usable(&before.plan, &testbeds)?;
-            known_baseline(arguments.baseline.as_deref(), &before.plan)?;
-            let skips = possible(&before.plan, &testbeds, true)?;
-            machine::same_as_before(&before, &testbeds)?;
-            carry_out(&arguments, &mut folder, &before, &testbeds, &skips, jobs, &ending)
+            let plan = Resolved::of(&before.plan)?;
+            usable(&plan, &testbeds)?;
+            known_baseline(arguments.baseline.as_deref(), &plan)?;
+            let skips = possible(&plan, &testbeds, true)?;
+            machine::same_as_before(&before, &plan, &testbeds)?;
+            carry_out(&arguments, &mut folder, &before, &Due { plan, testbeds, skips, jobs }, &ending)
         }
         None => {
             let experiment = experiment(&arguments)?;
@@ -202,8 +205,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             }
             let testbeds = made.testbeds();
             names_what_is_made(&arguments, &testbeds)?;
-            let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
             let plan = as_mounted(plan, &testbeds)?;
+            let plan = Resolved::of(&plan)?;
+            let jobs = jobs(arguments.jobs, &plan, &testbeds)?;
             known_baseline(arguments.baseline.as_deref(), &plan)?;
             can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
             match usable(&plan, &testbeds) {
@@ -224,13 +228,18 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let path = arguments.output.clone().unwrap_or_else(|| fresh_folder(&plan.name));
             let mut folder = Folder::create(&path, &plan, &machine)?;
             let before = folder.read()?;
-            carry_out(&arguments, &mut folder, &before, &testbeds, &skips, jobs, &ending)
+            let plan = Resolved::of(&before.plan)?;
+            carry_out(&arguments, &mut folder, &before, &Due { plan, testbeds, skips, jobs }, &ending)
         }
     }
 }
 
 /// Whether the run could ever answer what it is to be asked.
-fn can_be_judged(conditions: &[Condition], plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+fn can_be_judged(
+    conditions: &[Condition],
+    plan: &Resolved<'_>,
+    testbeds: &Testbeds<'_>,
+) -> anyhow::Result<()> {
     let is_timeless = !testbeds.each().any(|testbed| testbed.traits().fidelity.times_count());
     let judgeable = judgeable::of(plan, is_timeless);
     conditions
@@ -320,7 +329,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
 }
 
 /// How many trials run at a time: one where they would feel each other, else as many as there are CPUs and memory for.
-fn jobs(asked: Option<u32>, plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
+fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
     let is_virtual = testbeds.are_all_virtual();
     match asked {
         Some(jobs) if jobs > 1 && !is_virtual => {
@@ -339,7 +348,7 @@ fn jobs(asked: Option<u32>, plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Res
 
 /// On a testbed that makes no filesystem the one row is what is there.
 fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
-    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().makes_filesystem) else {
+    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(plan);
     };
     if plan.candidates.iter().any(|candidate| candidate.own != Factors::default()) {
@@ -356,7 +365,7 @@ fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
 
 /// A filesystem that is named must be one that is made.
 fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
-    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().makes_filesystem) else {
+    let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(());
     };
     let named = [
@@ -376,9 +385,9 @@ fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow:
 }
 
 /// Whether these testbeds can be compared on, here and with the rights that we have.
-fn usable(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     for testbed in testbeds.each().filter(|testbed| !testbed.traits().loses_power) {
-        if scenarios::cut_power(plan) {
+        if plan.cuts_power() {
             let name = testbed.name();
             let text = format!(
                 "the testbed {name} cannot lose its power\n  try: --on vm or model:DISK, or without --power-cut"
@@ -398,7 +407,7 @@ fn usable(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     }
     distinct(plan, testbeds)?;
     let on_host = testbeds.each().any(|testbed| testbed.traits().clock == ClockKind::Host);
-    if scenarios::empties_caches(plan) && on_host && !rustix::process::geteuid().is_root() {
+    if plan.empties_caches() && on_host && !rustix::process::geteuid().is_root() {
         return Err(Failure::missing(
             "cold caches need root\n  try: sudo, or without --cold and drop-caches",
         )
@@ -408,7 +417,7 @@ fn usable(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
 }
 
 /// What cannot take part here; an error when nothing can, or when the experiment itself asks for the impossible.
-fn possible(plan: &Plan, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
+fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
     let skips = skips(plan, testbeds);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
         return Err(Failure::usage(skip.reason.clone()).into());
@@ -427,13 +436,19 @@ struct Ending {
     key: Option<Key>,
 }
 
+/// What is carried out, where, without which cells, and how many trials at a time.
+struct Due<'a> {
+    plan: Resolved<'a>,
+    testbeds: Testbeds<'a>,
+    skips: Vec<Skip>,
+    jobs: usize,
+}
+
 fn carry_out(
     arguments: &Arguments,
     folder: &mut Folder,
     before: &Run,
-    testbeds: &Testbeds<'_>,
-    skips: &[Skip],
-    jobs: usize,
+    Due { plan, testbeds, skips, jobs }: &Due<'_>,
     Ending { stop, key }: &Ending,
 ) -> anyhow::Result<ExitCode> {
     crate::agent::remove_what_dead_runs_left();
@@ -441,7 +456,7 @@ fn carry_out(
     let mut watch = Progress::new(arguments.quiet);
     let was_signed = signature::is_signed(&door);
     let finish =
-        Runner { plan: &before.plan, testbeds, folder, skips, watch: &mut watch, jobs, stop }.run(before)?;
+        Runner { plan, testbeds, folder, skips, watch: &mut watch, jobs: *jobs, stop }.run(before)?;
     drop(watch);
     match key {
         Some(key) => sign_what_holds(&door, key)?,
@@ -538,7 +553,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::report::build::repeat;
+    use crate::report::compose::repeat;
     use crate::schema::plan::Candidate;
     use crate::schema::setup::Variant;
 

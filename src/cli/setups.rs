@@ -7,7 +7,8 @@ use crate::filesystems;
 use crate::runner::crossing;
 use crate::runner::experiment::Experiment;
 use crate::runner::jobs;
-use crate::schema::plan::{Candidate, Plan, Setup};
+use crate::runner::resolved::Resolved;
+use crate::schema::plan::{Candidate, Setup};
 use crate::schema::units::Bytes;
 use crate::testbeds::{self, Testbeds};
 
@@ -100,12 +101,12 @@ pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     let wanted = undecided.iter().filter(|c| all_optional || !experiment.is_optional(c));
     let kinds = wanted.filter_map(|c| filesystems::find(&c.kind));
     let asked: Vec<_> = kinds.map(|kind| kind.kernel()).collect();
-    let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&plan));
+    let chosen = testbeds::choose(&asked, experiment.takes_all(), &jobs::need(&Resolved::of(&plan)?));
     Ok(chosen.map_err(Failure::usage)?.name())
 }
 
 /// Two candidates whose setups are written in two ways and are one: `6.1` and the release that it stands for.
-pub fn distinct(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+pub fn distinct(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let is_one = |a: &Candidate, b: &Candidate| {
         let (ours, theirs) = (plan.setup(a), plan.setup(b));
         let is_written_so = ours.testbed != theirs.testbed

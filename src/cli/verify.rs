@@ -16,6 +16,7 @@ use crate::runner::at_once;
 use crate::runner::jobs;
 use crate::runner::planned;
 use crate::runner::rerun::{self, Compared};
+use crate::runner::resolved::Resolved;
 use crate::runner::verify::{Verified, verify};
 use crate::schema::record::Record;
 use crate::schema::setup::ClockKind;
@@ -122,8 +123,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 /// Takes the guest that the run names into the cache, and no other.
 fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let bundle = guest::taken(file)?;
-    let named: Vec<String> =
-        testbeds.each().filter_map(|testbed| testbed.guest_id()).map(str::to_owned).collect();
+    let named: Vec<String> = testbeds
+        .each()
+        .filter_map(|testbed| testbed.guests()?.starts().bundle_id())
+        .map(str::to_owned)
+        .collect();
     if named.iter().any(|id| bundle.id.starts_with(id)) {
         return Ok(());
     }
@@ -152,6 +156,7 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
         Sample::Some(n) => candidates.len().div_ceil(n),
     };
     let records: Vec<&Record> = candidates.into_iter().step_by(every).collect();
+    let plan = Resolved::of(&run.plan)?;
     let made = Made::of(&run.plan).map_err(Failure::usage)?;
     let testbeds = made.testbeds();
     if let Some(file) = &arguments.guest {
@@ -169,14 +174,14 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
             return Err(Failure::usage(text).into());
         }
         if is_asked {
-            let ready = testbeds::usable(testbed, &jobs::need_of(&run.plan, candidate));
+            let ready = testbeds::usable(testbed, &jobs::need_of(&plan, candidate));
             ready.map_err(|m| Failure::missing(m.to_string()))?;
         }
     }
-    let jobs = arguments.jobs.map_or_else(|| at_once::here(&run.plan, &testbeds), usize::from);
+    let jobs = arguments.jobs.map_or_else(|| at_once::here(&plan, &testbeds), usize::from);
     let [mut same, mut differ, mut incomparable] = [0, 0, 0];
     let mut lines = Ok(());
-    rerun::rerun(run, &testbeds, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
+    rerun::rerun(&plan, &testbeds, &records, usize::from(arguments.times), jobs, &mut |record, compared| {
         let text = match compared {
             Compared::Same => {
                 same += 1;

@@ -2,21 +2,21 @@
 //! kind and no workload is known by its name.
 //!
 //! ```text
-//! store::Run ── analysis: dataset, findings ──▶ build ──▶ view ──▶ formats: terminal · HTML · Markdown · JSON
+//! store::Run ── analysis: dataset, findings ──▶ compose ──▶ view ──▶ formats: terminal · HTML · Markdown · JSON
 //!      └──────────────────────────────────────────────────────────▶ CSV: every trial × metric
 //! ```
-//! Imports go one way: view ← build ← formats. A report shows medians, ranges and every single value; what it states as a
+//! Imports go one way: view ← compose ← formats. A report shows medians, ranges and every single value; what it states as a
 //! finding comes from `analysis`.
 
-pub mod build;
 pub mod claims;
+pub mod compose;
 #[cfg(test)]
 mod examples;
 pub mod formats;
 pub mod view;
 
-use self::build::imported::Loaded;
-use self::build::known::Known;
+use self::compose::imported::Loaded;
+use self::compose::known::Known;
 use self::view::Summary;
 use self::view::changes::ChangesView;
 use crate::analysis::changes::Pair;
@@ -34,7 +34,7 @@ pub struct Beside {
 
 impl Beside {
     pub fn of(pair: &Pair<'_>, changes: Changes) -> Self {
-        let view = build::changes::of(pair, &changes, Report::KNOWN);
+        let view = compose::changes::of(pair, &changes, Report::KNOWN);
         Beside { changes, view }
     }
 }
@@ -57,12 +57,12 @@ impl<'r> Report<'r> {
 
     /// The same, where the latencies were read already.
     pub fn with_latencies(run: &'r Run, latencies: &Latencies, baseline: Option<&str>) -> Self {
-        Report { run, summary: build::summary(run, latencies, Report::KNOWN, baseline) }
+        Report { run, summary: compose::summary(run, latencies, Report::KNOWN, baseline) }
     }
 
     /// The same with imported figures beside its own.
     pub fn with_imports(mut self, imports: &[Loaded]) -> Self {
-        build::imported::put(self.run, &mut self.summary, imports);
+        compose::imported::put(self.run, &mut self.summary, imports);
         self
     }
 

@@ -3,11 +3,10 @@
 
 use procfs::Current;
 
-use super::jobs;
+use super::resolved::Resolved;
 use super::written::Amounts;
-use crate::schema::plan::{Plan, Trial};
+use crate::schema::plan::Trial;
 use crate::schema::units::{Bytes, GIB, MIB};
-use crate::states;
 use crate::testbeds::Testbeds;
 
 /// What a guest takes beside the memory for its work: its kernel and programs, and QEMU.
@@ -16,14 +15,14 @@ const BESIDE: u64 = 256 * MIB;
 const HELD: u64 = 3;
 
 /// As many as there are CPUs and memory for.
-pub fn here(plan: &Plan, testbeds: &Testbeds<'_>) -> usize {
+pub fn here(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let available = procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available);
     available.map_or(cpus, |bytes| cpus.min(fit(plan, testbeds, Bytes(bytes))))
 }
 
 /// At least one, and of the memory that is available three quarters at most, as far as it is known before anything is done.
-fn fit(plan: &Plan, testbeds: &Testbeds<'_>, available: Bytes) -> usize {
+fn fit(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, available: Bytes) -> usize {
     let mut amounts = Amounts::default();
     let most = plan.integrity_checks().map(|trial| taken(plan, &trial, testbeds, &mut amounts)).max();
     let fit = (available.0 / 4 * 3) / most.unwrap_or(BESIDE);
@@ -31,16 +30,16 @@ fn fit(plan: &Plan, testbeds: &Testbeds<'_>, available: Bytes) -> usize {
 }
 
 /// By a trial of this cell, at most.
-fn taken(plan: &Plan, trial: &Trial<'_>, testbeds: &Testbeds<'_>, amounts: &mut Amounts) -> u64 {
+fn taken(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>, amounts: &mut Amounts) -> u64 {
     let testbed = testbeds.of(plan, trial.candidate);
-    let setup = plan.setup(trial.candidate);
-    let written = amounts.of(&jobs::job(plan, trial, 1, testbed, ""));
+    let (setup, state) = (plan.setup(trial.candidate), &plan.of_candidate(trial.candidate).state);
+    let written = amounts.of(plan, trial);
     // Work that fills what it finds is known only when it is done.
-    let is_known = written > 0 && !setup.state.is_some_and(states::has_content);
+    let is_known = written > 0 && !state.has_content();
     let held = if is_known { written.saturating_mul(HELD).min(setup.size.0) } else { setup.size.0 };
     let memory = setup.memory.map_or(GIB, |memory| memory.0);
     // What the disk held at the cut is kept beside what it came to hold.
-    let images = if jobs::need(plan).power_cut { 2 } else { 1 };
+    let images = if plan.cuts_power() { 2 } else { 1 };
     let disks = held.saturating_mul(testbed.disks() as u64).saturating_mul(images);
     disks.saturating_add(memory).saturating_add(BESIDE)
 }
@@ -57,7 +56,7 @@ mod tests {
         let experiment = Experiment::parse(&text, "test").unwrap();
         let plan = experiment.plan(experiment.on.clone().unwrap(), 7).unwrap();
         let made = Made::of(&plan).unwrap();
-        super::fit(&plan, &made.testbeds(), Bytes(64 * GIB))
+        super::fit(&Resolved::of(&plan).unwrap(), &made.testbeds(), Bytes(64 * GIB))
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::values;
 use crate::exit::Failure;
 use crate::schema::change::{Difference, Point, Reach};
 use crate::schema::machine::{Machine, OnMachine};
@@ -10,6 +11,7 @@ use crate::schema::record::Record;
 use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
 use crate::store::Run;
+use crate::testbeds::Place;
 
 /// What two runs have in common, and what not.
 #[derive(Debug)]
@@ -25,16 +27,17 @@ pub fn compared(before: &Run, after: &Run) -> Result<Compared, Failure> {
     let two = Two { before, after };
     let candidates = two.candidates()?;
     let scenarios = two.scenarios()?;
-    for label in &candidates {
-        two.same_setup(label)?;
+    let places = candidates.iter().map(|label| two.places(label)).collect::<Result<Vec<_>, _>>()?;
+    for (label, places) in candidates.iter().zip(&places) {
+        two.same_setup(label, places)?;
     }
     for label in &scenarios {
         two.same_work(label)?;
     }
     two.same_meaning()?;
     let mut differences = two.of_machines(&candidates);
-    for label in &candidates {
-        differences.extend(two.of_candidate(label));
+    for (label, places) in candidates.iter().zip(&places) {
+        differences.extend(two.of_candidate(label, places));
     }
     differences.extend(two.by_chance(&candidates));
     Ok(Compared { candidates, differences })
@@ -96,7 +99,14 @@ impl Two<'_> {
         Ok(common)
     }
 
-    fn same_setup(&self, label: &str) -> Result<(), Failure> {
+    /// Where that candidate's trials were, in both.
+    fn places(&self, label: &str) -> Result<[Place<'_>; 2], Failure> {
+        let [before, after] =
+            self.both(|run| run.plan.setup(candidate(&run.plan, label)).testbed).map(values::place);
+        Ok([before.map_err(Failure::usage)?, after.map_err(Failure::usage)?])
+    }
+
+    fn same_setup(&self, label: &str, places: &[Place<'_>; 2]) -> Result<(), Failure> {
         let [before, after] = self.both(|run| candidate(&run.plan, label));
         let of = |what: &str| format!("{what} of {label}");
         same(&of("the kind"), &before.kind, &after.kind, "another label for another kind")?;
@@ -108,7 +118,8 @@ impl Two<'_> {
         )?;
         let [before, after] = [self.before.plan.setup(before), self.after.plan.setup(after)];
         let again = "the first run again with the setup of the second";
-        same(&of("the testbed"), &testbed(&before).0, &testbed(&after).0, again)?;
+        let [was_alike, is_alike] = places.map(|place| place.alike());
+        same(&of("the testbed"), &was_alike, &is_alike, again)?;
         for (what, said) in FACTORS {
             same(&of(what), &said(&before), &said(&after), again)?;
         }
@@ -180,7 +191,7 @@ impl Two<'_> {
         .collect()
     }
 
-    fn of_candidate(&self, label: &str) -> Vec<Difference> {
+    fn of_candidate(&self, label: &str, places: &[Place<'_>; 2]) -> Vec<Difference> {
         let [before, after] = self.both(|run| candidate(&run.plan, label));
         let reach = || Reach::Candidate(label.to_owned());
         let of = |what: &str, said: [String; 2]| {
@@ -193,7 +204,7 @@ impl Two<'_> {
         let of_host = self.both(|run| run.machine.kernel.clone());
         // What the host's kernel explains is said once.
         let is_of_host = kernel == of_host;
-        let place = self.both(|run| testbed(&run.plan.setup(candidate(&run.plan, label))).1);
+        let place = places.map(|place| place.on_host());
         let on = self.both(|run| on_machine(run, label).map(|on| disk(&on)).unwrap_or_default());
         let kind = before.kind.clone();
         let tools = self.both(|run| tools(&run.machine, &kind));
@@ -247,19 +258,6 @@ const FACTORS: [(&str, Said); 6] = [
     ("the layers", |setup| crate::schema::candidate::said(setup.layers)),
     ("the state", |setup| setup.state.unwrap_or("fresh").to_owned()),
 ];
-
-/// What of a testbed's text must be the same, and what names a place on the host. A kernel is told from the records.
-fn testbed(setup: &Setup<'_>) -> (String, String) {
-    const PLACE: &str = "images=";
-    let Some((name, settings)) = setup.testbed.split_once(':') else {
-        return (setup.testbed.to_owned(), String::new());
-    };
-    let is_place = |setting: &&str| setting.starts_with('/') || setting.starts_with(PLACE);
-    let (places, others): (Vec<&str>, Vec<&str>) = settings.split(',').partition(is_place);
-    let others: Vec<&str> = others.into_iter().filter(|setting| !setting.starts_with("kernel=")).collect();
-    let name = if others.is_empty() { name.to_owned() } else { format!("{name}:{}", others.join(",")) };
-    (name, places.join(","))
-}
 
 /// Each key that differs, so that it need not be looked for.
 fn same_parameters(before: &PlannedWork, after: &PlannedWork) -> Result<(), Failure> {

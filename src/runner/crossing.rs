@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::entry::FilesystemEntry;
 use crate::exit::Failure;
 use crate::schema::units::Bytes;
-use crate::testbeds;
+use crate::testbeds::{self, Start};
 
 /// `[cross]`: each filesystem enters once with each of these, and all of them in every round. What an entry states itself is not
 /// crossed.
@@ -114,7 +114,7 @@ pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
         return Ok(testbeds::booting(release)?.name());
     }
     let mut testbed = testbeds::parse(on)?;
-    testbed.take_kernel(release).map_err(|missing| missing.to_string())?;
+    testbeds::start_from(&mut *testbed, Start::Kernel(release)).map_err(|missing| missing.to_string())?;
     Ok(testbed.name())
 }
 
@@ -124,7 +124,7 @@ pub fn with_guest(on: &str, id: &str) -> Result<String, String> {
         return Ok(testbeds::starting_from(id)?.name());
     }
     let mut testbed = testbeds::parse(on)?;
-    testbed.take_guest(id).map_err(|missing| missing.to_string())?;
+    testbeds::start_from(&mut *testbed, Start::Bundle(id)).map_err(|missing| missing.to_string())?;
     Ok(testbed.name())
 }
 

@@ -9,7 +9,8 @@ use toml::{Table, Value};
 
 use super::crossing::{self, CROSS_KEYS, Cross};
 use super::entry::{FILESYSTEM_KEYS, FilesystemEntry};
-use super::{bounds, floor, labels, needs, scenarios};
+use super::resolved::Resolved;
+use super::{bounds, floor, labels, needs, scenarios, values};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::exit::Failure;
 use crate::filesystems;
@@ -23,8 +24,7 @@ use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::Scenario;
 use crate::schema::setup::{ImageState, Variant};
 use crate::schema::units::{Bytes, GIB, MIB, Percent, Scale, Span};
-use crate::storage::layers;
-use crate::{mistakes, names, states, store, testbeds, workloads};
+use crate::{mistakes, names, store, testbeds, workloads};
 
 /// An experiment is a page of text; what is longer is something else.
 const LONGEST_FILE: u64 = MIB;
@@ -244,8 +244,12 @@ impl Experiment {
             return Err(Failure::usage("at_least = 0: there must be a round\n  try: at_least = 6"));
         }
         let mut candidates = self.candidates()?;
-        let on = |candidate: &Candidate| testbeds::samples(candidate.own.on.as_deref().unwrap_or(&testbed));
-        let all_sampled = !candidates.is_empty() && candidates.iter().all(on);
+        let place = |candidate: &Candidate| {
+            let on = candidate.own.on.as_deref().unwrap_or(&testbed);
+            values::asked(on).map(|place| place.samples()).map_err(Failure::usage)
+        };
+        let sampled: Vec<bool> = candidates.iter().map(place).collect::<Result<_, _>>()?;
+        let all_sampled = !sampled.is_empty() && sampled.iter().all(|sampled| *sampled);
         // On modelled disks fewer find nothing.
         let fewest = if all_sampled { SAMPLES_NEEDED as u32 } else { 1 };
         let at_least = self.at_least.unwrap_or(AT_LEAST).max(fewest);
@@ -291,9 +295,9 @@ impl Experiment {
             scenarios,
         };
         plan.settle();
-        plan.floor = self.floor.unwrap_or_else(|| !floor::trials(&plan).is_empty());
         bounds::check(&plan)?;
-        scenarios::check(&plan)?;
+        let has_floor = !floor::trials(&Resolved::of(&plan)?).is_empty();
+        plan.floor = self.floor.unwrap_or(has_floor);
         needs::check(&plan)?;
         labels::distinct("filesystem", plan.candidates.iter().map(|e| e.label.as_str()))?;
         labels::distinct("workload", plan.workloads.iter().map(|w| w.label.as_str()))?;
@@ -310,8 +314,8 @@ impl Experiment {
     ) -> Result<Option<(Twice, Candidate)>, Failure> {
         // Where the one that takes part twice does. `auto` has not been chosen yet, and is no modelled disk.
         let testbed = candidates.first().and_then(|first| first.own.on.as_deref()).unwrap_or(testbed);
-        let kind = testbeds::kind(testbed).ok();
-        let is_of_use = kind.is_none_or(|kind| kind.makes_filesystem() && kind.scatters());
+        let place = values::asked(testbed).map_err(Failure::usage)?;
+        let is_of_use = place.makes_filesystem() && place.scatters();
         let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;
         if self.guard == Some(true) && !is_of_use {
             let why = "what takes part twice there gives the same figures twice, or is the same filesystem";
@@ -374,13 +378,13 @@ impl Experiment {
         let fault = |e: String| Failure::usage(format!("{label}: {e}"));
         let on = match self.is_stored() {
             // What a stored plan names was resolved, and may be no more.
-            true => entry.on.clone().map(|on| testbeds::kind(&on).map(|_| on)).transpose(),
+            true => entry.on.clone().map(|on| values::place(&on).map(drop).map(|()| on)).transpose(),
             false => crossing::testbed_of(&entry, self.on.as_deref().unwrap_or(testbeds::AUTO)),
         };
         let layers = entry.layers.as_deref().map(written).transpose().map_err(fault)?;
         let own = Factors { on: on.map_err(fault)?, layers, ..entry.own() };
         for state in own.state.iter().chain(&self.state) {
-            states::works(state).map_err(fault)?;
+            values::state(Some(state)).map_err(fault)?;
         }
         if own.memory.or(self.memory) == Some(Bytes(0)) {
             let text = "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none";
@@ -492,7 +496,7 @@ fn planned(
 
 /// Layers with all their settings.
 fn written(texts: &[String]) -> Result<Vec<String>, String> {
-    Ok(layers::parse(texts)?.iter().map(|layer| layer.written()).collect())
+    Ok(values::layers(texts)?.iter().map(|layer| layer.written()).collect())
 }
 
 /// Of works of one label, those that were given none and a number of clients are called by it.

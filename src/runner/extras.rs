@@ -8,12 +8,12 @@
 //! ```
 
 use super::floor;
+use super::resolved::Resolved;
 use crate::analysis::corners::{self, Cornered};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::schema::job::{Purpose, RESEEDED};
-use crate::schema::plan::{Plan, Trial};
+use crate::schema::plan::Trial;
 use crate::store::Run;
-use crate::testbeds;
 
 /// Whether they must be there after so many rounds: no finding needs them earlier, and a short run does not pay for them.
 pub fn are_due(rounds: u32) -> bool {
@@ -21,16 +21,17 @@ pub fn are_due(rounds: u32) -> bool {
 }
 
 /// Those that the plan alone decides, of each cell.
-pub fn of_cells(plan: &Plan) -> Vec<Trial<'_>> {
+pub fn of_cells<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     let floor = if plan.floor { floor::trials(plan) } else { Vec::new() };
     floor.into_iter().chain(of_samples(plan)).collect()
 }
 
 /// With other seeds of the work, and at other costs of an instruction.
-fn of_samples(plan: &Plan) -> Vec<Trial<'_>> {
+fn of_samples<'p>(plan: &Resolved<'p>) -> Vec<Trial<'p>> {
     let all = || (1..=RESEEDED).map(Purpose::Reseeded).chain([Purpose::Dear, Purpose::Cheap]);
-    let is_sampled = |trial: &Trial<'_>| testbeds::samples(plan.setup(trial.candidate).testbed);
-    let trials: Vec<Trial<'_>> = all().flat_map(|purpose| plan.again(purpose)).filter(is_sampled).collect();
+    let is_sampled = |trial: &Trial<'_>| plan.of_candidate(trial.candidate).place.samples();
+    let trials = all().flat_map(|purpose| plan.plan.again(purpose));
+    let trials: Vec<Trial<'_>> = trials.filter(is_sampled).collect();
     let cells = all().count() * plan.scenarios.len();
     // A plan of one candidate that was stored before such runs had any has no floor either.
     if trials.len() > cells || plan.floor { trials } else { Vec::new() }
@@ -48,8 +49,8 @@ pub fn corners(run: &Run) -> Vec<Trial<'_>> {
 }
 
 /// At most so many corners: each pair of each scenario has one for each of its headline metrics, and both candidates are tried there.
-pub fn most_corners(plan: &Plan) -> usize {
-    let sampled = plan.candidates.iter().filter(|c| testbeds::samples(plan.setup(c).testbed)).count();
+pub fn most_corners(plan: &Resolved<'_>) -> usize {
+    let sampled = plan.candidates.iter().filter(|c| plan.of_candidate(c).place.samples()).count();
     plan.scenarios.len() * sampled * sampled.saturating_sub(1)
 }
 
@@ -57,6 +58,11 @@ pub fn most_corners(plan: &Plan) -> usize {
 mod tests {
     use super::*;
     use crate::runner::experiment::Experiment;
+    use crate::schema::plan::Plan;
+
+    fn trials(plan: &Plan) -> Vec<Trial<'_>> {
+        of_cells(&Resolved::of(plan).unwrap())
+    }
 
     fn plan(keys: &str) -> Plan {
         let text = format!("workloads = ['postmark-quick', 'maildir-quick']\nseed = 7\n{keys}");
@@ -67,25 +73,26 @@ mod tests {
     #[test]
     fn every_cell_of_a_sampled_disk_is_tried_with_five_more_seeds_and_at_two_more_costs_of_an_instruction() {
         let model = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4', 'xfs']");
-        let names: Vec<String> = of_cells(&model).iter().map(Trial::name).collect();
+        let resolved = Resolved::of(&model).unwrap();
+        let names: Vec<String> = of_cells(&resolved).iter().map(Trial::name).collect();
         assert_eq!(names.len(), 2 * 2 * (2 + 5 + 2), "{names:?}");
         for extra in ["reseeded-5", "dear", "cheap"] {
             assert!(names.contains(&format!("{extra}/maildir-quick/xfs")), "{names:?}");
         }
-        let seeds: Vec<u64> = of_cells(&model).iter().map(|trial| model.seed_of(trial)).collect();
+        let seeds: Vec<u64> = of_cells(&resolved).iter().map(|trial| model.seed_of(trial)).collect();
         let other = seeds.iter().filter(|seed| **seed != model.workload_seed(1)).count();
         assert_eq!(other, 2 * 2 * 5, "all others have the first round's");
-        assert_eq!(most_corners(&model), 2 * 2);
+        assert_eq!(most_corners(&resolved), 2 * 2);
     }
 
     #[test]
     fn without_samples_there_are_none_and_a_candidate_alone_has_them_for_another_run() {
         let fixed = plan("on = 'model:ssd-sata,samples=off'\nfilesystems = ['ext4', 'xfs']");
-        assert!(of_cells(&fixed).iter().all(|trial| trial.purpose.server_work() > 1));
+        assert!(trials(&fixed).iter().all(|trial| trial.purpose.server_work() > 1));
         let alone = plan("on = 'model:ssd-sata'\nfilesystems = ['ext4']");
-        assert_eq!(of_cells(&alone).len(), 2 * (2 + 5 + 2));
-        assert!(of_cells(&Plan { floor: false, ..alone }).is_empty(), "as it was stored before");
-        assert!(of_cells(&plan("filesystems = ['ext4', 'xfs']")).is_empty());
+        assert_eq!(trials(&alone).len(), 2 * (2 + 5 + 2));
+        assert!(trials(&Plan { floor: false, ..alone }).is_empty(), "as it was stored before");
+        assert!(trials(&plan("filesystems = ['ext4', 'xfs']")).is_empty());
         assert!(!are_due(12) && are_due(13));
     }
 }

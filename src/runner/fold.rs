@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::jobs;
+use super::resolved::Resolved;
 use super::scenarios::LaidWork;
 use crate::analysis::metrics;
 use crate::analysis::validity::{self, Witness};
@@ -11,7 +11,7 @@ use crate::probes;
 use crate::schema::candidate::setup_name;
 use crate::schema::event::{Buckets, Event, Stepped};
 use crate::schema::job::{Job, Purpose, Step, StepName};
-use crate::schema::plan::{Plan, Trial};
+use crate::schema::plan::Trial;
 use crate::schema::reason::{Held, Loss, Outcome, Reason, ValidityCheck};
 use crate::schema::record::{Circumstances, Record, RecordedWork, SCHEMA, StageRecord, Top};
 use crate::schema::setup::ClockKind;
@@ -53,10 +53,16 @@ pub struct Folded {
 }
 
 impl<'a> Fold<'a> {
-    pub fn new(plan: &Plan, trial: &Trial<'_>, job: &'a Job, testbed: String, traits: TestbedTraits) -> Self {
+    pub fn new(
+        plan: &Resolved<'_>,
+        trial: &Trial<'_>,
+        job: &'a Job,
+        testbed: String,
+        traits: TestbedTraits,
+    ) -> Self {
         let mut record = blank(plan, trial, job, testbed, traits);
-        for work in &mut record.works {
-            work.amount = amount(work, record.workload_seed);
+        for (recorded, laid) in record.works.iter_mut().zip(&plan.laid_of(trial).works) {
+            recorded.amount = clients::amount(&*laid.work, record.workload_seed, laid.clients);
         }
         Fold {
             job,
@@ -282,14 +288,14 @@ fn drift_ns(offsets_ns: &[i64]) -> i64 {
     first.zip(last).map_or(0, |(first, last)| first.saturating_sub(*last))
 }
 
-/// How much work it is; nothing where it is not understood.
-fn amount(recorded: &RecordedWork, seed: u64) -> workloads::Amount {
-    let work = workloads::parsed(&recorded.work).ok();
-    work.map_or_else(workloads::Amount::default, |work| clients::amount(&*work, seed, recorded.clients))
-}
-
 /// A record of which nothing is known yet but what was planned.
-pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits: TestbedTraits) -> Record {
+pub fn blank(
+    plan: &Resolved<'_>,
+    trial: &Trial<'_>,
+    job: &Job,
+    testbed: String,
+    traits: TestbedTraits,
+) -> Record {
     let work = |laid: &LaidWork<'_>| {
         let work = laid.planned.work.canonical();
         RecordedWork {
@@ -312,7 +318,7 @@ pub fn blank(plan: &Plan, trial: &Trial<'_>, job: &Job, testbed: String, traits:
         kind: trial.candidate.kind.clone(),
         variant: trial.candidate.variant.clone(),
         scenario: trial.scenario.label.clone(),
-        works: jobs::laid(plan, trial).works.iter().map(work).collect(),
+        works: plan.laid_of(trial).works.iter().map(work).collect(),
         setup: setup_name(&testbed, job.cpus),
         testbed,
         kernel: String::new(),

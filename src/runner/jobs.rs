@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::scenarios::{self, Laid, LaidStage, LaidWork};
+use super::resolved::Resolved;
+use super::scenarios::{Laid, LaidStage, LaidWork};
 use super::steps::steps;
 use crate::exit::Failure;
 use crate::filesystems::{self, BESIDE, Filesystem};
 use crate::schema::job::{Cost, Job, LIMIT, PROTOCOL, Purpose, Step, StepName, WorkJob};
-use crate::schema::plan::{Candidate, Plan, Trial};
+use crate::schema::plan::{Candidate, Trial};
 use crate::schema::setup::ClockKind;
 use crate::schema::units::{Bytes, MIB};
-use crate::states;
 use crate::storage::layers::{self, Layer};
 use crate::testbeds::{Moment, Need, Testbed};
 
@@ -21,7 +21,7 @@ const VIRTUAL_LIMIT: Duration = Duration::from_secs(7 * 24 * 3600);
 const ALIVE_EVERY_MS: u64 = 1000;
 
 /// What a candidate's storage in a round may depend on; 0 is that of the integrity checks.
-pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
+pub fn moment(plan: &Resolved<'_>, candidate: &Candidate, round: u32) -> Moment {
     let setup = plan.setup(candidate);
     let (image, size, seed) = (setup.image, setup.size, plan.plan_seed);
     Moment {
@@ -31,7 +31,7 @@ pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
         seed,
         source: false,
         server_work: 1,
-        preconditioned: preconditioned(setup.state),
+        preconditioned: plan.of_candidate(candidate).state.preconditions(),
         corner: None,
         reseeded: 0,
         cost: Cost::Usual,
@@ -39,7 +39,7 @@ pub fn moment(plan: &Plan, candidate: &Candidate, round: u32) -> Moment {
 }
 
 /// The same of a trial, with what its purpose asks for.
-fn moment_of(plan: &Plan, trial: &Trial<'_>) -> Moment {
+fn moment_of(plan: &Resolved<'_>, trial: &Trial<'_>) -> Moment {
     let (mut corner, mut reseeded) = (None, 0);
     match trial.purpose {
         Purpose::Corner(point) => corner = Some(point),
@@ -51,43 +51,32 @@ fn moment_of(plan: &Plan, trial: &Trial<'_>) -> Moment {
 }
 
 /// What the testbed must have for what its candidates have in common.
-pub fn need(plan: &Plan) -> Need {
-    let power_cut = scenarios::cut_power(plan);
-    let cold = scenarios::empties_caches(plan);
-    let source = plan.workloads.iter().any(scenarios::copies_from_beside);
+pub fn need(plan: &Resolved<'_>) -> Need {
+    let (power_cut, cold, source) = (plan.cuts_power(), plan.empties_caches(), plan.copies_from_beside());
     let (size, memory, cpus) = (plan.size, plan.memory, plan.cpus);
-    let (content, preconditioned) =
-        (content(plan.state.as_deref(), size), preconditioned(plan.state.as_deref()));
+    let (content, preconditioned) = (plan.common_state().content(size), plan.common_state().preconditions());
     Need { size, content, memory, cpus, cold, power_cut, source, preconditioned }
 }
 
 /// What the testbed of this candidate must have for it.
-pub fn need_of(plan: &Plan, candidate: &Candidate) -> Need {
-    let setup = plan.setup(candidate);
+pub fn need_of(plan: &Resolved<'_>, candidate: &Candidate) -> Need {
+    let (setup, state) = (plan.setup(candidate), &plan.of_candidate(candidate).state);
     let (size, memory, cpus) = (setup.size, setup.memory, setup.cpus);
-    let (content, preconditioned) = (content(setup.state, size), preconditioned(setup.state));
+    let (content, preconditioned) = (state.content(size), state.preconditions());
     Need { size, content, memory, cpus, preconditioned, ..need(plan) }
 }
 
-fn content(state: Option<&str>, size: Bytes) -> Bytes {
-    state.map_or(Bytes(0), |state| states::content(state, size))
-}
-
-fn preconditioned(state: Option<&str>) -> bool {
-    state.is_some_and(states::preconditions)
-}
-
 /// The job of a trial. `token` names what the agent makes on the host.
-pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
+pub fn job(plan: &Resolved<'_>, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, token: &str) -> Job {
     let traits = testbed.traits();
-    let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.makes_filesystem);
+    let kind = filesystems::find(&trial.candidate.kind).filter(|_| traits.fidelity.makes_filesystem());
     let setup = plan.setup(trial.candidate);
-    let laid = laid(plan, trial);
+    let laid = plan.laid_of(trial);
     let source = laid.works.iter().any(LaidWork::copies_from_beside);
     let moment = Moment { source, ..moment_of(plan, trial) };
     let (storage, volume) = testbed.storage(&moment);
-    let steps = steps(kind, trial, &laid, plan.cold);
-    let layers = layers(plan, trial.candidate);
+    let steps = steps(kind, trial, laid, plan.cold);
+    let layers = &plan.of_candidate(trial.candidate).layers;
     // In virtual time nothing is said between the steps, so that nothing but the trial takes time.
     let is_virtual = traits.clock == ClockKind::Virtual;
     Job {
@@ -97,7 +86,7 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         attempt,
         purpose: trial.purpose,
         guest: traits.guest,
-        modules: modules(kind.filter(|_| traits.guest), source, &layers),
+        modules: modules(kind.filter(|_| traits.guest), source, layers),
         programs: layers
             .iter()
             .flat_map(|layer| layer.kind().tools())
@@ -111,25 +100,21 @@ pub fn job(plan: &Plan, trial: &Trial<'_>, attempt: u32, testbed: &dyn Testbed, 
         layers: layers.iter().map(|layer| layer.named()).collect(),
         memory: setup.memory,
         cpus: setup.cpus,
-        works: works(plan, trial, &laid),
+        works: works(plan, trial),
         alive_every_ms: (!is_virtual).then_some(ALIVE_EVERY_MS),
         life: 0,
     }
 }
 
-/// The trial's scenario. What could not be laid was refused when it was planned.
-pub fn laid<'p>(plan: &'p Plan, trial: &Trial<'_>) -> Laid<'p> {
-    scenarios::lay(plan, trial.candidate, trial.scenario).unwrap_or_default()
-}
-
 /// The steps of a trial, where a filesystem is made or one is taken as it is.
-pub fn steps_of(plan: &Plan, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<Step> {
+pub fn steps_of(plan: &Resolved<'_>, trial: &Trial<'_>, makes_filesystem: bool) -> Vec<Step> {
     let kind = filesystems::find(&trial.candidate.kind).filter(|_| makes_filesystem);
-    steps(kind, trial, &laid(plan, trial), plan.cold)
+    steps(kind, trial, plan.laid_of(trial), plan.cold)
 }
 
 /// What its stages do, in their order.
-pub fn works(plan: &Plan, trial: &Trial<'_>, laid: &Laid<'_>) -> Vec<WorkJob> {
+pub fn works(plan: &Resolved<'_>, trial: &Trial<'_>) -> Vec<WorkJob> {
+    let laid: &Laid<'_> = plan.laid_of(trial);
     let stages = match trial.purpose {
         Purpose::Integrity => laid.kept(),
         _ => laid.stages.clone(),
@@ -173,32 +158,30 @@ fn modules(kind: Option<&dyn Filesystem>, source: bool, layers: &[Box<dyn Layer>
     all
 }
 
-/// What lies between the disks and the filesystem. An experiment whose layers are not known gives no plan.
-pub fn layers(plan: &Plan, candidate: &Candidate) -> Vec<Box<dyn Layer>> {
-    layers::parse(plan.setup(candidate).layers).unwrap_or_default()
-}
-
 /// The size of the device that mkfs is given: of one disk, or of what the layers make of all.
 ///
 /// # Errors
 /// When they make no one device of them.
-pub fn device(plan: &Plan, candidate: &Candidate, testbed: &dyn Testbed) -> Result<Bytes, String> {
-    layers::top(&layers(plan, candidate), &vec![plan.setup(candidate).size; testbed.disks()])
+pub fn device(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed) -> Result<Bytes, String> {
+    layers::top(&plan.of_candidate(candidate).layers, &vec![plan.setup(candidate).size; testbed.disks()])
 }
 
 /// Whether the testbed has disks enough for the layers, and can carry them.
 ///
 /// # Errors
 /// Says which layer cannot be, and what to try.
-pub fn carried(plan: &Plan, candidate: &Candidate, testbed: &dyn Testbed) -> Result<(), Failure> {
-    let layers = layers(plan, candidate);
-    if !layers.is_empty() && !testbed.traits().guest {
+pub fn carried(plan: &Resolved<'_>, candidate: &Candidate, testbed: &dyn Testbed) -> Result<(), Failure> {
+    let layers = &plan.of_candidate(candidate).layers;
+    let guests = testbed.guests();
+    if !layers.is_empty() && guests.is_none() {
         let text =
             format!("{} carries no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
         return Err(Failure::usage(text));
     }
     device(plan, candidate, testbed).map_err(Failure::usage)?;
-    testbed.carries(&layers).map_err(|missing| Failure::missing(missing.to_string()))
+    guests
+        .map_or(Ok(()), |guests| guests.carries(layers))
+        .map_err(|missing| Failure::missing(missing.to_string()))
 }
 
 #[cfg(test)]

@@ -1,20 +1,19 @@
 //! What a plan's run can be judged by when it is compared with another one: asked before it, for `--fail-if`.
 
+use super::resolved::Resolved;
 use crate::analysis::condition::{Evidenced, Judgeable};
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::analysis::metrics;
 use crate::analysis::rounds::FEWEST;
 use crate::schema::declared::{Declared, Section};
-use crate::schema::plan::{Candidate, Plan, Rounds};
-use crate::testbeds;
-use crate::workloads;
+use crate::schema::plan::{Candidate, Rounds};
 
 /// `is_timeless`: no time will count, as on an emulated CPU.
-pub fn of(plan: &Plan, is_timeless: bool) -> Judgeable {
+pub fn of(plan: &Resolved<'_>, is_timeless: bool) -> Judgeable {
     let is_copy = |c: &Candidate| plan.guard.as_ref().is_some_and(|twice| twice.copy == c.label);
     let candidates: Vec<&Candidate> = plan.candidates.iter().filter(|c| !is_copy(c)).collect();
     let measured = plan.scenarios.iter().flat_map(|s| s.works()).filter(|work| work.measured);
-    let engines = measured.filter_map(|work| workloads::engine(&plan.workload(&work.work)?.work.engine));
+    let engines = measured.filter_map(|stage| Some(plan.work(&stage.work)?.engine));
     let headlines: Vec<&'static Declared> =
         engines.flat_map(|engine| engine.declared()).filter(|d| d.section == Section::Headline).collect();
     let (times, counts): (Vec<_>, Vec<_>) = headlines.iter().partition(|d| is_timeless && d.of.is_time());
@@ -28,15 +27,14 @@ pub fn of(plan: &Plan, is_timeless: bool) -> Judgeable {
     }
 }
 
-fn evidence(plan: &Plan, candidate: &Candidate) -> Evidenced {
-    let testbed = plan.setup(candidate).testbed;
+fn evidence(plan: &Resolved<'_>, candidate: &Candidate) -> Evidenced {
+    let place = plan.of_candidate(candidate).place;
     let rounds = match (plan.rounds, plan.budget) {
         (Rounds::Auto, _) | (Rounds::AtLeast(_), Some(_)) => None,
         (Rounds::Exactly(n) | Rounds::AtLeast(n), _) => Some(n),
     };
-    let scatters = testbeds::kind(testbed).is_ok_and(|kind| kind.scatters());
     let candidate = candidate.label.clone();
-    match (scatters, testbeds::samples(testbed)) {
+    match (place.scatters(), place.samples()) {
         (true, _) => Evidenced { candidate, most: rounds, needed: FEWEST, grows: true },
         (false, true) => Evidenced { candidate, most: rounds, needed: SAMPLES_NEEDED as u32, grows: true },
         (false, false) => Evidenced { candidate, most: Some(1), needed: SAMPLES_NEEDED as u32, grows: false },
@@ -55,7 +53,7 @@ mod tests {
         let experiment = Experiment::parse(&text, "test").unwrap();
         let plan = experiment.plan(experiment.on.clone().unwrap_or_else(|| "loop".into()), 7).unwrap();
         let condition: Condition = condition.parse().unwrap();
-        condition.can_be_judged(&of(&plan, false)).err().unwrap_or_default()
+        condition.can_be_judged(&of(&Resolved::of(&plan).unwrap(), false)).err().unwrap_or_default()
     }
 
     #[test]
@@ -84,7 +82,7 @@ mod tests {
     fn where_no_time_counts_the_counts_that_stand_in_are_what_is_judged() {
         let text = "filesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick']\nrounds = 6";
         let plan = Experiment::parse(text, "test").unwrap().plan("loop".into(), 7).unwrap();
-        let [timed, timeless] = [of(&plan, false), of(&plan, true)];
+        let [timed, timeless] = [false, true].map(|timeless| of(&Resolved::of(&plan).unwrap(), timeless));
         assert_eq!((timed.headlines, timed.timeless), (vec!["transactions.rate".to_owned()], Vec::new()));
         assert_eq!(timeless.timeless, ["transactions.rate"]);
         assert_eq!(timeless.headlines.len(), metrics::standing_in().len());

@@ -7,11 +7,12 @@ use procfs::{CurrentSI, KernelStats};
 
 use super::fold::{Fold, Folded};
 use super::jobs;
+use super::resolved::Resolved;
 use crate::host::interference::Reading;
 use crate::random;
 use crate::schema::event::Event;
 use crate::schema::job::Job;
-use crate::schema::plan::{Plan, Trial};
+use crate::schema::plan::Trial;
 use crate::schema::reason::Reason;
 use crate::schema::record::Circumstances;
 use crate::schema::setup::ClockKind;
@@ -25,7 +26,7 @@ const SILENCE: Duration = Duration::from_secs(120);
 /// What every launch of a run has in common.
 #[derive(Clone, Copy)]
 pub struct Launcher<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a Resolved<'a>,
     pub testbeds: &'a Testbeds<'a>,
     /// Whether what runs is to end at once.
     pub stop: &'a (dyn Fn() -> bool + Sync),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::experiment::{Experiment, SHIPPED};
 use super::pace::{EMULATED, Pace};
+use super::resolved::Resolved;
 use crate::analysis::dataset::counted;
 use crate::analysis::elapsed::elapsed;
 use crate::schema::plan::{Candidate, Factors, Plan};
@@ -14,7 +15,7 @@ use crate::schema::scenario::{Scenario, WorkStage};
 use crate::schema::units::{MIB, sum};
 use crate::store::Run;
 use crate::testbeds;
-use crate::workloads::{self, clients};
+use crate::workloads::clients;
 
 /// What is meant for a first look, and never for a verdict.
 const FIRST: &str = "quick";
@@ -46,7 +47,8 @@ pub fn than(run: &Run) -> Option<Longer> {
 
 /// The same, where the run's counted trials took so long together.
 pub fn after(run: &Run, took: Duration) -> Option<Longer> {
-    testbeds::kind(&run.plan.testbed).ok().filter(|kind| kind.makes_filesystem())?;
+    let resolved = Resolved::of(&run.plan).ok()?;
+    run.plan.candidates.first().filter(|first| resolved.of_candidate(first).place.makes_filesystem())?;
     let (name, mut experiment) = next(&run.plan)?;
     let mut words = vec![format!("fsderby run {name}")];
     let kinds = kinds(&run.plan);
@@ -63,7 +65,7 @@ pub fn after(run: &Run, took: Duration) -> Option<Longer> {
         words.push(format!("--on {}", shell_words::quote(&run.plan.testbed)));
     }
     let plan = experiment.plan(run.plan.testbed.clone(), run.plan.plan_seed).ok()?;
-    let seconds = pace(run, took)?.of(trials(&plan), written(&plan));
+    let seconds = pace(run, took)?.of(trials(&plan), written(&Resolved::of(&plan).ok()?));
     Some(Longer { command: words.join(" "), minutes: (seconds / 60.0).ceil() as u64 })
 }
 
@@ -89,12 +91,12 @@ fn trials(plan: &Plan) -> u64 {
 }
 
 /// By the works of integrity checks and least rounds, without what a state brings about.
-fn written(plan: &Plan) -> u64 {
+fn written(plan: &Resolved<'_>) -> u64 {
     let stages = plan.scenarios.iter().flat_map(Scenario::works);
     let of_stage = |stage: &WorkStage| {
-        let work = plan.workload(&stage.work)?;
-        let parsed = workloads::parsed(&work.work).ok()?;
-        Some(clients::expected(&*parsed, plan.workload_seed(1), plan.clients_of(work, stage)).bytes_written)
+        let known = plan.work(&stage.work)?;
+        let clients = plan.clients_of(&known.planned, stage);
+        Some(clients::expected(&*known.work, plan.workload_seed(1), clients).bytes_written)
     };
     let a_candidate = sum(stages.filter_map(of_stage));
     let times = plan.candidates.len() as u64 * (u64::from(plan.rounds.at_least()) + 1);

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use procfs::Current;
 
-use super::jobs;
+use super::resolved::Resolved;
 use crate::exit::Failure;
 use crate::filesystems::{self, Filesystem};
 use crate::guest::Files;
 use crate::guest::bundle::Bundle;
 use crate::host::{memory_group, programs};
 use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
-use crate::schema::plan::{Candidate, Plan};
+use crate::schema::plan::Candidate;
 use crate::schema::setup::Fidelity;
 use crate::schema::units::Bytes;
 use crate::storage::layers::Layer;
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When a tool cannot be read: nobody could say later whether it is the same.
-pub fn look(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Machine> {
+pub fn look(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<Machine> {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
     let cpus = procfs::CpuInfo::current().ok();
@@ -40,15 +40,15 @@ pub fn look(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Machine> {
     for testbed in testbeds.each() {
         all.extend(testbed_tools(testbed)?);
     }
-    let bundle = |candidate| testbeds.of(plan, candidate).guest();
+    let bundle = |candidate| testbeds.of(plan, candidate).guests()?.starts().bundle();
     let own = plan.candidates.iter().filter(|candidate| bundle(candidate).is_none());
     let names: BTreeSet<&str> = own.map(|candidate| candidate.kind.as_str()).collect();
     all.extend(tools(names.into_iter().filter_map(filesystems::find))?);
     for candidate in &plan.candidates {
-        let layers = jobs::layers(plan, candidate);
+        let layers = &plan.of_candidate(candidate).layers;
         let tools = match bundle(candidate) {
-            Some(bundle) => bundled_tools(bundle, filesystems::find(&candidate.kind), &layers)?,
-            None => layer_tools(&layers)?,
+            Some(bundle) => bundled_tools(bundle, filesystems::find(&candidate.kind), layers)?,
+            None => layer_tools(layers)?,
         };
         for tool in tools {
             if !all.contains(&tool) {
@@ -81,7 +81,12 @@ pub fn look(plan: &Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Machine> {
     Ok(machine)
 }
 
-fn on_machine(plan: &Plan, candidate: &Candidate, testbeds: &Testbeds<'_>, host: &Machine) -> OnMachine {
+fn on_machine(
+    plan: &Resolved<'_>,
+    candidate: &Candidate,
+    testbeds: &Testbeds<'_>,
+    host: &Machine,
+) -> OnMachine {
     let (setup, testbed) = (plan.setup(candidate), testbeds.of(plan, candidate));
     let own = testbed.kernel();
     let is_guest = testbed.traits().guest;
@@ -97,13 +102,16 @@ fn on_machine(plan: &Plan, candidate: &Candidate, testbeds: &Testbeds<'_>, host:
         // A guest has one unless more are asked for.
         cpus: setup.cpus.unwrap_or(if is_guest { 1 } else { host.cpus }),
         disk: disk(testbed.folder()),
-        guest: testbed.guest().map_or_else(String::new, |bundle| bundle.id.clone()),
+        guest: testbed
+            .guests()
+            .and_then(|guests| guests.starts().bundle())
+            .map_or_else(String::new, |bundle| bundle.id.clone()),
     }
 }
 
 /// A run goes on only where it began: same kernels, same tools, same binary.
-pub fn same_as_before(before: &Run, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
-    let (was, is) = (&before.machine, look(&before.plan, testbeds)?);
+pub fn same_as_before(before: &Run, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
+    let (was, is) = (&before.machine, look(plan, testbeds)?);
     let same_setups = |of: fn(&OnMachine) -> OnMachine| {
         was.setups.iter().map(of).collect::<Vec<_>>() == is.setups.iter().map(of).collect::<Vec<_>>()
     };

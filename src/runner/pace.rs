@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use super::extras;
+use super::resolved::Resolved;
 use super::skips::Skip;
 use super::written::Amounts;
-use super::{extras, jobs};
-use crate::schema::job::Job;
 use crate::schema::plan::{Plan, Trial};
 use crate::schema::setup::Fidelity;
 use crate::schema::units::MIB;
@@ -52,12 +52,12 @@ impl Time {
 }
 
 /// The guess of integrity checks and a round, where `at_once` trials are carried out at the same time.
-pub fn guess(plan: &Plan, testbeds: &Testbeds<'_>, skips: &[Skip], at_once: usize) -> Time {
+pub fn guess(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, skips: &[Skip], at_once: usize) -> Time {
     let (mut time, mut amounts) = (Duration::ZERO, Amounts::default());
     for trial in plan.integrity_checks().chain(plan.round(1)).filter(|trial| !is_skipped(trial, skips)) {
         let testbed = testbeds.of(plan, trial.candidate);
-        let job: Job = jobs::job(plan, &trial, 1, testbed, "dry-run");
-        time = time.saturating_add(Pace::of(testbed.traits().fidelity).time(amounts.of(&job)));
+        let written = amounts.of(plan, &trial);
+        time = time.saturating_add(Pace::of(testbed.traits().fidelity).time(written));
     }
     halved(time / u32::try_from(at_once).unwrap_or(u32::MAX).max(1))
 }
@@ -86,7 +86,7 @@ pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
 }
 
 /// How many trials are of no round, but for the worst corners; none in a run too short for any finding.
-pub fn extra_trials(plan: &Plan, skips: &[Skip]) -> usize {
+pub fn extra_trials(plan: &Resolved<'_>, skips: &[Skip]) -> usize {
     let is_due = extras::are_due(plan.rounds.at_least());
     if is_due { extras::of_cells(plan).iter().filter(|trial| !is_skipped(trial, skips)).count() } else { 0 }
 }

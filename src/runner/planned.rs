@@ -3,11 +3,10 @@
 
 use super::entry::FilesystemEntry;
 use super::experiment::{ALL, Experiment, RoundsAsked};
-use super::{labels, scenarios};
+use super::{labels, scenarios, values};
 use crate::exit::{DAMAGED, Failure};
 use crate::schema::plan::{Candidate, Plan, Rounds};
 use crate::store::Run;
-use crate::testbeds;
 
 /// The run, with one more damage where its plan is none.
 pub fn judged(mut run: Run) -> Run {
@@ -24,9 +23,9 @@ impl TryFrom<Plan> for Experiment {
     /// When no experiment gives this plan.
     fn try_from(plan: Plan) -> Result<Self, Failure> {
         let none = |why: String| Failure::new(DAMAGED, format!("no experiment gives such a plan: {why}"));
-        let kind = testbeds::kind(&plan.testbed).map_err(none)?;
+        let place = values::place(&plan.testbed).map_err(none)?;
         // Where no filesystem is made, the one row is what was there, and will be what is.
-        let fstype = (!kind.makes_filesystem())
+        let fstype = (!place.makes_filesystem())
             .then(|| plan.candidates.first().map_or(String::new(), |row| row.kind.clone()));
         let experiment = Experiment::of(plan.clone(), fstype.is_none());
         let again = experiment.plan(plan.testbed.clone(), plan.plan_seed).map_err(|e| none(e.message))?;

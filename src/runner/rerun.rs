@@ -4,6 +4,7 @@ use anyhow::Context;
 
 use super::fold::Folded;
 use super::launch::{Attempt, Launcher};
+use super::resolved::Resolved;
 use super::side_by_side::{Hear, side_by_side};
 use crate::schema::job::Purpose;
 use crate::schema::plan::{Plan, Trial};
@@ -36,16 +37,16 @@ pub fn candidates(run: &Run) -> Vec<&Record> {
 /// # Errors
 /// When a trial cannot be launched, or the plan has none of that name.
 pub fn rerun(
-    run: &Run,
+    plan: &Resolved<'_>,
     testbeds: &Testbeds<'_>,
     records: &[&Record],
     times: usize,
     jobs: usize,
     tell: &mut Tell<'_>,
 ) -> anyhow::Result<()> {
-    let launcher = Launcher { plan: &run.plan, testbeds, stop: &|| false };
+    let launcher = Launcher { plan, testbeds, stop: &|| false };
     let attempt = |record: &Record| {
-        let trial = planned(&run.plan, record).context("the plan has no such trial")?;
+        let trial = planned(plan, record).context("the plan has no such trial")?;
         Ok(Attempt { trial, number: record.attempt })
     };
     let attempts: Vec<Attempt<'_>> =

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::fold::{Folded, blank};
 use super::launch::{Attempt, Launcher};
+use super::resolved::Resolved;
 use super::side_by_side::{Hear, side_by_side};
 use super::skipped;
 use super::skips::Skip;
@@ -22,7 +23,7 @@ use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::Record;
 use crate::schema::seal::Ended;
 use crate::store::{Attached, Folder, Run};
-use crate::testbeds::{self, Testbeds};
+use crate::testbeds::Testbeds;
 
 /// A void trial is repeated at the end of its round, so often at most.
 const REPEATS: u32 = 2;
@@ -51,7 +52,7 @@ pub struct Finish {
 }
 
 pub struct Runner<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a Resolved<'a>,
     pub testbeds: &'a Testbeds<'a>,
     pub folder: &'a mut Folder,
     pub skips: &'a [Skip],
@@ -203,7 +204,7 @@ impl<'a> Runner<'a> {
         let mut due = extras::of_cells(self.plan);
         due.retain(|trial| is_due(self, history, trial));
         self.until_none_is_void(due, history, begin)?;
-        if self.stopped() || !self.plan.testbeds().into_iter().any(testbeds::samples) {
+        if self.stopped() || !self.plan.samples() {
             return Ok(());
         }
         let run = self.folder.read()?;
@@ -214,7 +215,7 @@ impl<'a> Runner<'a> {
 
     /// Who takes part in this round.
     fn round(&self, round: u32, history: &History) -> Vec<Trial<'a>> {
-        let plan = self.plan;
+        let plan = self.plan.plan;
         plan.round(round).filter(|t| !self.is_skipped(t) && !history.failed_its_check(t)).collect()
     }
 

@@ -14,11 +14,12 @@
 //! Where memory or volume cannot follow down to the end, the plan says so ([`Shortfall`]), and so do dry run, run and report.
 
 use super::experiment::{Experiment, SIZE};
+use super::values;
 use crate::exit::Failure;
 use crate::filesystems;
 use crate::schema::plan::{Plan, Shortfall};
 use crate::schema::units::{Bytes, MIB, Scale};
-use crate::{states, testbeds, workloads};
+use crate::testbeds;
 
 /// Each client's process itself; its program's text is in memory once.
 const CLIENT: u64 = 2 * MIB;
@@ -44,7 +45,8 @@ impl Experiment {
         let by = inverse.map_or(Some(scale), |inverse| scale.times(inverse));
         let Some(by) = by.filter(|by| by.shrinks()) else { return Ok(()) };
         let mut short = Shortfall { by, memory: None, size: None };
-        if !given.size && self.states().iter().any(|state| states::follows_volume(state)) {
+        let follows = |state: &String| values::state(Some(state)).is_ok_and(|state| state.follows_volume());
+        if !given.size && self.states().into_iter().any(follows) {
             short.size = self.scale_volume(by);
         }
         self.scale_states(by)?;
@@ -69,8 +71,9 @@ impl Experiment {
         let own = self.filesystem.iter_mut().filter_map(|entry| entry.state.as_mut());
         for state in own.chain(&mut self.state).chain(&mut self.cross.state) {
             // What is no state is told by its reader, with what is one.
-            if states::works(state).is_ok() {
-                *state = states::scaled(state, by)
+            if let Ok(known) = values::state(Some(state)) {
+                *state = known
+                    .scaled(by)
                     .map_err(|e| Failure::usage(format!("state {state}: {e}\n  try: another --scale")))?;
             }
         }
@@ -90,7 +93,7 @@ impl Experiment {
 
     /// Gives what the memory would be, where it must be larger.
     fn scale_memory(&mut self, by: Scale) -> Result<Option<Bytes>, Failure> {
-        let least = self.least_memory();
+        let least = self.least_memory()?;
         let mut short: Option<Bytes> = None;
         let own = self.filesystem.iter_mut().filter_map(|entry| entry.memory.as_mut());
         for memory in own.chain(&mut self.memory).chain(&mut self.cross.memory) {
@@ -114,18 +117,24 @@ impl Experiment {
     }
 
     /// For page cache and all clients of the work that needs the most, on the testbeds of this experiment.
-    fn least_memory(&self) -> Bytes {
+    fn least_memory(&self) -> Result<Bytes, Failure> {
         let entries = self.filesystem.iter().filter_map(|entry| entry.on.as_deref());
         let on = entries.chain(self.on.as_deref()).chain(self.cross.on.iter().map(String::as_str));
-        let least = on.map(testbeds::least_memory).max();
-        let least = least.unwrap_or_else(|| testbeds::least_memory(testbeds::AUTO));
-        let works = self.planned_workloads(self.scale).unwrap_or_default();
-        let own = works.iter().filter_map(|work| {
-            let needs = workloads::parsed(&work.work).ok()?.needs();
+        let mut on: Vec<&str> = on.collect();
+        if on.is_empty() {
+            on.push(testbeds::AUTO);
+        }
+        let mut least = Bytes(0);
+        for on in on {
+            least = least.max(values::asked(on).map_err(Failure::usage)?.least_memory());
+        }
+        let mut own = None;
+        for work in self.planned_workloads(self.scale)? {
+            let (_, known) = values::work(&work)?;
             let clients = u64::from(work.clients.or(self.clients).unwrap_or(1));
-            Some(clients.saturating_mul(needs.memory.0.saturating_add(CLIENT)))
-        });
-        whole(least.0.saturating_add(own.max().unwrap_or(CLIENT)))
+            own = own.max(Some(clients.saturating_mul(known.needs().memory.0.saturating_add(CLIENT))));
+        }
+        Ok(whole(least.0.saturating_add(own.unwrap_or(CLIENT))))
     }
 }
 

@@ -2,20 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use super::{bounds, labels};
+use super::{bounds, labels, values};
 use crate::exit::Failure;
 use crate::names;
 use crate::schema::job::Portion;
-use crate::schema::plan::{Candidate, Plan, PlannedWork};
+use crate::schema::plan::{Plan, PlannedWork};
 use crate::schema::power_cut::PowerCut;
 use crate::schema::scenario::{OtherStage, Scenario, Stage, WorkStage};
-use crate::stages::{self, Around, WorkEnds};
-use crate::states;
-use crate::workloads::{self, Work, Workload};
+use crate::stages::{self, Around, StageKind, WorkEnds};
+use crate::workloads::{Work, Workload};
 
 /// A scenario with every part of its works in its place.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub struct Laid<'p> {
     pub works: Vec<LaidWork<'p>>,
     pub stages: Vec<LaidStage>,
@@ -24,11 +24,12 @@ pub struct Laid<'p> {
 }
 
 /// A workload, or those parts of one that are done together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct LaidWork<'p> {
     /// Its label, with a number behind it where the scenario has it more than once.
     pub name: String,
     pub planned: Cow<'p, PlannedWork>,
+    pub work: Arc<dyn Work>,
     pub measured: bool,
     pub clients: u32,
 }
@@ -36,19 +37,54 @@ pub struct LaidWork<'p> {
 impl LaidWork<'_> {
     /// Whether it needs a disk beside that it copies from.
     pub fn copies_from_beside(&self) -> bool {
-        copies_from_beside(&self.planned)
+        self.work.needs().source
+    }
+
+    /// Whether the same is done in the same way.
+    fn is_as(&self, other: &LaidWork<'_>) -> bool {
+        (&self.planned, self.measured, self.clients) == (&other.planned, other.measured, other.clients)
     }
 }
 
-/// Whether this work needs a disk beside that it copies from.
-pub fn copies_from_beside(planned: &PlannedWork) -> bool {
-    workloads::parsed(&planned.work).is_ok_and(|work| work.needs().source)
-}
-
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub enum LaidStage {
     Work { of: usize, portion: Portion },
-    Other(OtherStage),
+    Other { kind: &'static dyn StageKind, argument: Option<String> },
+}
+
+/// A workload of a plan, or one that brings a state about, understood.
+pub struct KnownWork<'p> {
+    pub planned: Cow<'p, PlannedWork>,
+    pub engine: &'static dyn Workload,
+    pub work: Arc<dyn Work>,
+}
+
+impl<'p> KnownWork<'p> {
+    /// # Errors
+    /// When there is no such workload, or it does not understand its parameters.
+    pub fn of(planned: Cow<'p, PlannedWork>) -> Result<Self, Failure> {
+        let (engine, work) = values::work(&planned)?;
+        Ok(KnownWork { planned, engine, work })
+    }
+}
+
+/// A scenario of a plan, every stage of it understood.
+pub struct KnownScenario<'p> {
+    stages: Vec<KnownStage<'p>>,
+}
+
+enum KnownStage<'p> {
+    /// `of` is the plan's workload; so much of it is done, by so many.
+    Work {
+        stage: &'p WorkStage,
+        of: usize,
+        portion: Portion,
+        clients: u32,
+    },
+    Other {
+        kind: &'static dyn StageKind,
+        argument: Option<&'p str>,
+    },
 }
 
 /// One scenario for each workload that none of these names: the work alone, or with the power cut in it.
@@ -78,58 +114,87 @@ pub fn given(plan: &Plan) -> (Vec<Scenario>, Option<PowerCut>) {
     (plan.scenarios.iter().filter(is_given).cloned().collect(), cut)
 }
 
-/// Whether all stages of all scenarios can be done one after the other.
+/// This scenario of a plan whose workloads are these. All its stages can be done one after the other.
 ///
 /// # Errors
 /// Names the scenario and the stage, and says what to write.
-pub fn check(plan: &Plan) -> Result<(), Failure> {
-    for scenario in &plan.scenarios {
-        labels::usable("scenario", &scenario.label)?;
-        check_one(plan, scenario).map_err(|e| Failure::usage(format!("scenario {}{e}", scenario.label)))?;
-    }
-    Ok(())
+pub fn understood<'p>(
+    plan: &'p Plan,
+    works: &[KnownWork<'p>],
+    scenario: &'p Scenario,
+) -> Result<KnownScenario<'p>, Failure> {
+    labels::usable("scenario", &scenario.label)?;
+    let fault = |e| Failure::usage(format!("scenario {}{e}", scenario.label));
+    let stages = known_stages(plan, works, scenario).map_err(fault)?;
+    Ok(KnownScenario { stages })
 }
 
-fn check_one(plan: &Plan, scenario: &Scenario) -> Result<(), String> {
-    for (at, stage) in scenario.stages.iter().enumerate() {
-        let around = Around { before: &scenario.stages[..at], after: &scenario.stages[at + 1..] };
-        can_stand(plan, stage, &around).map_err(|e| format!(", stage {} ({stage}): {e}", at + 1))?;
+fn known_stages<'p>(
+    plan: &'p Plan,
+    works: &[KnownWork<'p>],
+    scenario: &'p Scenario,
+) -> Result<Vec<KnownStage<'p>>, String> {
+    let fault = |at: usize, e: String| format!(", stage {} ({}): {e}", at + 1, scenario.stages[at]);
+    let kind = |(at, stage): (usize, &Stage)| match stage {
+        Stage::Work(_) => Ok(None),
+        Stage::Other(other) => values::stage(&other.name).map(Some).map_err(|e| fault(at, e)),
+    };
+    let kinds: Vec<Kind> = scenario.stages.iter().enumerate().map(kind).collect::<Result<_, _>>()?;
+    let mut known = Vec::new();
+    for at in 0..kinds.len() {
+        known.push(known_stage(plan, works, scenario, &kinds, at).map_err(|e| fault(at, e))?);
     }
     if !scenario.works().any(|work| work.measured) {
         return Err(
             ": it measures nothing\n  try: a stage { work = \"LABEL\" } without measured = false".into()
         );
     }
-    Ok(())
+    Ok(known)
 }
 
-fn can_stand(plan: &Plan, stage: &Stage, around: &Around<'_>) -> Result<(), String> {
-    match stage {
-        Stage::Other(OtherStage { name, argument }) => {
-            stages::find(name)?.stands(argument.as_deref(), around)
+/// Of a stage; work has none.
+type Kind = Option<&'static dyn StageKind>;
+
+fn known_stage<'p>(
+    plan: &'p Plan,
+    works: &[KnownWork<'p>],
+    scenario: &'p Scenario,
+    kinds: &[Kind],
+    at: usize,
+) -> Result<KnownStage<'p>, String> {
+    let (before, after) = (&scenario.stages[..at], &scenario.stages[at + 1..]);
+    match (&scenario.stages[at], kinds[at]) {
+        (Stage::Other(OtherStage { argument, .. }), Some(kind)) => {
+            kind.stands(argument.as_deref(), &Around { before, after })?;
+            Ok(KnownStage::Other { kind, argument: argument.as_deref() })
         }
-        Stage::Work(work) => {
-            let Parsed { planned, engine, work: parsed } = parsed(plan, work)?;
-            if let Some(part) = work.part.as_deref().filter(|part| !engine.parts().contains(part)) {
+        (Stage::Other(OtherStage { name, .. }), None) => Err(format!("{name} is no stage")),
+        (Stage::Work(stage), _) => {
+            let labels = || plan.workloads.iter().map(|work| work.label.as_str());
+            let of = labels().position(|label| label == stage.work);
+            let of = of.ok_or_else(|| names::unknown("workload", &stage.work, labels()))?;
+            let KnownWork { planned, engine, work } = &works[of];
+            if let Some(part) = stage.part.as_deref().filter(|part| !engine.parts().contains(part)) {
                 return Err(match engine.parts() {
                     [] => format!("{} is done in one part", engine.name()),
                     parts => names::unknown("part", part, parts.iter().copied()),
                 });
             }
-            let clients = plan.clients_of(planned, work);
-            so_many(clients, &*parsed)?;
-            match ends(work, around.after, &*parsed) {
-                Ok(portion) if portion.stop_after.is_some() && clients > 1 => Err(format!(
+            let clients = plan.clients_of(planned, stage);
+            so_many(clients, &**work)?;
+            let portion = ends(stage, after.iter().zip(&kinds[at + 1..]), &**work)?;
+            if portion.stop_after.is_some() && clients > 1 {
+                return Err(format!(
                     "a trial whose power is cut has one client, not {clients}\n  try: --clients 1, or without --power-cut"
-                )),
-                Ok(portion) if portion.keep_files && portion.part.is_none() && !engine.parts().is_empty() => {
-                    Err(format!(
-                        "{} deletes its files at its end, and could not be read back; name a part",
-                        engine.name()
-                    ))
-                }
-                other => other.map(drop),
+                ));
             }
+            if portion.keep_files && portion.part.is_none() && !engine.parts().is_empty() {
+                return Err(format!(
+                    "{} deletes its files at its end, and could not be read back; name a part",
+                    engine.name()
+                ));
+            }
+            Ok(KnownStage::Work { stage, of, portion, clients })
         }
     }
 }
@@ -146,26 +211,16 @@ fn so_many(clients: u32, work: &dyn Work) -> Result<(), String> {
     }
 }
 
-/// The workload of a stage, understood.
-struct Parsed<'p> {
-    planned: &'p PlannedWork,
-    engine: &'static dyn Workload,
-    work: Box<dyn Work>,
-}
-
-fn parsed<'p>(plan: &'p Plan, stage: &WorkStage) -> Result<Parsed<'p>, String> {
-    let known = plan.workloads.iter().map(|work| work.label.as_str());
-    let planned = plan.workload(&stage.work).ok_or_else(|| names::unknown("workload", &stage.work, known))?;
-    let engine = workloads::engine(&planned.work.engine).ok_or("this fsderby has no such workload")?;
-    Ok(Parsed { planned, engine, work: engine.parse(&planned.work.parameters)? })
-}
-
 /// What of the work is done, by what stands behind it and before the next work.
-fn ends(stage: &WorkStage, after: &[Stage], work: &dyn Work) -> Result<Portion, String> {
+fn ends<'s>(
+    stage: &WorkStage,
+    after: impl Iterator<Item = (&'s Stage, &'s Kind)>,
+    work: &dyn Work,
+) -> Result<Portion, String> {
     let mut portion = Portion { part: stage.part.clone(), ..Portion::WHOLE };
     for stage in after {
-        let Stage::Other(OtherStage { name, argument }) = stage else { break };
-        match stages::find(name)?.ends_work(argument.as_deref()) {
+        let (Stage::Other(OtherStage { argument, .. }), Some(kind)) = stage else { break };
+        match kind.ends_work(argument.as_deref()) {
             WorkEnds::Whole => {}
             WorkEnds::KeepsFiles => portion.keep_files = portion.stop_after.is_none(),
             WorkEnds::Cut(cut) => portion.stop_after = Some(cut.after(work.operations())?),
@@ -174,68 +229,73 @@ fn ends(stage: &WorkStage, after: &[Stage], work: &dyn Work) -> Result<Portion, 
     Ok(portion)
 }
 
-/// Whether any of them cuts the power.
-pub fn cut_power(plan: &Plan) -> bool {
-    let is_cut = |stage: &OtherStage| {
-        let ends = stages::find(&stage.name).map(|kind| kind.ends_work(stage.argument.as_deref()));
-        matches!(ends, Ok(WorkEnds::Cut(_)))
-    };
-    plan.scenarios.iter().flat_map(Scenario::others).any(is_cut)
-}
-
-/// Whether caches are emptied anywhere, and it must be seen that they were.
-pub fn empties_caches(plan: &Plan) -> bool {
-    let empties = |stage: &OtherStage| stages::find(&stage.name).is_ok_and(|kind| kind.empties_caches());
-    plan.cold || plan.scenarios.iter().flat_map(Scenario::others).any(empties)
-}
-
-/// The scenario as it is carried out, from the state of that candidate on.
-///
-/// # Errors
-/// Where it cannot be; [`check`] says so with more words.
-pub fn lay<'p>(plan: &'p Plan, candidate: &Candidate, scenario: &Scenario) -> Result<Laid<'p>, String> {
-    let mut laid = Laid::default();
-    for planned in states::works(plan.setup(candidate).state.unwrap_or(states::FRESH))? {
-        laid.stages.push(LaidStage::Work { of: laid.works.len(), portion: Portion::KEEP_FILES });
-        let (name, planned) = (planned.label.clone(), Cow::Owned(planned));
-        laid.works.push(LaidWork { name, planned, measured: false, clients: 1 });
+impl<'p> KnownScenario<'p> {
+    /// Whether any of its stages cuts the power.
+    pub fn cuts_power(&self) -> bool {
+        self.others().any(|(kind, argument)| matches!(kind.ends_work(argument), WorkEnds::Cut(_)))
     }
-    laid.before = laid.stages.len();
-    for (at, stage) in scenario.stages.iter().enumerate() {
-        match stage {
-            Stage::Other(other) => laid.stages.push(LaidStage::Other(other.clone())),
-            Stage::Work(work) => {
-                let Parsed { planned, engine, work: parsed } = parsed(plan, work)?;
-                let portion = ends(work, &scenario.stages[at + 1..], &*parsed)?;
-                laid.add(planned, work, plan.clients_of(planned, work), engine, &portion);
+
+    /// Whether caches are emptied in it, and it must be seen that they were.
+    pub fn empties_caches(&self) -> bool {
+        self.others().any(|(kind, _)| kind.empties_caches())
+    }
+
+    fn others(&self) -> impl Iterator<Item = (&'static dyn StageKind, Option<&'p str>)> {
+        self.stages.iter().filter_map(|stage| match stage {
+            KnownStage::Other { kind, argument } => Some((*kind, *argument)),
+            KnownStage::Work { .. } => None,
+        })
+    }
+
+    /// The scenario as it is carried out, where the plan's workloads are `works`, and `state` brings about what is there before.
+    ///
+    /// # Errors
+    /// When an engine has its work done in stages that there are not.
+    pub fn lay(&self, works: &[KnownWork<'p>], state: &[KnownWork<'p>]) -> Result<Laid<'p>, String> {
+        let mut laid = Laid::default();
+        for KnownWork { planned, work, .. } in state {
+            laid.stages.push(LaidStage::Work { of: laid.works.len(), portion: Portion::KEEP_FILES });
+            let (name, planned) = (planned.label.clone(), planned.clone());
+            laid.works.push(LaidWork { name, planned, work: work.clone(), measured: false, clients: 1 });
+        }
+        laid.before = laid.stages.len();
+        for stage in &self.stages {
+            match stage {
+                KnownStage::Other { kind, argument } => {
+                    laid.stages.push(LaidStage::Other { kind: *kind, argument: argument.map(str::to_owned) });
+                }
+                KnownStage::Work { stage, of, portion, clients } => {
+                    laid.add(&works[*of], stage, *clients, portion)?;
+                }
             }
         }
+        Ok(laid)
     }
-    Ok(laid)
 }
 
 impl<'p> Laid<'p> {
     fn add(
         &mut self,
-        planned: &'p PlannedWork,
+        known: &KnownWork<'p>,
         stage: &WorkStage,
         clients: u32,
-        engine: &dyn Workload,
         whole: &Portion,
-    ) {
-        for stage in engine.scenario(stage) {
+    ) -> Result<(), String> {
+        for stage in known.engine.scenario(stage) {
             match stage {
-                Stage::Other(other) => self.stages.push(LaidStage::Other(other)),
+                Stage::Other(OtherStage { name, argument }) => {
+                    self.stages.push(LaidStage::Other { kind: values::stage(&name)?, argument });
+                }
                 Stage::Work(WorkStage { part, measured, .. }) => {
-                    let of = self.work(
-                        LaidWork { name: String::new(), planned: Cow::Borrowed(planned), measured, clients },
-                        part.as_deref(),
-                    );
+                    let (planned, work) = (known.planned.clone(), known.work.clone());
+                    let work = LaidWork { name: String::new(), planned, work, measured, clients };
+                    let of = self.work(work, part.as_deref());
                     let portion = Portion { part, ..whole.clone() };
                     self.stages.push(LaidStage::Work { of, portion });
                 }
             }
         }
+        Ok(())
     }
 
     /// The work that this part goes on with, or a new one.
@@ -243,9 +303,9 @@ impl<'p> Laid<'p> {
         let last = self.works.len().wrapping_sub(1);
         let is_done = |stage: &LaidStage| match stage {
             LaidStage::Work { of, portion } => *of == last && portion.part.as_deref() == part,
-            LaidStage::Other(_) => false,
+            LaidStage::Other { .. } => false,
         };
-        let is_last = |last: &LaidWork<'_>| LaidWork { name: work.name.clone(), ..last.clone() } == work;
+        let is_last = |last: &LaidWork<'_>| last.is_as(&work);
         if part.is_some() && self.works.last().is_some_and(is_last) && !self.stages.iter().any(is_done) {
             return last;
         }
@@ -266,6 +326,12 @@ impl<'p> Laid<'p> {
 mod tests {
     use super::*;
     use crate::runner::experiment::Experiment;
+    use crate::runner::resolved::Resolved;
+
+    /// The laid scenario of that place in the plan.
+    fn laid(plan: &Plan, at: usize) -> Laid<'_> {
+        Resolved::of(plan).expect("it is laid").laid(&plan.candidates[0], &plan.scenarios[at]).clone()
+    }
 
     fn plan(scenario: &str) -> Result<Plan, Failure> {
         let text =
@@ -284,7 +350,7 @@ mod tests {
         let plan = plan(scenario).expect("a plan");
         let labels: Vec<&str> = plan.scenarios.iter().map(|s| s.label.as_str()).collect();
         assert_eq!(labels, ["twice", "coldread-quick"]);
-        let laid = lay(&plan, &plan.candidates[0], &plan.scenarios[0]).expect("it is laid");
+        let laid = laid(&plan, 0);
         let works: Vec<(&str, bool)> = laid.works.iter().map(|w| (w.name.as_str(), w.measured)).collect();
         assert_eq!(works, [("maildir-quick", false), ("maildir-quick (2)", true)]);
     }
@@ -292,7 +358,7 @@ mod tests {
     #[test]
     fn an_engines_parts_are_one_work_with_a_remount_before_each_but_the_first() {
         let plan = plan("").expect("a plan");
-        let laid = lay(&plan, &plan.candidates[0], &plan.scenarios[1]).expect("it is laid");
+        let laid = laid(&plan, 1);
         assert_eq!((laid.works.len(), laid.stages.len()), (1, 11));
         let parts = laid.stages.iter().filter_map(|stage| match stage {
             LaidStage::Work { of: 0, portion } => portion.part.as_deref(),
@@ -308,7 +374,7 @@ mod tests {
     fn a_work_before_a_power_cut_stops_there_and_one_before_a_read_back_keeps_its_files() {
         let stages = "{ work = 'maildir-quick' }, { power-cut = '50%' }, 'recover', 'read-back', { work = 'maildir-quick' }, 'remount', 'read-back'";
         let plan = plan(&format!("[[scenario]]\nlabel = 'x'\nstages = [{stages}]")).expect("a plan");
-        let laid = lay(&plan, &plan.candidates[0], &plan.scenarios[0]).expect("it is laid");
+        let laid = laid(&plan, 0);
         let portions: Vec<&Portion> = laid
             .stages
             .iter()

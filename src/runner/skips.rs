@@ -3,14 +3,14 @@
 use std::cell::LazyCell;
 
 use super::jobs;
-use super::scenarios::{self, LaidWork};
+use super::resolved::Resolved;
+use super::scenarios::LaidWork;
 use crate::filesystems::{self, BESIDE, Filesystem};
-use crate::schema::plan::{Candidate, Plan};
+use crate::schema::plan::Candidate;
 use crate::schema::scenario::Scenario;
 use crate::schema::units::Bytes;
-use crate::states;
 use crate::testbeds::{Testbed, Testbeds};
-use crate::workloads::{self, Needs, clients};
+use crate::workloads::{Needs, clients};
 
 /// Of the volume, what a filesystem may take for itself before the workload's files no longer fit for certain.
 const ROOM: f64 = 0.85;
@@ -27,7 +27,7 @@ pub struct Skip {
 }
 
 /// All cells that stay empty, in the plan's order.
-pub fn skips(plan: &Plan, testbeds: &Testbeds<'_>) -> Vec<Skip> {
+pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
     let mut skips = Vec::new();
     for candidate in &plan.candidates {
         let testbed = testbeds.of(plan, candidate);
@@ -35,26 +35,27 @@ pub fn skips(plan: &Plan, testbeds: &Testbeds<'_>) -> Vec<Skip> {
             plan.scenarios.iter().map(|scenario| Asked::of(plan, candidate, scenario)).collect();
         // A plan whose layers make no device is refused before.
         let device = jobs::device(plan, candidate, testbed).unwrap_or(plan.size);
-        if !testbed.traits().makes_filesystem {
+        if !testbed.traits().fidelity.makes_filesystem() {
             let all = plan.scenarios.iter().zip(&asked);
-            let takes_all = all.filter(|(_, asked)| asked.as_ref().is_some_and(|a| a.needs.whole_filesystem));
+            let takes_all = all.filter(|(_, asked)| asked.needs.whole_filesystem);
             skips.extend(takes_all.map(|(scenario, _)| skip(candidate, scenario, not_ours(scenario), true)));
             let copies = plan.scenarios.iter().zip(&asked);
-            let copies = copies.filter(|(_, asked)| asked.as_ref().is_some_and(|a| a.needs.source));
+            let copies = copies.filter(|(_, asked)| asked.needs.source);
             let name = testbed.name();
             skips.extend(
                 copies.map(|(scenario, _)| skip(candidate, scenario, no_disk(scenario, &name), true)),
             );
         }
-        let Some(kind) = filesystems::find(&candidate.kind).filter(|_| testbed.traits().makes_filesystem)
+        let Some(kind) =
+            filesystems::find(&candidate.kind).filter(|_| testbed.traits().fidelity.makes_filesystem())
         else {
             continue;
         };
         let size = size(kind, device);
         let machine = LazyCell::new(|| machine(kind, testbed));
         for (scenario, asked) in plan.scenarios.iter().zip(&asked) {
-            let copies = asked.as_ref().is_some_and(|asked| asked.needs.source);
-            let needs = || needs(kind, device, scenario, asked.as_ref()?);
+            let copies = asked.needs.source;
+            let needs = || needs(kind, device, scenario, asked);
             let asked = size.clone().or_else(needs).map(|reason| (reason, true));
             let beside = || self::machine(BESIDE, testbed).filter(|_| copies);
             let machine = || machine.clone().or_else(beside);
@@ -94,7 +95,7 @@ fn machine(kind: &dyn Filesystem, testbed: &dyn Testbed) -> Option<String> {
         return Some(missing.to_string());
     }
     let missing = filesystems::tools(kind).iter().find_map(|program| testbed.tool(program).err())?;
-    if testbed.guest_id().is_some() {
+    if testbed.guests().is_some_and(|guests| guests.starts().bundle_id().is_some()) {
         return Some(missing.to_string());
     }
     Some(format!("{}\n  try: apt-get install {}", missing.what, kind.package()))
@@ -130,11 +131,10 @@ struct Asked {
 
 impl Asked {
     /// Of all its works: in the integrity check the files of all are there at once.
-    fn of(plan: &Plan, candidate: &Candidate, scenario: &Scenario) -> Option<Self> {
-        let left = states::leaves(plan.setup(candidate).state.unwrap_or(states::FRESH));
+    fn of(plan: &Resolved<'_>, candidate: &Candidate, scenario: &Scenario) -> Self {
+        let left = plan.of_candidate(candidate).state.leaves();
         let mut asked = Asked { needs: Needs::default(), peak: Bytes(0), left, preallocates: None };
-        for LaidWork { planned, clients, .. } in scenarios::lay(plan, candidate, scenario).ok()?.works {
-            let work = workloads::parsed(&planned.work).ok()?;
+        for LaidWork { planned, work, clients, .. } in &plan.laid(candidate, scenario).works {
             let needs = work.needs();
             asked.needs.hard_links |= needs.hard_links;
             asked.needs.symlinks |= needs.symlinks;
@@ -144,10 +144,10 @@ impl Asked {
                 asked.preallocates.get_or_insert_with(|| planned.label.clone());
             }
             asked.needs.largest_file = asked.needs.largest_file.max(needs.largest_file);
-            let all = clients::expected(&*work, plan.workload_seed(1), clients);
+            let all = clients::expected(&**work, plan.workload_seed(1), *clients);
             asked.peak.0 = asked.peak.0.saturating_add(all.bytes_peak);
         }
-        Some(asked)
+        asked
     }
 }
 

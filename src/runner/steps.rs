@@ -4,9 +4,8 @@ use super::scenarios::{Laid, LaidStage, LaidWork};
 use crate::filesystems::{BESIDE, Filesystem};
 use crate::schema::job::{At, Purpose, Step};
 use crate::schema::plan::Trial;
-use crate::schema::scenario::OtherStage;
 use crate::schema::setup::Variant;
-use crate::stages::{self, Now};
+use crate::stages::Now;
 
 /// All steps of a trial. A directory that is taken as it is has no filesystem to make, mount or check.
 pub fn steps(kind: Option<&dyn Filesystem>, trial: &Trial<'_>, laid: &Laid<'_>, cold: bool) -> Vec<Step> {
@@ -72,9 +71,8 @@ impl Own<'_> {
                     now = Now { work: Some(work), was_cut: false, was_mounted_again: false, ..now };
                     steps.extend(one_work(work, &laid.works[*of], portion.stop_after.is_some()));
                 }
-                LaidStage::Other(OtherStage { name, argument }) => {
-                    let Ok(stage) = stages::find(name) else { continue };
-                    let own = stage.steps(argument.as_deref(), &now);
+                LaidStage::Other { kind, argument } => {
+                    let own = kind.steps(argument.as_deref(), &now);
                     now.was_cut |= own.contains(&Step::PowerCut);
                     now.was_mounted_again |= own.iter().any(is_mounted_again);
                     steps.extend(own);

@@ -1,26 +1,26 @@
-//! What the works of a job write, known before any of it is done.
+//! What the works of a trial write, known before any of it is done.
 
 use std::collections::HashMap;
 
-use crate::schema::job::{Job, WorkJob};
+use super::jobs;
+use super::resolved::Resolved;
+use crate::schema::job::WorkJob;
+use crate::schema::plan::Trial;
 use crate::schema::work::Amount;
-use crate::workloads::{self, clients};
+use crate::workloads::clients;
 
 /// Of each work that was asked for: to know one may take a while, and a run asks for the same ones again and again.
 #[derive(Default)]
 pub struct Amounts(HashMap<(String, u64, u32), Amount>);
 
 impl Amounts {
-    /// Bytes that the works of the job write.
-    pub fn of(&mut self, job: &Job) -> u64 {
-        let whole =
-            |(at, work): &(usize, &WorkJob)| job.works[..*at].iter().all(|before| before.of != work.of);
+    /// Bytes that the works of the trial write.
+    pub fn of(&mut self, plan: &Resolved<'_>, trial: &Trial<'_>) -> u64 {
+        let (laid, works) = (plan.laid_of(trial), jobs::works(plan, trial));
+        let whole = |(at, work): &(usize, &WorkJob)| works[..*at].iter().all(|before| before.of != work.of);
         let mut written = 0_u64;
-        for (_, WorkJob { work, seed, clients, .. }) in job.works.iter().enumerate().filter(whole) {
-            let expected = || {
-                let parsed = workloads::parsed(work).ok();
-                parsed.map_or_else(Amount::default, |w| clients::expected(&*w, *seed, *clients))
-            };
+        for (_, WorkJob { of, work, seed, clients, .. }) in works.iter().enumerate().filter(whole) {
+            let expected = || clients::expected(&*laid.works[*of].work, *seed, *clients);
             let amount = self.0.entry((work.hash(), *seed, *clients)).or_insert_with(expected);
             written = written.saturating_add(amount.bytes_written);
         }

@@ -68,56 +68,66 @@ pub trait StateKind: Sync {
     }
 }
 
-/// What brings this state about: `filled 80%`.
+/// A state as an experiment names it, understood: `filled 80%`.
+#[derive(Clone)]
+pub struct State {
+    kind: &'static dyn StateKind,
+    argument: String,
+    works: Vec<PlannedWork>,
+}
+
+/// The state of this text: `filled 80%`.
 ///
 /// # Errors
 /// When there is no such state, or it says too little.
-pub fn works(state: &str) -> Result<Vec<PlannedWork>, String> {
-    let (kind, argument) = parse(state)?;
-    kind.works(argument)
-}
-
-/// Of what an ordinary user may fill, the share that this state leaves; nothing where it is no state.
-pub fn leaves(state: &str) -> f64 {
-    parse(state).map_or(0.0, |(kind, argument)| kind.leaves(argument))
-}
-
-/// Whether this state's files have content; a state that is none is taken to be one that has.
-pub fn has_content(state: &str) -> bool {
-    parse(state).map_or(true, |(kind, _)| kind.has_content())
-}
-
-/// What this state's files hold of a volume of that size; nothing where it is no state.
-pub fn content(state: &str, size: Bytes) -> Bytes {
-    let taken = if has_content(state) { 1.0 - leaves(state) } else { 0.0 };
-    Bytes((size.0 as f64 * taken) as u64)
-}
-
-/// This state of an experiment whose work is scaled.
-///
-/// # Errors
-/// When there is no such state, or it cannot be so large.
-pub fn scaled(state: &str, by: Scale) -> Result<String, String> {
-    let (kind, argument) = parse(state)?;
-    let argument = kind.scaled(argument, by)?;
-    Ok(if argument.is_empty() { kind.name().to_owned() } else { format!("{} {argument}", kind.name()) })
-}
-
-/// Whether the volume of a scaled experiment is to be scaled for this state.
-pub fn follows_volume(state: &str) -> bool {
-    parse(state).is_ok_and(|(kind, _)| kind.follows_volume())
-}
-
-/// Whether the drive must have been filled and overwritten before.
-pub fn preconditions(state: &str) -> bool {
-    parse(state).is_ok_and(|(kind, _)| kind.is_of_the_drive())
-}
-
-fn parse(state: &str) -> Result<(&'static dyn StateKind, &str), String> {
-    let (name, argument) = state.split_once(' ').unwrap_or((state, ""));
+pub fn parse(text: &str) -> Result<State, String> {
+    let (name, argument) = text.split_once(' ').unwrap_or((text, ""));
     let found = TABLE.iter().copied().find(|kind| kind.name() == name);
-    let known = || names::unknown("state", name, TABLE.iter().map(|kind| kind.name()));
-    found.map(|kind| (kind, argument.trim())).ok_or_else(known)
+    let kind = found.ok_or_else(|| names::unknown("state", name, TABLE.iter().map(|kind| kind.name())))?;
+    let argument = argument.trim().to_owned();
+    Ok(State { kind, works: kind.works(&argument)?, argument })
+}
+
+impl State {
+    /// What brings it about, in order.
+    pub fn works(&self) -> &[PlannedWork] {
+        &self.works
+    }
+
+    /// Of what an ordinary user may fill, the share that it leaves.
+    pub fn leaves(&self) -> f64 {
+        self.kind.leaves(&self.argument)
+    }
+
+    /// Whether its files have content.
+    pub fn has_content(&self) -> bool {
+        self.kind.has_content()
+    }
+
+    /// What its files hold of a volume of that size.
+    pub fn content(&self, size: Bytes) -> Bytes {
+        let taken = if self.has_content() { 1.0 - self.leaves() } else { 0.0 };
+        Bytes((size.0 as f64 * taken) as u64)
+    }
+
+    /// The text of the same state in an experiment whose work is scaled.
+    ///
+    /// # Errors
+    /// When it cannot be so large.
+    pub fn scaled(&self, by: Scale) -> Result<String, String> {
+        let (name, argument) = (self.kind.name(), self.kind.scaled(&self.argument, by)?);
+        Ok(if argument.is_empty() { name.to_owned() } else { format!("{name} {argument}") })
+    }
+
+    /// Whether the volume of a scaled experiment is to be scaled for it.
+    pub fn follows_volume(&self) -> bool {
+        self.kind.follows_volume()
+    }
+
+    /// Whether the drive must have been filled and overwritten before.
+    pub fn preconditions(&self) -> bool {
+        self.kind.is_of_the_drive()
+    }
 }
 
 /// The work of a state that fills a filesystem up to this share, by the workload `fill` with these parameters.
@@ -144,24 +154,22 @@ mod tests {
 
     #[test]
     fn a_state_is_work_that_is_done_before() {
+        let works = |state: &str| parse(state).unwrap().works;
+        let leaves = |state: &str| parse(state).unwrap().leaves();
         let done = |state: &str| -> Vec<String> {
-            works(state)
-                .unwrap()
-                .into_iter()
-                .map(|work| format!("{}: {}", work.label, work.work.engine))
-                .collect()
+            works(state).into_iter().map(|work| format!("{}: {}", work.label, work.work.engine)).collect()
         };
         assert_eq!(done("fresh"), Vec::<String>::new());
         assert_eq!(done("filled 90%"), ["filled 90%: fill"]);
         assert_eq!(done("aged by postmark-quick"), ["aged by postmark-quick: postmark"]);
-        assert_eq!(works("filled 90%").unwrap()[0].work.parameters["to"].as_str(), Some("90%"));
+        assert_eq!(works("filled 90%")[0].work.parameters["to"].as_str(), Some("90%"));
         assert!((leaves("filled 90%") - 0.1).abs() < 1e-9 && leaves("fresh") == 1.0);
-        assert_eq!(leaves("filled full"), 0.0);
         assert_eq!(done("allocated 80%"), ["allocated 80%: fill"]);
-        assert_eq!(works("allocated 80%").unwrap()[0].work.parameters["allocate"].as_bool(), Some(true));
+        assert_eq!(works("allocated 80%")[0].work.parameters["allocate"].as_bool(), Some(true));
         assert!((leaves("allocated 80%") - 0.2).abs() < 1e-9);
-        let content = |state: &str| content(state, Bytes(1000)).0;
-        assert_eq!(["fresh", "filled 80%", "filled full", "allocated 80%"].map(content), [0, 800, 1000, 0]);
+        let content = |state: &str| parse(state).unwrap().content(Bytes(1000)).0;
+        assert_eq!(["fresh", "filled 80%", "filled 100%", "allocated 80%"].map(content), [0, 800, 1000, 0]);
+        let preconditions = |state: &str| parse(state).unwrap().preconditions();
         assert_eq!(done("preconditioned"), Vec::<String>::new());
         assert!(preconditions("preconditioned") && !preconditions("fresh") && !preconditions("filled 90%"));
     }
@@ -169,17 +177,19 @@ mod tests {
     #[test]
     fn a_scale_keeps_a_share_and_makes_age_smaller() {
         let by: Scale = "1/8".parse().unwrap();
-        let at = |state: &str| scaled(state, by).unwrap();
+        let at = |state: &str| parse(state).unwrap().scaled(by).unwrap();
         for same in ["fresh", "filled 40%", "allocated 80%", "preconditioned"] {
             assert_eq!(at(same), same);
         }
         let aged = at("aged by postmark-quick");
         assert_eq!(aged, "aged by postmark-quick at 1/8");
         assert_eq!(at(&aged), "aged by postmark-quick at 1/64");
-        let number = |state: &str| works(state).unwrap()[0].work.parameters["number"].as_integer().unwrap();
+        let number =
+            |state: &str| parse(state).unwrap().works[0].work.parameters["number"].as_integer().unwrap();
         assert_eq!((number("aged by postmark-quick"), number(&aged)), (800, 100));
-        assert!(scaled("aged by postmark-quick", Scale { of: u64::MAX, by: 1 }).is_err());
+        assert!(parse("aged by postmark-quick").unwrap().scaled(Scale { of: u64::MAX, by: 1 }).is_err());
         let follows = ["fresh", "filled 40%", "aged by postmark-quick", "allocated 80%", "preconditioned"];
+        let follows_volume = |state: &str| parse(state).unwrap().follows_volume();
         assert_eq!(follows.map(follows_volume), [false, true, true, false, false]);
     }
 
@@ -198,7 +208,7 @@ mod tests {
             ("aged by postmork", "unknown workload 'postmork'"),
             ("aged by postmark-quick at half", "'half' is not a scale"),
         ] {
-            let error = works(state).unwrap_err();
+            let error = parse(state).err().unwrap_or_else(|| panic!("{state} is taken"));
             assert!(error.contains(said), "{state}: {error}");
         }
     }

@@ -55,7 +55,6 @@ impl Testbed for Directory {
             clock: ClockKind::Host,
             fidelity: Fidelity::Directory,
             guest: false,
-            makes_filesystem: DirectoryKind.makes_filesystem(),
             limits_memory: rustix::process::geteuid().is_root() && memory_group::version() > 0,
             loses_power: false,
         }

@@ -67,7 +67,6 @@ impl Testbed for Loop {
             clock: ClockKind::Host,
             fidelity: Fidelity::Loop,
             guest: false,
-            makes_filesystem: true,
             limits_memory: true,
             loses_power: false,
         }

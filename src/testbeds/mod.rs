@@ -5,9 +5,11 @@
 mod auto;
 mod bundled;
 mod directory;
+mod guests;
 mod local;
 mod loop_image;
 pub mod model;
+mod place;
 mod power;
 mod several;
 mod stream;
@@ -15,6 +17,8 @@ mod twin;
 pub mod vm;
 
 pub use auto::choose;
+pub use guests::{Guests, Start, start_from};
+pub use place::Place;
 pub use several::{Made, Testbeds};
 
 use std::collections::BTreeMap;
@@ -24,13 +28,11 @@ use std::time::Duration;
 use fsderby_diskmodel::Point;
 
 use crate::filesystems::KernelNeed;
-use crate::guest::bundle::Bundle;
 use crate::schema::event::Event;
 use crate::schema::job::{Cost, Job};
 use crate::schema::setup::{ClockKind, Fidelity, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
-use crate::storage::layers::Layer;
 
 /// In a guest the tools that make and check filesystems run out of memory with less. On this machine's kernel they are not limited, and a
 /// scale goes no further down, so that an experiment has the same memory on every testbed.
@@ -66,6 +68,11 @@ pub trait TestbedKind: Sync {
     fn samples(&self, _argument: Option<&str>) -> bool {
         false
     }
+    /// Whether this setting of an argument names a place on the host, such as a folder, a mount or a device. Runs that differ in it
+    /// alone can be compared.
+    fn is_on_host(&self, setting: &str) -> bool {
+        setting.starts_with('/')
+    }
     /// The testbed with its argument, the text after the colon. The error says what to write.
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String>;
 }
@@ -83,14 +90,6 @@ pub trait Testbed: Sync {
     /// How many disks a trial's storage has, each of the volume's size.
     fn disks(&self) -> usize {
         1
-    }
-    /// Whether its machine can have these layers on its disks: what they need of kernel and programs.
-    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
-        let Some(layer) = layers.first() else { return Ok(()) };
-        Err(Missing {
-            what: format!("{} carries no layer such as {}", self.name(), layer.written()),
-            try_this: "--on vm or model:DISK".into(),
-        })
     }
     /// The storage that a trial gets, and the part of it that mkfs is given. Pure: what must be looked at for it was when the
     /// testbed was asked whether it is [`Testbed::ready`].
@@ -125,34 +124,12 @@ pub trait Testbed: Sync {
     fn programs(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Has guests run this program as their agent in place of our own: a new host with an older agent must repeat what that
-    /// agent did.
-    fn take_agent(&mut self, _agent: &Path) -> Result<(), Missing> {
-        Err(Missing {
-            what: format!("{} has no guests", self.name()),
-            try_this: "--on vm or model:DISK".into(),
-        })
-    }
-    /// Has guests boot this kernel of the cache.
-    fn take_kernel(&mut self, _release: &str) -> Result<(), Missing> {
-        Err(Missing {
-            what: format!("{} boots no kernel", self.name()),
-            try_this: "--on vm, or without --kernel".into(),
-        })
-    }
-    /// Has guests start from this bundle of the cache, kernel, programs and agent, and from nothing of this machine.
-    fn take_guest(&mut self, _id: &str) -> Result<(), Missing> {
-        Err(Missing {
-            what: format!("{} has no guests", self.name()),
-            try_this: "--on vm or model:DISK, or without --guest".into(),
-        })
-    }
-    /// The bundle that guests start from, as its name has it, where it names one.
-    fn guest_id(&self) -> Option<&str> {
+    /// The guests that its trials happen in, where they do.
+    fn guests(&self) -> Option<&dyn Guests> {
         None
     }
-    /// The same itself, where it is in the cache.
-    fn guest(&self) -> Option<&Bundle> {
+    /// The same, to be given what they start from.
+    fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
         None
     }
     /// The host's folder whose disk stands below everything.
@@ -167,8 +144,6 @@ pub struct TestbedTraits {
     pub fidelity: Fidelity,
     /// Whether its agent runs on a machine of its own.
     pub guest: bool,
-    /// Whether a filesystem is made here, or one is taken as it is.
-    pub makes_filesystem: bool,
     /// Whether the experiment's memory limit can be kept.
     pub limits_memory: bool,
     /// Whether it can lose its power in the middle of the work, and go on from the disk as that left it.
@@ -322,7 +297,7 @@ pub const AUTO: &str = "auto";
 /// # Errors
 /// When none does.
 pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
-    let found = first_that(|testbed| testbed.take_kernel(release));
+    let found = first_that(|testbed| start_from(testbed, Start::Kernel(release)));
     found.ok_or_else(|| "no testbed boots a kernel".into())
 }
 
@@ -331,7 +306,7 @@ pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
 /// # Errors
 /// When none does.
 pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
-    let found = first_that(|testbed| testbed.take_guest(id));
+    let found = first_that(|testbed| start_from(testbed, Start::Bundle(id)));
     found.ok_or_else(|| format!("no testbed starts from the guest {id}\n  try: one of fsderby guest list"))
 }
 
@@ -344,10 +319,7 @@ fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option
 
 /// A testbed from the experiment's text: `directory:/mnt/test`; for [`AUTO`] the one that is tried first, see [`choose`].
 pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
-    if text == AUTO {
-        return loop_image::LoopKind.with(None);
-    }
-    kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))
+    Place::asked(text)?.testbed()
 }
 
 /// The name of the testbed that a text names.
@@ -355,24 +327,5 @@ pub fn parse(text: &str) -> Result<Box<dyn Testbed>, String> {
 /// # Errors
 /// When it names none; [`AUTO`] is one only where it has been chosen.
 pub fn named(text: &str) -> Result<String, String> {
-    Ok(kind(text)?.with(text.split_once(':').map(|(_, argument)| argument))?.name())
-}
-
-/// Whether every round of the testbed of this text has another sample of its disk.
-pub fn samples(text: &str) -> bool {
-    let argument = text.split_once(':').map(|(_, argument)| argument);
-    kind(text).is_ok_and(|kind| kind.samples(argument))
-}
-
-/// The least memory in which trials are carried out on the testbed of this text; of [`AUTO`], on whichever it becomes.
-pub fn least_memory(text: &str) -> Bytes {
-    let any = || TABLE.iter().map(|kind| kind.least_memory()).max().unwrap_or(LEAST_MEMORY);
-    kind(text).map_or_else(|_| any(), |kind| kind.least_memory())
-}
-
-/// The kind of a testbed's text. The argument is not looked at: it may name a file.
-pub fn kind(text: &str) -> Result<&'static dyn TestbedKind, String> {
-    let name = text.split_once(':').map_or(text, |(name, _)| name);
-    let found = TABLE.iter().find(|kind| kind.name() == name).copied();
-    found.ok_or_else(|| crate::names::unknown("testbed", name, TABLE.iter().map(|kind| kind.name())))
+    Ok(Place::parse(text)?.testbed()?.name())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Missing, Testbed, parse};
+use super::{Missing, Start, Testbed, parse, start_from};
 use crate::schema::plan::{Candidate, Plan};
 use crate::schema::setup::ClockKind;
 
@@ -25,7 +25,7 @@ impl Made {
 
     /// Has all guests run this program as their agent.
     pub fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
-        self.0.iter_mut().try_for_each(|(_, testbed)| testbed.take_agent(agent))
+        self.0.iter_mut().try_for_each(|(_, testbed)| start_from(&mut **testbed, Start::Agent(agent)))
     }
 
     pub fn testbeds(&self) -> Testbeds<'_> {

@@ -93,7 +93,6 @@ impl Testbed for Twin {
             clock: ClockKind::Host,
             fidelity: Fidelity::Twin,
             guest: false,
-            makes_filesystem: true,
             limits_memory: true,
             loses_power: false,
         }

@@ -98,7 +98,7 @@ pub struct ParamSet {
 }
 
 /// Parameters understood. Says what it needs and how much it moves before anything is run.
-pub trait Work: Send {
+pub trait Work: Send + Sync {
     fn needs(&self) -> Needs;
     /// How much the work is, as exactly as it can be told from parameters and seed, without any I/O.
     fn amount(&self, seed: u64) -> Amount;

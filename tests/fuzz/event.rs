@@ -5,6 +5,7 @@ use std::time::Duration;
 use fsderby::agent::channel::decode;
 use fsderby::runner::fold::Fold;
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::schema::event::Event;
 use fsderby::schema::plan::{Plan, Trial};
 use fsderby::schema::reason::{Outcome, Reason};
@@ -50,6 +51,7 @@ fn line_of(number: u64, json: &str) -> String {
 /// All that the scripted agent says in this trial.
 fn said(plan: &Plan, trial: &Trial<'_>) -> Vec<u8> {
     let testbed = Scripted::well();
+    let plan = &Resolved::of(plan).unwrap();
     let mut launched = testbed.launch(&jobs::job(plan, trial, 1, &testbed, "token")).unwrap();
     let mut text = String::new();
     for number in 0.. {
@@ -78,6 +80,7 @@ fn heard(number: u64, line: &str) -> Result<Event, String> {
 
 fn fold(plan: &Plan, trial: &Trial<'_>, events: &[Result<Event, String>], sum: u32) {
     let testbed = Scripted::well();
+    let plan = &Resolved::of(plan).unwrap();
     let job = jobs::job(plan, trial, 1, &testbed, "token");
     let mut fold = Fold::new(plan, trial, &job, testbed.name(), testbed.traits());
     for (at, event) in (1_u64..).zip(events) {

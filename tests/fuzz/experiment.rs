@@ -4,6 +4,7 @@
 use fsderby::filesystems;
 use fsderby::runner::experiment::{Experiment, SHIPPED};
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::schema::job::Job;
 use fsderby::schema::plan::Plan;
 use fsderby::workloads;
@@ -116,9 +117,9 @@ fn check(input: &[u8]) {
 }
 
 fn make_jobs(plan: &Plan) {
-    let testbed = Scripted::well();
+    let (plan, testbed) = (Resolved::of(plan).expect("it was resolved to be a plan"), Scripted::well());
     for trial in plan.integrity_checks().chain(plan.round(1)) {
-        let job = jobs::job(plan, &trial, 1, &testbed, "token");
+        let job = jobs::job(&plan, &trial, 1, &testbed, "token");
         let line = serde_json::to_string(&job).unwrap();
         let read: Job = serde_json::from_str(&line).expect("an agent reads its job");
         assert_eq!(serde_json::to_string(&read).unwrap(), line);

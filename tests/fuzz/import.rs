@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fsderby::exit;
 use fsderby::imports::{Given, collected, find};
-use fsderby::report::build::imported::{Loaded, alone};
+use fsderby::report::compose::imported::{Loaded, alone};
 use fsderby::report::formats::{TABLE, terminal};
 use fsderby::schema::import::{Asked, Figure, Import};
 

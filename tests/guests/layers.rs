@@ -15,6 +15,7 @@ use fsderby::filesystems::KernelNeed;
 use fsderby::host::programs;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Event;
@@ -24,12 +25,12 @@ use fsderby::schema::reason::{Held, Outcome};
 use fsderby::schema::record::Record;
 use fsderby::schema::setup::{Named, Volume};
 use fsderby::schema::units::{Bytes, MIB};
-use fsderby::storage::layers::{self, Layer};
+use fsderby::storage::layers;
 use fsderby::store::{self, Folder};
 use fsderby::testbeds::model::Model;
 use fsderby::testbeds::vm::Vm;
 use fsderby::testbeds::{
-    Ended, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
+    Ended, Guests, Launched, Missing, Moment, Need, Next, Stamped, Testbed, TestbedTraits, Testbeds,
 };
 
 /// Two guests at a time would only wait for each other, and a test finds its guest's disk by there being one.
@@ -48,7 +49,7 @@ fn guests(what: &str) -> Option<MutexGuard<'static, ()>> {
 
 fn vm(images: &Path, disks: usize) -> Vm {
     let mut vm: Vm = format!("images={},disks={disks}", images.display()).parse().unwrap();
-    vm.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    vm.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     vm
 }
 
@@ -72,6 +73,7 @@ fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let testbeds = Testbeds::one(testbed);
     let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
+    let plan = Resolved::of(&plan).unwrap();
     jobs::carried(&plan, &plan.candidates[0], testbed).unwrap();
     testbed.ready(&jobs::need(&plan)).unwrap();
     let stop = AtomicBool::new(false);
@@ -158,7 +160,7 @@ fn after_a_power_cut_an_array_is_assembled_and_all_that_was_synced_is_there() {
 fn an_array_of_modelled_disks_gives_the_same_requests_each_time() {
     let Some(_guests) = guests("md on modelled disks") else { return };
     let mut testbed: Model = "hdd-16tb,disks=5".parse().unwrap();
-    testbed.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    testbed.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     let once = || {
         let records = proved("\"ext4\"", 64 * MIB, &["md:raid5,chunk=64k"], &testbed);
         let [record] = &records[..] else { panic!("{} trials", records.len()) };
@@ -199,8 +201,8 @@ impl Testbed for Watched {
     fn disks(&self) -> usize {
         self.vm.disks()
     }
-    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
-        self.vm.carries(layers)
+    fn guests(&self) -> Option<&dyn Guests> {
+        self.vm.guests()
     }
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
         self.vm.storage(moment)

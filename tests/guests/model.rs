@@ -21,6 +21,7 @@ use fsderby::guest::{cache, kernel};
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::verify::verify;
 use fsderby::schema::job::Purpose;
 use fsderby::schema::reason::Outcome;
@@ -45,9 +46,16 @@ fn the_same_trial_is_the_same_to_the_nanosecond_alone_and_beside_others() {
     let measured: Vec<&Record> =
         records.iter().copied().filter(|record| record.purpose == Purpose::Measure).collect();
     let mut seen = Vec::new();
-    rerun(&run, &Testbeds::one(&testbed), &measured, 1, 1, &mut |record, compared| {
-        seen.push((record.trial.clone(), compared.clone()));
-    })
+    rerun(
+        &Resolved::of(&run.plan).unwrap(),
+        &Testbeds::one(&testbed),
+        &measured,
+        1,
+        1,
+        &mut |record, compared| {
+            seen.push((record.trial.clone(), compared.clone()));
+        },
+    )
     .unwrap();
     for (trial, compared) in &seen {
         assert_eq!(*compared, Compared::Same, "{trial}");
@@ -163,9 +171,16 @@ fn a_power_cut_takes_what_the_disks_cache_held_and_the_same_each_time() {
         assert!(after.map(|s| s.done_ns).is_sorted());
     }
     let mut seen = Vec::new();
-    rerun(&run, &Testbeds::one(&testbed), &measured, 1, 2, &mut |record, compared| {
-        seen.push((record.trial.clone(), compared.clone()));
-    })
+    rerun(
+        &Resolved::of(&run.plan).unwrap(),
+        &Testbeds::one(&testbed),
+        &measured,
+        1,
+        2,
+        &mut |record, compared| {
+            seen.push((record.trial.clone(), compared.clone()));
+        },
+    )
     .unwrap();
     assert!(seen.len() == 2 && seen.iter().all(|(_, compared)| *compared == Compared::Same), "{seen:?}");
 }
@@ -203,8 +218,10 @@ fn two_disks_serve_one_machine_through_a_power_cut_and_the_same_each_time() {
     });
     assert!(counted.is_none() && read_back.is_some_and(|flushes| flushes > 10), "{counted:?} {read_back:?}");
     let mut seen = Vec::new();
-    rerun(&run, &Testbeds::one(&testbed), &[*cut], 1, 1, &mut |_, compared| seen.push(compared.clone()))
-        .unwrap();
+    rerun(&Resolved::of(&run.plan).unwrap(), &Testbeds::one(&testbed), &[*cut], 1, 1, &mut |_, compared| {
+        seen.push(compared.clone())
+    })
+    .unwrap();
     assert_eq!(seen, [Compared::Same]);
 }
 
@@ -237,10 +254,17 @@ fn two_clients_share_the_one_cpu_in_the_same_way_each_time() {
     let records = candidates(&run);
     assert_eq!(records.len(), 2, "{:?}", run.records.iter().map(|r| &r.reason).collect::<Vec<_>>());
     let mut same = 0;
-    rerun(&run, &Testbeds::one(&testbed), &records, 1, 1, &mut |record, compared| {
-        assert_eq!(*compared, Compared::Same, "{}", record.trial);
-        same += 1;
-    })
+    rerun(
+        &Resolved::of(&run.plan).unwrap(),
+        &Testbeds::one(&testbed),
+        &records,
+        1,
+        1,
+        &mut |record, compared| {
+            assert_eq!(*compared, Compared::Same, "{}", record.trial);
+            same += 1;
+        },
+    )
     .unwrap();
     assert_eq!(same, 2);
     for record in records {

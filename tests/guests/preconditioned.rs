@@ -8,6 +8,7 @@ use crate::support::scripted::machine;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::verify::verify;
 use fsderby::schema::plan::Plan;
@@ -31,7 +32,7 @@ fn a_preconditioned_disk_collects_while_a_volume_is_written_and_the_same_each_ti
         return;
     }
     let mut model: Model = DISK.parse().unwrap();
-    model.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    model.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     let plan = plan(&model.name());
     let testbeds = Testbeds::one(&model);
     let desk = tempfile::tempdir().unwrap();
@@ -39,7 +40,7 @@ fn a_preconditioned_disk_collects_while_a_volume_is_written_and_the_same_each_ti
     let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let (before, stop) = (store::read(&path).unwrap(), AtomicBool::new(false));
     Runner {
-        plan: &plan,
+        plan: &Resolved::of(&plan).unwrap(),
         testbeds: &testbeds,
         folder: &mut folder,
         skips: &[],
@@ -63,7 +64,7 @@ fn a_preconditioned_disk_collects_while_a_volume_is_written_and_the_same_each_ti
     assert!(fresh == 0 && preconditioned > 0, "{fresh} units copied, preconditioned {preconditioned}");
     let records = candidates(&run);
     assert_eq!(records.len(), 4);
-    rerun(&run, &testbeds, &records, 1, 2, &mut |record, compared| {
+    rerun(&Resolved::of(&run.plan).unwrap(), &testbeds, &records, 1, 2, &mut |record, compared| {
         assert_eq!(*compared, Compared::Same, "{}", record.trial);
     })
     .unwrap();
@@ -83,7 +84,7 @@ fn a_drive_that_cannot_be_preconditioned_is_refused_with_what_to_write() {
         let testbed = testbeds::parse(text).unwrap();
         let plan = plan(&testbed.name());
         let refused = |at: usize| {
-            let need = jobs::need_of(&plan, &plan.candidates[at]);
+            let need = jobs::need_of(&Resolved::of(&plan).unwrap(), &plan.candidates[at]);
             let missing = testbeds::usable(&*testbed, &need).err().map(|missing| missing.to_string());
             missing.unwrap_or_default()
         };

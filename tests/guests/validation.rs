@@ -19,7 +19,7 @@ fn planned(disk: &str, job: &str) -> (Spec, Planned) {
 
 fn in_guest(disk: &str, job: &str) -> Taken {
     let mut testbed: Model = format!("{disk},samples=off").parse().unwrap();
-    testbed.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    testbed.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     let (spec, planned) = planned(disk, job);
     let guest = planned.job.in_guest(&spec);
     let raw = Raw { work: guest.work, size: Bytes(guest.sectors * 512) };

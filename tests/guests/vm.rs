@@ -16,6 +16,7 @@ use fsderby::filesystems::KernelNeed;
 use fsderby::guest::kernel;
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::skips;
 use fsderby::runner::verify::verify;
@@ -41,7 +42,7 @@ fn guests(what: &str) -> Option<MutexGuard<'static, ()>> {
 
 fn vm(images: &Path) -> Vm {
     let mut vm: Vm = format!("images={}", images.display()).parse().unwrap();
-    vm.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    vm.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     vm
 }
 
@@ -65,6 +66,7 @@ fn compared(plan: Plan, testbed: &dyn Testbed) -> Vec<Record> {
     let testbeds = Testbeds::one(testbed);
     let mut folder = Folder::create(&path, &plan, &machine(&plan, &testbeds)).unwrap();
     let before = store::read(&path).unwrap();
+    let plan = Resolved::of(&plan).unwrap();
     testbed.ready(&fsderby::runner::jobs::need(&plan)).unwrap();
     let skips = skips(&plan, &testbeds);
     let stop = AtomicBool::new(false);

@@ -6,6 +6,7 @@ use crate::support::has_loop;
 use fsderby::filesystems::{self, TABLE, accept};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{Job, Purpose, Step};
 use fsderby::schema::plan::{Candidate, Plan};
@@ -27,6 +28,7 @@ fn plan_of(workload: &str, filesystems: &str) -> Plan {
 /// The integrity check's job and the first round's.
 fn jobs(plan: &Plan, testbed: &str, token: &str) -> [Job; 2] {
     let testbed = testbeds::parse(testbed).unwrap();
+    let plan = &Resolved::of(plan).unwrap();
     let job = |trial| jobs::job(plan, &trial, 1, &*testbed, token);
     [job(plan.integrity_checks().next().unwrap()), job(plan.round(1).next().unwrap())]
 }

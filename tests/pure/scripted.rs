@@ -13,6 +13,7 @@ use fsderby::report::Report;
 use fsderby::report::formats::terminal::{self, Detail};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::{Finish, Runner};
 use fsderby::runner::verify::verify;
 use fsderby::schema::declared;
@@ -75,7 +76,7 @@ fn tried_on(
         *testbed.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
     }
     let finish = Runner {
-        plan,
+        plan: &Resolved::of(plan).unwrap(),
         testbeds: &all,
         folder: &mut folder,
         skips: &[],

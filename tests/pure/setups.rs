@@ -14,6 +14,7 @@ use fsderby::report::formats::terminal::{self, Detail};
 use fsderby::runner::experiment::{Experiment, RoundsAsked, SHIPPED};
 use fsderby::runner::longer;
 use fsderby::runner::planned;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::scaled::{Given, no_longer_tested};
 use fsderby::runner::skips::skips;
@@ -53,7 +54,7 @@ fn carry_out(path: &Path, plan: &Plan, testbeds: &[&Scripted], stop_at: Option<&
     for testbed in testbeds {
         *testbed.interrupt.lock().unwrap() = stop_at.map(|at| (at.to_owned(), stop.clone()));
     }
-    let (none, watch) = (&[], &mut Quiet);
+    let (plan, none, watch) = (&Resolved::of(plan).unwrap(), &[], &mut Quiet);
     Runner { plan, testbeds: &all, folder: &mut folder, skips: none, watch, jobs: 1, stop: &stop }
         .run(&before)
         .unwrap();
@@ -361,7 +362,7 @@ fn every_ready_experiment_with_a_state_still_fits_its_volume_at_a_scale() {
                 .retain(|entry| ["ext4", "xfs", "ext3-ordered"].contains(&entry.kind.as_str()));
             let plan = experiment.plan("loop".into(), 1).unwrap();
             let testbed = Scripted::well();
-            let skips = skips(&plan, &Testbeds::one(&testbed));
+            let skips = skips(&Resolved::of(&plan).unwrap(), &Testbeds::one(&testbed));
             let reasons: Vec<&str> = skips.iter().map(|skip| skip.reason.as_str()).collect();
             assert!(
                 reasons.iter().all(|reason| !reason.contains("too much for")),

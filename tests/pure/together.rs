@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::support::scripted::{Scripted, machine};
 use fsderby::runner::experiment::Experiment;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::{Finish, Runner, Watch};
 use fsderby::runner::skips::Skip;
 use fsderby::runner::verify::verify;
@@ -52,7 +53,7 @@ fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, stop: &AtomicBool) -> 
     let before = store::read(run).unwrap();
     let mut told = Told::default();
     let runner = Runner {
-        plan,
+        plan: &Resolved::of(plan).unwrap(),
         testbeds: &testbeds,
         folder: &mut folder,
         skips: &[],

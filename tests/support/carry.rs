@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::runner::skips::Skip;
 use fsderby::schema::plan::Plan;
@@ -31,7 +32,7 @@ pub fn carry_out(run: &Path, plan: &Plan, testbed: &Scripted, skips: &[Skip], st
     let stop = Arc::new(AtomicBool::new(false));
     *testbed.interrupt.lock().expect("nobody panicked") = stop_at.map(|at| (at.to_owned(), stop.clone()));
     let runner = Runner {
-        plan,
+        plan: &Resolved::of(plan).expect("a plan"),
         testbeds: &testbeds,
         folder: &mut folder,
         skips,

@@ -9,6 +9,7 @@ use fsderby::filesystems::{self, Filesystem};
 use fsderby::host::programs;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::verify::verify;
 use fsderby::schema::event::Phase;
 use fsderby::schema::plan::{Plan, Rounds};
@@ -166,7 +167,7 @@ fn proved(desk: &Desk, experiment: &str) -> Run {
     let mut made = Made::of(&plan).unwrap();
     made.take_agent(Path::new(env!("CARGO_BIN_EXE_fsderby"))).unwrap();
     let testbeds = made.testbeds();
-    testbeds.each().for_each(|testbed| testbed.ready(&jobs::need(&plan)).unwrap());
+    testbeds.each().for_each(|testbed| testbed.ready(&jobs::need(&Resolved::of(&plan).unwrap())).unwrap());
     let (_folder, run) = carried_out(plan, &testbeds, 1);
     assert_eq!(verify(&run).wrong, Vec::<String>::new());
     desk.leaves_nothing(std::process::id());
@@ -369,5 +370,5 @@ fn is_proved(record: &Record) {
 
 /// Whether a filesystem is made in each trial.
 fn is_made(record: &Record) -> bool {
-    testbeds::kind(&record.testbed).unwrap().makes_filesystem()
+    record.fidelity.makes_filesystem()
 }

@@ -7,6 +7,7 @@ use fsderby::analysis::dataset::Dataset;
 use fsderby::analysis::validity::{self, Witness};
 use fsderby::analysis::{metrics, verdict};
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::schema::job::Step;
 use fsderby::schema::plan::Plan;
 use fsderby::schema::record::{FileRef, Record};
@@ -88,10 +89,11 @@ impl Forger {
 
     /// All that was mounted is what the plan asks for, and the validity checks say so.
     pub fn mount_and_judge_again(&mut self) {
+        let plan = Resolved::of(&self.plan).expect("a plan");
         for record in &mut self.records {
             let mut planned = self.plan.integrity_checks().chain(self.plan.round(record.round.max(1)));
             let planned = planned.find(|planned| planned.name() == record.trial).expect("it is planned");
-            let steps = jobs::steps_of(&self.plan, &planned, true);
+            let steps = jobs::steps_of(&plan, &planned, true);
             let asked =
                 steps.iter().find_map(|s| if let Step::Mount { mount } = s { Some(mount) } else { None });
             let asked = asked.expect("it is mounted");

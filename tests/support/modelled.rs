@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use fsderby::probes;
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::rerun::{Compared, candidates, rerun};
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::Runner;
 use fsderby::schema::event::Seen;
 use fsderby::schema::plan::{Plan, Rounds};
@@ -18,7 +19,7 @@ use super::scripted::machine;
 
 pub fn model(text: &str) -> Model {
     let mut model: Model = text.parse().unwrap();
-    model.agent = env!("CARGO_BIN_EXE_fsderby").into();
+    model.starts.agent = env!("CARGO_BIN_EXE_fsderby").into();
     model
 }
 
@@ -33,7 +34,7 @@ pub fn carried_out(plan: Plan, testbeds: &Testbeds<'_>, jobs: usize) -> (tempfil
     let path = desk.path().join("run");
     let mut folder = Folder::create(&path, &plan, &machine(&plan, testbeds)).unwrap();
     let before = store::read(&path).unwrap();
-    let stop = AtomicBool::new(false);
+    let (plan, stop) = (Resolved::of(&plan).unwrap(), AtomicBool::new(false));
     Runner { plan: &plan, testbeds, folder: &mut folder, skips: &[], watch: &mut Quiet, jobs, stop: &stop }
         .run(&before)
         .unwrap();
@@ -89,9 +90,16 @@ pub fn large_volumes(kinds: &[&str]) {
         assert!(far > near, "{kind}: {near} ns for a seek on 1 GiB, {far} ns on 1 TiB");
     }
     let records = candidates(&large);
-    rerun(&large, &Testbeds::one(&testbed), &records, 1, 2, &mut |record, compared| {
-        assert_eq!(*compared, Compared::Same, "{}", record.trial);
-    })
+    rerun(
+        &Resolved::of(&large.plan).unwrap(),
+        &Testbeds::one(&testbed),
+        &records,
+        1,
+        2,
+        &mut |record, compared| {
+            assert_eq!(*compared, Compared::Same, "{}", record.trial);
+        },
+    )
     .unwrap();
 }
 

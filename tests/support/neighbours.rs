@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use fsderby::filesystems::{self, TABLE};
 use fsderby::runner::experiment::Experiment;
 use fsderby::runner::jobs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::schema::event::Event;
 use fsderby::schema::job::{Job, Step};
 use fsderby::schema::setup::{Argv, DEVICE, Mount};
@@ -227,7 +228,7 @@ pub fn job(kind: &str, desk: &Desk, token: &str) -> Job {
         format!("workloads = ['postmark-quick']\nsize = '512m'\nimage = 'sparse'\nfilesystems = ['{kind}']");
     let plan = Experiment::parse(&experiment, "test").unwrap().plan("loop".into(), 1).unwrap();
     let testbed = testbeds::parse(&desk.testbed()).unwrap();
-    jobs::job(&plan, &plan.round(1).next().unwrap(), 1, &*testbed, token)
+    jobs::job(&Resolved::of(&plan).unwrap(), &plan.round(1).next().unwrap(), 1, &*testbed, token)
 }
 
 pub fn below(random: &mut Xoshiro256PlusPlus, limit: usize) -> usize {

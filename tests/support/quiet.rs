@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fsderby::guest::kernel;
 use fsderby::host::programs;
+use fsderby::runner::resolved::Resolved;
 use fsderby::runner::rounds::{Runner, Watch};
 use fsderby::runner::skips::Skip;
 use fsderby::schema::plan::{Plan, Rounds};
@@ -43,6 +44,7 @@ impl Watch for Quiet {
 pub fn run(path: &Path, plan: &Plan, testbeds: &Testbeds<'_>, skips: &[Skip]) -> Run {
     let mut folder = Folder::create(path, plan, &machine(plan, testbeds)).unwrap();
     let before = store::read(path).unwrap();
+    let plan = &Resolved::of(plan).unwrap();
     let (watch, stop) = (&mut Quiet, &AtomicBool::new(false));
     Runner { plan, testbeds, folder: &mut folder, skips, watch, jobs: 1, stop }.run(&before).unwrap();
     store::read(path).unwrap()

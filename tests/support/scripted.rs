@@ -66,7 +66,6 @@ impl Scripted {
                 clock: ClockKind::Host,
                 fidelity: Fidelity::Loop,
                 guest: false,
-                makes_filesystem: true,
                 limits_memory: true,
                 loses_power: true,
             },

@@ -299,6 +299,16 @@ impl Fidelity {
         }
     }
 
+    /// Whether a filesystem is made for each trial, or one is taken as it is.
+    pub fn makes_filesystem(self) -> bool {
+        match self {
+            Fidelity::Directory => false,
+            Fidelity::Loop | Fidelity::VmKvm | Fidelity::VmEmulated | Fidelity::Model | Fidelity::Twin => {
+                true
+            }
+        }
+    }
+
     /// Whether times measured there say anything about a real machine.
     pub fn times_count(self) -> bool {
         self != Fidelity::VmEmulated

@@ -20,8 +20,8 @@ use crate::analysis::dataset::Dataset;
 use crate::analysis::latencies::Latencies;
 use crate::filesystems::*;
 use crate::report::Report;
-use crate::report::build;
-use crate::report::build::known::Known;
+use crate::report::compose;
+use crate::report::compose::known::Known;
 use crate::schema::finding::Verdict;
 use crate::schema::job::{Purpose, WorkSpec};
 use crate::schema::machine::{Build, Disk, Machine, OnMachine, Tool};
@@ -50,13 +50,13 @@ impl Example {
 
     pub fn report(&self) -> Report<'_> {
         let latencies = Latencies::of(&self.run);
-        Report { run: &self.run, summary: build::summary(&self.run, &latencies, KNOWN, None) }
+        Report { run: &self.run, summary: compose::summary(&self.run, &latencies, KNOWN, None) }
     }
 
     /// With a verdict of the test's own.
     pub fn judged(&self, verdict: Verdict, baseline: Option<&str>) -> Report<'_> {
-        let read = build::Read { dataset: Dataset::of(&self.run), latencies: &Latencies::of(&self.run) };
-        Report { run: &self.run, summary: build::with_verdict(&self.run, &read, verdict, KNOWN, baseline) }
+        let read = compose::Read { dataset: Dataset::of(&self.run), latencies: &Latencies::of(&self.run) };
+        Report { run: &self.run, summary: compose::with_verdict(&self.run, &read, verdict, KNOWN, baseline) }
     }
 }
 

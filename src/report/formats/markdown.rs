@@ -7,7 +7,7 @@ use std::io::Write;
 
 use super::{Format, Goes};
 use crate::report::Report;
-use crate::report::build::{model, setups};
+use crate::report::compose::{model, setups};
 use crate::report::view::Summary;
 use crate::report::view::absent::{Absent, Skips};
 use crate::report::view::comparison::{Comparison, Line, RATIO};

@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::understood::Known;
 use crate::runner::jobs;
+use crate::runner::resolved::Resolved;
 use crate::runner::scenarios::LaidWork;
 use crate::runner::skipped;
 use crate::schema::event::Seen;
 use crate::schema::job::{Purpose, Step, StepName, WorkJob, WorkSpec};
-use crate::schema::plan::{Plan, Trial};
+use crate::schema::plan::Trial;
 use crate::schema::reason::{Outcome, Reason};
 use crate::schema::record::{Record, RecordedWork, StageRecord};
-use crate::schema::setup::{ClockKind, Fidelity, Modelled, Named};
-use crate::states;
+use crate::schema::setup::{ClockKind, Modelled, Named};
 use crate::store::Run;
 
 /// The plan's trials of the rounds that the records name, by their names.
@@ -62,8 +62,8 @@ struct PlannedWork {
 pub struct Cells<'p>(HashMap<(&'p str, &'p str, bool, bool), Cell>);
 
 impl<'p> Cells<'p> {
-    pub fn of(&mut self, plan: &Plan, trial: Trial<'p>, record: &Record) -> &Cell {
-        let makes_filesystem = record.fidelity != Fidelity::Directory;
+    pub fn of(&mut self, plan: &Resolved<'_>, trial: Trial<'p>, record: &Record) -> &Cell {
+        let makes_filesystem = record.fidelity.makes_filesystem();
         let (candidate, scenario) = (&trial.candidate.label, &trial.scenario.label);
         let key =
             (candidate.as_str(), scenario.as_str(), trial.purpose == Purpose::Integrity, makes_filesystem);
@@ -72,8 +72,8 @@ impl<'p> Cells<'p> {
 }
 
 impl Cell {
-    fn of(plan: &Plan, trial: &Trial<'_>, makes_filesystem: bool) -> Self {
-        let laid = jobs::laid(plan, trial);
+    fn of(plan: &Resolved<'_>, trial: &Trial<'_>, makes_filesystem: bool) -> Self {
+        let (laid, setup) = (plan.laid_of(trial), plan.of_candidate(trial.candidate));
         let work = |laid: &LaidWork<'_>| PlannedWork {
             name: laid.name.clone(),
             measured: laid.measured,
@@ -84,9 +84,9 @@ impl Cell {
         Cell {
             steps: jobs::steps_of(plan, trial, makes_filesystem),
             works: laid.works.iter().map(work).collect(),
-            stages: jobs::works(plan, trial, &laid).into_iter().map(stage).collect(),
-            layers: jobs::layers(plan, trial.candidate).iter().map(|layer| layer.named()).collect(),
-            setup: plan.setup(trial.candidate).name(),
+            stages: jobs::works(plan, trial).into_iter().map(stage).collect(),
+            layers: setup.layers.iter().map(|layer| layer.named()).collect(),
+            setup: setup.stated.name(),
         }
     }
 
@@ -107,11 +107,11 @@ impl Cell {
 }
 
 /// What of this record is not as the plan has it.
-pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
+pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
     if record.order != trial.order {
         return Some(format!("the plan's order has it at {}, not {}", trial.order, record.order));
     }
-    let setup = plan.setup(trial.candidate);
+    let (setup, state) = (plan.setup(trial.candidate), &plan.of_candidate(trial.candidate).state);
     let same = [
         ("purpose", record.purpose == trial.purpose),
         ("round", record.round == trial.round),
@@ -129,7 +129,7 @@ pub fn differs(plan: &Plan, trial: &Trial<'_>, cell: &Cell, record: &Record) -> 
         ("memory limit", record.memory == setup.memory),
         ("number of CPUs", record.cpus == setup.cpus),
         ("sample of the disk", is_sampled_for(record, trial.purpose)),
-        ("state of the disks", preconditioned(record) == setup.state.is_some_and(states::preconditions)),
+        ("state of the disks", preconditioned(record) == state.preconditions()),
         ("amount of the disk server's own work", server_work(record) == trial.purpose.server_work()),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
@@ -264,12 +264,12 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     for record in records {
         first.entry(&record.testbed).or_insert(record);
     }
-    let is_directory = |record: &Record| record.fidelity == Fidelity::Directory;
+    let makes_filesystem = |record: &Record| record.fidelity.makes_filesystem();
     let clock = |record: &&Record| {
         let first = first.get(record.testbed.as_str());
         record.clock != record.fidelity.clock()
             || first.is_some_and(|first| {
-                record.clock != first.clock || is_directory(record) != is_directory(first)
+                record.clock != first.clock || makes_filesystem(record) != makes_filesystem(first)
             })
     };
     if let Some(other) = records.iter().find(clock) {

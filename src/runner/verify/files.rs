@@ -3,6 +3,7 @@
 use super::Verified;
 use super::as_planned::is_whole;
 use crate::runner::extras;
+use crate::runner::resolved::Resolved;
 use crate::schema::event::Buckets;
 use crate::schema::plan::Trial;
 use crate::schema::record::{FileRef, Record};
@@ -83,12 +84,12 @@ fn entries(histogram: &Buckets) -> u64 {
 }
 
 /// What no record names. A run that is killed while it stores a trial leaves the files of that one attempt.
-pub fn unnamed(run: &Run, found: &mut Verified) {
+pub fn unnamed(run: &Run, plan: Option<&Resolved<'_>>, found: &mut Verified) {
     let unnamed = match beside::unnamed(&run.door, &run.records) {
         Err(e) => return found.wrong.push(format!("could not look through the run's folder: {e}")),
         Ok(unnamed) => unnamed,
     };
-    let next = unnamed.first().and_then(|path| next_attempt(run, path));
+    let next = unnamed.first().and_then(|path| next_attempt(run, plan, path));
     for path in unnamed {
         let was_left = next.as_ref().is_some_and(|files| files.contains(&path));
         let (into, what) = match was_left {
@@ -100,7 +101,7 @@ pub fn unnamed(run: &Run, found: &mut Verified) {
 }
 
 /// The files of the attempt that this file is of, where that is the next one of a trial of the plan.
-fn next_attempt(run: &Run, path: &str) -> Option<Vec<String>> {
+fn next_attempt(run: &Run, plan: Option<&Resolved<'_>>, path: &str) -> Option<Vec<String>> {
     let next = |trial: &Trial<'_>| {
         let name = trial.name();
         let attempts = run.records.iter().filter(|record| record.trial == name).map(|record| record.attempt);
@@ -110,6 +111,7 @@ fn next_attempt(run: &Run, path: &str) -> Option<Vec<String>> {
     let last = run.records.iter().map(|record| record.round).max().unwrap_or(0);
     let rounds = [last, last.saturating_add(1)].into_iter().filter(|round| *round > 0);
     let trials = run.plan.integrity_checks().chain(rounds.flat_map(|round| run.plan.round(round)));
-    let trials = trials.chain(extras::of_cells(&run.plan)).chain(extras::corners(run));
+    let extras = plan.map(extras::of_cells).unwrap_or_default();
+    let trials = trials.chain(extras).chain(extras::corners(run));
     trials.map(|trial| next(&trial)).find(|files| files.iter().any(|file| file == path))
 }

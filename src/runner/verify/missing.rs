@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::Verified;
 use crate::analysis::ensemble::SAMPLES_NEEDED;
 use crate::runner::extras;
+use crate::runner::resolved::Resolved;
 use crate::runner::rounds::ATTEMPTS;
 use crate::schema::finding;
 use crate::schema::job::Purpose;
@@ -17,8 +18,8 @@ use crate::schema::setup::ClockKind;
 use crate::store::Run;
 
 /// Finds gaps, and says how far the run went.
-pub fn find(run: &Run, found: &mut Verified) {
-    let past = Past::of(run);
+pub fn find(run: &Run, plan: &Resolved<'_>, found: &mut Verified) {
+    let past = Past::of(run, plan);
     found.wrong.extend(past.attempts_do_not_count_up());
     found.wrong.extend(past.gaps());
     found.wrong.extend(past.is_out_of_order());
@@ -29,6 +30,7 @@ pub fn find(run: &Run, found: &mut Verified) {
 
 struct Past<'r> {
     run: &'r Run,
+    plan: &'r Resolved<'r>,
     /// Of each trial, all attempts in the order of their lines.
     attempts: HashMap<&'r str, Vec<&'r Record>>,
     /// Cells, as label and workload, that were skipped, by this machine or a later one; they may have been measured before.
@@ -40,7 +42,7 @@ struct Past<'r> {
 }
 
 impl<'r> Past<'r> {
-    fn of(run: &'r Run) -> Self {
+    fn of(run: &'r Run, plan: &'r Resolved<'r>) -> Self {
         let cells = |is: fn(&Record) -> bool| {
             let these = run.records.iter().filter(move |record| is(record));
             these.map(|record| (record.filesystem.as_str(), record.scenario.as_str())).collect()
@@ -51,7 +53,7 @@ impl<'r> Past<'r> {
         }
         let skipped = cells(|r| r.outcome == Outcome::Skipped);
         let dropped = cells(|r| r.purpose == Purpose::Integrity && r.outcome == Outcome::Failed);
-        let mut past = Past { run, attempts, skipped, dropped, last_round: 0 };
+        let mut past = Past { run, plan, attempts, skipped, dropped, last_round: 0 };
         let due = run
             .records
             .iter()
@@ -76,9 +78,9 @@ impl<'r> Past<'r> {
 
     /// The integrity checks, and the trials of these rounds, of the cells that must have them.
     fn due(&self, rounds: u32) -> impl Iterator<Item = Trial<'r>> {
-        let plan = &self.run.plan;
+        let (resolved, plan) = (self.plan, &self.run.plan);
         let is_full = extras::are_due(rounds);
-        let extras = if is_full { extras::of_cells(plan) } else { Vec::new() };
+        let extras = if is_full { extras::of_cells(resolved) } else { Vec::new() };
         let corners = if is_full && !self.has_older_rules() { extras::corners(self.run) } else { Vec::new() };
         // A round has a record at least, so there are no more rounds to look through than records, and one that is missed.
         let rounds = (1..=rounds).take(self.run.records.len() + 1);

@@ -14,6 +14,7 @@ use self::other_version::Others;
 use self::understood::Known;
 use crate::analysis::latencies::{Counted, Latencies};
 use crate::parallel::parallel;
+use crate::runner::resolved::Resolved;
 use crate::schema::event::Buckets;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
@@ -70,23 +71,32 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
     found.metrics -= others.metrics;
     found.unchecked = others.unchecked();
     found.notes.extend(found.unchecked.clone());
-    let planned = Planned::of(run);
-    let mut heard = Vec::new();
-    for (wrong, hears) in parallel(records, |part| differences_of(run, &planned, hear, part)) {
-        found.wrong.extend(wrong);
-        heard.push(hears);
+    let (plan, mut heard) = (Resolved::of(&run.plan), Vec::new());
+    match &plan {
+        Ok(plan) => {
+            let planned = Planned::of(run);
+            for (wrong, hears) in parallel(records, |part| differences_of(run, plan, &planned, hear, part)) {
+                found.wrong.extend(wrong);
+                heard.push(hears);
+            }
+        }
+        // Nothing says then what the records must be.
+        Err(no_plan) => found.wrong.push(format!("plan.toml: {no_plan}")),
     }
     found.wrong.extend(as_planned::unlike_each_other(records));
     found.wrong.extend(as_planned::other_cost(records));
-    files::unnamed(run, &mut found);
+    files::unnamed(run, plan.as_ref().ok(), &mut found);
     verdict::holds(run, &mut found);
-    missing::find(run, &mut found);
+    if let Ok(plan) = &plan {
+        missing::find(run, plan, &mut found);
+    }
     (found, heard)
 }
 
 /// What is wrong with these records, each under its name.
 fn differences_of<'r, H: Default>(
     run: &'r Run,
+    plan: &Resolved<'_>,
     planned: &Planned<'r>,
     hear: Hear<'_, H>,
     records: &'r [Record],
@@ -95,7 +105,7 @@ fn differences_of<'r, H: Default>(
     let (mut all, mut heard) = (Vec::new(), H::default());
     for record in records {
         let mut hear = |histograms: &[Buckets]| hear(&mut heard, record, histograms);
-        let wrong = differences(run, planned, &mut memory, record, &mut hear);
+        let wrong = differences(run, plan, planned, &mut memory, record, &mut hear);
         let named = |what| format!("{} (attempt {}): {what}", record.trial, record.attempt);
         all.extend(wrong.into_iter().map(named));
     }
@@ -113,6 +123,7 @@ struct Memory<'r> {
 /// What is wrong with one record.
 fn differences<'r>(
     run: &'r Run,
+    plan: &Resolved<'_>,
     planned: &Planned<'r>,
     memory: &mut Memory<'r>,
     record: &'r Record,
@@ -120,8 +131,8 @@ fn differences<'r>(
 ) -> Vec<String> {
     let Some(trial) = planned.trial(record) else { return vec!["the plan has no such trial".into()] };
     let Memory { cells, works, amounts } = memory;
-    let cell = cells.of(&run.plan, trial, record);
-    let mut wrong: Vec<String> = as_planned::differs(&run.plan, &trial, cell, record).into_iter().collect();
+    let cell = cells.of(plan, trial, record);
+    let mut wrong: Vec<String> = as_planned::differs(plan, &trial, cell, record).into_iter().collect();
     if record.outcome == Outcome::Skipped {
         wrong.extend(as_planned::more_than_a_skip(record));
         return wrong;

@@ -43,7 +43,7 @@ pub trait LayerKind: Sync {
     fn of(&self, named: &Named) -> Result<Box<dyn Layer>, String>;
 }
 
-pub trait Layer {
+pub trait Layer: Send + Sync {
     fn kind(&self) -> &'static dyn LayerKind;
     /// For job and record: every setting, the defaults too.
     fn named(&self) -> Named;

@@ -30,14 +30,13 @@ use self::guest::Guest;
 use self::machine::{Machine, Running};
 use self::machines::Machine as Stands;
 use self::snapshot::Snapshot;
-use super::bundled::Bundled;
+use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
+use super::vm;
 use super::vm::machine::QEMU;
-use super::vm::{self, modules_missing};
 use super::{Fidelity, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits};
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
-use crate::guest::bundle::Bundle;
 use crate::guest::initramfs::{Base, Bases, Origin};
 use crate::guest::kernel::Kernel;
 use crate::host::programs;
@@ -50,7 +49,6 @@ use crate::schema::units::{Bytes, MIB};
 use crate::storage::disk;
 use crate::storage::disk::handover;
 use crate::storage::disk::layout::{ADDRESSES, Layout};
-use crate::storage::layers::Layer;
 
 /// What brings the disk.
 const BOOT: [&str; 1] = ["ublk_drv"];
@@ -123,14 +121,10 @@ pub struct Model {
     mips: Option<u32>,
     /// Whether every round is another sample of the ensemble.
     samples: bool,
-    kernel: Option<String>,
-    /// The program that becomes the guest's init: this one.
-    pub agent: PathBuf,
     /// A guest that used so much of the host's CPU without an event spins.
     pub patience: Duration,
     pub mishap: Option<Mishap>,
-    /// In place of kernel, this machine's programs and the agent.
-    bundled: Bundled,
+    pub starts: StartsFrom,
     bases: Bases,
     found: OnceLock<Option<Found>>,
 }
@@ -166,15 +160,13 @@ impl std::str::FromStr for Model {
             stands,
             mips: None,
             samples: true,
-            kernel: None,
-            agent: "/proc/self/exe".into(),
             patience: SPINS,
             mishap: None,
-            bundled: Bundled::default(),
+            starts: StartsFrom::default(),
             bases: Bases::new(&BOOT),
             found: OnceLock::new(),
         };
-        let mut guest = None;
+        let (mut guest, mut kernel) = (None, None);
         for setting in parts {
             match setting.split_once('=') {
                 Some(("offset", offset)) => {
@@ -202,7 +194,7 @@ impl std::str::FromStr for Model {
                 }
                 _ if setting == SAMPLES_OFF => model.samples = false,
                 Some(("samples", "on")) => {}
-                Some(("kernel", release)) => model.kernel = Some(release.to_owned()),
+                Some(("kernel", release)) => kernel = Some(release),
                 Some(("guest", id)) => guest = Some(id),
                 Some((word, _)) if let Some(now) = older::instead(Stood::ModelSetting, word) => {
                     return Err(now.to_owned());
@@ -221,7 +213,7 @@ impl std::str::FromStr for Model {
         if !model.offset.0.is_multiple_of(MIB) {
             return Err(format!("offset={} is not whole mebibytes", model.offset));
         }
-        model.bundled = Bundled::of(guest, model.kernel.as_deref())?;
+        model.starts = StartsFrom::of(guest, kernel)?;
         Ok(model)
     }
 }
@@ -231,7 +223,7 @@ impl Model {
         let look = || {
             let qemu = programs::find(QEMU)?;
             let qemu_blake3 = blake3::hash(&std::fs::read(&qemu).ok()?).to_hex().to_string();
-            Some(Found { qemu, qemu_blake3, kernel: vm::kernel(&self.bundled, self.kernel.as_deref())? })
+            Some(Found { qemu, qemu_blake3, kernel: self.starts.find_kernel()? })
         };
         self.found.get_or_init(look).as_ref()
     }
@@ -277,6 +269,20 @@ impl Model {
     }
 }
 
+impl Guests for Model {
+    fn starts(&self) -> &StartsFrom {
+        &self.starts
+    }
+
+    fn starts_mut(&mut self) -> &mut StartsFrom {
+        &mut self.starts
+    }
+
+    fn boots(&self) -> Option<&Kernel> {
+        self.found().map(|found| &found.kernel)
+    }
+}
+
 impl Testbed for Model {
     fn name(&self) -> String {
         let mut name = format!("model:{}", self.disk);
@@ -299,10 +305,10 @@ impl Testbed for Model {
         if !self.samples {
             say(SAMPLES_OFF.into());
         }
-        if let Some(release) = &self.kernel {
+        if let Some(release) = &self.starts.kernel {
             say(format!("kernel={release}"));
         }
-        if let Some(id) = self.bundled.id() {
+        if let Some(id) = self.starts.bundle_id() {
             say(format!("guest={id}"));
         }
         name
@@ -313,14 +319,13 @@ impl Testbed for Model {
             clock: ClockKind::Virtual,
             fidelity: Fidelity::Model,
             guest: true,
-            makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
         }
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
-        self.bundled.find()?;
+        self.starts.find_bundle()?;
         let kernel = self.found().map(|found| &found.kernel);
         let disks = self.disks + u32::from(need.source);
         let layout = Layout::new(need.size, disks, need.power_cut);
@@ -335,7 +340,7 @@ impl Testbed for Model {
             return Err(Missing { what, try_this: "a smaller --size, or fewer disks".into() });
         }
         let machine = memory(need.memory, layout);
-        vm::guest_ready("model", self.kernel.as_deref(), kernel, need, machine)?;
+        vm::guest_ready("model", self.starts.kernel.as_deref(), kernel, need, machine)?;
         has_room(need.content, layout, Bytes(vm::available()))?;
         if let Some(index) = kernel.map(|kernel| &kernel.index)
             && let Err(lacks) = index.modules.chain(BOOT)
@@ -355,19 +360,15 @@ impl Testbed for Model {
     }
 
     fn serves(&self, need: &KernelNeed) -> Result<(), Missing> {
-        modules_missing(self.found().map(|found| &found.kernel), need)
+        guests::modules_missing(self.found().map(|found| &found.kernel), need)
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
-        vm::tool(self.bundled.get(), program)
+        guests::tool(self.starts.bundle(), program)
     }
 
     fn disks(&self) -> usize {
         self.disks as usize
-    }
-
-    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
-        vm::carries(self.found().map(|found| &found.kernel), self.bundled.get(), layers)
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
@@ -423,28 +424,12 @@ impl Testbed for Model {
         &[QEMU]
     }
 
-    fn take_kernel(&mut self, release: &str) -> Result<(), Missing> {
-        let bundled = vm::given(self.bundled.id(), Some(release))?;
-        (self.bundled, self.kernel) = (bundled, Some(release.to_owned()));
-        Ok(())
+    fn guests(&self) -> Option<&dyn Guests> {
+        Some(self)
     }
 
-    fn take_guest(&mut self, id: &str) -> Result<(), Missing> {
-        self.bundled = vm::given(Some(id), self.kernel.as_deref())?;
-        Ok(())
-    }
-
-    fn guest_id(&self) -> Option<&str> {
-        self.bundled.id()
-    }
-
-    fn guest(&self) -> Option<&Bundle> {
-        self.bundled.get()
-    }
-
-    fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
-        self.agent = agent.to_owned();
-        Ok(())
+    fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
+        Some(self)
     }
 
     fn folder(&self) -> &Path {
@@ -458,7 +443,7 @@ impl Testbed for Model {
         let mut job = job.for_guest();
         job.storage =
             disk::named(&Modelled { machine: String::new(), instructions: Vec::new(), ..modelled.clone() });
-        let origin = Origin::new(&found.kernel, &self.agent, self.bundled.get());
+        let origin = Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle());
         let base = self.bases.base(origin, &job)?;
         let (before, after) = job.lives();
         let files = |job: &Job| {

@@ -27,29 +27,28 @@ use anyhow::Context;
 use self::guest::Guest;
 use self::machine::{Cpu, MOST_DISKS, Machine, QEMU};
 use self::witness::Witness;
-use super::bundled::Bundled;
+use super::guests::{self, Guests, StartsFrom};
 use super::power::PowerCut;
 use super::{
     Fidelity, LEAST_MEMORY, Launched, Missing, Moment, Need, Testbed, TestbedKind, TestbedTraits, local,
 };
 use crate::agent::Mishap;
 use crate::filesystems::KernelNeed;
-use crate::guest::bundle::Bundle;
 use crate::guest::initramfs::{self, Base, Bases, Origin};
 use crate::guest::kernel::{self, Kernel};
-use crate::guest::{Closure, Files, Here};
 use crate::host::programs;
 use crate::schema::job::{Job, Step};
 use crate::schema::setup::{ClockKind, ImageState, Named, Volume};
 use crate::schema::story::Story;
 use crate::schema::units::{Bytes, MIB};
 use crate::storage::image;
-use crate::storage::layers::Layer;
 
 /// What brings the disk and the port for events.
 pub const BOOT: [&str; 3] = ["virtio_mmio", "virtio_console", "virtio_blk"];
 /// Where images lie unless the experiment says otherwise.
 const FOLDER: &str = "/var/tmp";
+/// Before the name of another folder, in the testbed's text.
+const IMAGES: &str = "images=";
 /// What must stay free on the host beside the image.
 const SLACK: u64 = 64 * MIB;
 /// A machine without a memory limit has so much, as the machines of the older comparisons had.
@@ -86,6 +85,10 @@ impl TestbedKind for VmKind {
         true
     }
 
+    fn is_on_host(&self, setting: &str) -> bool {
+        setting.starts_with(IMAGES)
+    }
+
     fn with(&self, argument: Option<&str>) -> Result<Box<dyn Testbed>, String> {
         Ok(Box::new(argument.unwrap_or_default().parse::<Vm>()?))
     }
@@ -93,17 +96,12 @@ impl TestbedKind for VmKind {
 
 /// The testbed, with what its text says and what tests change.
 pub struct Vm {
-    /// A release in the cache; the newest where absent.
-    pub kernel: Option<String>,
+    pub starts: StartsFrom,
     pub images: PathBuf,
     /// Each with an image of its own.
     pub disks: usize,
-    /// The program that becomes the guest's init: this one.
-    pub agent: PathBuf,
     pub silence: Duration,
     pub mishap: Option<Mishap>,
-    /// In place of kernel, this machine's programs and the agent.
-    bundled: Bundled,
     found: OnceLock<Option<Found>>,
     /// Whether images can be kept out of the host's page cache; looked at with all that makes the testbed ready.
     direct: OnceLock<bool>,
@@ -123,13 +121,11 @@ struct Found {
 impl Default for Vm {
     fn default() -> Self {
         Vm {
-            kernel: None,
             images: FOLDER.into(),
             disks: 1,
-            agent: "/proc/self/exe".into(),
             silence: SILENCE,
             mishap: None,
-            bundled: Bundled::default(),
+            starts: StartsFrom::default(),
             found: OnceLock::new(),
             direct: OnceLock::new(),
             tools: Mutex::default(),
@@ -143,10 +139,10 @@ impl std::str::FromStr for Vm {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut vm = Vm::default();
-        let mut guest = None;
+        let (mut guest, mut kernel) = (None, None);
         for setting in text.split(',').filter(|s| !s.is_empty()) {
             match setting.split_once('=') {
-                Some(("kernel", release)) => vm.kernel = Some(release.to_owned()),
+                Some(("kernel", release)) => kernel = Some(release),
                 Some(("images", folder)) if folder.starts_with('/') => vm.images = folder.into(),
                 Some(("disks", number)) => vm.disks = disks(number, MOST_DISKS)?,
                 Some(("guest", id)) => guest = Some(id),
@@ -155,7 +151,7 @@ impl std::str::FromStr for Vm {
                 }
             }
         }
-        vm.bundled = Bundled::of(guest, vm.kernel.as_deref())?;
+        vm.starts = StartsFrom::of(guest, kernel)?;
         Ok(vm)
     }
 }
@@ -164,8 +160,8 @@ impl Vm {
     fn found(&self) -> Option<&Found> {
         let look = || {
             let qemu = programs::find(QEMU)?;
-            let kernel = kernel(&self.bundled, self.kernel.as_deref())?;
-            let cpu = kvm::cpu(&qemu, &kernel, &self.agent);
+            let kernel = self.starts.find_kernel()?;
+            let cpu = kvm::cpu(&qemu, &kernel, &self.starts.agent);
             Some(Found { qemu, kernel, cpu })
         };
         self.found.get_or_init(look).as_ref()
@@ -190,14 +186,28 @@ impl Vm {
     }
 }
 
+impl Guests for Vm {
+    fn starts(&self) -> &StartsFrom {
+        &self.starts
+    }
+
+    fn starts_mut(&mut self) -> &mut StartsFrom {
+        &mut self.starts
+    }
+
+    fn boots(&self) -> Option<&Kernel> {
+        self.found().map(|found| &found.kernel)
+    }
+}
+
 impl Testbed for Vm {
     fn name(&self) -> String {
         let mut settings = Vec::new();
-        settings.extend(self.kernel.as_ref().map(|release| format!("kernel={release}")));
+        settings.extend(self.starts.kernel.as_ref().map(|release| format!("kernel={release}")));
         settings
             .extend((self.images != Path::new(FOLDER)).then(|| format!("images={}", self.images.display())));
         settings.extend((self.disks > 1).then(|| format!("disks={}", self.disks)));
-        settings.extend(self.bundled.id().map(|id| format!("guest={id}")));
+        settings.extend(self.starts.bundle_id().map(|id| format!("guest={id}")));
         if settings.is_empty() { "vm".into() } else { format!("vm:{}", settings.join(",")) }
     }
 
@@ -207,16 +217,15 @@ impl Testbed for Vm {
             clock: ClockKind::Guest,
             fidelity: if kvm { Fidelity::VmKvm } else { Fidelity::VmEmulated },
             guest: true,
-            makes_filesystem: true,
             limits_memory: true,
             loses_power: true,
         }
     }
 
     fn ready(&self, need: &Need) -> Result<(), Missing> {
-        self.bundled.find()?;
+        self.starts.find_bundle()?;
         let kernel = self.found().map(|found| &found.kernel);
-        guest_ready("vm", self.kernel.as_deref(), kernel, need, memory(need.memory))?;
+        guest_ready("vm", self.starts.kernel.as_deref(), kernel, need, memory(need.memory))?;
         let images = Bytes(need.size.0.saturating_mul(need.disks(self.disks) as u64));
         local::has_room(&self.images, images, SLACK, "--on vm:images=FOLDER")?;
         let direct = self.is_direct();
@@ -234,20 +243,16 @@ impl Testbed for Vm {
     }
 
     fn serves(&self, kernel: &KernelNeed) -> Result<(), Missing> {
-        modules_missing(self.found().map(|found| &found.kernel), kernel)
+        guests::modules_missing(self.found().map(|found| &found.kernel), kernel)
     }
 
     fn tool(&self, program: &str) -> Result<(), Missing> {
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        tools.entry(program.to_owned()).or_insert_with(|| tool(self.bundled.get(), program)).clone()
+        tools.entry(program.to_owned()).or_insert_with(|| guests::tool(self.starts.bundle(), program)).clone()
     }
 
     fn disks(&self) -> usize {
         self.disks
-    }
-
-    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
-        carries(self.found().map(|found| &found.kernel), self.bundled.get(), layers)
     }
 
     fn storage(&self, moment: &Moment) -> (Named, Volume) {
@@ -285,28 +290,12 @@ impl Testbed for Vm {
         &[QEMU]
     }
 
-    fn take_kernel(&mut self, release: &str) -> Result<(), Missing> {
-        let bundled = given(self.bundled.id(), Some(release))?;
-        (self.bundled, self.kernel) = (bundled, Some(release.to_owned()));
-        Ok(())
+    fn guests(&self) -> Option<&dyn Guests> {
+        Some(self)
     }
 
-    fn take_guest(&mut self, id: &str) -> Result<(), Missing> {
-        self.bundled = given(Some(id), self.kernel.as_deref())?;
-        Ok(())
-    }
-
-    fn guest_id(&self) -> Option<&str> {
-        self.bundled.id()
-    }
-
-    fn guest(&self) -> Option<&Bundle> {
-        self.bundled.get()
-    }
-
-    fn take_agent(&mut self, agent: &Path) -> Result<(), Missing> {
-        self.agent = agent.to_owned();
-        Ok(())
+    fn guests_mut(&mut self) -> Option<&mut dyn Guests> {
+        Some(self)
     }
 
     fn folder(&self) -> &Path {
@@ -317,7 +306,9 @@ impl Testbed for Vm {
         let found = self.found().context("there is no QEMU or no kernel any more")?;
         let parts = Parts {
             found: found.clone(),
-            base: self.bases.base(Origin::new(&found.kernel, &self.agent, self.bundled.get()), job)?,
+            base: self
+                .bases
+                .base(Origin::new(&found.kernel, &self.starts.agent, self.starts.bundle()), job)?,
             images: make_images(job)?,
             mishap: self.mishap,
             silence: self.silence,
@@ -389,23 +380,6 @@ impl Parts {
     }
 }
 
-/// The kernel of a bundle where one is named, else of the cache.
-pub fn kernel(bundled: &Bundled, release: Option<&str>) -> Option<Kernel> {
-    match bundled.find() {
-        Ok(Some(bundle)) => Some(bundle.kernel()),
-        Ok(None) => kernel::find(release),
-        Err(_) => None,
-    }
-}
-
-/// What a testbed is given beside its text.
-pub fn given(guest: Option<&str>, kernel: Option<&str>) -> Result<Bundled, Missing> {
-    Bundled::of(guest, kernel).map_err(|text| {
-        let (what, try_this) = text.split_once("\n  try: ").unwrap_or((&text, "fsderby guest list"));
-        Missing { what: what.to_owned(), try_this: try_this.to_owned() }
-    })
-}
-
 /// Whether this host can start a guest with so much memory. `release` is the kernel that was asked for by name.
 pub fn guest_ready(
     testbed: &str,
@@ -448,79 +422,10 @@ pub fn guest_ready(
     Ok(())
 }
 
-/// Whether a guest's kernel has what a filesystem needs.
-pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
-    has(kernel, need.modules)
-}
-
-/// Whether it has these modules, by name or alias, with all that they need.
-fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
-    let Some(kernel) = kernel else {
-        return Err(Missing {
-            what: "there is no kernel to boot".into(),
-            try_this: "fsderby kernel fetch".into(),
-        });
-    };
-    let release = &kernel.index.release;
-    let chain = kernel.index.modules.chain(modules.iter().copied()).map_err(|e| Missing {
-        what: format!("the kernel {release} has {e}"),
-        try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
-    })?;
-    chain
-        .iter()
-        .try_for_each(|name| kernel.module(name).map(drop))
-        .map_err(|e| Missing { what: format!("{e:#}"), try_this: format!("fsderby kernel fetch {release}") })
-}
-
-/// Whether a guest with this kernel can build these layers: their modules, and their tools with all libraries.
-pub fn carries(
-    kernel: Option<&Kernel>,
-    bundle: Option<&Bundle>,
-    layers: &[Box<dyn Layer>],
-) -> Result<(), Missing> {
-    for layer in layers {
-        let kind = layer.kind();
-        has(kernel, &layer.modules()).map_err(|missing| Missing {
-            what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
-            try_this: missing.try_this,
-        })?;
-        for program in kind.tools() {
-            tool(bundle, program).map_err(|missing| Missing {
-                what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
-                try_this: match bundle {
-                    Some(_) => missing.try_this,
-                    None => format!("apt-get install {}", kind.package()),
-                },
-            })?;
-        }
-    }
-    Ok(())
-}
-
 /// `disks=N` of a testbed's settings.
 pub fn disks(number: &str, most: usize) -> Result<usize, String> {
     let disks = number.parse().ok().filter(|n| (1..=most).contains(n));
     disks.ok_or_else(|| format!("disks={number} is no number of disks; write 1 to {most}"))
-}
-
-/// Whether a program is in the bundle, or without one here, and can run in a guest, with all its libraries.
-pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
-    if let Some(bundle) = bundle {
-        let path = bundle.program(program).ok_or_else(|| Missing {
-            what: format!("the guest {} has no {program}", bundle.short()),
-            try_this: "fsderby guest build where apt has it, or without --guest".into(),
-        })?;
-        return Closure::of(bundle).add(&path).map_err(|e| Missing {
-            what: format!("{e:#}"),
-            try_this: "fsderby guest import FILE, once more".into(),
-        });
-    }
-    local::has_tool(program)?;
-    let Some(path) = programs::find(program) else { return Ok(()) };
-    Closure::of(&Here).add(&path).map_err(|e| Missing {
-        what: format!("{e:#}"),
-        try_this: "install it for this machine's architecture, with its libraries".into(),
-    })
 }
 
 /// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.

@@ -1,6 +1,6 @@
 //! What all candidates have in common, and the host.
 
-use crate::report::build::{model, setups};
+use crate::report::compose::{model, setups};
 use crate::report::view::Summary;
 use crate::schema::machine::{Disk, Machine, OnMachine};
 use crate::store::Run;

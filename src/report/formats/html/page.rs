@@ -19,7 +19,7 @@ use super::ratios::{self, Ratios};
 use super::spread::{self, POINTS_MOST};
 use super::tails::{self, Tails};
 use crate::report::Report;
-use crate::report::build::validity;
+use crate::report::compose::validity;
 use crate::report::view::Summary;
 use crate::report::view::entry::look;
 use crate::report::view::heading::Standing;

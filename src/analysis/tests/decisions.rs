@@ -1,8 +1,8 @@
 //! What people decided by figures like these, stated as needs; and what must not be decided.
 
-use super::criteria::{Missing, Need};
-use super::dataset::{Cell, Dataset, Series, Value, Work};
-use super::recommendation::*;
+use crate::analysis::criteria::{Missing, Need};
+use crate::analysis::dataset::{Cell, Dataset, Series, Value, Work};
+use crate::analysis::recommendation::*;
 use crate::schema::finding::{self, Basis, Evidence, Finding, Found, Verdict};
 use crate::schema::metric::{Better, Of};
 use crate::schema::needs::{Aspect, Needs, Required};

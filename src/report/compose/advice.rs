@@ -8,7 +8,7 @@ use crate::runner::comparable;
 use crate::runner::experiment::Experiment;
 use crate::schema::change::{ChangeBasis, Changes, Point, Reach};
 use crate::schema::plan::{Candidate, Factors, Plan};
-use crate::testbeds;
+use crate::testbeds::Place;
 
 pub struct Advice {
     pub text: String,
@@ -111,8 +111,8 @@ fn not_said(repeat: &Repeat) -> String {
 }
 
 fn with_both(plan: &Plan) -> Advice {
-    let kind = testbeds::kind(&plan.testbed).ok();
-    let repeat = repeat::of(plan, kind.is_none_or(testbeds::TestbedKind::makes_filesystem));
+    let place = Place::parse(&plan.testbed).ok();
+    let repeat = repeat::of(plan, place.is_none_or(|place| place.makes_filesystem()));
     let text = format!(
         "One run with both as candidates has them in the same rounds, in random order, so that no occasion is confounded with the change; its \
          verdict needs no such caution.{}",

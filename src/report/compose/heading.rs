@@ -19,7 +19,7 @@ use crate::schema::finding::Verdict;
 use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
-use crate::schema::setup::{Fidelity, ImageState};
+use crate::schema::setup::ImageState;
 use crate::store::Run;
 
 const MEDIANS: &str = "Medians and ranges only: differences are not tested.";
@@ -297,7 +297,7 @@ fn machine(run: &Run) -> String {
 }
 
 fn makes_filesystem(run: &Run) -> bool {
-    !run.records.iter().any(|r| r.fidelity == Fidelity::Directory)
+    run.records.iter().all(|r| r.fidelity.makes_filesystem())
 }
 
 /// What each trial finds.

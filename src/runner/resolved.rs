@@ -1,0 +1,216 @@
+//! A plan as values: what its texts name is looked up once, and everything below takes these.
+//!
+//! ```text
+//! candidate ─▶ setup: place, layers, state ─┐
+//! workloads ─▶ engines with parameters ─────┼─▶ each scenario laid: every part of its works in its place
+//! scenarios ─▶ stages ──────────────────────┘
+//! ```
+//! What is not understood is an error with its reason, here and nowhere else: no trial is shorter than its plan. Nothing of the machine
+//! is looked at, so a stored plan can be resolved anywhere.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Deref;
+
+use super::scenarios::{self, KnownScenario, KnownWork, Laid};
+use super::values;
+use crate::exit::Failure;
+use crate::schema::plan::{Candidate, Plan, Setup, Trial};
+use crate::schema::scenario::Scenario;
+use crate::states::State;
+use crate::storage::layers::Layer;
+use crate::testbeds::Place;
+
+/// A plan with all that its texts name. It reads as the plan itself.
+pub struct Resolved<'p> {
+    pub plan: &'p Plan,
+    works: Vec<KnownWork<'p>>,
+    scenarios: Vec<KnownScenario<'p>>,
+    setups: Vec<ResolvedSetup<'p>>,
+    /// What candidates have in common that state nothing else.
+    state: State,
+    /// By label, the index of a candidate's setup.
+    candidates: HashMap<&'p str, usize>,
+    /// By label.
+    at: HashMap<&'p str, usize>,
+}
+
+/// What a setup of a plan names.
+pub struct ResolvedSetup<'p> {
+    /// As the plan has it.
+    pub stated: Setup<'p>,
+    pub place: Place<'p>,
+    /// What lies between the disks and the filesystem, from the disks up.
+    pub layers: Vec<Box<dyn Layer>>,
+    pub state: State,
+    /// Each of the plan's scenarios, from this setup's state on.
+    laid: Vec<Laid<'p>>,
+}
+
+impl Deref for Resolved<'_> {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        self.plan
+    }
+}
+
+impl<'p> Resolved<'p> {
+    /// # Errors
+    /// Says which text of the plan names nothing that there is, or which stage cannot stand where it stands, and what to write.
+    pub fn of(plan: &'p Plan) -> Result<Self, Failure> {
+        let works = plan.workloads.iter().map(|work| KnownWork::of(Cow::Borrowed(work)));
+        let works: Vec<KnownWork<'_>> = works.collect::<Result<_, _>>()?;
+        let known = plan.scenarios.iter().map(|scenario| scenarios::understood(plan, &works, scenario));
+        let scenarios: Vec<KnownScenario<'_>> = known.collect::<Result<_, _>>()?;
+        let mut setups: Vec<ResolvedSetup<'_>> = Vec::new();
+        let mut candidates = HashMap::new();
+        for candidate in &plan.candidates {
+            let stated = plan.setup(candidate);
+            let known = setups.iter().position(|setup| setup.stated == stated);
+            let at = match known {
+                Some(at) => at,
+                None => {
+                    let fault =
+                        |e: Failure| Failure::new(e.code, format!("{}: {}", candidate.label, e.message));
+                    setups.push(ResolvedSetup::of(stated, &works, &scenarios).map_err(fault)?);
+                    setups.len() - 1
+                }
+            };
+            candidates.insert(candidate.label.as_str(), at);
+        }
+        let state = values::state(plan.state.as_deref()).map_err(Failure::usage)?;
+        let at = plan.scenarios.iter().enumerate().map(|(at, scenario)| (scenario.label.as_str(), at));
+        Ok(Resolved { plan, scenarios, setups, state, candidates, at: at.collect(), works })
+    }
+
+    /// Of one of its candidates.
+    ///
+    /// # Panics
+    /// When the plan is another than this is of.
+    pub fn of_candidate(&self, candidate: &Candidate) -> &ResolvedSetup<'p> {
+        let at = self.candidates.get(candidate.label.as_str());
+        &self.setups[*at.unwrap_or_else(|| panic!("{} is a candidate of another plan", candidate.label))]
+    }
+
+    /// One of its scenarios as it is carried out, from the state of that candidate on.
+    ///
+    /// # Panics
+    /// When the plan is another than this is of.
+    pub fn laid(&self, candidate: &Candidate, scenario: &Scenario) -> &Laid<'p> {
+        let at = self.at.get(scenario.label.as_str());
+        let at = *at.unwrap_or_else(|| panic!("{} is a scenario of another plan", scenario.label));
+        &self.of_candidate(candidate).laid[at]
+    }
+
+    /// The same of a trial.
+    pub fn laid_of(&self, trial: &Trial<'_>) -> &Laid<'p> {
+        self.laid(trial.candidate, trial.scenario)
+    }
+
+    /// The workload of that label.
+    pub fn work(&self, label: &str) -> Option<&KnownWork<'p>> {
+        self.works.iter().find(|work| work.planned.label == label)
+    }
+
+    /// The state that candidates have in common that state none.
+    pub fn common_state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether any of its scenarios cuts the power.
+    pub fn cuts_power(&self) -> bool {
+        self.scenarios.iter().any(KnownScenario::cuts_power)
+    }
+
+    /// Whether caches are emptied anywhere, and it must be seen that they were.
+    pub fn empties_caches(&self) -> bool {
+        self.plan.cold || self.scenarios.iter().any(KnownScenario::empties_caches)
+    }
+
+    /// Whether any of its workloads needs a disk beside that it copies from.
+    pub fn copies_from_beside(&self) -> bool {
+        self.works.iter().any(|work| work.work.needs().source)
+    }
+
+    /// Whether any of its candidates is on a disk of which every round has another sample.
+    pub fn samples(&self) -> bool {
+        self.setups.iter().any(|setup| setup.place.samples())
+    }
+}
+
+impl<'p> ResolvedSetup<'p> {
+    fn of(
+        stated: Setup<'p>,
+        works: &[KnownWork<'p>],
+        scenarios: &[KnownScenario<'p>],
+    ) -> Result<Self, Failure> {
+        let place = values::asked(stated.testbed).map_err(Failure::usage)?;
+        let layers = values::layers(stated.layers).map_err(Failure::usage)?;
+        let state = values::state(stated.state).map_err(Failure::usage)?;
+        let before = state.works().iter().map(|work| KnownWork::of(Cow::Owned(work.clone())));
+        let before: Vec<KnownWork<'p>> = before.collect::<Result<_, _>>()?;
+        let laid = scenarios.iter().map(|scenario| scenario.lay(works, &before).map_err(Failure::usage));
+        Ok(ResolvedSetup { stated, place, layers, laid: laid.collect::<Result<_, _>>()?, state })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::experiment::Experiment;
+
+    fn plan() -> Plan {
+        let text = "filesystems = ['ext4', 'xfs']\nworkloads = ['postmark-quick', 'coldread-quick']\n\
+                    scale = '1/16'\nstate = 'filled 40%'\nlayers = ['crypt']\n";
+        Experiment::parse(text, "test").unwrap().plan("vm".into(), 7).unwrap()
+    }
+
+    #[test]
+    fn a_plan_is_resolved_with_all_that_it_names() {
+        let plan = plan();
+        let resolved = Resolved::of(&plan).unwrap();
+        let setup = resolved.of_candidate(&plan.candidates[1]);
+        assert_eq!((setup.place.text(), setup.layers.len()), ("vm", 1));
+        assert!((setup.state.leaves() - 0.6).abs() < 1e-9);
+        let laid = resolved.laid(&plan.candidates[1], &plan.scenarios[1]);
+        assert_eq!((laid.before, laid.works.len()), (1, 2), "the state comes first");
+        assert!(!resolved.cuts_power() && resolved.empties_caches() == plan.cold);
+    }
+
+    /// Each was a shorter trial, or one on another stack.
+    #[test]
+    fn what_a_plan_names_and_is_not_there_is_an_error_with_its_reason() {
+        let why = |change: &dyn Fn(&mut Plan)| {
+            let mut plan = plan();
+            change(&mut plan);
+            let why = Resolved::of(&plan).err().expect("it is refused").message;
+            why
+        };
+        for (change, said) in [
+            (&(|plan: &mut Plan| plan.testbed = "lop".into()) as &dyn Fn(&mut Plan), "did you mean 'loop'?"),
+            (&|plan: &mut Plan| plan.layers = vec!["cript".into()], "did you mean 'crypt'?"),
+            (&|plan: &mut Plan| plan.state = Some("filed 40%".into()), "did you mean 'filled'?"),
+            (
+                &|plan: &mut Plan| plan.workloads[0].work.engine = "sh".into(),
+                "postmark-quick: this fsderby has no",
+            ),
+            (
+                &|plan: &mut Plan| drop(plan.workloads[0].work.parameters.insert("numbre".into(), 1.into())),
+                "numbre",
+            ),
+            (
+                &|plan: &mut Plan| {
+                    plan.scenarios[0].stages.push(crate::schema::scenario::Stage::other("remonut", None))
+                },
+                "remonut",
+            ),
+            (
+                &|plan: &mut Plan| plan.candidates[1].own.state = Some("aged".into()),
+                "xfs: by what? write aged by",
+            ),
+        ] {
+            assert!(why(change).contains(said), "{said}: {}", why(change));
+        }
+    }
+}

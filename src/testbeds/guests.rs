@@ -1,0 +1,195 @@
+//! What guests of a testbed start from, and what they can have: kernel, programs and agent of this machine, or a bundle.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::bundled::Bundled;
+use super::{Missing, Testbed, local};
+use crate::filesystems::KernelNeed;
+use crate::guest::bundle::Bundle;
+use crate::guest::kernel::{self, Kernel};
+use crate::guest::{Closure, Files, Here};
+use crate::host::programs;
+use crate::storage::layers::Layer;
+
+/// The guests in which a testbed has its trials.
+pub trait Guests {
+    fn starts(&self) -> &StartsFrom;
+    fn starts_mut(&mut self) -> &mut StartsFrom;
+    /// The kernel that they boot, where it is there.
+    fn boots(&self) -> Option<&Kernel>;
+    /// Whether its machine can have these layers on its disks: what they need of kernel and programs.
+    fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
+        carries(self.boots(), self.starts().bundle(), layers)
+    }
+}
+
+/// What a testbed's text and what is given beside it say of its guests.
+pub struct StartsFrom {
+    /// A release in the cache; the newest where absent.
+    pub kernel: Option<String>,
+    /// The program that becomes the guest's init: this one.
+    pub agent: PathBuf,
+    /// In place of kernel, this machine's programs and the agent.
+    bundled: Bundled,
+}
+
+/// What guests are given beside their testbed's text.
+#[derive(Clone, Copy)]
+pub enum Start<'s> {
+    /// This program as their agent in place of our own: a new host with an older agent must repeat what that agent did.
+    Agent(&'s Path),
+    /// This kernel of the cache.
+    Kernel(&'s str),
+    /// This bundle of the cache, kernel, programs and agent, and nothing of this machine.
+    Bundle(&'s str),
+}
+
+/// Has the guests of this testbed start from it.
+///
+/// # Errors
+/// When it has none, or its text says something else.
+pub fn start_from(testbed: &mut dyn Testbed, start: Start<'_>) -> Result<(), Missing> {
+    if let Some(guests) = testbed.guests_mut() {
+        return guests.starts_mut().take(start);
+    }
+    let (lacks, try_this) = match start {
+        Start::Agent(_) => ("has no guests", "--on vm or model:DISK"),
+        Start::Kernel(_) => ("boots no kernel", "--on vm, or without --kernel"),
+        Start::Bundle(_) => ("has no guests", "--on vm or model:DISK, or without --guest"),
+    };
+    Err(Missing { what: format!("{} {lacks}", testbed.name()), try_this: try_this.into() })
+}
+
+impl Default for StartsFrom {
+    fn default() -> Self {
+        StartsFrom { kernel: None, agent: "/proc/self/exe".into(), bundled: Bundled::default() }
+    }
+}
+
+impl StartsFrom {
+    /// `guest=ID` and `kernel=RELEASE` of a testbed's settings.
+    ///
+    /// # Errors
+    /// When it cannot be the beginning of an ID, or a kernel is named beside it.
+    pub fn of(guest: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
+        let bundled = Bundled::of(guest, kernel)?;
+        Ok(StartsFrom { kernel: kernel.map(str::to_owned), bundled, ..StartsFrom::default() })
+    }
+
+    fn take(&mut self, start: Start<'_>) -> Result<(), Missing> {
+        match start {
+            Start::Agent(agent) => self.agent = agent.to_owned(),
+            Start::Kernel(release) => {
+                let bundled = given(self.bundled.id(), Some(release))?;
+                (self.bundled, self.kernel) = (bundled, Some(release.to_owned()));
+            }
+            Start::Bundle(id) => self.bundled = given(Some(id), self.kernel.as_deref())?,
+        }
+        Ok(())
+    }
+
+    /// The bundle that they start from, as its name has it, where one is named.
+    pub fn bundle_id(&self) -> Option<&str> {
+        self.bundled.id()
+    }
+
+    /// The same itself, where it is in the cache.
+    pub fn bundle(&self) -> Option<&Bundle> {
+        self.bundled.get()
+    }
+
+    /// The same, looked for once.
+    ///
+    /// # Errors
+    /// When it is not in the cache, or cannot be used.
+    pub fn find_bundle(&self) -> Result<Option<&Arc<Bundle>>, Missing> {
+        self.bundled.find()
+    }
+
+    /// The kernel of a bundle where one is named, else of the cache.
+    pub fn find_kernel(&self) -> Option<Kernel> {
+        match self.bundled.find() {
+            Ok(Some(bundle)) => Some(bundle.kernel()),
+            Ok(None) => kernel::find(self.kernel.as_deref()),
+            Err(_) => None,
+        }
+    }
+}
+
+/// What a testbed is given beside its text.
+fn given(guest: Option<&str>, kernel: Option<&str>) -> Result<Bundled, Missing> {
+    Bundled::of(guest, kernel).map_err(|text| {
+        let (what, try_this) = text.split_once("\n  try: ").unwrap_or((&text, "fsderby guest list"));
+        Missing { what: what.to_owned(), try_this: try_this.to_owned() }
+    })
+}
+
+/// Whether a guest's kernel has what a filesystem needs.
+pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(), Missing> {
+    has(kernel, need.modules)
+}
+
+/// Whether it has these modules, by name or alias, with all that they need.
+fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
+    let Some(kernel) = kernel else {
+        return Err(Missing {
+            what: "there is no kernel to boot".into(),
+            try_this: "fsderby kernel fetch".into(),
+        });
+    };
+    let release = &kernel.index.release;
+    let chain = kernel.index.modules.chain(modules.iter().copied()).map_err(|e| Missing {
+        what: format!("the kernel {release} has {e}"),
+        try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
+    })?;
+    chain
+        .iter()
+        .try_for_each(|name| kernel.module(name).map(drop))
+        .map_err(|e| Missing { what: format!("{e:#}"), try_this: format!("fsderby kernel fetch {release}") })
+}
+
+/// Whether a guest with this kernel can build these layers: their modules, and their tools with all libraries.
+fn carries(
+    kernel: Option<&Kernel>,
+    bundle: Option<&Bundle>,
+    layers: &[Box<dyn Layer>],
+) -> Result<(), Missing> {
+    for layer in layers {
+        let kind = layer.kind();
+        has(kernel, &layer.modules()).map_err(|missing| Missing {
+            what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
+            try_this: missing.try_this,
+        })?;
+        for program in kind.tools() {
+            tool(bundle, program).map_err(|missing| Missing {
+                what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
+                try_this: match bundle {
+                    Some(_) => missing.try_this,
+                    None => format!("apt-get install {}", kind.package()),
+                },
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a program is in the bundle, or without one here, and can run in a guest, with all its libraries.
+pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
+    if let Some(bundle) = bundle {
+        let path = bundle.program(program).ok_or_else(|| Missing {
+            what: format!("the guest {} has no {program}", bundle.short()),
+            try_this: "fsderby guest build where apt has it, or without --guest".into(),
+        })?;
+        return Closure::of(bundle).add(&path).map_err(|e| Missing {
+            what: format!("{e:#}"),
+            try_this: "fsderby guest import FILE, once more".into(),
+        });
+    }
+    local::has_tool(program)?;
+    let Some(path) = programs::find(program) else { return Ok(()) };
+    Closure::of(&Here).add(&path).map_err(|e| Missing {
+        what: format!("{e:#}"),
+        try_this: "install it for this machine's architecture, with its libraries".into(),
+    })
+}
