@@ -88,7 +88,7 @@ pub trait Testbed: Sync {
     fn carries(&self, layers: &[Box<dyn Layer>]) -> Result<(), Missing> {
         let Some(layer) = layers.first() else { return Ok(()) };
         Err(Missing {
-            what: format!("{} carries no layer such as {}", self.name(), layer.written()),
+            what: format!("{} has no layers such as {}", self.name(), layer.written()),
             try_this: "--on vm or model:DISK".into(),
         })
     }
@@ -103,7 +103,7 @@ pub trait Testbed: Sync {
     fn has_cpus(&self, _cpus: u32) -> Result<(), Missing> {
         Err(Missing {
             what: format!(
-                "{} has the CPUs of this machine, and a number of them cannot be kept",
+                "{} uses the CPUs of this machine; their number cannot be limited",
                 self.name()
             ),
             try_this: "--on vm, or without --cpus".into(),
@@ -114,8 +114,8 @@ pub trait Testbed: Sync {
     fn preconditions(&self) -> Result<(), Missing> {
         Err(Missing {
             what: format!(
-                "{} cannot precondition its drive: what lies on it belongs to others, and how much of it a volume \
-                 reaches is known to its firmware alone",
+                "{} cannot precondition a drive: it has other data on it, and only its firmware knows how much of \
+                 the flash a volume uses",
                 self.name()
             ),
             try_this: "--on model:DISK with a flash disk, such as model:samsung-pm9a3-1920".into(),
@@ -129,7 +129,7 @@ pub trait Testbed: Sync {
     /// agent did.
     fn take_agent(&mut self, _agent: &Path) -> Result<(), Missing> {
         Err(Missing {
-            what: format!("{} has no guests", self.name()),
+            what: format!("{} starts no guests", self.name()),
             try_this: "--on vm or model:DISK".into(),
         })
     }
@@ -143,7 +143,7 @@ pub trait Testbed: Sync {
     /// Has guests start from this bundle of the cache, kernel, programs and agent, and from nothing of this machine.
     fn take_guest(&mut self, _id: &str) -> Result<(), Missing> {
         Err(Missing {
-            what: format!("{} has no guests", self.name()),
+            what: format!("{} starts no guests", self.name()),
             try_this: "--on vm or model:DISK, or without --guest".into(),
         })
     }
@@ -332,7 +332,7 @@ pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
 /// When none does.
 pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
     let found = first_that(|testbed| testbed.take_guest(id));
-    found.ok_or_else(|| format!("no testbed starts from the guest {id}\n  try: one of fsderby guest list"))
+    found.ok_or_else(|| format!("no testbed of this run can start the guest {id}\n  try: one of fsderby guest list"))
 }
 
 fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option<Box<dyn Testbed>> {

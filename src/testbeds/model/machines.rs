@@ -112,7 +112,7 @@ impl Machine {
     /// What is wrong with the name or the file.
     pub fn find(machine: &str) -> Result<Machine, String> {
         let text = files::text("machine", TABLE, machine)?;
-        Machine::parse(&text).map_err(|e| format!("the machine {machine} is not understood: {e}"))
+        Machine::parse(&text).map_err(|e| format!("could not parse the machine {machine}: {e}"))
     }
 
     /// # Errors
@@ -125,8 +125,8 @@ impl Machine {
             return Err(names::unknown("instruction", other, INSTRUCTIONS.iter().map(|(name, _)| *name)));
         }
         if !mips.is_sourced() || !instructions.is_sourced() {
-            return Err("each value needs where it comes from; write { is = VALUE, source = \"…\" } or \
-                        { is = VALUE, estimate = \"why\" }"
+            return Err("each value needs its source; write { is = VALUE, source = \"…\" } or { is = VALUE, \
+                        estimate = \"why\" }"
                 .into());
         }
         Ok(machine)
@@ -142,7 +142,7 @@ pub fn check_speed(mips: u32) -> Result<(), String> {
     match SPEEDS.contains(&mips) {
         true => Ok(()),
         false => Err(format!(
-            "mips={mips} was never tried: a machine has {least} to {most} million instructions a second"
+            "mips={mips} is out of range: {least} to {most} million instructions per second are tested"
         )),
     }
 }

@@ -71,7 +71,7 @@ impl Machine<'_> {
         self.initramfs
             .iter()
             .try_for_each(|part| initramfs.write_all(part))
-            .context("there is too little memory")?;
+            .context("not enough memory")?;
         let mut command = tied_command(self.qemu);
         let mut inherited = Inherited::default();
         self.arguments(&mut command, &console, &initramfs, &mut inherited)?;
