@@ -74,7 +74,7 @@ fn limit(most: Bytes, wanted: Bytes, source: &'static str) -> Answer {
 
 fn durable(kind: &dyn Filesystem, variant: &Variant) -> Answer {
     let is_given_up = give_up_flushes(&variant.mount);
-    let said = if is_given_up { "disabled by its mount options" } else { "its mount options disable flushes" };
+    let said = if is_given_up { "disabled by its mount options" } else { "its fsync sends no flush" };
     Answer {
         is_met: kind.flushes_on_fsync() && !is_given_up,
         said: said.into(),

@@ -126,7 +126,7 @@ fn filling(state: &str, share: &str, mut parameters: Table) -> Result<Vec<Planne
     if share.is_empty() {
         return Err(format!("how full? write {state} 80%"));
     }
-    let engine = workloads::engine(ENGINE).ok_or_else(|| format!("there is no workload {ENGINE}"))?;
+    let engine = workloads::engine(ENGINE).ok_or_else(|| format!("unknown workload {ENGINE}"))?;
     parameters.insert("to".into(), Value::String(share.to_owned()));
     engine.parse(&parameters)?;
     let work = WorkSpec { engine: engine.name().to_owned(), parameters };

@@ -97,7 +97,7 @@ impl Place {
 /// Names the layer and what to write.
 pub fn parse(texts: &[impl AsRef<str>]) -> Result<Vec<Box<dyn Layer>>, String> {
     if texts.len() > MOST {
-        return Err(format!("{} layers are more than {MOST}", texts.len()));
+        return Err(format!("{} layers are too many, at most {MOST}", texts.len()));
     }
     texts.iter().map(|text| one(text.as_ref())).collect()
 }
@@ -133,7 +133,8 @@ pub fn top(layers: &[Box<dyn Layer>], disks: &[Bytes]) -> Result<Bytes, String> 
     match tops[..] {
         [top] => Ok(top),
         _ => Err(format!(
-            "a filesystem is made on one device, and here are {}\n  try: --layer md:raid0, which joins them, or disks=1",
+            "a filesystem needs one device, but there are {}\n  try: --layer md:raid0, which joins them, or \
+                disks=1",
             tops.len()
         )),
     }
@@ -157,7 +158,7 @@ pub fn commands(layers: &[Box<dyn Layer>], disks: &[String], size: Bytes) -> Vec
 
 /// `key=value` of a list of settings.
 fn pair(setting: &str) -> Result<(&str, &str), String> {
-    setting.split_once('=').ok_or_else(|| format!("'{setting}' is no setting; write key=value"))
+    setting.split_once('=').ok_or_else(|| format!("'{setting}' is not a setting; write key=value"))
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl Parameters {
         let blocks = parameters.large_size / BLOCK as u64 * u64::from(parameters.large_files);
         if u64::from(parameters.reads) > blocks {
             return Err(format!(
-                "reads = {}: the large files have only {blocks} blocks of 4 KiB, and none is read twice",
+                "reads = {}: the large files have only {blocks} blocks of 4 KiB, and each is read at most once",
                 parameters.reads
             ));
         }

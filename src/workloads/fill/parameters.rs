@@ -46,7 +46,7 @@ impl Parameters {
 }
 
 fn to(text: &str) -> Result<To, String> {
-    let wrong = || format!("to = '{text}': write a share of the space, 80%, or {FULL}");
+    let wrong = || format!("to = '{text}': write a share of the space, such as 80%, or {FULL}");
     if text == FULL {
         return Ok(To::Full);
     }
@@ -67,7 +67,7 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     };
     let scaled = by.apply(share);
     if scaled > WHOLE {
-        return Err(format!("to: {by} of it is more than all of the space"));
+        return Err(format!("to: {by} of it is more than the whole space"));
     }
     let mut table = table.clone();
     table.insert("to".into(), Value::String(format!("{}%", scaled as f64 / 10_000.0)));

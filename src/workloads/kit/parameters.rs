@@ -17,7 +17,7 @@ impl<'a> Keys<'a> {
         if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(names::unknown("parameter", key, known.iter().copied()));
         }
-        let strange = |(key, value)| Some(format!("{key}: {} is no parameter's value", no_jobs(value)?));
+        let strange = |(key, value)| Some(format!("{key}: {} is not a possible value", no_jobs(value)?));
         table.iter().find_map(strange).map_or(Ok(Keys(table)), Err)
     }
 
