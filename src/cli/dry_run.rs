@@ -92,7 +92,7 @@ pub fn print(
         let what = "of each pair that agrees in all samples, on the disk expected to be the worst case";
         let corners = extras::most_corners(plan);
         lines
-            .push(format!("Then both candidates {what}: at most {corners} trials for each primary metric."));
+            .push(format!("Then both candidates {what}: at most {corners} trials for each headline metric."));
     }
     let took = known.map_or(halved(time), |known| known.time);
     let [one, all] = [1, rounds].map(|n| took.of_rounds(n).as_secs());

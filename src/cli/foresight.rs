@@ -125,7 +125,7 @@ pub struct Foresight {
     /// Smallest and largest standard deviation of a candidate, as shares.
     pub scatter: (f64, f64),
     pub pairs: usize,
-    /// Largest number of counters that replace a workload's primary metrics when times are not judged; absent if times
+    /// Largest number of counters that replace a workload's headline metrics when times are not judged; absent if times
     /// are judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing_in: Option<usize>,
@@ -348,7 +348,7 @@ fn noise(expected: &Expected, Which { table, a, b }: Which) -> f64 {
     of(a) + of(b)
 }
 
-/// Number of candidates per primary metric of each scenario. If times are not judged and all primary metrics of a
+/// Number of candidates per headline metric of each scenario. If times are not judged and all headline metrics of a
 /// scenario are times, counters replace them; all counters are taken, although some may turn out too small to be
 /// judged.
 fn families(plan: &Plan, skips: &[Skip], is_timeless: bool) -> Vec<usize> {
