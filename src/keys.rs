@@ -34,8 +34,7 @@ impl Key {
             ))
         })?;
         if file.metadata().is_ok_and(|about| about.mode() & 0o077 != 0) {
-            let text =
-                format!("other users can read the secret key {shown}\n  try: chmod 600 {shown}");
+            let text = format!("other users can read the secret key {shown}\n  try: chmod 600 {shown}");
             return Err(Failure::usage(text));
         }
         let text = short(&mut file).map_err(|e| unusable(path, &e))?;
@@ -73,10 +72,8 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     let written = made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => {
-            let text = format!(
-                "{} already exists and is not overwritten\n  try: another name",
-                path.display()
-            );
+            let text =
+                format!("{} already exists and is not overwritten\n  try: another name", path.display());
             Failure::usage(text)
         }
         _ => Failure::missing(format!("could not write {}: {e}", path.display())),
@@ -99,7 +96,9 @@ pub fn public_key(text: &str) -> Result<PublicKey, Failure> {
     let is_one = short(&mut file)
         .map_err(anyhow::Error::from)
         .and_then(|text| Ok(PublicKeyBox::from_string(&text)?.into_public_key()?));
-    is_one.map_err(|e| Failure::usage(format!("{text} contains no public key: {e:#}\n  try: --key KEYFILE.pub")))
+    is_one.map_err(|e| {
+        Failure::usage(format!("{text} contains no public key: {e:#}\n  try: --key KEYFILE.pub"))
+    })
 }
 
 /// The bytes of a key file's second line.

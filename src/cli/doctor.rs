@@ -129,7 +129,8 @@ fn machine_findings() -> Vec<Finding> {
 
 /// Which CPU a guest runs on (a guest is started to find out), and its kernel.
 fn guests() -> Finding {
-    const NO_KVM: &str = "a machine with KVM, or permission to use /dev/kvm; without KVM no times are reported";
+    const NO_KVM: &str =
+        "a machine with KVM, or permission to use /dev/kvm; without KVM no times are reported";
     match Vm::default().shown() {
         Some((cpu, kernel, true)) => {
             finding(State::Ok, "guests", format!("on {cpu}, with Linux {kernel}"), "")
@@ -137,7 +138,9 @@ fn guests() -> Finding {
         Some((cpu, kernel, false)) => {
             finding(State::Warning, "guests", format!("on {cpu}, with Linux {kernel}"), NO_KVM)
         }
-        None => finding(State::Missing, "guests", "QEMU or the kernel is missing", "the command at testbed vm"),
+        None => {
+            finding(State::Missing, "guests", "QEMU or the kernel is missing", "the command at testbed vm")
+        }
     }
 }
 
@@ -194,9 +197,12 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
     let in_guests = Vm::default().serves(&kind.kernel()).is_ok();
     match testbed.serves(&kind.kernel()) {
         Ok(()) => finding(State::Ok, kind.name(), "tools and kernel driver", ""),
-        Err(_) if in_guests => {
-            finding(State::Ok, kind.name(), "tools; the driver only in guests' kernels: --on vm, --on model", "")
-        }
+        Err(_) if in_guests => finding(
+            State::Ok,
+            kind.name(),
+            "tools; the driver only in guests' kernels: --on vm, --on model",
+            "",
+        ),
         Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),
     }
 }

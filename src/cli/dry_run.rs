@@ -87,7 +87,8 @@ pub fn print(
         number / 2
     ));
     if extras > 0 {
-        let what = "to measure the overhead of the disk model, and to try other workload seeds and other CPU costs";
+        let what =
+            "to measure the overhead of the disk model, and to try other workload seeds and other CPU costs";
         lines.push(format!("After round {SAMPLES_NEEDED}: {extras} more trials of those cells, {what}."));
         let what = "of each pair that agrees in all samples, on the disk expected to be the worst case";
         let corners = extras::most_corners(plan);
@@ -139,12 +140,7 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
         return Ok(ExitCode::SUCCESS);
     }
     let lines = foresight.map_or_else(
-        || {
-            vec![
-                "What further rounds can detect is unknown: that needs three complete rounds."
-                    .to_owned(),
-            ]
-        },
+        || vec!["What further rounds can detect is unknown: that needs three complete rounds.".to_owned()],
         |foresight| foresight.lines(),
     );
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;

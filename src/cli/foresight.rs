@@ -236,9 +236,7 @@ fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
     let planned = match (plan.rounds, fits) {
         (Rounds::Auto, _) => None,
         (Rounds::AtLeast(n), Some((fits, why))) if fits >= n => Some((fits, why)),
-        (Rounds::AtLeast(n), Some(_)) => {
-            Some((n, ", the minimum, which exceeds the budget".to_owned()))
-        }
+        (Rounds::AtLeast(n), Some(_)) => Some((n, ", the minimum, which exceeds the budget".to_owned())),
         (Rounds::Exactly(n) | Rounds::AtLeast(n), _) => Some((n, String::new())),
     };
     let is_planned = |n: u32| planned.as_ref().is_some_and(|(rounds, _)| *rounds == n);

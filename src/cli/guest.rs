@@ -88,9 +88,7 @@ fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {
     let pins = packages.map(pins).transpose()?;
     let kernel = match &pins {
         Some(pins) => pinned_kernel(pins),
-        None => {
-            kernel::find(release).context("the cache has no such kernel\n  try: fsderby kernel fetch")
-        }
+        None => kernel::find(release).context("the cache has no such kernel\n  try: fsderby kernel fetch"),
     };
     let kernel = kernel.map_err(missing)?;
     let agent = Path::new("/proc/self/exe");

@@ -284,10 +284,7 @@ pub fn write_file(
 ) -> anyhow::Result<()> {
     let failed = || format!("could not write {}", path.display());
     if path.exists() {
-        let text = format!(
-            "{} already exists and is not overwritten\n  try: another name",
-            path.display()
-        );
+        let text = format!("{} already exists and is not overwritten\n  try: another name", path.display());
         return Err(Failure::usage(text).into());
     }
     let mut to = BufWriter::new(File::create_new(path).with_context(failed)?);

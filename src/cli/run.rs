@@ -414,7 +414,9 @@ fn possible(plan: &Plan, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Resu
     }
     if skips.len() == plan.candidates.len() * plan.scenarios.len() {
         let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
-        return Err(Failure::missing(format!("no candidate can take part here\n{}", reasons.join("\n"))).into());
+        return Err(
+            Failure::missing(format!("no candidate can take part here\n{}", reasons.join("\n"))).into()
+        );
     }
     Ok(skips)
 }

@@ -63,8 +63,10 @@ impl Filesystem for ExFat {
             modes: no("fs/exfat/super.c: the mount options uid=, gid= and umask= apply to all files"),
             acl: no(FORMAT),
             xattr: no(FORMAT),
-            sparse_files: no("exFAT file system specification: ValidDataLength can only leave the end of a file \
-                unwritten"),
+            sparse_files: no(
+                "exFAT file system specification: ValidDataLength can only leave the end of a file \
+                unwritten",
+            ),
             preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
             case_sensitive: no("exFAT file system specification: names are compared by the up-case table"),
             grow: fact(Resize::No, "exfatprogs has no tool for it"),

@@ -103,10 +103,7 @@ impl Filesystem for Fat {
             preallocation: no("fs/fat/file.c: extending a file writes zeros"),
             case_sensitive: no("Documentation/filesystems/vfat.rst: check="),
             grow: fact(Resize::No, "dosfstools has no tool for it; fatresize is a separate package"),
-            shrink: fact(
-                Resize::No,
-                "dosfstools has no tool for it; fatresize is a separate package",
-            ),
+            shrink: fact(Resize::No, "dosfstools has no tool for it; fatresize is a separate package"),
             check: fact(Some(Depth::Full), "fsck.fat(8)"),
             largest_file: fact(Bytes(4 * GIB - 1), "fatgen103: DIR_FileSize has 32 bits"),
             root_entries: fact(self.root_entries, "mkfs.fat(8): -r"),

@@ -44,13 +44,17 @@ pub fn answer(kind: &dyn Filesystem, variant: &Variant, required: Required) -> A
         }
         Required::Shrink => of(&can.shrink, |shrink| *shrink != Resize::No),
         Required::Fsck => {
-            let said =
-                if can.check.value.is_some() { "the check covers only a few structures" } else { "it has no check" };
+            let said = if can.check.value.is_some() {
+                "the check covers only a few structures"
+            } else {
+                "it has no check"
+            };
             Answer { said: said.into(), ..of(&can.check, |check| *check == Some(Depth::Full)) }
         }
         Required::DurableFsync => durable(kind, variant),
         Required::InLinux => {
-            let said = can.linux.value.until.map_or(String::new(), |until| format!("removed in Linux {until}"));
+            let said =
+                can.linux.value.until.map_or(String::new(), |until| format!("removed in Linux {until}"));
             Answer { said, ..of(&can.linux, |linux| linux.until.is_none()) }
         }
         Required::FilesOver(wanted) => limit(can.largest_file.value, wanted, can.largest_file.source),

@@ -50,8 +50,7 @@ impl Filesystem for Nilfs2 {
     fn can(&self) -> Capabilities {
         const DOC: &str = "Documentation/filesystems/nilfs2.rst";
         const MISSING: &str = "Documentation/filesystems/nilfs2.rst: not supported yet";
-        const LOG: &str =
-            "include/uapi/linux/nilfs2_ondisk.h: log checksums are verified only at recovery";
+        const LOG: &str = "include/uapi/linux/nilfs2_ondisk.h: log checksums are verified only at recovery";
         const DRIVER: &str = "fs/nilfs2/namei.c";
         Capabilities {
             journal: fact(Journal::CopyOnWrite, DOC),

@@ -42,15 +42,16 @@ pub fn is_import(folder: &Path) -> bool {
 /// Where there is something of that name, no room or no right. Then nothing is left.
 pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
-        let text = format!(
-            "{} already exists and is not overwritten\n  try: another --output",
-            path.display()
-        );
+        let text =
+            format!("{} already exists and is not overwritten\n  try: another --output", path.display());
         return Err(Failure::usage(text));
     }
     made(import, files, path).map_err(|e| {
-        let text = format!("could not create the import's folder {}: {e:#}\n  try: --output DIR, in a folder that \
-            you can write to", path.display());
+        let text = format!(
+            "could not create the import's folder {}: {e:#}\n  try: --output DIR, in a folder that \
+            you can write to",
+            path.display()
+        );
         Failure::missing(text)
     })
 }
@@ -86,7 +87,9 @@ fn fill(import: &Import, files: &[Given<'_>], at: &Path) -> anyhow::Result<()> {
 pub fn read(folder: &Path) -> Result<Import, Failure> {
     let name = folder.display();
     let none = |why: &dyn std::fmt::Display| {
-        Failure::usage(format!("{name} is not an import: {why}\n  try: a folder that fsderby import has made"))
+        Failure::usage(format!(
+            "{name} is not an import: {why}\n  try: a folder that fsderby import has made"
+        ))
     };
     let door = Door::open(folder).map_err(|e| none(&e))?;
     if !is_import(folder) {
@@ -135,7 +138,9 @@ fn wrong(door: &Door, import: &Import) -> Vec<String> {
         Ok(again) if again.entries != import.entries => {
             vec![format!("its figures differ from its sources, as fsderby {} parses them", again.fsderby)]
         }
-        Ok(again) if again.sources != import.sources => vec!["its description of the sources is wrong".into()],
+        Ok(again) if again.sources != import.sources => {
+            vec!["its description of the sources is wrong".into()]
+        }
         Ok(_) => Vec::new(),
     }
 }

@@ -253,11 +253,18 @@ impl Running for Open {
     fn lacks(&self) -> Vec<(&'static str, NotAvailable)> {
         let Reading { leaves, .. } = &self.before;
         let lacks = |has: bool, name, why: &str| (!has).then(|| (name, NotAvailable(why.to_owned())));
-        let discards =
-            lacks(leaves.1 >= WITH_DISCARDS, "discards", "this kernel does not count discards; Linux 4.18 and \
-                later do");
-        let flushes = lacks(leaves.has_flushes(), "flushes", "this kernel does not count flushes; Linux 5.5 and \
-            later do");
+        let discards = lacks(
+            leaves.1 >= WITH_DISCARDS,
+            "discards",
+            "this kernel does not count discards; Linux 4.18 and \
+                later do",
+        );
+        let flushes = lacks(
+            leaves.has_flushes(),
+            "flushes",
+            "this kernel does not count flushes; Linux 5.5 and \
+            later do",
+        );
         discards.into_iter().chain(flushes).collect()
     }
 

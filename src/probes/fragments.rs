@@ -103,7 +103,9 @@ impl Running for Open {
                 // It has no content.
                 Ok(0) => {}
                 Ok(n) => (files, all, most) = (files + 1, all + n, most.max(n)),
-                Err(e) if says_no(&e) => return Err(NotAvailable("this filesystem does not support FIEMAP".into())),
+                Err(e) if says_no(&e) => {
+                    return Err(NotAvailable("this filesystem does not support FIEMAP".into()));
+                }
                 Err(e) => return Err(fault(e)),
             }
         }

@@ -117,8 +117,9 @@ fn is_one(stage: &Stage, of: &[&str]) -> bool {
 }
 
 fn without_argument(name: &str, argument: Option<&str>) -> Result<(), String> {
-    argument
-        .map_or(Ok(()), |argument| Err(format!("{name} takes no argument, not '{argument}'; write \"{name}\"")))
+    argument.map_or(Ok(()), |argument| {
+        Err(format!("{name} takes no argument, not '{argument}'; write \"{name}\""))
+    })
 }
 
 /// The stage of that name.

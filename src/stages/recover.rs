@@ -28,9 +28,7 @@ impl StageKind for Recover {
         without_argument(self.name(), argument)?;
         match around.comes_right_after(power_cut::NAME) {
             true => Ok(()),
-            false => {
-                Err(format!("it must directly follow {}", power_cut::NAME))
-            }
+            false => Err(format!("it must directly follow {}", power_cut::NAME)),
         }
     }
 

@@ -171,8 +171,9 @@ impl Folder {
         let stored = verdict::store(&self.door, verdict);
         stored.and_then(|()| self.seal_or_fail(rounds, verdict.basis.looks(), ended)).map_err(|e| {
             let path = self.path().display();
-            let text =
-                format!("could not seal {path}: {e:#}\n  try: free some space, then fsderby run --resume {path}");
+            let text = format!(
+                "could not seal {path}: {e:#}\n  try: free some space, then fsderby run --resume {path}"
+            );
             Failure::missing(text).into()
         })
     }

@@ -137,10 +137,14 @@ impl<'f> Chain<'f> {
                 self.judge(follows);
                 if !follows {
                     self.lines.damage.push(match self.lines.last == self.first {
-                        true => format!("line {number} does not continue plan and machine: one of them or a line \
-                            was altered"),
-                        false => format!("line {number} does not continue the line before it: a line was altered, \
-                            is missing or out of order"),
+                        true => format!(
+                            "line {number} does not continue plan and machine: one of them or a line \
+                            was altered"
+                        ),
+                        false => format!(
+                            "line {number} does not continue the line before it: a line was altered, \
+                            is missing or out of order"
+                        ),
                     });
                 }
                 self.lines.last = sum;

@@ -55,9 +55,11 @@ impl Bundled {
 
 /// What an error says, and after it what to try.
 fn missing(text: &str) -> Missing {
-    let (what, try_this) =
-        text.split_once("\n  try: ").unwrap_or((text, "fsderby guest import FILE, with a bundle from whoever \
-            built it"));
+    let (what, try_this) = text.split_once("\n  try: ").unwrap_or((
+        text,
+        "fsderby guest import FILE, with a bundle from whoever \
+            built it",
+    ));
     Missing { what: what.to_owned(), try_this: try_this.to_owned() }
 }
 

@@ -20,8 +20,9 @@ use crate::schema::units::Bytes;
 
 /// Starts our own binary as supervisor and agent, with this job.
 pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
-    let console =
-        File::from(memfd_create("fsderby-console", MemfdFlags::CLOEXEC).context("could not open the console file")?);
+    let console = File::from(
+        memfd_create("fsderby-console", MemfdFlags::CLOEXEC).context("could not open the console file")?,
+    );
     let mut command = Command::new("/proc/self/exe");
     command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(console.try_clone()?);
     let mut child = command.spawn().context("could not start the agent process")?;
@@ -121,7 +122,10 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
     let missing = |what: String, try_this: String| Err(Missing { what, try_this });
     let name = folder.display();
     let Ok(about) = std::fs::metadata(folder) else {
-        return missing(format!("the folder {name} for images does not exist"), format!("mkdir, or {elsewhere}"));
+        return missing(
+            format!("the folder {name} for images does not exist"),
+            format!("mkdir, or {elsewhere}"),
+        );
     };
     if !about.is_dir() {
         return missing(format!("{name} is not a folder"), elsewhere.to_owned());

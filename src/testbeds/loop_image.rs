@@ -82,10 +82,7 @@ impl Testbed for Loop {
             );
         }
         if !Path::new("/dev/loop-control").exists() {
-            return missing(
-                "this kernel has no loop driver".into(),
-                "modprobe loop, or --on directory:PATH",
-            );
+            return missing("this kernel has no loop driver".into(), "modprobe loop, or --on directory:PATH");
         }
         if need.memory.is_some() && memory_group::version() == 0 {
             return missing(

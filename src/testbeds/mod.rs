@@ -102,10 +102,7 @@ pub trait Testbed: Sync {
     /// Whether its machine can have so many CPUs. Of a kernel that others work on too, none can be taken away for certain.
     fn has_cpus(&self, _cpus: u32) -> Result<(), Missing> {
         Err(Missing {
-            what: format!(
-                "{} uses the CPUs of this machine; their number cannot be limited",
-                self.name()
-            ),
+            what: format!("{} uses the CPUs of this machine; their number cannot be limited", self.name()),
             try_this: "--on vm, or without --cpus".into(),
         })
     }
@@ -332,7 +329,9 @@ pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
 /// When none does.
 pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
     let found = first_that(|testbed| testbed.take_guest(id));
-    found.ok_or_else(|| format!("no testbed of this run can start the guest {id}\n  try: one of fsderby guest list"))
+    found.ok_or_else(|| {
+        format!("no testbed of this run can start the guest {id}\n  try: one of fsderby guest list")
+    })
 }
 
 fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option<Box<dyn Testbed>> {

@@ -70,7 +70,10 @@ impl Twin {
             Some(Some(("offset", offset))) => offset.parse().map_err(|e| format!("offset: {e}"))?,
             Some(_) => {
                 let rest = rest.unwrap_or_default();
-                return Err(format!("unknown setting '{rest}' of the testbed twin; write {}", TwinKind.usage()));
+                return Err(format!(
+                    "unknown setting '{rest}' of the testbed twin; write {}",
+                    TwinKind.usage()
+                ));
             }
         };
         if !offset.0.is_multiple_of(MIB) {
@@ -124,8 +127,10 @@ impl Testbed for Twin {
             );
         }
         if self.offset.0.saturating_add(need.size.0) > self.bytes.0 {
-            let what =
-                format!("a volume of {} at offset {} does not fit on the disk of {}", need.size, self.offset, self.bytes);
+            let what = format!(
+                "a volume of {} at offset {} does not fit on the disk of {}",
+                need.size, self.offset, self.bytes
+            );
             return missing(what, "a smaller --size or offset");
         }
         Ok(())

@@ -352,17 +352,20 @@ fn tests(given: &[u8], old_auto: bool) -> Result<Vec<Test>, Refusal> {
     numbers.sort_unstable();
     numbers.dedup();
     let find = |number: u8| TESTS.get(usize::from(number)).copied();
-    let not_served =
-        || refused("the tests 9 to 12 (pwrite, pread and their vector variants) are not supported\n  try: -i 0 to \
-            -i 7");
+    let not_served = || {
+        refused(
+            "the tests 9 to 12 (pwrite, pread and their vector variants) are not supported\n  try: -i 0 to \
+            -i 7",
+        )
+    };
     numbers.into_iter().map(|number| find(number).ok_or_else(not_served)).collect()
 }
 
 fn test(value: &[u8]) -> Result<u8, Refusal> {
     let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<u8>().ok());
-    number.filter(|number| *number <= 12).ok_or_else(|| {
-        refused(format!("-i {}: unknown test\n  try: -i 0 to -i 7", value.escape_ascii()))
-    })
+    number
+        .filter(|number| *number <= 12)
+        .ok_or_else(|| refused(format!("-i {}: unknown test\n  try: -i 0 to -i 7", value.escape_ascii())))
 }
 
 fn number(letter: u8, value: &[u8]) -> Result<u64, Refusal> {

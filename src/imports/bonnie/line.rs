@@ -381,9 +381,9 @@ impl Row {
         let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
         let parsed =
             units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?.parse::<u64>().ok()?, *ns)));
-        let (number, ns) = parsed
-            .filter(|(number, _)| *number < 1 << 40)
-            .ok_or_else(|| self.wrong(at, &format!("'{text}' is not a latency such as 67548us, 107ms or 2s")))?;
+        let (number, ns) = parsed.filter(|(number, _)| *number < 1 << 40).ok_or_else(|| {
+            self.wrong(at, &format!("'{text}' is not a latency such as 67548us, 107ms or 2s"))
+        })?;
         Ok(Some(within(latency(self.form.semantics, step), "ns", number as f64 * ns, [0.0, ns])))
     }
 }

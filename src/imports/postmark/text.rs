@@ -210,7 +210,11 @@ fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
     let seconds: Option<Vec<u64>> =
         words[..2].iter().map(|word| word.parse().ok().filter(|n| (1..=MOST).contains(n))).collect();
     let Some(seconds) = seconds else {
-        return Err(Wrong { line: number, column: 1, what: "its duration is not from 1 to 2^32 seconds".into() });
+        return Err(Wrong {
+            line: number,
+            column: 1,
+            what: "its duration is not from 1 to 2^32 seconds".into(),
+        });
     };
     let rates: Vec<f64> = words[2..].iter().filter_map(|word| Some(decimal(word)?.0)).collect();
     Ok(Some(from_rates(seconds[0], seconds[1], &rates)))

@@ -32,7 +32,7 @@ pub fn said(memory: Option<Bytes>) -> String {
 pub fn in_full(run: &Run) -> String {
     match (run.plan.memory, of_all(run)) {
         (Some(limit), _) => format!("{limit} of memory for workload and page cache"),
-        (None, Some(all)) => format!("all of the machine's {all} of memory"),
+        (None, Some(all)) => format!("the machine's whole memory, {all}"),
         (None, None) => "no memory limit".to_owned(),
     }
 }

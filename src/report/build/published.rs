@@ -34,11 +34,11 @@ pub fn of(
     let mut sentences = Vec::new();
     if tables.iter().all(|table| !table.is_measured) {
         let why = if timeless::of(run).is_some() {
-            "The CPU was emulated, so it has no times."
+            "The CPU was emulated, so there are no times."
         } else {
-            "No trial is counted."
+            "No trial is valid."
         };
-        sentences.push(format!("This run has no figure to compare. {why}"));
+        sentences.push(format!("This run has no comparable figure. {why}"));
     }
     sentences.push(place(run, &paper));
     Some(Beside { paper, tables, sentences, agreement: None })
@@ -139,16 +139,17 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
         tied => format!(" {tied} pairs are within {margin} in the paper or here."),
     };
     match (number(Order::Same), opposite.as_slice()) {
-        _ if pairs.is_empty() => "no two filesystems have figures in the paper and here.".to_owned(),
-        (0, []) => format!("none of {all} has an order in the paper and here.{tied}"),
+        _ if pairs.is_empty() => "no two filesystems have figures both in the paper and here.".to_owned(),
+        (0, []) => format!("none of {all} has an order both in the paper and here.{tied}"),
         (same, []) if tied.is_empty() => {
-            format!("medians here stand in the paper's order ({}).", count(same, "pair"))
+            format!("medians here are in the paper's order ({}).", count(same, "pair"))
         }
-        (same, []) => format!("medians here stand in the paper's order in {same} of {all}.{tied}"),
+        (same, []) => format!("medians here are in the paper's order in {same} of {all}.{tied}"),
         (_, opposite) => {
             let (number, said) = (opposite.len(), opposite.join("; "));
             format!(
-                "medians here stand in another order than the paper's in {number} of {all} (paper: {said}).{tied}"
+                "medians here are in a different order than the paper's in {number} of {all} (paper: \
+                    {said}).{tied}"
             )
         }
     }
@@ -158,7 +159,7 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
 fn place(run: &Run, paper: &Paper) -> String {
     let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
     let is_model = modelled.is_some() && modelled == paper.model;
-    let other = if is_model { "a model of the paper's disk" } else { "another disk than the paper's" };
+    let other = if is_model { "a different disk from the paper's" } else { "another disk than the paper's" };
     let machine = setups::first_on_machine(run).disk;
     let here = model::disk(run)
         .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());

@@ -118,8 +118,8 @@ pub fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
 pub fn void(guard: &Guard) -> String {
     let p = guard.p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     format!(
-        "This run is void: {of} entered twice, and its two entries ({of} and {copy}) differ{p}. Something other than the filesystems moved the \
-         figures.",
+        "This run is void: its A/A check failed. {of} entered twice, and its two entries ({of} and {copy}) \
+         differ{p}, so something other than the filesystems changes the figures.",
         of = named(&guard.of),
         copy = named(&guard.copy)
     )
@@ -187,7 +187,7 @@ fn decides(pairs: &[Finding]) -> Option<String> {
             let rounds = 2 * SAMPLES_NEEDED - 1;
             Some(format!("{rounds} rounds (--rounds {rounds}) show which factor decides."))
         }
-        ([], _) if of > 0 => Some("No single factor was found to decide.".to_owned()),
+        ([], _) if of > 0 => Some("No single factor decides.".to_owned()),
         ([], _) => None,
         (_, [(title, _)]) if of == 1 => Some(format!("The comparison that cannot tell depends on {title}.")),
         (each, _) => Some(format!("The comparisons that cannot tell depend on {}.", list(each))),
@@ -210,7 +210,8 @@ fn depends_on(finding: &Finding) -> Vec<String> {
 pub fn preliminary(complete: usize, is_fixed: bool) -> String {
     let them = format!("Preliminary: {complete} of {SAMPLES_NEEDED} samples of the disk model complete.");
     if is_fixed {
-        let why = "Sampling is off (samples=off): every round has the same disk, so further rounds bring no verdict.";
+        let why =
+            "Sampling is off (samples=off): every round has the same disk, so more rounds give no verdict.";
         return format!("{them} {why}");
     }
     them

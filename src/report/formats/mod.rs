@@ -50,7 +50,7 @@ pub trait Format: Sync {
     }
     /// Imported figures by themselves, without a run.
     fn write_imported(&self, _all: &[Imported], _to: &mut dyn Write) -> anyhow::Result<()> {
-        anyhow::bail!("--{} shows imported figures beside a run alone\n  try: --beside", self.name())
+        anyhow::bail!("--{} shows imported figures only together with a run\n  try: --beside", self.name())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::schema::units::Percent;
 
 /// So many withheld pairs are named one by one.
 const NAMED: usize = 6;
-const AS_CHANCE: &str = "no farther than chance (other seeds of the work) does";
+const AS_CHANCE: &str = "no more than chance (other workload seeds) does";
 /// A share so small is told as it is, whatever chance does.
 const SAYS_ENOUGH: f64 = 0.1;
 

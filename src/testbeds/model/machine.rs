@@ -77,10 +77,7 @@ impl Machine<'_> {
             self.take_over(&memory, left, layout).context("the content of the disks could not be copied")?;
         }
         let mut state = in_memory("state")?;
-        state
-            .write_all(snapshot.state())
-            .and_then(|()| state.rewind())
-            .context("not enough memory")?;
+        state.write_all(snapshot.state()).and_then(|()| state.rewind()).context("not enough memory")?;
         self.start(memory, state, true)
     }
 
@@ -93,10 +90,7 @@ impl Machine<'_> {
     fn start(&self, memory: File, state: File, goes_on: bool) -> anyhow::Result<Running> {
         let [console, complaints] = [in_memory("console")?, in_memory("complaints")?];
         let mut initramfs = in_memory("initramfs")?;
-        self.initramfs
-            .iter()
-            .try_for_each(|part| initramfs.write_all(part))
-            .context("not enough memory")?;
+        self.initramfs.iter().try_for_each(|part| initramfs.write_all(part)).context("not enough memory")?;
         let mut steady = in_memory("steady")?;
         let library = fsderby_sys::steady::LIBRARY.context("virtual time needs an x86-64 machine")?;
         steady.write_all(library).context("not enough memory")?;
@@ -130,7 +124,8 @@ impl Machine<'_> {
     /// Of the memory of the machine before, what its disks hold and nothing else.
     fn take_over(&self, memory: &File, left: &File, layout: Layout) -> io::Result<()> {
         for disk in 0..self.layout.disks {
-            let from = layout.medium(disk).ok_or_else(|| io::Error::other("the guest did not lose its power"))?;
+            let from =
+                layout.medium(disk).ok_or_else(|| io::Error::other("the guest did not lose its power"))?;
             let targets = [Some(self.layout.store(disk)), self.layout.medium(disk)];
             for to in targets.into_iter().flatten() {
                 copy_data(left, from.in_file(), memory, to.in_file(), from.length as u64)?;
@@ -193,7 +188,8 @@ impl Machine<'_> {
     fn cpu(&self) -> anyhow::Result<String> {
         let mut cpu = "qemu64,+arat".to_owned();
         for instruction in self.instructions {
-            let flags = flags(instruction).with_context(|| format!("no CPU has the instruction {instruction}"))?;
+            let flags =
+                flags(instruction).with_context(|| format!("no CPU has the instruction {instruction}"))?;
             flags.iter().for_each(|flag| cpu += &format!(",+{flag}"));
         }
         Ok(cpu)

@@ -125,9 +125,11 @@ impl Machine {
             return Err(names::unknown("instruction", other, INSTRUCTIONS.iter().map(|(name, _)| *name)));
         }
         if !mips.is_sourced() || !instructions.is_sourced() {
-            return Err("each value needs its source; write { is = VALUE, source = \"…\" } or { is = VALUE, \
+            return Err(
+                "each value needs its source; write { is = VALUE, source = \"…\" } or { is = VALUE, \
                         estimate = \"why\" }"
-                .into());
+                    .into(),
+            );
         }
         Ok(machine)
     }

@@ -189,9 +189,7 @@ impl std::str::FromStr for Model {
                         number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST}"))?;
                 }
                 Some(("cache", "write-through")) if !model.spec.has_volatile_cache() => {
-                    return Err(format!(
-                        "{setting}: the disk {disk} has no volatile cache to switch off"
-                    ));
+                    return Err(format!("{setting}: the disk {disk} has no volatile cache to switch off"));
                 }
                 Some(("cache", "write-through")) => model.write_through = true,
                 Some(("mips", mips)) => {
@@ -351,7 +349,10 @@ impl Testbed for Model {
         }
         let disk = self.disk();
         if self.offset.0.saturating_add(need.size.0) > disk.0 {
-            let what = format!("a volume of {} at offset {} does not fit on the disk of {disk}", need.size, self.offset);
+            let what = format!(
+                "a volume of {} at offset {} does not fit on the disk of {disk}",
+                need.size, self.offset
+            );
             return Err(Missing { what, try_this: "a smaller --size or offset".into() });
         }
         Ok(())
@@ -609,8 +610,9 @@ fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Miss
         what: format!(
             "a filesystem filled with {content} needs that much memory; this is more than the {room} that {whose}"
         ),
-        try_this: "a smaller --size, or --state 'allocated 80%', whose files are allocated but have no content"
-            .into(),
+        try_this:
+            "a smaller --size, or --state 'allocated 80%', whose files are allocated but have no content"
+                .into(),
     })
 }
 

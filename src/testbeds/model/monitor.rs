@@ -49,10 +49,14 @@ impl Monitor {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut beside = SendAncillaryBuffer::new(&mut space);
         let files = [file.as_fd()];
-        ensure!(beside.push(SendAncillaryMessage::ScmRights(&files)), "a control message has room for one \
-            descriptor");
+        ensure!(
+            beside.push(SendAncillaryMessage::ScmRights(&files)),
+            "a control message has room for one \
+            descriptor"
+        );
         let pieces = [IoSlice::new(line.as_bytes())];
-        sendmsg(&self.stream, &pieces, &mut beside, SendFlags::NOSIGNAL).context("QEMU did not accept the file")?;
+        sendmsg(&self.stream, &pieces, &mut beside, SendFlags::NOSIGNAL)
+            .context("QEMU did not accept the file")?;
         self.answer("getfd").map(drop)
     }
 
@@ -109,7 +113,8 @@ impl Monitor {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
-                let value: Value = serde_json::from_slice(&line).context("QEMU's monitor sent invalid JSON")?;
+                let value: Value =
+                    serde_json::from_slice(&line).context("QEMU's monitor sent invalid JSON")?;
                 match value["event"].as_str() {
                     Some("MIGRATION") => {
                         let status = value["data"]["status"].as_str().unwrap_or_default();

@@ -153,7 +153,10 @@ impl std::str::FromStr for Vm {
                 Some(("disks", number)) => vm.disks = disks(number, MOST_DISKS)?,
                 Some(("guest", id)) => guest = Some(id),
                 _ => {
-                    return Err(format!("unknown setting '{setting}' of the testbed vm; write {}", VmKind.usage()));
+                    return Err(format!(
+                        "unknown setting '{setting}' of the testbed vm; write {}",
+                        VmKind.usage()
+                    ));
                 }
             }
         }
@@ -276,9 +279,7 @@ impl Testbed for Vm {
         match cpus as usize <= here {
             true => Ok(()),
             false => Err(Missing {
-                what: format!(
-                    "a guest with {cpus} vCPUs would share the {here} of this machine"
-                ),
+                what: format!("a guest with {cpus} vCPUs would share the {here} of this machine"),
                 try_this: format!("--cpus {here}"),
             }),
         }
@@ -459,10 +460,7 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
 /// Whether it has these modules, by name or alias, with all that they need.
 fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
     let Some(kernel) = kernel else {
-        return Err(Missing {
-            what: "no kernel to boot".into(),
-            try_this: "fsderby kernel fetch".into(),
-        });
+        return Err(Missing { what: "no kernel to boot".into(), try_this: "fsderby kernel fetch".into() });
     };
     let release = &kernel.index.release;
     let chain = kernel.index.modules.chain(modules.iter().copied()).map_err(|e| Missing {

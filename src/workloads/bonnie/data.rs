@@ -197,7 +197,10 @@ impl Opened<'_> {
     #[cold]
     fn other_content(&self, chunk: &Chunk, at: usize) -> OpError {
         let (file, begin) = self.place(chunk);
-        wrong(&self.of.paths[file], format!("the content differs from what was written at {}", begin + at as u64))
+        wrong(
+            &self.of.paths[file],
+            format!("the content differs from what was written at {}", begin + at as u64),
+        )
     }
 }
 

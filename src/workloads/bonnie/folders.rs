@@ -182,8 +182,9 @@ impl Folders<'_> {
     }
 
     fn named(&self, name: &CStr) -> Result<u32, OpError> {
-        let unknown =
-            || failed("read the directory of", of(name), io::Error::other("no file of that name was created"));
+        let unknown = || {
+            failed("read the directory of", of(name), io::Error::other("no file of that name was created"))
+        };
         self.files.named(name).ok_or_else(unknown)
     }
 

@@ -96,14 +96,10 @@ fn check(rules: &Rules) -> Result<(), String> {
         return Err(format!("directories = {}: there are only {} files", rules.directories, rules.files));
     }
     if rules.small == Small::Symlinks && rules.directories > 1 {
-        return Err(
-            "directories: symbolic links work only with 1 directory".into()
-        );
+        return Err("directories: symbolic links work only with 1 directory".into());
     }
     if rules.direct && rules.characters > 0 && rules.chunks > 0 {
-        return Err(
-            "direct = true: single bytes cannot bypass the page cache; set characters = 0".into()
-        );
+        return Err("direct = true: single bytes cannot bypass the page cache; set characters = 0".into());
     }
     Ok(())
 }

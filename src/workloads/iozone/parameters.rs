@@ -87,7 +87,10 @@ impl Parameters {
 
 fn check(pairs: &[Pair]) -> Result<(), String> {
     if pairs.is_empty() {
-        return Err("file_sizes: every record is larger than every file; write a larger file or a smaller record".into());
+        return Err(
+            "file_sizes: every record is larger than every file; write a larger file or a smaller record"
+                .into(),
+        );
     }
     match pairs.iter().find(|pair| pair.records() > MOST_RECORDS) {
         None => Ok(()),

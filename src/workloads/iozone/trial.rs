@@ -114,9 +114,7 @@ impl Parameters {
         let test = test.ok_or_else(|| format!("it has no part {name}: it is not among its tests"))?;
         match self.pairs.len() {
             1 => Ok(test),
-            n => Err(format!(
-                "a part needs one file size and one record size; here are {n} pairs of sizes"
-            )),
+            n => Err(format!("a part needs one file size and one record size; here are {n} pairs of sizes")),
         }
     }
 

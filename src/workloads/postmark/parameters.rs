@@ -85,7 +85,8 @@ impl Parameters {
         let fsync_folder = keys.or("fsync_folder", false)?;
         if fsync_folder && !fsync {
             return Err(
-                "fsync_folder = true: a synced name without synced content is useless; set fsync = true too".into()
+                "fsync_folder = true: a synced name without synced content is useless; set fsync = true too"
+                    .into(),
             );
         }
         Ok(Parameters { rules, seed, stdio_buffer, fsync, fsync_folder })

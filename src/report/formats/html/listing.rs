@@ -97,7 +97,7 @@ pub fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
         all: count(mine.len(), "trial"),
         left_out: match mine.len() - listed.len() {
             0 => String::new(),
-            more => format!("{} more stand in the table that --csv-trials writes", count(more, "trial")),
+            more => format!("{} more are in the table that --csv-trials writes", count(more, "trial")),
         },
     }
 }

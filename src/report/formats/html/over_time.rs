@@ -46,10 +46,10 @@ fn row(course: &Course, entries: &[Entry]) -> CourseRow {
     let most = course.rates.iter().copied().fold(0.0, f64::max);
     let time = seconds(course.seconds);
     let still =
-        course.stall.map_or_else(String::new, |stall| format!("still for {}", seconds(stall.seconds)));
+        course.stall.map_or_else(String::new, |stall| format!("stalled for {}", seconds(stall.seconds)));
     let stalled = course.stall.map_or_else(String::new, |stall| {
         format!(
-            "; longest stall {} in round {}, {} after its begin",
+            "; longest stall {} in round {}, {} after its start",
             seconds(stall.seconds),
             stall.round,
             seconds(stall.from_s)
