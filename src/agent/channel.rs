@@ -63,12 +63,12 @@ pub fn decode(line: &str, expected: u64) -> Result<Event, String> {
         return Err(format!("event {expected} is not a whole line"));
     };
     if number.parse() != Ok(expected) {
-        return Err(format!("event {expected} was due, {number} came"));
+        return Err(format!("expected event {expected}, received {number}"));
     }
     if sum != format!("{:08x}", crc32fast::hash(json.as_bytes())) {
-        return Err(format!("event {expected} was damaged on its way"));
+        return Err(format!("event {expected} was damaged in transfer"));
     }
-    serde_json::from_str(json).map_err(|e| format!("event {expected} is not understood: {e}"))
+    serde_json::from_str(json).map_err(|e| format!("could not parse event {expected}: {e}"))
 }
 
 #[cfg(test)]

@@ -230,7 +230,7 @@ mod tests {
         let native = Pace::of(Fidelity::Loop);
         assert_eq!(
             guessed(&[native], 1),
-            "The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial."
+            "The time is estimated from 100 MiB/s and 0.8 s of overhead per trial."
         );
         let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
         assert!(both.contains("; 8 MiB/s and 5 s"), "{both}");

@@ -418,7 +418,7 @@ mod tests {
         let told = foresight.lines().join("\n");
         assert!(
             told.contains("3 pairwise comparisons")
-                && told.contains("5% from round to round (assumed: no rounds of this experiment are known)"),
+                && told.contains("5% between rounds (assumed: this experiment has no earlier rounds here)"),
             "{told}"
         );
         assert!(!told.contains("noisiest"), "all are alike: {told}");
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!((times.pairs, times.standing_in), (3, None));
         assert_eq!((counts.pairs, counts.standing_in), (3 * most, Some(most)), "three pairs of each");
         assert!(row(&counts, 12).usual > row(&times, 12).usual, "a larger family finds less");
-        assert!(counts.lines()[1].contains(&format!("up to {most} counts of the block layer stand in")));
+        assert!(counts.lines()[1].contains(&format!("up to {most} counters of the block layer are judged")));
         let seen = of(&plan("rounds = 12"), &[], timeless, Some(&known([0.02; 3], None))).unwrap();
         assert_eq!((seen.pairs, seen.standing_in), (3, None), "what was measured is the family itself");
     }
@@ -450,7 +450,7 @@ mod tests {
         assert!(seen_row.ten_percent < assumed_row.ten_percent);
         assert_eq!(seen_row.seconds, 9 + 120, "by the time that its rounds took");
         assert!(
-            seen.lines()[0].contains("2% to 8% from round to round (from 8 rounds in results/x)"),
+            seen.lines()[0].contains("2% to 8% between rounds (from 8 rounds in results/x)"),
             "{:?}",
             seen.lines()
         );
@@ -476,7 +476,7 @@ mod tests {
         assert!(fits.line().contains("59 rounds, as many as fit into 1h"), "{}", fits.line());
         let short = budget("2m");
         assert_eq!(rounds(&short), [6, 10, 14, 20]);
-        assert!(row(&short, 6).line().contains("its fewest, which take longer"), "{}", row(&short, 6).line());
+        assert!(row(&short, 6).line().contains("the minimum, which exceeds"), "{}", row(&short, 6).line());
         assert!(!row(&short, 10).is_planned);
     }
 
@@ -499,7 +499,7 @@ mod tests {
             foresight.rows.iter().all(|row| row.usual.is_none() && row.ten_percent == 0.0),
             "{foresight:?}"
         );
-        assert!(foresight.lines()[1].contains("more rounds find nothing more"), "{:?}", foresight.lines());
+        assert!(foresight.lines()[1].contains("more rounds detect nothing more"), "{:?}", foresight.lines());
         let half = known([0.05; 3], Some((12, looks(&[(10, 0.01)]))));
         let foresight = foreseen("rounds = 'auto'", Some(&half));
         let last = foresight.rows.last().unwrap();

@@ -97,7 +97,7 @@ impl Manifest {
             schema: u32,
         }
         let version: Version = serde_json::from_slice(bytes).context("the manifest is damaged")?;
-        ensure!(version.schema == SCHEMA, "the bundle is of another version of fsderby");
+        ensure!(version.schema == SCHEMA, "the bundle was made by an incompatible version of fsderby");
         let manifest: Manifest = serde_json::from_slice(bytes).context("the manifest is damaged")?;
         manifest.check()?;
         Ok(manifest)
@@ -121,7 +121,7 @@ impl Manifest {
         ensure!(self.files.len() <= MOST_FILES, "the bundle has more than {MOST_FILES} files");
         let mut all: u64 = 0;
         for (name, file) in &self.files {
-            ensure!(is_member(name, file), "the bundle has a file of a strange name: {name:?}");
+            ensure!(is_member(name, file), "the bundle has a file with an invalid name: {name:?}");
             ensure!(Bytes(file.bytes) <= IMAGE, "{name} in the bundle is too large: {}", Bytes(file.bytes));
             all = all.saturating_add(file.bytes);
         }
@@ -151,12 +151,12 @@ impl Bundle {
     /// # Errors
     /// When they are not those that the manifest names.
     pub fn file(&self, name: &str) -> anyhow::Result<Vec<u8>> {
-        let stated = self.manifest.files.get(name).with_context(|| format!("there is no {name}"))?;
-        let file = open_as(&self.folder.join(name), IMAGE, "fsderby guest import FILE, once more")?;
+        let stated = self.manifest.files.get(name).with_context(|| format!("{name} is missing"))?;
+        let file = open_as(&self.folder.join(name), IMAGE, "fsderby guest import FILE again")?;
         let bytes = file.all()?;
         ensure!(
             sha256(&bytes) == stated.sha256,
-            "{name} of the guest {} in the cache is not what was taken into it\n  try: fsderby guest import FILE, once more",
+            "{name} of the guest bundle {} in the cache was altered\n  try: fsderby guest import FILE again",
             self.short()
         );
         Ok(bytes)
@@ -170,8 +170,8 @@ impl Bundle {
         let Manifest { protocol, fsderby, .. } = &self.manifest;
         ensure!(
             *protocol == PROTOCOL,
-            "the agent of the guest {} is of fsderby {fsderby} and speaks protocol {protocol}, this program {PROTOCOL}\n  \
-             try: a fsderby of protocol {protocol}, or fsderby guest build",
+            "the agent of the guest bundle {} is from fsderby {fsderby} and uses protocol {protocol}, this \
+             program {PROTOCOL}\n  try: a fsderby with protocol {protocol}, or fsderby guest build",
             self.short()
         );
         Ok(())
@@ -191,7 +191,7 @@ impl Files for Bundle {
 
     fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>> {
         let sha256 = path.to_str().and_then(|path| self.manifest.root.get(path));
-        let sha256 = sha256.with_context(|| format!("the guest {} has no such file", self.short()))?;
+        let sha256 = sha256.with_context(|| format!("the guest bundle {} has no such file", self.short()))?;
         self.file(&stored(sha256))
     }
 
@@ -239,13 +239,16 @@ fn remove_within(guests: &Path, id: &str) -> anyhow::Result<String> {
 }
 
 fn whole_id(guests: &Path, id: &str) -> anyhow::Result<String> {
-    ensure!(is_id(id), "'{id}' is no guest\n  try: one of fsderby guest list");
+    ensure!(is_id(id), "'{id}' is not a guest bundle\n  try: one of fsderby guest list");
     let entries = fs::read_dir(guests).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let found: Vec<String> = names.filter(|name| is_sha256(name) && name.starts_with(id)).collect();
-    ensure!(found.len() < 2, "more than one guest begins with {id}\n  try: more of its digits");
+    ensure!(found.len() < 2, "more than one guest bundle begins with {id}\n  try: more of its digits");
     found.into_iter().next().with_context(|| {
-        format!("there is no guest {id} in the cache\n  try: fsderby guest import FILE, of whoever made it")
+        format!(
+            "the guest bundle {id} is not in the cache\n  try: fsderby guest import FILE, with a bundle from \
+            whoever built it"
+        )
     })
 }
 
@@ -260,12 +263,12 @@ fn open(guests: &Path, id: &str) -> anyhow::Result<Bundle> {
     for part in [&folder, &manifest] {
         cache::is_ours(part, 0)?;
     }
-    let bytes = open_as(&manifest, LONGEST_MANIFEST, "fsderby guest import FILE, once more")?.all()?;
+    let bytes = open_as(&manifest, LONGEST_MANIFEST, "fsderby guest import FILE again")?.all()?;
     ensure!(
         sha256(&bytes) == id,
-        "the guest {id} in the cache is not what was taken into it\n  try: fsderby guest import FILE, once more"
+        "the guest bundle {id} in the cache was altered\n  try: fsderby guest import FILE again"
     );
-    let manifest = Manifest::read(&bytes).with_context(|| format!("the guest {id} is not used"))?;
+    let manifest = Manifest::read(&bytes).with_context(|| format!("the guest bundle {id} is not usable"))?;
     Ok(Bundle { id: id.to_owned(), manifest, folder })
 }
 
@@ -278,7 +281,7 @@ pub fn settle(folder: tempfile::TempDir, guests: &Path, manifest: &[u8]) -> anyh
     let id = sha256(manifest);
     let place = guests.join(&id);
     let _ = fs::remove_dir_all(&place);
-    fs::rename(folder.path(), &place).with_context(|| format!("could not make {}", place.display()))?;
+    fs::rename(folder.path(), &place).with_context(|| format!("could not create {}", place.display()))?;
     let _ = folder.keep();
     open(guests, &id)
 }
@@ -292,7 +295,7 @@ pub fn begun() -> anyhow::Result<(PathBuf, tempfile::TempDir)> {
     let guests = cache::made(GUESTS)?;
     let mode = fs::Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().prefix(".unpacking-").permissions(mode).tempdir_in(&guests);
-    let folder = folder.with_context(|| format!("could not make a folder in {}", guests.display()))?;
+    let folder = folder.with_context(|| format!("could not create a folder in {}", guests.display()))?;
     for part in ["modules", "files"] {
         fs::create_dir(folder.path().join(part))?;
     }

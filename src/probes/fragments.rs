@@ -213,7 +213,7 @@ mod tests {
                 assert_eq!((raw["files_found"], raw["files_seen"]), (3, 2));
                 assert!(raw["fragments"] >= 2 && raw["fragments_max"] <= raw["fragments"]);
             }
-            Err(e) => assert!(e.0.contains("no FIEMAP"), "{e}"),
+            Err(e) => assert!(e.0.contains("not support FIEMAP"), "{e}"),
         }
     }
 }

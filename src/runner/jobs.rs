@@ -194,7 +194,7 @@ pub fn carried(plan: &Plan, candidate: &Candidate, testbed: &dyn Testbed) -> Res
     let layers = layers(plan, candidate);
     if !layers.is_empty() && !testbed.traits().guest {
         let text =
-            format!("{} carries no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
+            format!("{} has no layers: they need a guest\n  try: --on vm or model:DISK", testbed.name());
         return Err(Failure::usage(text));
     }
     device(plan, candidate, testbed).map_err(Failure::usage)?;

@@ -79,8 +79,9 @@ pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
     (least > budget.0).then(|| {
         let minutes = least.as_secs().div_ceil(60);
         format!(
-            "The budget of {budget} is too short: integrity checks and the least number of rounds, {rounds}, take about {minutes} min, and they \
-             are carried out all the same. Try --at-least 1 for a preliminary result, fewer --filesystems, or a smaller --scale."
+            "The budget of {budget} is too short: integrity checks and the minimum of {rounds} rounds take about \
+             {minutes} min; they run anyway. Try --at-least 1 for a preliminary result, fewer --filesystems, or a \
+             smaller --scale."
         )
     })
 }

@@ -23,7 +23,8 @@ impl TryFrom<Plan> for Experiment {
     /// # Errors
     /// When no experiment gives this plan.
     fn try_from(plan: Plan) -> Result<Self, Failure> {
-        let none = |why: String| Failure::new(DAMAGED, format!("no experiment gives such a plan: {why}"));
+        let none =
+            |why: String| Failure::new(DAMAGED, format!("this plan does not come from an experiment: {why}"));
         let kind = testbeds::kind(&plan.testbed).map_err(none)?;
         // Where no filesystem is made, the one row is what was there, and will be what is.
         let fstype = (!kind.makes_filesystem())
@@ -37,7 +38,7 @@ impl TryFrom<Plan> for Experiment {
                 again.as_mounted(&fstype)
             }
         };
-        differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} cannot be"))))
+        differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} is not possible"))))
     }
 }
 

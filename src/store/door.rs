@@ -308,8 +308,8 @@ mod tests {
         assert!(why(door.read("last", MOST)).contains("a symbolic link"));
         assert!(why(door.append("last", MOST)).contains("a symbolic link"));
         for path in ["above/secret", "within/secret"] {
-            assert!(why(door.read(path, MOST)).contains("is no folder"));
-            assert!(why(door.create(path, b"x")).contains("is no folder"));
+            assert!(why(door.read(path, MOST)).contains("is not a folder"));
+            assert!(why(door.create(path, b"x")).contains("is not a folder"));
         }
         assert_eq!(door.create("last", b"x").unwrap_err().kind(), ErrorKind::AlreadyExists);
     }

@@ -195,6 +195,6 @@ mod tests {
             read_all(text.as_bytes(), "00000000", |part| bytes += part.len()).unwrap();
         assert_eq!((bytes, damage.len(), torn.len()), (text.len(), lines, 1));
         assert!(damage[lines - 1].starts_with(&format!("line {lines}: ")));
-        assert_eq!(torn[0], format!("line {} was not written to its end", lines + 2));
+        assert_eq!(torn[0], format!("line {} was not written completely", lines + 2));
     }
 }

@@ -75,6 +75,6 @@ mod tests {
         for id in ["", "0123", "../../0123456789", "0123456789ABCDEF", &long] {
             assert!(said(id, None).contains("fsderby guest list"), "{id}");
         }
-        assert!(said("0123456789abcdef", Some("6.12")).contains("brings its kernel"));
+        assert!(said("0123456789abcdef", Some("6.12")).contains("contains its own kernel"));
     }
 }

@@ -62,21 +62,21 @@ fn an_unknown_name_offers_the_nearest() {
 #[test]
 fn a_key_of_an_older_version_names_the_new_one() {
     let rest = "filesystems = ['ext4']\nworkloads = ['postmark-quick']";
-    file(&format!("ground = 'loop'\n{rest}"), &["x.toml: ground is called on now: write on = \"loop\""]);
-    file(&format!("trials_per_boot = 4\n{rest}"), &["trials_per_boot is gone", "leave it out"]);
+    file(&format!("ground = 'loop'\n{rest}"), &["x.toml: `ground` was renamed to `on`: write on = \"loop\""]);
+    file(&format!("trials_per_boot = 4\n{rest}"), &["trials_per_boot was removed", "leave it out"]);
 }
 
 #[test]
 fn a_flag_of_an_older_version_names_the_new_one() {
     for ground in [&["--ground", "loop"][..], &["--ground=loop"]] {
-        flags(ground, &["--ground is called --on now: write --on loop"]);
+        flags(ground, &["--ground was renamed to --on: write --on loop"]);
     }
-    flags(&["--trials-per-boot", "4"], &["--trials-per-boot is gone", "leave it out"]);
+    flags(&["--trials-per-boot", "4"], &["--trials-per-boot was removed", "leave it out"]);
 }
 
 #[test]
 fn a_model_setting_of_an_older_version_names_the_new_one() {
-    flags(&["--on", "model:hdd-16tb,draws=off"], &["draws is called samples now: write samples=off"]);
+    flags(&["--on", "model:hdd-16tb,draws=off"], &["draws was renamed to samples: write samples=off"]);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
     for testbed in ["loop", "directory:/tmp"] {
         flags(
             &["--on", testbed, "--power-cut", "9"],
-            &["cannot lose its power", "try: --on vm or model:DISK"],
+            &["cannot cut the power", "try: --on vm or model:DISK"],
         );
     }
 }
@@ -195,7 +195,7 @@ fn what_could_never_be_judged_is_refused_before_the_run() {
 #[test]
 fn a_filesystem_named_for_a_directory_is_refused() {
     for (flag, value) in [("--filesystems", "ext4,xfs"), ("--filesystem", "ext4 mount=noatime")] {
-        let words = [flag, "what is mounted is taken as it is", "try: without", "--on loop"];
+        let words = [flag, "uses a mounted filesystem", "try: without", "--on loop"];
         flags(&["--on", "directory:/var/tmp", flag, value], &words);
     }
 }
@@ -301,7 +301,7 @@ fn an_altered_record_plan_or_machine_is_damage() {
     );
     is_damaged(
         &changed("plan.toml", |t| t.replacen("3%", "9%", 1)),
-        &["line 1 does not follow plan and machine"],
+        &["line 1 does not continue plan and machine"],
     );
     is_damaged(
         &changed("machine.json", |t| t.replacen("\"cpus\": ", "\"cpus\": 1", 1)),
@@ -329,7 +329,7 @@ fn a_torn_line_is_noted_and_its_trial_repeated() {
     // One that was killed in the middle of a line has no seal.
     fs::remove_file(desk.path("run/seal.json")).unwrap();
     let said = desk.say(&["verify", "run"]);
-    assert!(said.code == 0 && said.out.contains("was not written to its end"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("was not written completely"), "{said:?}");
     let said = desk.say(&["run", "--resume", "run", "--quiet"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(store::read(&desk.path("run")).unwrap().current().len(), 2, "an integrity check and a trial");
@@ -364,7 +364,7 @@ fn resume_takes_its_plan_from_the_folder() {
     desk.refuses(&["run", "quick", "--resume", "run"], USAGE, &["--resume", "EXPERIMENT"]);
     let before = fs::read(desk.path("run/trials.jsonl")).unwrap();
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--dry-run"]);
-    assert!(said.code == 0 && said.out.contains("three complete ones are needed"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("needs three complete rounds"), "{said:?}");
     assert_eq!(fs::read(desk.path("run/trials.jsonl")).unwrap(), before, "nothing was done");
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--quiet"]);
     assert_eq!(said.code, 0, "rounds beyond the plan are as the report proposes: {said:?}");
@@ -434,11 +434,11 @@ fn a_folder_for_images_that_cannot_be_one_is_named() {
     let testbed = desk.testbed();
     let read_only = format!("mount -t tmpfs -o ro none {}", desk.images().display());
     let said = desk.say_after(&read_only, &["run", "--on", &testbed, "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["nothing can be written in", "try: --on loop:FOLDER"]);
+    desk.refused(&said, MISSING, &["no file can be created in", "try: --on loop:FOLDER"]);
     desk.file("plain", "");
     let plain = format!("loop:{}", desk.path("plain").display());
-    desk.refuses(&["run", "--on", &plain], MISSING, &["is not a folder"]);
-    desk.refuses(&["run", "--on", "loop:/absent"], MISSING, &["there is no folder /absent"]);
+    desk.refuses(&["run", "--on", &plain], MISSING, &["is not a directory"]);
+    desk.refuses(&["run", "--on", "loop:/absent"], MISSING, &["the folder /absent"]);
     desk.refuses(&["run", "--on", "loop:here"], USAGE, &["'here' is not an absolute path"]);
     desk.refuses(&["run", "--on", "directory:/absent"], MISSING, &["/absent is not a folder"]);
     desk.refuses(&["run", "--on", "directory"], USAGE, &["write directory:PATH"]);
@@ -455,13 +455,17 @@ fn results_that_cannot_be_stored_are_said_with_a_remedy() {
     let arguments = on_directory(&desk, "results/a/b");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = desk.say_after(&format!("mount -t tmpfs -o ro none {results}"), &arguments);
-    desk.refused(&said, MISSING, &["could not make the run's folder", "Read-only", "try: --output"]);
+    desk.refused(&said, MISSING, &["could not create the run's folder", "Read-only", "try: --output"]);
     let said = desk.say_after(&format!("mount -t tmpfs -o size=16k none {results}"), &arguments);
     desk.refused(&said, MISSING, &["No space left"]);
     let said = desk.say_after(&format!("mount -t tmpfs -o size=24k none {results}"), &arguments);
-    desk.refused(&said, MISSING, &["could not store a trial", "No space left", "try: make room, then"]);
+    desk.refused(&said, MISSING, &["could not store a trial", "No space left", "try: free some space, then"]);
     let said = desk.say_after(&format!("mount -t tmpfs -o size=80k none {results}"), &arguments);
-    desk.refused(&said, MISSING, &["report.html: No space left", "try: make room, then fsderby report"]);
+    desk.refused(
+        &said,
+        MISSING,
+        &["report.html: No space left", "try: free some space, then fsderby report"],
+    );
 }
 
 /// ntfs-3g cannot rename without replacing, which some shared storage cannot either.
@@ -639,7 +643,7 @@ fn without_root_loop_is_refused_and_a_directory_works() {
     let testbed = format!("directory:{}", locked.path("own").display());
     fs::create_dir(locked.path("own")).unwrap();
     let said = as_nobody(&desk, &["run", "--memory", "none", "--on", &testbed]);
-    desk.refused(&said, MISSING, &["nothing can be written in", "a folder of your own, or sudo"]);
+    desk.refused(&said, MISSING, &["nothing can be written in", "a directory that you own, or sudo"]);
 }
 
 #[test]
@@ -667,7 +671,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     let said = desk.say_after(&format!("mount --bind {} /usr/sbin/mkfs.xfs", dead.display()), &plan);
     assert_eq!(said.code, 0, "{said:?}");
     for word in
-        ["skipped xfs", "/usr/sbin/mkfs.xfs is there, but it cannot be run", "apt-get install xfsprogs"]
+        ["skipped xfs", "/usr/sbin/mkfs.xfs is installed, but cannot be executed", "apt-get install xfsprogs"]
     {
         assert!(said.out.contains(word), "{word}: {said:?}");
     }
@@ -676,7 +680,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     desk.refused(
         &said,
         MISSING,
-        &["nothing can take part here", "there is no mke2fs", "apt-get install e2fsprogs"],
+        &["no candidate can take part here", "mke2fs is not installed", "apt-get install e2fsprogs"],
     );
     let said = desk.say_after(none, &["doctor"]);
     assert!(said.out.contains("no mkfs.xfs"), "{said:?}");

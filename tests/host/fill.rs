@@ -128,7 +128,7 @@ fn what_cannot_be_done_is_refused_before_anything_is() {
         let work = engine.parse(&set.file().parameters).unwrap();
         let refused = |portion: Portion| work.prepare(7, &portion).err().unwrap();
         assert!(refused(Portion::stop_after(3)).contains("cannot be stopped"));
-        assert!(refused(Portion::part("rewind")).contains("in one part"));
+        assert!(refused(Portion::part("rewind")).contains("only one part"));
         assert_eq!((work.operations(), engine.parts().len(), work.most_clients()), (0, 0, 1));
     }
 }

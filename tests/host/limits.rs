@@ -46,7 +46,7 @@ fn names_that_no_file_could_have_are_refused() {
     file(&filesystem, &[&of("the label of the filesystem")]);
     let work = |more: &str| format!("{PLAIN}[[workload]]\nset = 'postmark-quick'\n{more}\n");
     file(&work(&format!("label = '{long}'")), &[&of("the label of the workload")]);
-    file(&work(&format!("locations = [{{ path = 'a/{long}' }}]")), &["is not a plain path"]);
+    file(&work(&format!("locations = [{{ path = 'a/{long}' }}]")), &["is not a relative path"]);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
     let words = [
         "could not store a trial in out",
         "it was renamed or removed",
-        "put the folder back",
+        "move the folder back",
         "--resume out",
     ];
     let desk = Desk::new();
@@ -227,21 +227,20 @@ fn a_run_without_a_right_to_it_is_not_gone_on_with() {
     let said = desk.say(&[&words(&desk)[..], &["1".to_owned()]].concat());
     assert_eq!(said.code, 0, "{said:?}");
     let resume = ["run", "--resume", "out", "--rounds", "2"];
-    let refused = ["could not go on with out", "trials.jsonl: Permission denied", "try: "];
+    let refused = ["could not resume out", "trials.jsonl: Permission denied", "try: "];
     desk.refused(&as_nobody(&desk, &[], &resume), MISSING, &refused);
     // The records are nobody's, the folder with the rest is not.
     for name in ["trials.jsonl", "."] {
         std::os::unix::fs::chown(desk.path("out").join(name), Some(NOBODY), Some(NOBODY)).unwrap();
         fs::set_permissions(desk.images(), Permissions::from_mode(0o777)).unwrap();
-        let words =
-            ["could not store a trial in out", "Permission denied", "see that all of it can be written in"];
+        let words = ["could not store a trial in out", "Permission denied", "check the permissions in it"];
         desk.refused(&as_nobody(&desk, &[], &resume), MISSING, &words);
     }
     let out = desk.path("out").display().to_string();
     let trusting = [&resume[..], &["--trust"]].concat();
     let said =
         desk.say_after(&format!("mount --bind {out} {out}; mount -o remount,ro,bind {out}"), &trusting);
-    desk.refused(&said, MISSING, &["could not go on with out", "Read-only file system", "try: "]);
+    desk.refused(&said, MISSING, &["could not resume out", "Read-only file system", "try: "]);
 }
 
 #[test]

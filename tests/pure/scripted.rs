@@ -471,8 +471,8 @@ fn losing(trial: &'static str, fault: Option<Fault>, times: u32) -> Scripted {
 #[test]
 fn a_lost_or_hung_agent_says_nothing_of_its_filesystem_and_is_repeated() {
     let trial = "r02/postmark-quick/ext4";
-    let hung = Fault::Hung("the guest hung: it said nothing for 480 s".into());
-    let killed = Fault::Lost("QEMU was lost: signal: 9 (SIGKILL)".into());
+    let hung = Fault::Hung("the guest hung: no output for 480 s".into());
+    let killed = Fault::Lost("QEMU exited: signal: 9 (SIGKILL)".into());
     for (fault, is_expected) in [
         (None, (|reason| matches!(reason, Reason::LostAgent(_))) as fn(&Reason) -> bool),
         (
@@ -496,13 +496,13 @@ fn a_lost_or_hung_agent_says_nothing_of_its_filesystem_and_is_repeated() {
 #[test]
 fn a_panic_of_the_kernel_that_serves_it_is_a_failure_of_the_filesystem() {
     let trial = "r02/postmark-quick/ext4";
-    let panic = Fault::Panic("the guest's kernel said: Kernel panic - not syncing".into());
+    let panic = Fault::Panic("kernel message in the guest: Kernel panic - not syncing".into());
     let (_kept, run) = compared(losing(trial, Some(panic), 1));
     assert_eq!(outcomes(&run, trial), [Outcome::Failed], "not repeated");
     let reason = run.records.iter().find_map(|r| r.reason.clone()).unwrap();
     assert_eq!(
         reason.to_string(),
-        "the agent ended during make: the guest's kernel said: Kernel panic - not syncing"
+        "the agent ended during make: kernel message in the guest: Kernel panic - not syncing"
     );
 }
 
@@ -686,7 +686,7 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
         text.lines().enumerate().filter(|(n, _)| *n != 3).map(|(_, l)| format!("{l}\n")).collect();
     std::fs::write(&path, without_a_line).unwrap();
     let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
-    assert!(wrong.iter().any(|w| w.contains("does not follow")), "{wrong:?}");
+    assert!(wrong.iter().any(|w| w.contains("does not continue")), "{wrong:?}");
 
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
     let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
@@ -774,5 +774,5 @@ fn a_figure_changed_together_with_its_checksum_is_still_found() {
     let (_, mut run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     run.records[8].metrics[0].value *= 1.1;
     let wrong = verify(&run).wrong;
-    assert!(wrong.iter().any(|w| w.contains("is not what its raw values give")), "{wrong:?}");
+    assert!(wrong.iter().any(|w| w.contains("differs from its raw values")), "{wrong:?}");
 }

@@ -137,10 +137,12 @@ fn a_record_that_names_another_kernel_or_setup_than_its_own_is_found() {
         verify(&run).wrong.join("\n")
     };
     assert_eq!(found(&|_| {}), "");
-    assert!(found(&|run| run.records[5].kernel = "6.6".into()).contains("it was on the kernel 6.6"));
-    assert!(found(&|run| run.records[5].setup = "vm".into()).contains("the plan has another setup"));
+    assert!(found(&|run| run.records[5].kernel = "6.6".into()).contains("it ran on kernel 6.6"));
+    assert!(found(&|run| run.records[5].setup = "vm".into()).contains("its setup differs from the plan's"));
     assert!(found(&|run| run.machine.setups.clear()).contains("is not among those of machine.json"));
-    assert!(found(&|run| run.records[5].cpus = Some(4)).contains("the plan has another number of CPUs"));
+    assert!(
+        found(&|run| run.records[5].cpus = Some(4)).contains("its number of CPUs differs from the plan's")
+    );
 }
 
 #[test]
@@ -197,12 +199,12 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
     let run = carry_out(&folder.path().join("kernels"), &two, &guests.each_ref(), None);
     let text = |run: &Run| terminal::text(&Report::of(run), 80, Detail::Glance);
     let shown = text(&run);
-    for words in ["What differs between the candidates", "vm:kernel=6.12", "6.12.117", "6.1.0-56"] {
+    for words in ["Differences between the candidates", "vm:kernel=6.12", "6.12.117", "6.1.0-56"] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("differ in testbed and kernel. All have: volume 1 GiB"), "{flat}");
-    assert!(!flat.contains("Times are by"), "{flat}");
+    assert!(!flat.contains("Times come from"), "{flat}");
 
     let mixed = plan("filesystems = ['ext4']\n[cross]\non = ['loop', 'vm']\n");
     let guest = Scripted::guests("vm", "6.12.117");
@@ -216,10 +218,10 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
     let report = Report::of(&run);
     let apart = report.summary.setups.apart.join(" ");
     assert!(
-        apart.contains("Times are by 2 clocks: the guest's (“ext4, on vm”); the host's (“ext4, on loop”)"),
+        apart.contains("Times come from 2 clocks: the guest's (“ext4, on vm”); the host's (“ext4, on loop”)"),
         "{apart}"
     );
-    assert!(apart.contains("No time is shown of “ext4, on vm”"), "{apart}");
+    assert!(apart.contains("No times are reported for “ext4, on vm”"), "{apart}");
     let headline = report.summary.workloads[0].headlines()[0];
     let n = |label: &str| headline.cells.iter().find(|c| c.filesystem == label).map(|c| c.n);
     assert_eq!((n("ext4, on loop"), n("ext4, on vm")), (Some(3), Some(0)));
@@ -237,7 +239,7 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
         "{csv}"
     );
     for text in [written("html"), written("markdown"), written("json")] {
-        assert!(text.contains("No time is shown of") && text.contains("6.12.117"), "{text}");
+        assert!(text.contains("No times are reported for") && text.contains("6.12.117"), "{text}");
     }
 
     let alike = plan("filesystems = ['ext4', 'xfs']\n");

@@ -133,7 +133,7 @@ fn damage_ends_the_part_that_meets_it_with_its_path() {
         (2, "large/61", begin, "large/61", "other content"),
         (3, "tree/0/0/1", begin, "tree/0/0/1", "other content"),
         (3, "tree/0/0/1", gone, "tree/0/0/1", "No such file"),
-        (4, "large/60", &cut, "large/60", "0 bytes came at"),
+        (4, "large/60", &cut, "large/60", "read 0 bytes at"),
         (5, "large/60", gone, ".", "61 files where 62"),
     ];
     for (part, file, damage, path, words) in cases {

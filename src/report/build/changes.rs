@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn in_virtual_time_what_did_not_change_is_the_same_to_the_last_digit() {
         let Beside { view, .. } = beside(&model::samples(13), &model::samples(13));
-        assert_eq!(&*view.answer, "Every compared figure is the same in both runs, to the last digit.");
+        assert_eq!(&*view.answer, "Every compared figure is identical in both runs.");
     }
 
     #[test]

@@ -235,9 +235,9 @@ mod tests {
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
         assert_eq!(
             order(&lines),
-            "medians here stand in the paper's order in 2 of 3 pairs. 1 pair is within 3% in the paper or here."
+            "medians here are in the paper's order in 2 of 3 pairs. 1 pair is within 3% in the paper or here."
         );
-        assert_eq!(order(&lines[1..]), "medians here stand in the paper's order (1 pair).");
+        assert_eq!(order(&lines[1..]), "medians here are in the paper's order (1 pair).");
         let exchanged = [line("a", [3.0, 30.0]), line("b", [4.0, 20.0]), line("c", [4.0, 40.0])];
         assert_eq!(
             order(&exchanged),
@@ -249,7 +249,7 @@ mod tests {
         );
         let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
         twice[1].kind = "a".into();
-        assert_eq!(order(&twice), "no two filesystems have figures in the paper and here.");
+        assert_eq!(order(&twice), "no two filesystems have figures both in the paper and here.");
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         let model = said(&example::on_model());
         assert!(model.ends_with("a model of the paper's disk."), "{model}");
         let other = said(&example::on_loop());
-        assert!(other.ends_with("on loop, disk sda Example Disk 7200, another disk than the paper's."));
+        assert!(other.ends_with("on loop, disk sda Example Disk 7200, a different disk from the paper's."));
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let mut example = example::on_model();
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::VmEmulated);
         let beside = beside(&example).expect("it is the paper's work");
-        assert!(beside.sentences[0].starts_with("This run has no figure to compare. The CPU was emulated"));
+        assert!(beside.sentences[0].starts_with("This run has no comparable figure. The CPU was emulated"));
         assert!(beside.tables[0].shown().columns.iter().all(|c| c.what == "published"));
         assert!(!beside.tables[0].caption().contains("here") && beside.tables[0].sentences.is_empty());
     }

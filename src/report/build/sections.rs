@@ -205,10 +205,10 @@ mod tests {
         };
         let (here, modelled) = (of(examples::rounds(1)), of(examples::model::samples(1)));
         assert_eq!(here[0], "Headline");
-        assert_eq!(modelled[..2], ["What reached the device", "Headline"]);
+        assert_eq!(modelled[..2], ["Device I/O", "Headline"]);
         // The rest is in its order.
         let rest = |titles: &[&'static str]| -> Vec<&str> {
-            titles.iter().filter(|title| **title != "What reached the device").copied().collect()
+            titles.iter().filter(|title| **title != "Device I/O").copied().collect()
         };
         assert_eq!(rest(&here), rest(&modelled));
     }

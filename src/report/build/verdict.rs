@@ -239,14 +239,14 @@ mod tests {
         assert_eq!(said[2], "25 rounds (--rounds 25) show which factor decides.");
         assert_eq!(
             said[3],
-            "Six seeds of the work on one disk move the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
+            "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
              difference within such a spread is no finding."
         );
         assert_eq!(
             said[4],
             "Disk-model overhead shifts no ratio by more than 0.2%; findings hold with and without it."
         );
-        assert!(summary.heading.sure[0].contains("intervals are the least and the most of 13 samples"));
+        assert!(summary.heading.sure[0].contains("intervals are minimum and maximum of 13 samples"));
         assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(

@@ -391,7 +391,7 @@ mod tests {
         };
         let ten = waits(10);
         assert!(
-            ten.contains("| latency of fsync (phase") && ten.contains("from drawing whole rounds again"),
+            ten.contains("| latency of fsync (phase") && ten.contains("comes from resampling whole rounds"),
             "{ten}"
         );
         assert!(waits(9).contains("Percentiles have intervals from ten rounds on"));

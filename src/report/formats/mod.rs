@@ -153,12 +153,12 @@ mod tests {
         let example = examples::needs::stated();
         let report = example.report();
         let text = strip_str(&terminal::text(&report, 80, Detail::Glance)).to_string();
-        let (_, section) = text.split_once("\nWhat to choose\n").expect("there is a section");
+        let (_, section) = text.split_once("\nRecommendation\n").expect("there is a section");
         let section = section.split("\nNot counted").next().unwrap_or_default();
         assert!(section.lines().all(|line| line.chars().count() <= 80), "{section}");
         insta::assert_snapshot!("choosing_terminal", section);
         let markdown = written(&markdown::Markdown, &report);
-        let (_, section) = markdown.split_once("## What to choose\n").expect("there is a section");
+        let (_, section) = markdown.split_once("## Recommendation\n").expect("there is a section");
         insta::assert_snapshot!(
             "choosing_markdown",
             section.split("## Not counted").next().unwrap_or_default()

@@ -224,7 +224,7 @@ mod tests {
         );
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),
-            "1 comparison depends on the assumed CPU cost, our estimate of which is ×0.77 to ×1.3 for instructions that only one of the two \
+            "1 comparison depends on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of the two \
              carries out: cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
         );
     }

@@ -181,10 +181,10 @@ mod tests {
         for (mips, instructions, words) in [
             ("{ is = 99, source = 'x' }", none, "100 to 8000"),
             ("{ is = 8001, source = 'x' }", none, "100 to 8000"),
-            ("{ is = 500 }", none, "needs where it comes from"),
-            ("{ is = 500, source = 'x', estimate = 'y' }", none, "needs where it comes from"),
+            ("{ is = 500 }", none, "needs its source"),
+            ("{ is = 500, source = 'x', estimate = 'y' }", none, "needs its source"),
             (fair, "{ is = ['rdrand'], source = 'x' }", "rdrand"),
-            (fair, "{ is = [], source = ' ' }", "needs where it comes from"),
+            (fair, "{ is = [], source = ' ' }", "needs its source"),
             ("{ is = 'fast', source = 'x' }", none, "invalid type"),
         ] {
             let error = with(mips, instructions).unwrap_err();

@@ -166,7 +166,7 @@ mod tests {
         for line in
             ["Kernel panic - not syncing: Fatal exception", "BUG: kernel NULL pointer", "Oops: 0002 [#1]"]
         {
-            assert_eq!(said(line), Some(Fault::Panic(format!("the guest's kernel said: {line}"))));
+            assert_eq!(said(line), Some(Fault::Panic(format!("kernel message in the guest: {line}"))));
         }
         for line in ["watchdog: BUG: soft lockup - CPU#0 stuck for 26s!", "Out of memory: Killed process 71"]
         {

@@ -214,11 +214,11 @@ mod tests {
             (&format!("{good}seeks = 0"), "from 1 to"),
             (&format!("{good}seekers = 1000"), "from 1 to 256"),
             (&format!("{good}files = 10\ndirectories = 11"), "only 10 files"),
-            (&format!("{good}files = 10\nfile_size = [5, 3]"), "the smallest comes first"),
-            (&format!("{good}files = 10\nfile_size = [0, '1g']"), "less than 1 GiB"),
+            (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller one first"),
+            (&format!("{good}files = 10\nfile_size = [0, '1g']"), "below 1 GiB"),
             (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "no file_size"),
             (&format!("{good}files = 10\nlinks = 'soft'"), "links"),
-            (&format!("{good}files = 10\nlinks = 'symbolic'\ndirectories = 2"), "write 1"),
+            (&format!("{good}files = 10\nlinks = 'symbolic'\ndirectories = 2"), "only with 1 directory"),
             (&format!("{good}direct = true"), "characters = 0"),
         ] {
             let error = parse(text).expect_err(text);

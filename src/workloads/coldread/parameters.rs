@@ -96,8 +96,8 @@ mod tests {
             ("large_files", "257", "from 1 to 256"),
             ("large_size", "'5k'", "multiple of 4k"),
             ("reads", "4097", "only 4096 blocks"),
-            ("sizes", "[]", "a row with a weight"),
-            ("sizes", "[{ up_to = 5, weight = 1 }, { up_to = 5, weight = 1 }]", "sizes rise"),
+            ("sizes", "[]", "one row needs a weight"),
+            ("sizes", "[{ up_to = 5, weight = 1 }, { up_to = 5, weight = 1 }]", "larger than the row before"),
             ("sizes", "[{ up_to = '2g', weight = 1 }]", "1 GiB at most"),
         ] {
             let error = Parameters::parse(&table(key, value)).expect_err(value);

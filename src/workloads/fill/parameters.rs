@@ -115,6 +115,6 @@ mod tests {
         assert_eq!(scaled("80%", 1, 16).map(|p| p.to), Ok(To::Share(50_000)));
         assert_eq!(scaled("full", 1, 8).map(|p| p.to), Ok(To::Share(125_000)));
         assert_eq!(scaled("full", 1, 1).map(|p| p.to), Ok(To::Full));
-        assert!(scaled("80%", 2, 1).is_err_and(|e| e.contains("more than all")));
+        assert!(scaled("80%", 2, 1).is_err_and(|e| e.contains("more than the whole")));
     }
 }

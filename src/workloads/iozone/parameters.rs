@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn a_mistake_is_named() {
         for (more, words) in [
-            ("tests = ['read']", "'write' must be among them"),
+            ("tests = ['read']", "'write' is required"),
             ("tests = ['write', 'strid']", "did you mean 'stride'?"),
-            ("stride = 0", "1 at least"),
+            ("stride = 0", "at least 1"),
             ("fsnc = true", "did you mean 'fsync'?"),
             ("fsync = 1", "fsync: "),
         ] {
@@ -182,11 +182,11 @@ mod tests {
         }
         for (text, words) in [
             ("record_sizes = ['4k']", "file_sizes is missing"),
-            ("file_sizes = []\nrecord_sizes = ['4k']", "one size or more"),
+            ("file_sizes = []\nrecord_sizes = ['4k']", "write one to"),
             ("file_sizes = ['1m']\nrecord_sizes = [32]", "32 bytes is not between 64 bytes and 16 MiB"),
-            ("file_sizes = ['1m']\nrecord_sizes = [100]", "no multiple of 64"),
+            ("file_sizes = ['1m']\nrecord_sizes = [100]", "not a multiple of 64"),
             ("file_sizes = ['1m']\nrecord_sizes = [64]\ndirect = true", "direct I/O"),
-            ("file_sizes = ['1m']\nrecord_sizes = ['2m']", "no file with a record"),
+            ("file_sizes = ['1m']\nrecord_sizes = ['2m']", "every record is larger"),
             ("file_sizes = ['1t']\nrecord_sizes = [64]", "more than 134217728 records"),
         ] {
             let error = parsed(text).expect_err(text);

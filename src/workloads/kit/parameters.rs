@@ -105,7 +105,7 @@ mod tests {
             let table: Table = format!("files = {value}").parse().expect("TOML");
             let wrong = Keys::of(&table, &["files"]).map(drop).unwrap_err();
             assert!(wrong.starts_with("files: "), "{wrong}");
-            assert!(wrong.ends_with("is no parameter's value"), "{wrong}");
+            assert!(wrong.ends_with("is not a possible value"), "{wrong}");
         }
     }
 

@@ -194,7 +194,7 @@ mod tests {
         for (text, words) in [
             ("transaction = 3", "did you mean 'transactions'?"),
             ("number = 0", "number = 0"),
-            ("size = [5, 3]", "the smallest comes first"),
+            ("size = [5, 3]", "write the smaller one first"),
             ("size = [1, '2g']", "size"),
             ("bias_read = 11", "tenths"),
             ("buffering = 1", "buffering"),

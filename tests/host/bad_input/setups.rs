@@ -36,13 +36,13 @@ fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
     );
     file(&format!("layers = 'crypt'\n{rest}"), &["line 1", "expected a list"]);
     file(&format!("layer = ['crypt']\n{rest}"), &["unknown key 'layer'", "did you mean 'layers'?"]);
-    flags(&["--on", "vm", "--layer", "md"], &["layer md: it needs a level, such as raid5", "md:LEVEL"]);
+    flags(&["--on", "vm", "--layer", "md"], &["layer md: the level is missing, such as raid5", "md:LEVEL"]);
     flags(&["--on", "vm", "--layer", "md:raid6"], &["unknown level 'raid6'", "raid5"]);
     flags(&["--on", "vm", "--layer", "md:raid0,chunk=5k"], &["chunk=5k is no chunk", "power of 2"]);
     flags(&["--on", "vm", "--layer", "crypt:cipher=rot13-xts-plain64"], &["unknown cipher 'rot13'", "aes"]);
     flags(&["--on", "vm", "--layer", "md:raid1"], &["at least 2 disks; there is 1", "try: disks=2"]);
     flags(&["--on", "vm:disks=2"], &["here are 2", "try: --layer md:raid0"]);
-    flags(&["--on", "vm:disks=99"], &["disks=99 is no number of disks; write 1 to 16"]);
+    flags(&["--on", "vm:disks=99"], &["disks=99 is not a number of disks; write 1 to 16"]);
     for testbed in ["loop", "directory:/var/tmp"] {
         let words = ["carries no layers", "--on vm or model:DISK"];
         flags(&["--on", testbed, "--memory", "none", "--layer", "crypt"], &words);
@@ -69,7 +69,7 @@ fn a_setup_that_cannot_be_names_its_candidate() {
     file(&ext4("kernel = ['6.1', '6.1']"), &["kernel 6.1 is given twice", "try: each value once"]);
     file(&ext4("on = ['vm', 'lop']"), &["ext4, on lop: unknown testbed 'lop'"]);
     file(&ext4("memory = '64m'"), &["line 4", "expected"]);
-    flags(&["--memory", "none", "--memory", "64m"], &["none cannot stand beside other limits"]);
+    flags(&["--memory", "none", "--memory", "64m"], &["none cannot be combined with other limits"]);
     flags(&["--filesystem", "ext4 cpus=two"], &["cpus=two: write a whole number of CPUs"]);
     flags(&["--filesystem", "ext4 kernel"], &["'kernel' in: ext4 kernel", "kernel=…"]);
     let twice = ["--filesystems", "ext4", "--filesystem", "ext4 memory=64m", "--on", "loop"];
@@ -81,9 +81,9 @@ fn a_number_of_cpus_that_cannot_be_kept_is_refused_where_it_cannot() {
     let desk = Desk::new();
     let here = ["run", "--filesystems", "ext4", "--output", "out"];
     let refused = |more: &[&str], words: &[&str]| desk.refuses(&[&here[..], more].concat(), MISSING, words);
-    refused(&["--on", "loop", "--cpus", "2"], &["loop has the CPUs of this machine", "try: --on vm"]);
-    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["in virtual time there is one CPU"]);
-    refused(&["--on", "vm", "--cpus", "4096"], &["would have to share", "try: --cpus "]);
+    refused(&["--on", "loop", "--cpus", "2"], &["loop uses the CPUs of this machine", "try: --on vm"]);
+    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["the testbed model has one vCPU"]);
+    refused(&["--on", "vm", "--cpus", "4096"], &["would share", "try: --cpus "]);
     let both = ["--on", "loop", "--cpus", "1", "--cpus", "4096"];
     refused(&both, &["ext4, cpus 1: loop has the CPUs of this machine"]);
 }
@@ -95,7 +95,7 @@ fn what_is_mounted_already_stands_alone() {
         let common = ["run", "quick", "--on", "directory:.", "--memory", "none", "--output", "out"];
         desk.refuses(&[&common[..], more].concat(), USAGE, words);
     };
-    alone(&["--on", "loop"], &["is taken as it is and once", "try: a run of its own"]);
+    alone(&["--on", "loop"], &["uses one mounted filesystem", "try: a separate run"]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn throughput_over_time_stands_after_the_order_of_the_values_with_the_longest_st
     let page = page_of(&looked_at(examples::example(), 60));
     leave("report-over-time.html", &page);
     let at = |words: &str| page.find(words).unwrap_or_else(|| panic!("{words}"));
-    assert!(at("In the order in which they were taken") < at("Throughput over time"));
+    assert!(at("Values in the order of measurement") < at("Throughput over time"));
     assert!(page.contains("longest stall 0.40 s in round 2, 3.00 s after its begin"));
     assert!(page.contains(r#"<rect class="stall" x="500.0" y="0" width="66.7""#));
     assert!(!page_of(&looked_at(examples::example(), 9)).contains("Throughput over time"));
@@ -115,7 +115,10 @@ fn a_modelled_disk_has_its_pictures_and_its_findings() {
         assert!(page.contains(words), "{words}");
     }
     assert!(!page.contains("significant") && !page.contains("Example Disk"));
-    assert!(!page.contains("In the order in which"), "its rounds are other disks and no later moments");
+    assert!(
+        !page.contains("Values in the order of measurement"),
+        "its rounds are other disks and no later moments"
+    );
     assert!(!page_of(&examples::example()).contains("Where the time went"));
 }
 
@@ -169,7 +172,7 @@ fn the_choice_and_the_plane_of_speed_and_cpu_stand_on_the_page() {
     let points: usize = planes.iter().map(|plane| plane.points.len()).sum();
     assert_eq!(page.matches("<text class=\"mark\"").count(), points);
     assert!(page.contains(Plane::NOTE) && points > planes.len());
-    assert!(!page_of(&examples::example()).contains("What to choose"));
+    assert!(!page_of(&examples::example()).contains("Recommendation"));
 }
 
 #[test]

@@ -235,7 +235,10 @@ mod tests {
     fn every_filesystem_of_the_nominal_round_has_a_bar_and_a_picture() {
         let example = model::samples(2);
         let used = used(&example.run);
-        assert_eq!((used.round.as_str(), used.unfolded), ("round 1, with the disk as its file says", true));
+        assert_eq!(
+            (used.round.as_str(), used.unfolded),
+            ("round 1, with the disk as its file describes it", true)
+        );
         assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
         let picture = used.pictures[0].picture.as_ref().expect("the requests are there");
         assert_eq!(picture.counts, "1,800 writes, 180 reads, 20 flushes");
@@ -255,7 +258,7 @@ mod tests {
         let said: Vec<String> =
             used(&example.run).pictures.into_iter().filter_map(|p| p.picture.err()).collect();
         let said = said.join(" ");
-        for why in ["No such file", "is not what was stored", "was not kept"] {
+        for why in ["No such file", "is not the file that was stored", "was not kept"] {
             assert!(said.contains(why), "{said}");
         }
     }
