@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_gap_and_a_flipped_bit_are_noticed() {
         let sent = line(&Event::Bye { events: 3, clock_ns: 1 });
-        assert!(decode(&sent, 1).unwrap_err().contains("1 was due"));
+        assert!(decode(&sent, 1).unwrap_err().contains("expected event 1"));
         assert!(decode(&sent.replace('3', "4"), 0).unwrap_err().contains("damaged"));
         assert!(decode(&sent[..5], 0).unwrap_err().contains("not a whole line"));
     }

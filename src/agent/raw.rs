@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(beside.count(DONE), 0);
         let beyond =
             carry_out(&path, Bytes(1 << 40), &RawWork { fill: false, asks: Asks::LoneReads { count: 9 } });
-        assert!(beyond.unwrap_err().to_string().contains("do requests to"));
+        assert!(beyond.unwrap_err().to_string().contains("send requests to"));
         fs::remove_file(path).unwrap();
     }
 }

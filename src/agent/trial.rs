@@ -487,7 +487,7 @@ mod tests {
     #[test]
     fn a_daemon_that_does_not_end_fails_its_unmount_and_one_that_does_is_accounted_for() {
         let lasting = until_ended(|| Ok(None), || true, Duration::from_millis(5));
-        assert!(lasting.is_err_and(|e| e.to_string().contains("has not ended")));
+        assert!(lasting.is_err_and(|e| e.to_string().contains("did not end")));
         let usage = Usage { user_ns: 7, ..Usage::default() };
         let mut ended =
             vec![Reaped { pid: 2, end: End::Exit(0), usage }, Reaped { pid: 3, end: End::Exit(0), usage }];

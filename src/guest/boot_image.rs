@@ -56,7 +56,7 @@ mod tests {
         let mut image = vec![0; 0x260];
         image[0x202..0x206].copy_from_slice(b"HdrS");
         image[0x24c] = 0xff;
-        assert!(bootable(image).unwrap_err().to_string().contains("cut short"));
+        assert!(bootable(image).unwrap_err().to_string().contains("truncated"));
     }
 
     #[test]
@@ -71,6 +71,6 @@ mod tests {
         image[0x24c..0x250].copy_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
         image.extend(payload);
         let error = format!("{:#}", bootable(image).unwrap_err());
-        assert!(error.contains("more than 256 MiB"), "{error}");
+        assert!(error.contains("larger than 256 MiB"), "{error}");
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     fn what_ends_at_the_bound_is_read_and_what_goes_on_is_an_error() {
         let read = |length: u64| Bounded::new(io::repeat(7).take(length), Bytes(1000)).all();
         assert_eq!(read(1000).unwrap().len(), 1000);
-        assert!(format!("{:#}", read(1001).unwrap_err()).contains("more than 1000 bytes"));
+        assert!(format!("{:#}", read(1001).unwrap_err()).contains("larger than 1000 bytes"));
         assert!(Bounded::new(io::repeat(7), Bytes(1000)).all().is_err(), "what has no end ends");
     }
 

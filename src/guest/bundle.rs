@@ -399,7 +399,7 @@ pub mod tests {
                 bundle.manifest.files.keys().try_for_each(|name| bundle.file(name).map(drop))
             });
             let said = format!("{:#}", read.unwrap_err());
-            assert!(said.contains("is not what was taken into it"), "{name}: {said}");
+            assert!(said.contains("in the cache was altered"), "{name}: {said}");
         }
     }
 
@@ -407,15 +407,15 @@ pub mod tests {
     fn a_manifest_that_says_what_no_bundle_is_is_refused() {
         type Change = fn(&mut Manifest);
         let changes: &[(&str, Change)] = &[
-            ("another version", |m| m.schema = 99),
+            ("incompatible version", |m| m.schema = 99),
             ("another version", |m| m.kernel.schema = 1),
-            ("strange name", |m| m.kernel.release = "../../etc".into()),
-            ("strange name", |m| drop(m.kernel.modules.loadable.insert("../one".into(), Module::default()))),
-            ("strange name", |m| drop(m.files.insert("../../evil".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| drop(m.files.insert("/etc/evil".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| drop(m.files.insert("modules/../evil.ko".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| drop(m.files.insert("files/evil".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| m.files.values_mut().for_each(|file| file.sha256 = "../x".into())),
+            ("invalid name", |m| m.kernel.release = "../../etc".into()),
+            ("invalid name", |m| drop(m.kernel.modules.loadable.insert("../one".into(), Module::default()))),
+            ("invalid name", |m| drop(m.files.insert("../../evil".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| drop(m.files.insert("/etc/evil".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| drop(m.files.insert("modules/../evil.ko".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| drop(m.files.insert("files/evil".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| m.files.values_mut().for_each(|file| file.sha256 = "../x".into())),
             ("too large", |m| m.files.values_mut().for_each(|file| file.bytes = 1 << 40)),
             ("no agent", |m| drop(m.files.remove(AGENT))),
             ("no image", |m| drop(m.files.remove(KERNEL))),
@@ -452,7 +452,7 @@ pub mod tests {
         fs::create_dir(&other).unwrap();
         let refused = |id: &str| remove_within(guests.path(), id).unwrap_err().to_string();
         assert!(
-            refused("../notes").contains("is no guest") && refused("00000000").contains("there is no guest")
+            refused("../notes").contains("is not a guest") && refused("00000000").contains("is not in the cache")
         );
         assert_eq!(remove_within(guests.path(), bundle.short()).unwrap(), bundle.id);
         assert!(!bundle.folder.exists() && other.exists());
@@ -465,7 +465,7 @@ pub mod tests {
         assert!(bundle.is_spoken_with().is_ok());
         bundle.manifest.protocol += 1;
         let said = bundle.is_spoken_with().unwrap_err().to_string();
-        assert!(said.contains("speaks protocol") && said.contains("try: a fsderby of protocol"), "{said}");
+        assert!(said.contains("uses protocol") && said.contains("try: a fsderby with protocol"), "{said}");
     }
 
     #[test]
@@ -477,7 +477,7 @@ pub mod tests {
             let path = guests.path().join(&bundle.id).join(part);
             fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
             let said = open(guests.path(), &bundle.id).unwrap_err().to_string();
-            assert!(said.contains("others can write in"), "{said}");
+            assert!(said.contains("other users can write to"), "{said}");
         }
     }
 }

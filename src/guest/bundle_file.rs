@@ -225,38 +225,38 @@ mod tests {
         for name in [&b"../agent"[..], b"/tmp/agent", b"./agent", b"agent/../agent", b"\xff", b""] {
             let mut members = whole.clone();
             members[2].0 = name;
-            refused(&members, "something else where agent should be");
+            refused(&members, "it has no agent where one is expected");
         }
         for kind in
             [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Char, tar::EntryType::Fifo]
         {
             let mut members = whole.clone();
             members[2].1 = kind;
-            refused(&members, "something else where agent should be");
+            refused(&members, "it has no agent where one is expected");
         }
         let mut other = whole.clone();
         other[2].2 = b"an other";
-        refused(&other, "not what the manifest says");
+        refused(&other, "its content differs from the manifest");
         other[2].2 = b"longer than it was";
-        refused(&other, "another size");
+        refused(&other, "differs from the manifest");
         let mut more = whole.clone();
         more.push((b"more", file, b"more"));
-        refused(&more, "more than its manifest names");
-        refused(&whole[1..], "something else where id should be");
-        refused(&[], "there is no id");
+        refused(&more, "more files than its manifest");
+        refused(&whole[1..], "it has no id where one is expected");
+        refused(&[], "id is missing");
         let mut exchanged = whole.clone();
         let nobodys = "0".repeat(64);
         exchanged[0].2 = nobodys.as_bytes();
-        refused(&exchanged, "not the one that its ID names");
+        refused(&exchanged, "does not match its ID");
         let blanks = [&manifest[..], b" "].concat();
         let named = bundle::sha256(&blanks);
         let mut spaced = whole.clone();
         (spaced[0].2, spaced[1].2) = (named.as_bytes(), &blanks);
-        refused(&spaced, "not written as one is");
+        refused(&spaced, "not in canonical form");
         let endless = vec![b' '; 5 << 20];
         let mut large = whole;
         large[1].2 = &endless;
-        refused(&large, "more than 4 MiB");
+        refused(&large, "larger than 4 MiB");
     }
 
     #[test]

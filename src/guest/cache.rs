@@ -103,9 +103,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (mode, unless, words) in [
             (0o755, 0, ""),
-            (0o775, 0, "others can write in"),
-            (0o757, STICKY, "others can write in"),
-            (0o1777, 0, "others can write in"),
+            (0o775, 0, "other users can write to"),
+            (0o757, STICKY, "other users can write to"),
+            (0o1777, 0, "other users can write to"),
             (0o1777, STICKY, ""),
         ] {
             fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();

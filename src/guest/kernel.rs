@@ -404,7 +404,7 @@ mod tests {
             let mode = Permissions::from_mode(0o777);
             fs::set_permissions(folder.path().join(part), mode).unwrap();
             let error = open(folder.path()).unwrap_err().to_string();
-            assert!(error.contains("others can write in"), "{error}");
+            assert!(error.contains("other users can write to"), "{error}");
         }
     }
 

@@ -240,7 +240,7 @@ mod tests {
         };
         assert_eq!(packed(&long, 250).unwrap(), std::slice::from_ref(&long));
         let error = format!("{:#}", packed(&long, 1 << 20).unwrap_err());
-        assert!(error.contains("more than 4 KiB"), "{error}");
+        assert!(error.contains("larger than 4 KiB"), "{error}");
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Claim {
         let standing = self.judge(&|point| paper.printed(point));
         let by_figures = match (&self.untested, standing) {
             (Some(why), _) => format!("Not tested. {why}"),
-            (None, Standing::NotMeasured) => "Not decided by its own figures.".to_owned(),
+            (None, Standing::NotMeasured) => "The paper's figures do not decide it.".to_owned(),
             (None, standing) => format!("{} by its own figures.", capitalised(&standing.to_string())),
         };
         let mut said: Vec<String> = self.tests.iter().map(Test::shown).collect();

@@ -328,7 +328,7 @@ mod tests {
             ("{ work = 'maildir-quick', measured = false }", "measures nothing"),
             ("", "measures nothing"),
             ("'recover', { work = 'maildir-quick' }", "stage 1 (recover): it must directly follow"),
-            ("{ work = 'maildir-quick' }, 'power-cut'", "must be \"recover\""),
+            ("{ work = 'maildir-quick' }, 'power-cut'", "must be followed by \"recover\""),
             ("'power-cut', 'recover', { work = 'maildir-quick' }", "it must directly follow a workload"),
             ("{ work = 'maildir-quick' }, 'read-bak'", "unknown stage 'read-bak'"),
             ("'read-back', { work = 'maildir-quick' }", "no workload before it"),

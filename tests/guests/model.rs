@@ -330,7 +330,7 @@ fn what_cannot_be_modelled_is_refused_with_what_to_write() {
     refused(&["--on", "model:zero,mips=99"], 2, "100 to 8000");
     refused(&["--on", "model:zero,machine=celeron"], 2, "celeron-533");
     refused(&["--on", "model:zero,machine=./none.toml"], 2, "none.toml");
-    refused(&["--on", "model:zero,offset=5"], 2, "whole mebibytes");
+    refused(&["--on", "model:zero,offset=5"], 2, "whole number of MiB");
     refused(&["--on", "model:zero,disks=0"], 2, "1 to 16");
     refused(&["--on", "model:zero,disks=17"], 2, "1 to 16");
     refused(&["--on", "model:zero,disks=two"], 2, "1 to 16");

@@ -162,11 +162,11 @@ fn a_kernel_that_was_altered_in_the_cache_is_not_booted() {
         return;
     }
     for (file, words) in [
-        ("image", "is not what was taken into it"),
-        ("modules/virtio_blk.ko", "is not what was taken into it"),
+        ("image", "in the cache was altered"),
+        ("modules/virtio_blk.ko", "in the cache was altered"),
         ("modules/ext4.ko", "ext4 of the kernel"),
         ("modules/jbd2.ko", "jbd2 of the kernel"),
-        ("index.json", "index.json is not what was stored"),
+        ("index.json", "index.json was altered"),
     ] {
         let desk = Desk::new();
         let kernel = cache(&desk, |_| ());
@@ -196,11 +196,11 @@ fn a_kernel_that_others_could_change_is_not_booted() {
         cache(&desk, |_| ());
         let open = fs::Permissions::from_mode(0o777);
         fs::set_permissions(desk.path("cache").join(part), open).unwrap();
-        let words = ["no kernel to boot", "others can write in", "chmod go-w"];
+        let words = ["no kernel to boot", "other users can write to", "chmod go-w"];
         refused(&desk, &with_cache(&desk, "ext4"), &words);
         let package = package(&desk, &[("./boot/vmlinuz-6.0-test", b"no kernel at all")]);
         let said = fetch_into(&desk, &package);
-        desk.refused(&said, MISSING, &["could not fetch a kernel", "others can write in", "try: chmod go-w"]);
+        desk.refused(&said, MISSING, &["could not fetch a kernel", "other users can write to", "try: chmod go-w"]);
     }
 }
 
@@ -262,10 +262,10 @@ fn packages_without_virtio_without_a_kernel_cut_short_or_altered_do_not_enter_th
     desk.refused(
         &fetch(&desk, &without_virtio),
         MISSING,
-        &["6.0-test has no virtio_mmio", "no guest reaches"],
+        &["6.0-test has no virtio_mmio", "a guest needs to reach"],
     );
     let without_kernel = package(&desk, &[("./usr/share/doc/readme", b"text")]);
-    desk.refused(&fetch(&desk, &without_kernel), MISSING, &["there is no kernel in"]);
+    desk.refused(&fetch(&desk, &without_kernel), MISSING, &["contains no kernel"]);
     let whole = package(&desk, &[("./boot/vmlinuz-6.0-test", &[b'k'; 4096])]);
     let bytes = fs::read(&whole).unwrap();
     fs::write(&whole, &bytes[..bytes.len() - 3000]).unwrap();

@@ -116,7 +116,7 @@ fn a_wrong_unit_in_the_file_names_the_line_and_what_to_write() {
 fn a_wrong_unit_in_a_flag_says_what_to_write() {
     flags(&["--size", "2q"], &["--size", "'2q' is not a size", "512m"]);
     flags(&["--memory", "2q"], &["--memory", "'2q' is not a size"]);
-    flags(&["--memory", "0"], &["0 bytes of memory", "--memory none"]);
+    flags(&["--memory", "0"], &["0 bytes", "--memory none"]);
     flags(&["--rounds", "x"], &["--rounds", "write 10 or auto"]);
     flags(&["--budget", "30"], &["--budget", "30m"]);
     flags(&["--margin", "3"], &["--margin", "write 3%"]);
@@ -126,7 +126,7 @@ fn a_wrong_unit_in_a_flag_says_what_to_write() {
 
 #[test]
 fn a_wrong_filesystem_spec_says_what_to_write() {
-    flags(&["--filesystem", ""], &["write a kind first"]);
+    flags(&["--filesystem", ""], &["start with a kind"]);
     flags(&["--filesystem", "ext4 mnt=x"], &["unknown key", "did you mean 'mount'?"]);
     flags(&["--filesystem", "ext4 mkfs"], &["'mkfs'", "mkfs=…"]);
     flags(&["--filesystem", "ext4 label=\"x"], &["a quote is not closed"]);
@@ -135,7 +135,7 @@ fn a_wrong_filesystem_spec_says_what_to_write() {
     flags(&["--filesystem", "ext4 label=a/b"], &["cannot label a filesystem"]);
     file("filesystem = ['ext4']", &["[[filesystem]]", "filesystems = "]);
     file("filesystems = 'ext4'", &["line 1", "expected a list"]);
-    file("[[filesystem]]\nlabel = 'x'", &["has no kind", "try:"]);
+    file("[[filesystem]]\nlabel = 'x'", &["the kind of a [[filesystem]] is missing", "try:"]);
     file("[[workload]]\nlabel = 'x'", &["missing field `set`"]);
 }
 
@@ -208,8 +208,8 @@ fn an_experiment_without_a_candidate_or_without_work_is_none() {
 
 #[test]
 fn two_equal_labels_are_refused() {
-    flags(&["--filesystems", "ext4,ext4"], &["two filesystems are called 'ext4'", "another label"]);
-    flags(&["--workloads", "maildir-quick,maildir-quick"], &["two workloads are called 'maildir-quick'"]);
+    flags(&["--filesystems", "ext4,ext4"], &["two filesystems have the label 'ext4'", "another label"]);
+    flags(&["--workloads", "maildir-quick,maildir-quick"], &["two workloads have the label 'maildir-quick'"]);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn what_is_no_experiment_is_not_read() {
     desk.file("noise.toml", [0xff, 0xfe, 0x00, 0x80].repeat(1000));
     desk.file("long.toml", "x".repeat(1 << 19));
     desk.refuses(&["run", "./folder"], USAGE, &["could not read the experiment ./folder", "directory"]);
-    desk.refuses(&["run", "big.toml"], USAGE, &["big.toml has more than 1 MiB", "a page of text"]);
+    desk.refuses(&["run", "big.toml"], USAGE, &["big.toml has more than 1 MiB", "too large for an experiment"]);
     desk.refuses(&["run", "/dev/zero"], USAGE, &["/dev/zero has more than 1 MiB"]);
     desk.refuses(&["run", "noise.toml"], USAGE, &["noise.toml is not text"]);
     desk.refuses(&["run", "absent.toml"], USAGE, &["could not read the experiment absent.toml"]);
@@ -325,7 +325,7 @@ fn a_missing_or_unreadable_plan_or_machine_is_damage() {
 fn a_torn_line_is_noted_and_its_trial_repeated() {
     let desk = changed("trials.jsonl", |text| text[..text.len() - 30].to_owned());
     let said = desk.say(&["verify", "run"]);
-    assert!(said.code == DAMAGED && said.out.contains("was shortened"), "it has ended: {said:?}");
+    assert!(said.code == DAMAGED && said.out.contains("was truncated"), "it has ended: {said:?}");
     // One that was killed in the middle of a line has no seal.
     fs::remove_file(desk.path("run/seal.json")).unwrap();
     let said = desk.say(&["verify", "run"]);
@@ -351,7 +351,7 @@ fn a_folder_that_exists_is_never_written_to() {
     let desk = Desk::new();
     fs::create_dir(desk.path("out")).unwrap();
     let said = desk.say(&on_directory(&desk, "out"));
-    desk.refused(&said, USAGE, &["out exists already", "try: another --output, or --resume"]);
+    desk.refused(&said, USAGE, &["out already exists", "try: another --output, or --resume"]);
     assert_eq!(fs::read_dir(desk.path("out")).unwrap().count(), 0);
 }
 
@@ -422,7 +422,7 @@ fn too_little_room_on_the_host_is_said_before_anything_is_made() {
     desk.refuses(&much, MISSING, &["an image of 900 TiB needs that", "try: a smaller --size"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = desk.say_after(&small, &["run", "--on", &testbed, "--size", "64m", "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["an image of 64 MiB needs that and 64 MiB free", "free are 32 MiB"]);
+    desk.refused(&said, MISSING, &["an image of 64 MiB needs that plus 64 MiB free", "32 MiB are free"]);
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn a_folder_for_images_that_cannot_be_one_is_named() {
     desk.refuses(&["run", "--on", &plain], MISSING, &["is not a directory"]);
     desk.refuses(&["run", "--on", "loop:/absent"], MISSING, &["the folder /absent"]);
     desk.refuses(&["run", "--on", "loop:here"], USAGE, &["'here' is not an absolute path"]);
-    desk.refuses(&["run", "--on", "directory:/absent"], MISSING, &["/absent is not a folder"]);
+    desk.refuses(&["run", "--on", "directory:/absent"], MISSING, &["/absent is not a directory"]);
     desk.refuses(&["run", "--on", "directory"], USAGE, &["write directory:PATH"]);
 }
 
@@ -486,7 +486,7 @@ fn results_are_stored_where_a_rename_may_always_replace() {
     let said = desk.say_after("ntfs-3g image results", &["verify", "results/run"]);
     assert_eq!(said.code, 0, "{said:#?}");
     let said = desk.say_after("ntfs-3g image results", &arguments);
-    desk.refused(&said, USAGE, &["exists already"]);
+    desk.refused(&said, USAGE, &["already exists"]);
 }
 
 #[test]
@@ -643,7 +643,7 @@ fn without_root_loop_is_refused_and_a_directory_works() {
     let testbed = format!("directory:{}", locked.path("own").display());
     fs::create_dir(locked.path("own")).unwrap();
     let said = as_nobody(&desk, &["run", "--memory", "none", "--on", &testbed]);
-    desk.refused(&said, MISSING, &["nothing can be written in", "a directory that you own, or sudo"]);
+    desk.refused(&said, MISSING, &["no file can be created in", "a directory that you own, or sudo"]);
 }
 
 #[test]
@@ -655,7 +655,7 @@ fn a_program_that_may_be_run_and_not_read_ends_the_run_before_it_begins() {
     let arguments = on_directory(&desk, "out");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = as_nobody_with(0o711, &desk, &arguments);
-    desk.refused(&said, MISSING, &["could not read", "fsderby", "which one was used", "try: chmod a+r"]);
+    desk.refused(&said, MISSING, &["could not read", "fsderby", "its hash cannot be recorded", "try: chmod a+r"]);
     assert!(!desk.path("out").exists());
 }
 

@@ -117,7 +117,7 @@ fn a_filesystem_that_others_use_is_not_filled() {
     let testbed = format!("directory:{}", desk.images().display());
     let run =
         ["run", "quick", "--workloads", "fill-80", "--memory", "none", "--on", &testbed, "--output", "run"];
-    let words = ["fill-80 takes the space of a whole filesystem", "try: --on loop"];
+    let words = ["fill-80 fills a whole filesystem", "try: --on loop"];
     desk.refuses(&run, i32::from(exit::MISSING), &words);
 }
 

@@ -72,7 +72,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(
             &["--on", "loop", "--filesystems", "ext4", "--size", &largest],
             MISSING,
-            &["an image of", "free are"],
+            &["an image of", "are free"],
         );
     }
 }
@@ -89,7 +89,7 @@ fn more_trials_a_round_than_anybody_waits_for_are_refused() {
 fn memories_that_a_scale_makes_one_are_refused() {
     let desk = Desk::new();
     desk.file("x.toml", format!("{PLAIN}[cross]\nmemory = ['64m', '512m']\n"));
-    let words = ["two of the memories that are compared are", "try: a larger --scale, or --memory"];
+    let words = ["two of the compared memory sizes are", "try: a larger --scale, or one --memory"];
     desk.refuses(&["run", "x.toml", "--on", "loop", "--scale", "1/64"], USAGE, &words);
 }
 
@@ -111,10 +111,10 @@ fn a_dry_run_says_what_a_scale_no_longer_tests_and_which_budget_is_too_short() {
     let of = |more: &[&str]| notes(&desk, &[more, &["--on", &testbed, "--filesystems", "ext4,xfs"]].concat());
     assert_eq!(of(&["mailserver", "--scale", "1/8"]), "[]");
     let small = of(&["mailserver", "--scale", "1/64"]);
-    assert!(small.contains("the memory would be 8 MiB") && small.contains("Try --scale 1/"), "{small}");
+    assert!(small.contains("the memory limit would be 8 MiB") && small.contains("Try --scale 1/"), "{small}");
     let volume = of(&["fileserver", "--scale", "1/64", "--memory", "64m"]);
     assert!(
-        volume.contains("the volume would be 192 MiB, and the least for these filesystems is 512 MiB"),
+        volume.contains("the volume would be 192 MiB; the minimum for these filesystems is 512 MiB"),
         "{volume}"
     );
     assert_eq!(of(&["quick"]), "[]", "five minutes hold its least rounds");

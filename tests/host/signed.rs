@@ -64,7 +64,7 @@ fn is_refused(desk: &Desk, key: &str, words: &str) {
 fn a_signed_run_is_that_of_its_key_and_of_no_other() {
     let desk = signed();
     let said = checked(&desk, "ours.pub");
-    assert!(said.code == 0 && said.out.contains("as the owner of that key signed it"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("the signature matches"), "{said:?}");
     let key = fs::read_to_string(desk.path("ours.pub")).unwrap();
     assert_eq!(checked(&desk, key.lines().nth(1).unwrap()).code, 0, "the key itself in place of its file");
     is_refused(&desk, "other.pub", "its signature does not match this key");
@@ -166,7 +166,7 @@ fn a_report_of_an_altered_run_says_so_first_and_ends_with_5() {
     alter_a_histogram(&desk);
     let said = desk.say(&["report", "run"]);
     assert!(said.code == DAMAGED && said.out.trim_start().starts_with("damaged: "), "{said:?}");
-    assert!(said.out.contains("is altered") && said.err.contains("this run is not reliable"), "{said:?}");
+    assert!(said.out.contains("was altered") && said.err.contains("this run is not reliable"), "{said:?}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     let desk = signed();
     alter_a_histogram(&desk);
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is damaged: ", "is altered", "try: fsderby verify run"]);
+    desk.refused(&said, DAMAGED, &["run is damaged: ", "was altered", "try: fsderby verify run"]);
     let desk = signed();
     let mut forger = Forger::of(&desk.path("run"));
     let trial = forger.records.last().unwrap().trial.clone();
@@ -183,7 +183,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     fs::remove_dir_all(desk.path("run")).unwrap();
     forger::copy(&forger.folder(), &desk.path("run"));
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is not signed: ", "is not what its raw values give"]);
+    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from its raw values"]);
     is_refused(&desk, "other.pub", "it is not signed");
 }
 

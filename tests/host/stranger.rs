@@ -249,7 +249,7 @@ fn a_file_of_another_run_is_damage() {
                 vec!["line 1 does not continue plan and machine"]
             }
             "seal.json" => vec!["has changed since the run ended and was sealed"],
-            other => vec![other, "is altered"],
+            other => vec![other, "was altered"],
         };
         scene.is_damaged(&words);
     }
@@ -325,7 +325,7 @@ fn a_plan_that_no_experiment_gives_is_damage() {
             plan.candidates[0].label = "made-up, as mounted".into();
             change(plan);
         });
-        scene.is_damaged(&["plan.toml: no experiment gives such a plan", why]);
+        scene.is_damaged(&["plan.toml: this plan does not come from an experiment", why]);
         let said = scene.say(&["run", "run/plan.toml", "--output", "again"]);
         assert_eq!(said.code, DAMAGED, "{said:#?}");
         assert!(said.err.contains("run/plan.toml is damaged: no experiment gives"), "{}", said.err);
@@ -359,7 +359,7 @@ fn only_what_was_in_virtual_time_is_run_again_whatever_its_records_claim() {
     for command in [&["verify", "run"][..], &["verify", "run", "--rerun"]] {
         let said = desk.say(command);
         assert_eq!(said.code, DAMAGED, "{said:?}");
-        assert!(said.out.contains("its clock is not that of its testbed"), "{}", said.out);
+        assert!(said.out.contains("its clock is not the one of its testbed"), "{}", said.out);
     }
     assert!(!desk.path("out").exists());
 }

@@ -213,7 +213,7 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
         "here, median of 6",
         "here ÷ imported",
         "‡",
-        "Passes disagree",
+        "Repetitions disagree",
         "is the same workload",
     ] {
         assert!(terminal.contains(words), "{words} in:\n{terminal}");
@@ -319,7 +319,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(&["bonnie", "."], &["not a regular file"]);
     refuses(
         &["bonnie", "raid.txt", "--label", "white=xfs"],
-        &["of the machine, file or line 'white'", "raid.txt:3 (black)"],
+        &["has the machine, file or line 'white'", "raid.txt:3 (black)"],
     );
     refuses(&["bonnie", "raid.txt", "--label", "black="], &["is not a label"]);
     refuses(

@@ -145,7 +145,7 @@ fn a_file_that_is_there_is_refused_and_stays_as_it_was() {
         let output = report(&run, &[option, name]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
-        assert!(said.contains("exists already") && said.contains("try: another name"), "{said}");
+        assert!(said.contains("already exists") && said.contains("try: another name"), "{said}");
         assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), "mine");
     }
 }
@@ -197,7 +197,7 @@ fn pictures_go_into_a_folder_and_overwrite_nothing() {
     let output = report(&run, &["--svg", "pictures"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(i32::from(fsderby::exit::USAGE)), "{said}");
-    assert!(said.contains("exists already") && said.contains("try: another folder"), "{said}");
+    assert!(said.contains("already exists") && said.contains("try: another folder"), "{said}");
     assert_eq!(files().len(), names.len());
 }
 

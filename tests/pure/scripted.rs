@@ -190,7 +190,7 @@ fn counters_that_no_machine_has_are_told_as_they_came() {
     let wrong = verify(&run).wrong;
     assert!(
         !wrong.is_empty()
-            && wrong.iter().all(|what| what.contains("its histograms do not have as many entries"))
+            && wrong.iter().all(|what| what.contains("its histograms have a different number of entries"))
     );
     run.records.iter_mut().for_each(|r| r.circumstances.host_ns = u64::MAX);
     let report = Report::of(&run);
@@ -691,7 +691,7 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
     let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
     assert!(
-        wrong.iter().any(|w| w.contains("was shortened")),
+        wrong.iter().any(|w| w.contains("was truncated")),
         "a run that has ended loses nothing: {wrong:?}"
     );
     // One that was killed has no seal.
@@ -750,7 +750,7 @@ fn an_altered_histogram_is_found() {
     let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     let file = run.folder.join(&run.records[0].histograms[0].path);
     std::fs::write(file, "{}").unwrap();
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("is altered")));
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("was altered")));
 }
 
 #[test]
@@ -765,7 +765,7 @@ fn a_console_is_kept_whole_and_an_altered_one_is_found() {
     assert_eq!((text.lines().count(), text.lines().last()), (40, Some("line 39")));
     assert_eq!((verify(&run).consoles, verify(&run).wrong.len()), (18, 0));
     std::fs::write(&paths[3], "line 0\n").unwrap();
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("is altered")));
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("was altered")));
 }
 
 #[test]

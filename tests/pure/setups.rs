@@ -244,7 +244,7 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
 
     let alike = plan("filesystems = ['ext4', 'xfs']\n");
     let run = carry_out(&folder.path().join("alike"), &alike, &[&Scripted::well()], None);
-    assert!(!text(&run).contains("What differs"));
+    assert!(!text(&run).contains("Differences"));
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what
     let floored = at_scale(LARGE, "1/40", Given::default());
     assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
     let said = no_longer_tested(&floored).join(" ");
-    assert!(said.contains("the memory would be 13 MiB") && said.contains("is 19 MiB"), "{said}");
+    assert!(said.contains("the memory limit would be 13 MiB") && said.contains("is 19 MiB"), "{said}");
     assert!(said.contains("Try --scale 1/27 or larger."), "{said}");
     assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
     let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });
@@ -384,7 +384,7 @@ fn factors_that_are_compared_are_scaled_too_and_are_refused_where_they_become_on
     assert!(plan.candidates[0].label.ends_with("memory 32m"), "{}", plan.candidates[0].label);
     let refused =
         Experiment::parse(&crossed, "test").unwrap().take_scale("1/64".parse().unwrap(), Given::default());
-    assert!(refused.unwrap_err().message.contains("two of the memories that are compared are 19 MiB"));
+    assert!(refused.unwrap_err().message.contains("two of the compared memory sizes are 19 MiB"));
     let own = LARGE.replace("filesystems = ['ext4', 'xfs']\n", "")
         + "[[filesystem]]\nkind = 'xfs'\nmemory = '1g'\n";
     assert_eq!(at_scale(&own, "1/4", Given::default()).memory, Some(Bytes(256 * MIB)));

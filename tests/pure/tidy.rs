@@ -260,7 +260,7 @@ fn a_circle_of_imports_is_found_and_a_table_of_children_is_none() {
 #[test]
 fn measuring_code_prints_nothing() {
     let allowed = [
-        ("src/agent/supervisor.rs", "eprintln!(\"the agent could not go on"),
+        ("src/agent/supervisor.rs", "eprintln!(\"the agent could not continue"),
         ("src/agent/supervisor.rs", "eprintln!(\"the agent does not die"),
         ("src/agent/worker.rs", "println!(\"{READY}\")"),
         ("src/agent/worker.rs", "println!(\"{OVER}\")"),

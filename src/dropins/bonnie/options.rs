@@ -372,7 +372,7 @@ mod tests {
             ("-s 1::5", "-s: ''"),
             ("-s 1:8k:5:0", "seekers of -s: 0"),
             ("-s 1:8k:5:2:1", "one field too many"),
-            ("-s 99999999999999999999", "no number"),
+            ("-s 99999999999999999999", "not a possible number"),
             ("-s 99999999999999999t", "too large"),
             ("-s 9999999t", "MiB are too much"),
             ("-s 100t", "too many chunks"),

@@ -458,7 +458,7 @@ mod tests {
             ("-s 4x", exit::USAGE, "is not a size"),
             ("-s 0", exit::USAGE, "is not a size"),
             ("-s 99999999999999g", exit::USAGE, "too large"),
-            ("-J", exit::USAGE, "no option -J"),
+            ("-J", exit::USAGE, "unknown option -J"),
             ("-+q", exit::USAGE, "-+q is not supported"),
             ("-j 0", exit::USAGE, "makes no progress"),
             ("-g 1m", exit::USAGE, "automatic mode"),

@@ -176,14 +176,14 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
     if did.is_empty() {
         let all = count(filesystems.len(), noun(setups));
         return format!(
-            "{all} were planned with the same workload ({}), but none could run it.",
+            "{all} were planned with the same workloads ({}), but none could run it.",
             list(&works)
         );
     }
     let several = if did.len() == 1 && of.is_empty() { "" } else { "s" };
     let noun = format!("{}{several}", noun(setups));
     format!(
-        "{}{of} {noun} ran the same workload ({}) in {}, each in random order.",
+        "{}{of} {noun} ran the same workloads ({}) in {}, each in random order.",
         did.len(),
         list(&works),
         count(rounds, "round"),
@@ -509,7 +509,7 @@ mod tests {
         };
         assert!(said(None).iter().all(|text| !text.contains("state '") && !text.contains("filled")));
         let [sentences, brief] = said(Some("filled 80%"));
-        assert!(sentences.contains(", in the state 'filled 80%' before the work."), "{sentences}");
+        assert!(sentences.contains(", in the state 'filled 80%' before the workload."), "{sentences}");
         assert!(brief.contains("), filled 80%, "), "{brief}");
     }
 

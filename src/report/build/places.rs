@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_pair_whose_order_another_setup_turns_is_named() {
         let said = said(&[("alderfs", "birchfs", Found::Worse)]);
-        let expected = "is not the same on loop as on loop:/dev/other. On loop alderfs before birchfs, on loop:/dev/other the other way round.";
+        let expected = "differs between loop and loop:/dev/other. On loop alderfs before birchfs, on loop:/dev/other the reverse.";
         assert!(said.len() == 1 && said[0].contains(expected), "{said:?}");
         assert!(!said[0].contains("alone") && !said[0].contains("cedarfs"), "{said:?}");
     }
@@ -225,7 +225,7 @@ mod tests {
         assert!(
             said.len() == 1
                 && said[0]
-                    .contains("Told apart on loop alone: alderfs before birchfs and cedarfs before alderfs."),
+                    .contains("Told apart only on loop: alderfs before birchfs and cedarfs before alderfs."),
             "{said:?}"
         );
     }

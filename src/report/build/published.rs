@@ -159,7 +159,7 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
 fn place(run: &Run, paper: &Paper) -> String {
     let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
     let is_model = modelled.is_some() && modelled == paper.model;
-    let other = if is_model { "a different disk from the paper's" } else { "another disk than the paper's" };
+    let other = if is_model { "a model of the paper's disk" } else { "a different disk from the paper's" };
     let machine = setups::first_on_machine(run).disk;
     let here = model::disk(run)
         .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());
@@ -241,7 +241,7 @@ mod tests {
         let exchanged = [line("a", [3.0, 30.0]), line("b", [4.0, 20.0]), line("c", [4.0, 40.0])];
         assert_eq!(
             order(&exchanged),
-            "medians here stand in another order than the paper's in 1 of 3 pairs (paper: b before a). 1 pair is within 3% in the paper or here."
+            "medians here are in a different order than the paper's in 1 of 3 pairs (paper: b before a). 1 pair is within 3% in the paper or here."
         );
         assert_eq!(
             order(&exchanged[1..]),

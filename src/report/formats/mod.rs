@@ -109,7 +109,7 @@ mod tests {
 
     /// From its heading to the next one.
     fn section(text: &str, end: &str) -> String {
-        let (_, rest) = text.split_once(Beside::TITLE.trim_start_matches('B')).expect("there is a section");
+        let (_, rest) = text.split_once(Beside::TITLE.trim_start_matches('C')).expect("there is a section");
         rest.split(end).next().unwrap_or_default().trim().to_owned()
     }
 

@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),
             "1 comparison depends on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of the two \
-             carries out: cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
+             executes: cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
         );
     }
 
@@ -294,7 +294,7 @@ mod tests {
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Chaos)));
         let why = refuted(&pair).unwrap_or_default();
-        assert!(why.ends_with("move the ratio as far (1.52 to 3.98)"), "{why}");
+        assert!(why.ends_with("change the ratio as much (1.52 to 3.98)"), "{why}");
     }
 
     /// Half of each second was idle, and so much of it waits for queued requests.
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
         assert_eq!(
             refuted(&large).unwrap_or_default(),
-            "held in 13 of 13 samples, but the disk model's error may move the ratio, 1.54 on the nominal disk, by 1.66 times: models of such \
+            "held in 13 of 13 samples, but the disk model's error may shift the ratio, 1.54 on the nominal disk, by 1.66 times: models of such \
              disks were off by up to 2.77 times for queued requests, which take 10% of the time of cedarfs and 60% of that of birchfs"
         );
         let older = pair(|_| {});

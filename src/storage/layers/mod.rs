@@ -204,7 +204,7 @@ mod tests {
         assert!(refused(&["crypt:cipher=aex-xts-plain64"]).contains("did you mean 'aes'?"));
         assert!(refused(&["crypt:cipher=aes"]).contains("aes-xts-plain64"));
         assert!(refused(&["crypt:sector=1000"]).contains("512"));
-        assert!(refused(&["crypt"; 9]).contains("more than 8"));
+        assert!(refused(&["crypt"; 9]).contains("at most 8"));
         assert!(of(&[Named { name: "zip".into(), ..Named::default() }]).is_err());
     }
 
@@ -226,7 +226,7 @@ mod tests {
     fn too_few_disks_and_a_stack_that_ends_in_several_devices_are_refused() {
         let error = |texts: &[&str], disks| top_of(texts, disks, GIB).unwrap_err();
         assert!(
-            error(&["md:raid5"], 2).contains("md:raid5 needs at least 3 disks; there are 2\n  try: disks=3")
+            error(&["md:raid5"], 2).contains("md:raid5 needs at least 3 disks; 2 are given\n  try: disks=3")
         );
         assert!(error(&["md:raid0"], 1).contains("at least 2 disks; there is 1"));
         assert!(error(&["md:raid1", "md:raid1"], 2).contains("1 is given"));

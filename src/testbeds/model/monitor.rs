@@ -163,7 +163,7 @@ mod tests {
         let (mut monitor, mut qemu) = Monitor::pair().unwrap();
         qemu.write_all(b"{\"error\": {\"desc\": \"no such file\"}}\n").unwrap();
         let refused = monitor.tell("migrate", &json!({})).unwrap_err();
-        assert_eq!(refused.to_string(), "QEMU refuses migrate: no such file");
+        assert_eq!(refused.to_string(), "QEMU refused migrate: no such file");
         drop(qemu);
         assert!(monitor.has("STOP").is_err());
     }

@@ -98,7 +98,7 @@ mod tests {
             ("reads", "4097", "only 4096 blocks"),
             ("sizes", "[]", "one row needs a weight"),
             ("sizes", "[{ up_to = 5, weight = 1 }, { up_to = 5, weight = 1 }]", "larger than the row before"),
-            ("sizes", "[{ up_to = '2g', weight = 1 }]", "1 GiB at most"),
+            ("sizes", "[{ up_to = '2g', weight = 1 }]", "at most 1 GiB"),
         ] {
             let error = Parameters::parse(&table(key, value)).expect_err(value);
             assert!(error.contains(words), "{key} = {value}: {error}");

@@ -80,7 +80,7 @@ mod tests {
             Parameters::parse(&text.parse().expect("TOML"))
         };
         assert_eq!(parse("8", "1m").map(|p| (p.places(), p.written())), Ok((8, 32 * KIB)));
-        assert!(parse("9", "1m").is_err_and(|e| e.contains("has 8 places")));
+        assert!(parse("9", "1m").is_err_and(|e| e.contains("has room for 8")));
         assert!(parse("1", "200k").is_err_and(|e| e.contains("multiple of 128 KiB")));
     }
 }

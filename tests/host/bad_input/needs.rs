@@ -12,7 +12,7 @@ fn needs(text: &str, words: &[&str]) {
 #[test]
 fn an_unknown_need_offers_the_nearest() {
     needs("capasity = 1", &["x.toml", "unknown need 'capasity'", "did you mean 'capacity'?"]);
-    needs("require = ['jurnal']", &["unknown need to require", "did you mean 'journal'?"]);
+    needs("require = ['jurnal']", &["unknown required capability", "did you mean 'journal'?"]);
     needs("require = ['files over 4 gigs']", &["files over 4 gigs", "is not a size"]);
     needs("draw = 'cp'", &["decide a draw", "did you mean 'cpu'?"]);
     needs(

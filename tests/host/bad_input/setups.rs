@@ -4,25 +4,25 @@ use super::*;
 
 #[test]
 fn a_number_of_clients_that_cannot_be_says_what_can() {
-    flags(&["--clients", "0"], &["0 clients do no work", "try: --clients 1"]);
+    flags(&["--clients", "0"], &["0 clients are not possible", "try: --clients 1"]);
     flags(&["--clients", "1025"], &["1025 clients are more than 1024"]);
     flags(&["--clients", "x"], &["--clients"]);
     flags(
         &["--clients", "600", "--workloads", "postmark-quick", "--scale", "1/16"],
-        &["600 clients cannot do this work at the same time, 50 can", "try: --clients 50"],
+        &["600 clients cannot run this workload in parallel; 50 can", "try: --clients 50"],
     );
-    flags(&["--clients", "2", "--workloads", "fill-80"], &["2 clients cannot do this work", "1 can at most"]);
+    flags(&["--clients", "2", "--workloads", "fill-80"], &["2 clients cannot run this workload", "1 can"]);
     flags(
         &["--clients", "2", "--power-cut", "50%", "--on", "vm", "--workloads", "maildir-durable"],
         &["a trial whose power is cut has one client, not 2", "without --power-cut"],
     );
     let one = "filesystems = ['ext4']\n[[workload]]\nset = 'postmark-quick'\n";
-    file(&format!("{one}clients = 0"), &["0 clients do no work"]);
+    file(&format!("{one}clients = 0"), &["0 clients are not possible"]);
     file(&format!("{one}clients = 'four'"), &["line", "expected"]);
     file(&format!("clients = -1\n{one}"), &["line 1"]);
     file(
         &format!("{one}clients = 4\n{}clients = 4", &one[22..]),
-        &["two workloads are called", "another label"],
+        &["two workloads have the label", "another label"],
     );
 }
 
@@ -44,7 +44,7 @@ fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
     flags(&["--on", "vm:disks=2"], &["here are 2", "try: --layer md:raid0"]);
     flags(&["--on", "vm:disks=99"], &["disks=99 is not a number of disks; write 1 to 16"]);
     for testbed in ["loop", "directory:/var/tmp"] {
-        let words = ["carries no layers", "--on vm or model:DISK"];
+        let words = ["has no layers", "--on vm or model:DISK"];
         flags(&["--on", testbed, "--memory", "none", "--layer", "crypt"], &words);
     }
 }
@@ -60,9 +60,9 @@ fn a_setup_that_cannot_be_names_its_candidate() {
     own("on = 'model:hdd-61tb'", &["ext4: ", "hdd-16tb"]);
     own("on = 'loop'\nkernel = '6.1'", &["ext4: ", "boots no kernel", "try: --on vm"]);
     own("kernel = '/boot/vmlinuz'", &["ext4: '/boot/vmlinuz' is no release", "fsderby kernel list"]);
-    own("cpus = 0", &["ext4: nothing can work on 0 CPUs", "--cpus 1"]);
+    own("cpus = 0", &["ext4: 0 CPUs are not possible", "--cpus 1"]);
     own("cpus = 'two'", &["line 6", "expected a whole number"]);
-    own("memory = '0'", &["ext4: nothing can work in 0 bytes of memory"]);
+    own("memory = '0'", &["ext4: a memory limit of 0 bytes is not possible"]);
     own("kernle = '6.1'", &["did you mean 'kernel'?"]);
     let ext4 = |more: &str| format!("{known}filesystems = ['ext4']\n[cross]\n{more}\n");
     file(&ext4("kernle = ['6.1']"), &["unknown factor 'kernle'", "did you mean 'kernel'?"]);

@@ -164,7 +164,7 @@ fn a_stream_has_a_buffer_whatever_a_chunk_is() {
 fn a_part_that_the_parameters_leave_out_is_refused() {
     let work = work("semantics = '2.00'\nsize = '1m'\ncharacters = 0");
     for (part, words) in
-        [("char-read", "disable the part"), ("files", "nothing of"), ("walk", "no part walk")]
+        [("char-read", "disable the part"), ("files", "disable the part"), ("walk", "no part walk")]
     {
         let error = work.prepare(7, &Portion::part(part)).err().unwrap();
         assert!(error.contains(words), "{error}");
