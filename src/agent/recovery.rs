@@ -134,8 +134,12 @@ mod tests {
         let seen = look_for(top.path(), &place, &Durable { files, named: true }).unwrap();
         assert_eq!([seen.files, seen.bytes], [5, 15]);
         assert_eq!([seen.missing, seen.nameless, seen.altered], [1, 1, 2]);
-        let lost =
-            ["other: other content", "short: 2 bytes, 3 were written", "found: has lost its name", "gone: is missing"];
+        let lost = [
+            "other: other content",
+            "short: 2 bytes, 3 were written",
+            "found: has lost its name",
+            "gone: is missing",
+        ];
         assert_eq!(seen.lost, lost);
         first_file(&place).unwrap();
         assert!(first_file(&place).unwrap_err().to_string().contains("File exists"));

@@ -119,7 +119,7 @@ pub static EXT4: Ext = Ext {
         what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
         origin: "Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
-        limits: "fsderby writes inode tables and journal during mkfs (lazy initialisation off); by default a \
+        limits: "Inode tables and journal are written during mkfs (lazy initialisation off); by default a \
             kernel thread writes them after the mount. So mkfs is slower here, and the first minutes are faster, \
             than with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
             Volumes below 512 MiB have blocks of 1 KiB.",

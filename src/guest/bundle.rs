@@ -452,7 +452,8 @@ pub mod tests {
         fs::create_dir(&other).unwrap();
         let refused = |id: &str| remove_within(guests.path(), id).unwrap_err().to_string();
         assert!(
-            refused("../notes").contains("is not a guest") && refused("00000000").contains("is not in the cache")
+            refused("../notes").contains("is not a guest")
+                && refused("00000000").contains("is not in the cache")
         );
         assert_eq!(remove_within(guests.path(), bundle.short()).unwrap(), bundle.id);
         assert!(!bundle.folder.exists() && other.exists());

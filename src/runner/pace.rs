@@ -113,7 +113,10 @@ mod tests {
         };
         // Seven times 43 s are 301 s.
         let over = said("budget = '5m'\nat_least = 6", 43).unwrap();
-        assert!(over.contains("minimum of 6 rounds take about 6 min") && over.contains("--at-least 1"), "{over}");
+        assert!(
+            over.contains("minimum of 6 rounds take about 6 min") && over.contains("--at-least 1"),
+            "{over}"
+        );
         assert_eq!(said("budget = '5m'\nat_least = 6", 42), None);
         assert_eq!(said("rounds = 6", 1000), None, "without a budget there is none to exceed");
     }

@@ -157,7 +157,9 @@ mod tests {
         assert!(
             why(|plan| *plan = Plan { testbed: "loop".into(), ..mounted.clone() }).contains("fuse.sshfs")
         );
-        assert!(why(|plan| plan.testbed = "directory:/mnt".into()).contains("its filesystem is not possible"));
+        assert!(
+            why(|plan| plan.testbed = "directory:/mnt".into()).contains("its filesystem is not possible")
+        );
         let options = |plan: &mut Plan| {
             *plan = mounted.clone();
             plan.candidates[0].variant.mkfs = vec!["-F".into()];

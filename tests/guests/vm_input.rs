@@ -200,7 +200,11 @@ fn a_kernel_that_others_could_change_is_not_booted() {
         refused(&desk, &with_cache(&desk, "ext4"), &words);
         let package = package(&desk, &[("./boot/vmlinuz-6.0-test", b"no kernel at all")]);
         let said = fetch_into(&desk, &package);
-        desk.refused(&said, MISSING, &["could not fetch a kernel", "other users can write to", "try: chmod go-w"]);
+        desk.refused(
+            &said,
+            MISSING,
+            &["could not fetch a kernel", "other users can write to", "try: chmod go-w"],
+        );
     }
 }
 

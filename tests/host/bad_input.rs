@@ -220,7 +220,11 @@ fn what_is_no_experiment_is_not_read() {
     desk.file("noise.toml", [0xff, 0xfe, 0x00, 0x80].repeat(1000));
     desk.file("long.toml", "x".repeat(1 << 19));
     desk.refuses(&["run", "./folder"], USAGE, &["could not read the experiment ./folder", "directory"]);
-    desk.refuses(&["run", "big.toml"], USAGE, &["big.toml has more than 1 MiB", "too large for an experiment"]);
+    desk.refuses(
+        &["run", "big.toml"],
+        USAGE,
+        &["big.toml has more than 1 MiB", "too large for an experiment"],
+    );
     desk.refuses(&["run", "/dev/zero"], USAGE, &["/dev/zero has more than 1 MiB"]);
     desk.refuses(&["run", "noise.toml"], USAGE, &["noise.toml is not text"]);
     desk.refuses(&["run", "absent.toml"], USAGE, &["could not read the experiment absent.toml"]);
@@ -655,7 +659,11 @@ fn a_program_that_may_be_run_and_not_read_ends_the_run_before_it_begins() {
     let arguments = on_directory(&desk, "out");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = as_nobody_with(0o711, &desk, &arguments);
-    desk.refused(&said, MISSING, &["could not read", "fsderby", "its hash cannot be recorded", "try: chmod a+r"]);
+    desk.refused(
+        &said,
+        MISSING,
+        &["could not read", "fsderby", "its hash cannot be recorded", "try: chmod a+r"],
+    );
     assert!(!desk.path("out").exists());
 }
 

@@ -80,7 +80,7 @@ fn a_run_with_several_clients_verifies() {
 fn what_all_did_must_be_what_each_of_them_did() {
     type Change = fn(&mut Record);
     let changes: [(Change, &str); 6] = [
-        (|r| drop(r.stages[0].by_client.pop()), "its clients' counters is missing"),
+        (|r| drop(r.stages[0].by_client.pop()), "missing: its clients' counters"),
         (|r| r.stages[0].by_client.swap(0, 1), "its clients are not numbered from 0"),
         (
             |r| r.stages[0].by_client[1].ended_ns = r.stages[0].by_client[1].began_ns + 1,
@@ -90,10 +90,7 @@ fn what_all_did_must_be_what_each_of_them_did() {
             |r| *r.stages[0].by_client[1].phases[0].phase.counts.get_mut("created").unwrap() += 1,
             "its phases do not match its clients' phases",
         ),
-        (
-            |r| r.stages[0].by_client[1].cost.user_ns += 1,
-            "its totals do not match its clients' totals",
-        ),
+        (|r| r.stages[0].by_client[1].cost.user_ns += 1, "its totals do not match its clients' totals"),
         (|r| r.works[0].clients = 3, "its work differs from the plan's"),
     ];
     let (kept, _) = scripted();

@@ -93,7 +93,7 @@ fn from_inside_nothing_else_can_be_reached() {
         ("call the kernel", "echo h > /proc/sysrq-trigger".into()),
         ("set a device", "echo 0 > /sys/block/loop0/queue/read_ahead_kb".into()),
         ("load a module", "modprobe loop".into()),
-        ("stop the agent", "kill -9 1 && sleep 1 && test ! -d /proc/1".into()),
+        ("end the agent", "kill -9 1 && sleep 1 && test ! -d /proc/1".into()),
         ("see the network", "grep -v -e face -e Inter -e lo: /proc/net/dev".into()),
         ("see sockets", "find /dev /run /tmp /var/run/ -type s | grep .".into()),
         ("see other processes", "test $(ls /proc | grep -c '^[0-9]') -gt 9".into()),

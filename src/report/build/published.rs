@@ -245,7 +245,7 @@ mod tests {
         );
         assert_eq!(
             order(&exchanged[1..]),
-            "none of 1 pair has an order in the paper and here. 1 pair is within 3% in the paper or here."
+            "none of 1 pair has an order both in the paper and here. 1 pair is within 3% in the paper or here."
         );
         let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
         twice[1].kind = "a".into();

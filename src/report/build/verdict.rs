@@ -250,7 +250,7 @@ mod tests {
         assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
-            all.contains("in virtual time on one modelled CPU of 500 million")
+            all.contains("in virtual time on one modelled CPU with 500 million")
                 && all.contains("without caches or memory latency")
         );
         assert!(

@@ -183,10 +183,7 @@ mod tests {
             assert!(alone[0].contains("shifted as by chance"), "{alone:?}");
             assert!(alone[1].contains("shifts ratios no more than chance"), "{alone:?}");
             let beside = said(&[chance, finding(Found::Better, None, Some(0.0002))]);
-            assert!(
-                beside[1].contains("by more than 0.1%, other ratios no more than chance"),
-                "{beside:?}"
-            );
+            assert!(beside[1].contains("by more than 0.1%, other ratios no more than chance"), "{beside:?}");
         }
     }
 

@@ -252,7 +252,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
         ("its disk's counters", record.clock != ClockKind::Virtual || record.requests.is_some()),
     ];
     let (what, _) = is_there.iter().find(|(_, is_there)| !is_there)?;
-    Some(format!("{what} is missing"))
+    Some(format!("missing: {what}"))
 }
 
 /// The names of these steps.

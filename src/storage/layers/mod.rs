@@ -228,10 +228,10 @@ mod tests {
         assert!(
             error(&["md:raid5"], 2).contains("md:raid5 needs at least 3 disks; 2 are given\n  try: disks=3")
         );
-        assert!(error(&["md:raid0"], 1).contains("at least 2 disks; there is 1"));
+        assert!(error(&["md:raid0"], 1).contains("at least 2 disks; 1 is given"));
         assert!(error(&["md:raid1", "md:raid1"], 2).contains("1 is given"));
-        assert!(error(&[], 2).contains("here are 2"));
-        assert!(error(&["crypt"], 3).contains("here are 3"));
+        assert!(error(&[], 2).contains("there are 2"));
+        assert!(error(&["crypt"], 3).contains("there are 3"));
         assert!(top_of(&["md:raid0"], 2, 1 << 20).unwrap_err().contains("too small"));
     }
 

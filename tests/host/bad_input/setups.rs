@@ -73,7 +73,7 @@ fn a_setup_that_cannot_be_names_its_candidate() {
     flags(&["--filesystem", "ext4 cpus=two"], &["cpus=two: write a whole number of CPUs"]);
     flags(&["--filesystem", "ext4 kernel"], &["'kernel' in: ext4 kernel", "kernel=…"]);
     let twice = ["--filesystems", "ext4", "--filesystem", "ext4 memory=64m", "--on", "loop"];
-    flags(&twice, &["two filesystems are called 'ext4'", "try: another label"]);
+    flags(&twice, &["two filesystems have the label 'ext4'", "try: another label"]);
 }
 
 #[test]

@@ -156,9 +156,8 @@ fn the_page_opens_with_the_verdict_over_rounds() {
     let void = judged(void, None);
     leave("report-verdict-void.html", &void);
     assert!(
-        void.contains(
-            "maplefs entered twice, and its two entries (maplefs and rowanfs) differ"
-        ) && void.contains("p = 0.0002")
+        void.contains("maplefs entered twice, and its two entries (maplefs and rowanfs) differ")
+            && void.contains("p = 0.0002")
     );
 }
 
