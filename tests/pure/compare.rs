@@ -100,7 +100,7 @@ fn who_became_slower_is_worse_and_the_others_are_not() {
     for expected in [
         "ext4 is slower in the second run, 0.76 to 0.79 times.",
         "not necessarily effects of the change",
-        "the seeds of order and work: 1 and 1, then 2 and 2",
+        "the seeds of order and workload: 1 and 1, then 2 and 2",
     ] {
         assert!(words(&said.out).contains(expected), "{expected} is missing in:\n{}", said.out);
     }
@@ -340,7 +340,7 @@ fn who_failed_in_one_run_is_told_and_does_not_pass() {
     let said = desk.say(&["compare", "first", "third"]);
     assert_eq!(said.code, TRIALS, "{said:?}");
     assert!(
-        words(&said.out).contains("xfs on postmark-quick: the second run has no trial of it that is counted"),
+        words(&said.out).contains("xfs on postmark-quick: the second run has no valid trial of it"),
         "{}",
         said.out
     );

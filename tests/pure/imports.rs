@@ -82,7 +82,7 @@ fn damaged_lines_are_mended_stored_and_shown_as_imported_in_every_format() {
     well(&desk, &["report", folder, "--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"]);
     let (html, markdown, csv) = (text(&desk, "r.html"), text(&desk, "r.md"), text(&desk, "r.csv"));
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<td class=\"name\">imported</td>"));
-    assert!(html.contains("Measured elsewhere by Bonnie++ 1.0x and not by fsderby"));
+    assert!(html.contains("Measured by Bonnie++ 1.0x, not by fsderby"));
     assert!(
         markdown.contains("| reiserfs | imported | 1706 | 96 | > 32768 | 1651 | 91 |")
             || markdown.contains("| reiserfs | imported | 1706 | 96 | \\> 32768 | 1651 | 91 |"),
@@ -140,7 +140,7 @@ fn an_import_is_no_run_and_a_run_is_no_import() {
     run_in(desk.path("run"));
     let folder = "results/bonnie-raid";
     desk.refuses(&["report", "run", "--beside", "run"], USAGE, &["run is not an import", "try: "]);
-    desk.refuses(&["report", "run", "--beside", "raid.txt"], USAGE, &["raid.txt is no import"]);
+    desk.refuses(&["report", "run", "--beside", "raid.txt"], USAGE, &["raid.txt is not an import"]);
     desk.refuses(&["report", folder, "--baseline", "xfs"], USAGE, &["imported figures are not compared"]);
     desk.refuses(&["verify", folder, "--rerun"], USAGE, &["an import has no trials"]);
     assert_ne!(desk.say(&["compare", "run", folder]).code, 0);
@@ -209,7 +209,7 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
     assert!(ratio("write.throughput").is_none(), "what is in doubt is not divided by");
     let terminal = well(&desk, &["report", "run", "--beside", "pm"]).out;
     for words in [
-        "imported, pass 2",
+        "imported, repetition 2",
         "here, median of 6",
         "here ÷ imported",
         "‡",
@@ -324,7 +324,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(&["bonnie", "raid.txt", "--label", "black="], &["is not a label"]);
     refuses(
         &["bonnie", "raid.txt", "--set", "provao-1g"],
-        &["raid.txt:3 is of other work", "a file of 250 MiB, here 1 GiB"],
+        &["raid.txt:3 is from another workload", "a file of 250 MiB, here 1 GiB"],
     );
     refuses(&["bonnie", "raid.txt", "--set", "raid-backp"], &["did you mean 'raid-backup'?"]);
     std::fs::create_dir(desk.path("there")).unwrap();

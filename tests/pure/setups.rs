@@ -411,11 +411,11 @@ fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
     assert_eq!(experiment.plan("loop".into(), 1).unwrap(), plan);
     let report = Report::of(&run);
     let said = |texts: &[String]| {
-        texts.iter().any(|text| text.contains("At a scale of 1/64 the memory would be 8 MiB"))
+        texts.iter().any(|text| text.contains("At scale 1/64 the memory limit would be 8 MiB"))
     };
     assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
     let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("At a scale of 1/64 the memory would be 8 MiB"), "{shown}");
+    assert!(shown.contains("At scale 1/64 the memory limit would be 8 MiB"), "{shown}");
 }
 
 /// Of a ready experiment, once and on a scripted loop.
