@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let asked = Asked { candidates: &candidates, controls: &controls, differences };
     let mut beside = Beside::of(&pair, changes::of(&pair, asked));
     let notes = [("first", of_before), ("second", of_after)].into_iter();
-    let notes = notes.filter_map(|(which, note)| Some(format!("{which} run: {}", note?)));
+    let notes = notes.filter_map(|(which, note)| Some(format!("Of the {which} run: {}", note?)));
     beside.view.basis.extend(notes);
     let Beside { changes, view } = &beside;
     nothing(changes)?;

@@ -123,7 +123,7 @@ fn every_format_is_written_and_holds_the_run() {
     assert_eq!((&found["profile"], &found["rounds"]), (&"file-server".into(), &5.into()));
     let choice = found["choice"]["filesystem"].as_str().unwrap();
     assert!(["ext4", "xfs"].contains(&choice), "{found}");
-    let said = format!("By the needs of the profile file-server, {choice} is recommended");
+    let said = format!("By the profile of needs file-server, {choice} is recommended");
     assert!(html.contains(&said) && read("r.md").contains(&said), "{said}");
     let weight = |need: usize| found["needs"][need]["weight"].as_f64();
     assert_eq!((weight(0), weight(1)), (Some(5.0), Some(2.0)), "what is shared, and what is stated");

@@ -247,7 +247,7 @@ fn missing(all: &[Missing]) -> Vec<String> {
         };
         let it = if candidates.len() > 1 { "them" } else { "it" };
         format!(
-            "{} on {}: {runs} valid trial of {it}, so {it} is not compared.",
+            "{} on {}: {runs} valid trial of {it}, so nothing is compared.",
             listed(candidates),
             listed(scenarios)
         )
