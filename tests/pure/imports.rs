@@ -234,7 +234,7 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
         ],
     );
     assert!(text(&desk, "r.html").contains("<td class=\"name\">here ÷ imported</td>"));
-    assert!(text(&desk, "r.md").contains("| xfs | imported, pass 1 |"));
+    assert!(text(&desk, "r.md").contains("| xfs | imported, repetition 1 |"));
     assert!(text(&desk, "r.csv").lines().any(|line| line.contains(",imported,,,postmark-quick,xfs,")));
 }
 
@@ -328,7 +328,7 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     );
     refuses(&["bonnie", "raid.txt", "--set", "raid-backp"], &["did you mean 'raid-backup'?"]);
     std::fs::create_dir(desk.path("there")).unwrap();
-    refuses(&["bonnie", "raid.txt", "--output", "there"], &["there exists already"]);
+    refuses(&["bonnie", "raid.txt", "--output", "there"], &["there already exists"]);
     for output in ["raid.txt/x", "new/raid.txt/../../raid.txt/x", "/proc/new/x"] {
         let words = ["import", "bonnie", "raid.txt", "--output", output];
         desk.refuses(&words, MISSING, &["could not create the import's folder", "try: --output"]);
