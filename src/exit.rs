@@ -23,15 +23,15 @@ pub const INTERRUPTED: u8 = 130;
 
 /// What each says, for the help and the documents.
 pub static MEANINGS: [(u8, &str); 9] = [
-    (OK, "All went well."),
-    (FAIL_IF, "The condition given with `--fail-if` holds."),
-    (USAGE, "A wrong option, a wrong experiment, a wrong parameter."),
-    (MISSING, "The testbed, a tool or a right is missing."),
+    (OK, "Success."),
+    (FAIL_IF, "The condition given with `--fail-if` is met."),
+    (USAGE, "A wrong option, experiment or parameter."),
+    (MISSING, "The testbed, a tool or a permission is missing."),
     (TRIALS, "The run ended, but some trials failed or are void."),
     (DAMAGED, "Records are damaged."),
-    (INTEGRITY, "What was read back is not what was written, or a synced file did not outlive a power cut."),
-    (HASH, "A trial that was run again gave another result, although nothing that decides it had changed."),
-    (INTERRUPTED, "Stopped by Ctrl-C; what was measured is kept."),
+    (INTEGRITY, "Data read back differs from data written, or a synced file did not survive a power cut."),
+    (HASH, "A repeated trial gave another result, although its provenance is unchanged."),
+    (INTERRUPTED, "Stopped by Ctrl-C; finished trials are kept."),
 ];
 
 /// An error that decides the exit code. Anything else ends with [`USAGE`].

@@ -30,16 +30,15 @@ impl Key {
         let shown = path.display();
         let mut file = File::open(path).map_err(|e| {
             Failure::usage(format!(
-                "could not read the key {shown}: {e}\n  try: fsderby key {shown}, which makes one"
+                "could not read the key {shown}: {e}\n  try: fsderby key {shown}, which creates one"
             ))
         })?;
         if file.metadata().is_ok_and(|about| about.mode() & 0o077 != 0) {
-            let text =
-                format!("others may read the key {shown}, so it is no secret\n  try: chmod 600 {shown}");
+            let text = format!("other users can read the secret key {shown}\n  try: chmod 600 {shown}");
             return Err(Failure::usage(text));
         }
         let text = short(&mut file).map_err(|e| unusable(path, &e))?;
-        let stored = stored(&text).ok_or_else(|| unusable(path, &"its second line is no key"))?;
+        let stored = stored(&text).ok_or_else(|| unusable(path, &"its second line is not a key"))?;
         let key = match stored[KDF] == NO_KDF {
             true => SecretKey::from_bytes(&stored),
             false => {
@@ -73,10 +72,8 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     let written = made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => {
-            let text = format!(
-                "{} exists already, and nothing is ever overwritten\n  try: another name",
-                path.display()
-            );
+            let text =
+                format!("{} already exists and is not overwritten\n  try: another name", path.display());
             Failure::usage(text)
         }
         _ => Failure::missing(format!("could not write {}: {e}", path.display())),
@@ -99,7 +96,9 @@ pub fn public_key(text: &str) -> Result<PublicKey, Failure> {
     let is_one = short(&mut file)
         .map_err(anyhow::Error::from)
         .and_then(|text| Ok(PublicKeyBox::from_string(&text)?.into_public_key()?));
-    is_one.map_err(|e| Failure::usage(format!("{text} holds no public key: {e:#}\n  try: --key KEYFILE.pub")))
+    is_one.map_err(|e| {
+        Failure::usage(format!("{text} contains no public key: {e:#}\n  try: --key KEYFILE.pub"))
+    })
 }
 
 /// The bytes of a key file's second line.
@@ -123,11 +122,11 @@ fn short(file: &mut File) -> std::io::Result<String> {
 
 fn unusable(path: &Path, why: &dyn std::fmt::Display) -> Failure {
     let path = path.display();
-    Failure::usage(format!("{path} is no key to sign with: {why}\n  try: fsderby key FILE, which makes one"))
+    Failure::usage(format!("{path} is not a secret key: {why}\n  try: fsderby key FILE, which creates one"))
 }
 
 fn no_password(path: &Path) -> Failure {
     let path = path.display();
     let text = format!("the key {path} has a password, and there is no terminal to ask for it");
-    Failure::usage(format!("{text}\n  try: in a terminal, or a key without one: fsderby key FILE"))
+    Failure::usage(format!("{text}\n  try: in a terminal, or a key without a password: fsderby key FILE"))
 }

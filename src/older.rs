@@ -19,22 +19,22 @@ struct Older {
 }
 
 static WORDS: &[Older] = &[
-    Older { stood: Stood::Key, word: "ground", now: "ground is called on now: write on = \"loop\"" },
-    Older { stood: Stood::Flag, word: "--ground", now: "--ground is called --on now: write --on loop" },
+    Older { stood: Stood::Key, word: "ground", now: "`ground` was renamed to `on`: write on = \"loop\"" },
+    Older { stood: Stood::Flag, word: "--ground", now: "--ground was renamed to --on: write --on loop" },
     Older {
         stood: Stood::Key,
         word: "trials_per_boot",
-        now: "trials_per_boot is gone, as each trial has a boot of its own now: leave it out",
+        now: "trials_per_boot was removed, because each trial now has its own boot: leave it out",
     },
     Older {
         stood: Stood::Flag,
         word: "--trials-per-boot",
-        now: "--trials-per-boot is gone, as each trial has a boot of its own now: leave it out",
+        now: "--trials-per-boot was removed, because each trial now has its own boot: leave it out",
     },
     Older {
         stood: Stood::ModelSetting,
         word: "draws",
-        now: "draws is called samples now: write samples=off",
+        now: "draws was renamed to samples: write samples=off",
     },
 ];
 

@@ -31,7 +31,7 @@ pub const PORT: &str = "fsderby.events";
 
 /// The hidden role `init`. The machine is off before it returns. One that waits is handed its job after its boot.
 pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
-    ensure!(rustix::process::getpid().is_init(), "only the first process of a guest can be its init");
+    ensure!(rustix::process::getpid().is_init(), "only PID 1 of a guest can be its init");
     mount_own()?;
     load("boot")?;
     let loaded = load("job");
@@ -51,7 +51,7 @@ pub fn main(mishap: Option<Mishap>, waits: bool) -> anyhow::Result<u8> {
     }
     tell.send(&Event::Bye { events: tell.sent(), clock_ns: monotonic_ns() })?;
     // One that starts again halts its CPU at once, and only then may QEMU see in virtual time that it is to end.
-    reboot(RebootCommand::Restart).context("could not switch the guest off")?;
+    reboot(RebootCommand::Restart).context("could not power off the guest")?;
     Ok(0)
 }
 
@@ -83,7 +83,7 @@ fn mount_own() -> anyhow::Result<()> {
 
 fn read_job() -> Option<anyhow::Result<Job>> {
     let bytes = fs::read("/job.json").ok()?;
-    Some(serde_json::from_slice(&bytes).context("could not understand the job"))
+    Some(serde_json::from_slice(&bytes).context("could not parse the job"))
 }
 
 /// Where events go: where the job's storage has them go, else through a port.
@@ -103,8 +103,8 @@ struct Ready {
 
 /// The job's disk there, and no more memory free than it may have.
 fn prepare(job: &Job) -> anyhow::Result<Ready> {
-    ensure!(job.protocol == PROTOCOL, "the job speaks protocol {}, this agent {PROTOCOL}", job.protocol);
-    ensure!(job.guest, "the job is none for a guest");
+    ensure!(job.protocol == PROTOCOL, "the job uses protocol {}, this agent {PROTOCOL}", job.protocol);
+    ensure!(job.guest, "the job is not for a guest");
     let seen = storage::find(&job.storage)?.bring_up(job)?;
     Ok(Ready { seen, _ballast: job.memory.map(ballast).transpose()?.unwrap_or_default() })
 }

@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_secs(10);
 
 /// Does this work on the device of that size.
 pub fn carry_out(device: &Path, size: Bytes, work: &RawWork) -> Result<Phase, StepError> {
-    let done = work_on(device, size, work).map_err(|e| StepError::io("do requests to", device, e))?;
+    let done = work_on(device, size, work).map_err(|e| StepError::io("send requests to", device, e))?;
     let counts = BTreeMap::from([(DONE.to_owned(), done.done)]);
     Ok(Phase { name: "raw".into(), ns: done.ns, counts })
 }
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(beside.count(DONE), 0);
         let beyond =
             carry_out(&path, Bytes(1 << 40), &RawWork { fill: false, asks: Asks::LoneReads { count: 9 } });
-        assert!(beyond.unwrap_err().to_string().contains("do requests to"));
+        assert!(beyond.unwrap_err().to_string().contains("send requests to"));
         fs::remove_file(path).unwrap();
     }
 }

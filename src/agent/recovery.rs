@@ -27,14 +27,17 @@ pub fn first_file(place: &Path) -> Result<(), StepError> {
         file.sync_all()?;
         File::open(place)?.sync_all()
     };
-    make().map_err(|e| StepError::io("make the first new file", &path, e))
+    make().map_err(|e| StepError::io("create the first new file", &path, e))
 }
 
 /// Looks for every file that had been synced before the cut, which ended this work in that folder of the filesystem at `top`.
 pub fn survivors(top: &Path, place: &Path, job: &WorkJob) -> Result<Survivors, StepError> {
     let fault = |text: String| StepError::new("look for", "the synced files", text);
     let work = workloads::parsed(&job.work).map_err(fault)?;
-    let operations = job.portion.stop_after.ok_or_else(|| fault("the work was not cut".into()))?;
+    let operations = job
+        .portion
+        .stop_after
+        .ok_or_else(|| fault("the workload was not interrupted by a power cut".into()))?;
     look_for(top, place, &work.durable(job.seed, operations))
 }
 
@@ -95,8 +98,8 @@ fn content(of: &LiveFile) -> (Kind, u64, u32) {
 
 fn difference(found: &LiveFile, written: &LiveFile) -> String {
     match (found.bytes, written.bytes) {
-        (found, written) if found != written => format!("{found} bytes of {written}"),
-        _ if content(found) == content(written) => "another mode or another number of links".into(),
+        (found, written) if found != written => format!("{found} bytes, {written} were written"),
+        _ if content(found) == content(written) => "another mode or link count".into(),
         _ => "other content".into(),
     }
 }
@@ -131,8 +134,12 @@ mod tests {
         let seen = look_for(top.path(), &place, &Durable { files, named: true }).unwrap();
         assert_eq!([seen.files, seen.bytes], [5, 15]);
         assert_eq!([seen.missing, seen.nameless, seen.altered], [1, 1, 2]);
-        let lost =
-            ["other: other content", "short: 2 bytes of 3", "found: has lost its name", "gone: is missing"];
+        let lost = [
+            "other: other content",
+            "short: 2 bytes, 3 were written",
+            "found: has lost its name",
+            "gone: is missing",
+        ];
         assert_eq!(seen.lost, lost);
         first_file(&place).unwrap();
         assert!(first_file(&place).unwrap_err().to_string().contains("File exists"));

@@ -57,7 +57,7 @@ impl Sandbox {
             .map_err(|e| StepError::io("close", &dev, e))?;
         let writable = ["dev", "tmp", "run"].map(|folder| root.join(folder));
         let walls = sandbox::Sandbox::new(&root, &writable.each_ref().map(PathBuf::as_path))
-            .map_err(|e| StepError::io("bound the tools by", &root, e))?;
+            .map_err(|e| StepError::io("confine the tools by", &root, e))?;
         Ok(Sandbox {
             root,
             walls,

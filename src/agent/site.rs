@@ -126,7 +126,7 @@ impl Site {
         limit: Duration,
     ) -> Result<(), StepError> {
         let source = self.source.as_mut();
-        let source = source.ok_or_else(|| StepError::new("fill", "the disk beside", "there is none"))?;
+        let source = source.ok_or_else(|| StepError::new("fill", "the second disk", "there is none"))?;
         source.fill(&Filling {
             work,
             make,
@@ -356,7 +356,7 @@ impl Site {
 
     fn statvfs(&self) -> Result<(StatVfs, Bytes), StepError> {
         let seen = rustix::fs::statvfs(&self.place)
-            .map_err(|e| StepError::io("ask the space of", &self.place, e))?;
+            .map_err(|e| StepError::io("get the free space of", &self.place, e))?;
         let free = Bytes(seen.f_bfree.saturating_mul(seen.f_frsize));
         Ok((seen, free))
     }
@@ -384,10 +384,8 @@ impl Drop for Site {
 fn base(images: &Path, token: &str) -> Result<PathBuf, StepError> {
     let images = fs::canonicalize(images).map_err(|e| StepError::io("look at", images, e))?;
     let free = |base: &&&str| Path::new(base).is_dir() && !images.starts_with(base);
-    let base = BASES
-        .iter()
-        .find(free)
-        .ok_or_else(|| StepError::new("mount", "/mnt", "there is no folder to mount on"))?;
+    let base =
+        BASES.iter().find(free).ok_or_else(|| StepError::new("mount", "/mnt", "there is no mount point"))?;
     mounting::mount(Path::new(&storage::name(token)), Path::new(base), "tmpfs", &["size=1m".to_owned()])?;
     Ok(PathBuf::from(base))
 }

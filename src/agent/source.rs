@@ -20,7 +20,7 @@ use crate::storage::Device;
 use crate::workloads::SOURCE;
 
 /// In messages: no path of it says anything to anybody.
-const WHAT: &str = "the disk beside";
+const WHAT: &str = "the second disk";
 const READ_ONLY: &str = "ro";
 
 /// Dropping it unmounts it and detaches its device.
@@ -62,7 +62,7 @@ impl Source {
         self.mount(filling.mount, None)?;
         self.work(filling)?;
         self.unmount()?;
-        self.device.forget_cached().map_err(|e| StepError::io("forget the cache of", WHAT, e))?;
+        self.device.forget_cached().map_err(|e| StepError::io("drop the page cache of", WHAT, e))?;
         self.mount(filling.mount, Some(READ_ONLY))?;
         self.filled = true;
         Ok(())

@@ -54,7 +54,7 @@ impl Stack {
         let fault = |text: String| StepError::new("build", "the layers", text);
         let layers = layers::of(&job.layers).map_err(fault)?;
         if !(layers.is_empty() || job.guest) {
-            return Err(fault("they are built in guests only".into()));
+            return Err(fault("they are created only in guests".into()));
         }
         let disk = |path: &Path| {
             let seen = if layers.is_empty() { None } else { bytes_of(path) };
@@ -68,7 +68,7 @@ impl Stack {
             below = stack.add(&**layer, Place { at, below }, how).map_err(|e| stack.give_up(e))?;
         }
         let [top] = &below[..] else {
-            return Err(fault(format!("a filesystem is made on one device, and here are {}", below.len())));
+            return Err(fault(format!("a filesystem needs one device, but there are {}", below.len())));
         };
         (stack.top, stack.bytes) = (PathBuf::from(&top.path), top.bytes);
         Ok(stack)
@@ -146,7 +146,7 @@ impl Stack {
 
     /// Has the kernel forget what it has cached of the top and of all disks.
     pub fn forget_cached(&self) -> Result<(), StepError> {
-        let fault = |path: &Path, e: std::io::Error| StepError::io("forget the cache of", path, e);
+        let fault = |path: &Path, e: std::io::Error| StepError::io("drop the page cache of", path, e);
         if self.has_layers() {
             let forget = fs::File::open(&self.top).and_then(fsderby_sys::loop_device::forget_cached);
             forget.map_err(|e| fault(&self.top, e))?;
@@ -189,7 +189,7 @@ fn run(argv: &Argv, limit: Duration) -> Result<(), String> {
 
 /// A layer's device under the kernel's own name for it, which is also what stands in mountinfo and below /sys.
 fn found(path: &str) -> Result<Below, String> {
-    let missing = || format!("it was built, but there is no {path}");
+    let missing = || format!("it was created, but {path} does not exist");
     let own = wait_for(|| own_name(Path::new(path))).ok_or_else(missing)?;
     let bytes = bytes_of(&own).filter(|bytes| bytes.0 > 0).ok_or_else(|| format!("{path} is empty"))?;
     Ok(Below { path: own.display().to_string(), bytes })

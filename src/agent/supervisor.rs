@@ -21,7 +21,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// What the supervisor ends with when its agent does not die, as timeout(1) does for what takes too long.
 pub const STUCK: u8 = 124;
 const WHY_STUCK: &str =
-    "it, or a process that it started, is in uninterruptible sleep (D); what it mounted or wrote may stay";
+    "it, or a process that it started, is in uninterruptible sleep (D); its mounts and files may remain";
 /// What the agent ends with when its lifeline was cut.
 const CUT: i32 = 130;
 
@@ -30,18 +30,18 @@ const CUT: i32 = 130;
 pub fn main() -> anyhow::Result<u8> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).context("could not read the job")?;
-    let job: Job = serde_json::from_str(&line).context("could not understand the job")?;
+    let job: Job = serde_json::from_str(&line).context("could not parse the job")?;
     anyhow::ensure!(
         job.protocol == PROTOCOL,
-        "the job speaks protocol {}, this agent {PROTOCOL}",
+        "the job uses protocol {}, this agent {PROTOCOL}",
         job.protocol
     );
-    anyhow::ensure!(!job.guest, "a job for a guest is no job for this machine");
+    anyhow::ensure!(!job.guest, "this job is for a guest, not for this machine");
     // A session of its own: the terminal's Ctrl-C is the host's to answer.
     let _ = rustix::process::setsid();
     let root = rustix::process::geteuid().is_root();
     if root {
-        isolate().context("could not make namespaces for the agent")?;
+        isolate().context("could not create namespaces for the agent")?;
     }
     match fork().context("could not start the agent")? {
         Fork::Child => exit_now(i32::from(agent(&job))),
@@ -63,7 +63,7 @@ fn agent(job: &Job) -> u8 {
     match spoken {
         Ok(()) => 0,
         Err(e) => {
-            eprintln!("the agent could not go on: {e}");
+            eprintln!("the agent could not continue: {e}");
             1
         }
     }
@@ -99,7 +99,7 @@ pub fn clean_up(job: &Job) {
 
 /// The agent's exit code; `None` if it cannot be ended.
 fn wait(pid: i32) -> anyhow::Result<Option<u8>> {
-    let agent = Pid::from_raw(pid).context("the agent has no process number")?;
+    let agent = Pid::from_raw(pid).context("the agent has no PID")?;
     let descriptor = pidfd_open(agent, PidfdFlags::empty()).context("could not watch the agent")?;
     let stdin = io::stdin();
     let mut lifeline = [
@@ -107,13 +107,13 @@ fn wait(pid: i32) -> anyhow::Result<Option<u8>> {
         PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty()),
     ];
     while poll(&mut lifeline, None) == Err(rustix::io::Errno::INTR) {}
-    if !end(&descriptor, GRACE, || kill_process(agent, Signal::KILL)).context("could not end the agent")? {
+    if !end(&descriptor, GRACE, || kill_process(agent, Signal::KILL)).context("could not stop the agent")? {
         return Ok(None);
     }
     match reap(true)?.map(|r| r.end) {
         Some(End::Exit(code)) => Ok(Some(u8::try_from(code).unwrap_or(u8::MAX))),
         Some(End::Signal(signal)) => Ok(Some(u8::try_from(128 + signal).unwrap_or(u8::MAX))),
-        None => anyhow::bail!("the agent is nobody's child"),
+        None => anyhow::bail!("the agent is not a child process"),
     }
 }
 

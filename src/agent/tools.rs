@@ -41,8 +41,7 @@ pub fn run(
     let [program, arguments @ ..] = argv else {
         return Err(StepError::new("start", "", "an empty command line"));
     };
-    let path =
-        find(program).ok_or_else(|| StepError::new("start", program, "there is no such program here"))?;
+    let path = find(program).ok_or_else(|| StepError::new("start", program, "no such program here"))?;
     let fault = |e: std::io::Error| StepError::io("start", program, e);
     let output =
         File::from(memfd_create("fsderby-output", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?);
@@ -70,7 +69,7 @@ pub fn run(
     match ended.end {
         End::Exit(status) => Ok(Ran { ns, usage: ended.usage.since(used), status, last }),
         End::Signal(signal) => {
-            Err(StepError::new("run", program, format!("ended by signal {signal}: {last}")))
+            Err(StepError::new("run", program, format!("killed by signal {signal}: {last}")))
         }
     }
 }
@@ -90,7 +89,7 @@ pub fn too_long(limit: Duration) -> StepError {
 pub fn ends_in_time(pid: u32, begin: Instant, limit: Duration) -> Result<bool, StepError> {
     let fault = |e: std::io::Error| StepError::io("wait", "", e);
     let raw = pid.cast_signed();
-    let child = Pid::from_raw(raw).ok_or_else(|| StepError::new("wait", "", "a process without a number"))?;
+    let child = Pid::from_raw(raw).ok_or_else(|| StepError::new("wait", "", "a process without a PID"))?;
     let descriptor = pidfd_open(child, PidfdFlags::empty()).map_err(|e| fault(e.into()))?;
     let left = limit.saturating_sub(begin.elapsed());
     let seconds = left.as_secs().cast_signed();
@@ -109,7 +108,7 @@ fn reap_this(pid: i32) -> std::io::Result<Reaped> {
         match reap(true)? {
             Some(reaped) if reaped.pid == pid => return Ok(reaped),
             Some(_) => {}
-            None => return Err(std::io::Error::other("the child is gone")),
+            None => return Err(std::io::Error::other("the child process is gone")),
         }
     }
 }

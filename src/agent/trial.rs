@@ -166,7 +166,7 @@ impl Hands<'_> {
                 told.push(Event::Phase(raw::carry_out(stack.top(), stack.bytes(), work)?));
                 Ok(())
             }),
-            Step::PowerCut => Err(StepError::new("cut", "the power", "there is no work before it")),
+            Step::PowerCut => Err(StepError::new("cut", "the power", "no workload precedes it")),
         })
     }
 
@@ -174,7 +174,7 @@ impl Hands<'_> {
         self.job
             .works
             .get(work)
-            .ok_or_else(|| StepError::new("find", "the workload", "the job has none such"))
+            .ok_or_else(|| StepError::new("find", "the workload", "the job has no such stage"))
     }
 
     /// The folders of works that were not told to keep their files.
@@ -281,7 +281,7 @@ impl Hands<'_> {
         if let Some(limit) = self.job.memory.filter(|_| self.job.guest) {
             let surplus = ballast(limit);
             let fault =
-                |e: anyhow::Error| StepError::new("take", "what memory is left over", format!("{e:#}"));
+                |e: anyhow::Error| StepError::new("take", "measure the free memory", format!("{e:#}"));
             self.ballast.extend(surplus.map_err(fault)?);
         }
         Ok(())
@@ -309,7 +309,7 @@ impl Hands<'_> {
         match (&self.group, job.memory.filter(|_| !is_guest)) {
             (None, Some(limit)) => {
                 let group = MemoryGroup::new(&job.token, limit);
-                self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a memory group", e))?);
+                self.group = Some(group.map_err(|e| StepError::io("limit memory by", "a cgroup", e))?);
             }
             (Some(group), _) => group.forget_peak(),
             (None, None) => {}
@@ -454,7 +454,7 @@ fn until_ended(
             None if !has_children() => return Ok(used),
             None if begin.elapsed() > limit => {
                 let text =
-                    format!("it has not ended {} s after its filesystem was unmounted", limit.as_secs());
+                    format!("it did not end within {} s after its filesystem was unmounted", limit.as_secs());
                 return Err(StepError::new("wait for", WHAT, text));
             }
             None => std::thread::sleep(Duration::from_millis(1)),
@@ -487,7 +487,7 @@ mod tests {
     #[test]
     fn a_daemon_that_does_not_end_fails_its_unmount_and_one_that_does_is_accounted_for() {
         let lasting = until_ended(|| Ok(None), || true, Duration::from_millis(5));
-        assert!(lasting.is_err_and(|e| e.to_string().contains("has not ended")));
+        assert!(lasting.is_err_and(|e| e.to_string().contains("did not end")));
         let usage = Usage { user_ns: 7, ..Usage::default() };
         let mut ended =
             vec![Reaped { pid: 2, end: End::Exit(0), usage }, Reaped { pid: 3, end: End::Exit(0), usage }];

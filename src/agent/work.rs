@@ -154,7 +154,7 @@ impl Worker {
                 (Some(9), _) if self.is_out_of_memory() => {
                     "it ran out of memory; try a larger --memory or a smaller --scale".to_owned()
                 }
-                (Some(signal), _) => format!("it was ended by signal {signal}"),
+                (Some(signal), _) => format!("it was killed by signal {signal}"),
                 (None, code) => format!("it ended with exit code {}", code.unwrap_or_default()),
             },
         };

@@ -75,16 +75,16 @@ pub const OVER: &str = "over";
 pub fn main() -> anyhow::Result<u8> {
     die_with_parent()?;
     let mut lines = io::stdin().lock().lines();
-    let orders = lines.next().context("the agent gave no orders")??;
-    let orders: Orders = serde_json::from_str(&orders).context("could not understand the orders")?;
+    let orders = lines.next().context("the agent sent no orders")??;
+    let orders: Orders = serde_json::from_str(&orders).context("could not parse the orders")?;
     let shared = |path: &PathBuf| OpenOptions::new().read(true).write(true).open(path);
     let progress = shared(&orders.progress).and_then(SharedProgress::inherited);
     let progress = progress.context("could not share progress")?;
     let gate = shared(&orders.gate).and_then(SharedGate::inherited).context("could not share the gate")?;
     let schedule = Schedule::open();
     let source =
-        orders.source.as_ref().map(File::open).transpose().context("could not open the disk beside")?;
-    give_up_rights(&orders).context("could not give up the rights of root")?;
+        orders.source.as_ref().map(File::open).transpose().context("could not open the second disk")?;
+    give_up_rights(&orders).context("could not drop root privileges")?;
     let WorkJob { work, portion, .. } = &orders.work;
     let engine = workloads::engine(&work.engine).context("this build has no such workload")?;
     let work = engine.parse(&work.parameters).map_err(anyhow::Error::msg)?;
@@ -97,7 +97,7 @@ pub fn main() -> anyhow::Result<u8> {
     let says_over = orders.says_over;
     let (phases, histograms) = (Vec::new(), Vec::new());
     let mut log = Notes { progress: &progress, clock: &clock, phases, histograms, says_over };
-    gate.pass().context("could not wait for the others")?;
+    gate.pass().context("could not wait for the other clients")?;
     let waited_ns = schedule.waited_ns();
     let (before, began_ns) = (own_usage(), monotonic_ns());
     let outcome = ready.run(&clock, &mut log);
@@ -110,7 +110,7 @@ pub fn main() -> anyhow::Result<u8> {
         Err(e) => failed(&e),
         Ok(()) => {
             // What a client has to say takes CPU time, which must not be that of one who still works.
-            gate.leave_with(orders.work.clients).context("could not wait for the others")?;
+            gate.leave_with(orders.work.clients).context("could not wait for the other clients")?;
             Told::Done {
                 began_ns,
                 ended_ns,

@@ -1,4 +1,4 @@
-//! `fsderby compare FIRST SECOND`: a second run beside a first one.
+//! `fsderby compare FIRST SECOND`: compares a second run with a first one.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,22 +25,22 @@ use crate::store::{self, Run};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The folder of the run before the change
+    /// Folder of the run before the change
     first: PathBuf,
-    /// The folder of the run after it, of the same work in the same setup
+    /// Folder of the run after the change, with the same workloads in the same setup
     second: PathBuf,
-    /// End with 1 where this holds of any finding: "worse > 5%", "different > 3% in METRIC", "better > 0% for LABEL"; the end of the
-    /// interval that is nearest to no difference must be beyond it, or with "by estimate" the ratio itself
+    /// Exit with 1 if any finding meets this condition: "worse > 5%", "different > 3% in METRIC", "better > 0% for
+    /// LABEL". The end of the interval nearest to 1 must exceed the limit; with "by estimate" the ratio itself
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// A candidate of both runs that the change cannot have reached: all others are compared beside it, and what the two occasions
-    /// did to all alike is taken out. Without it, those that were entered the same in both runs where others were not
+    /// A candidate that the change cannot have affected. What changed for all control candidates alike is removed from
+    /// the comparison of the others. Default: candidates with identical setups in both runs, if other candidates differ
     #[arg(long, value_name = "LABEL")]
     control: Vec<String>,
     /// Print JSON instead of the tables
     #[arg(long)]
     json: bool,
-    /// Write Markdown, to paste into an issue
+    /// Write Markdown, for a bug report or pull request
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ struct Page<'a> {
     fail_if: Vec<Asserted>,
 }
 
-/// A condition and whether it holds.
+/// A `--fail-if` condition and whether it is met.
 #[derive(Serialize)]
 struct Asserted {
     holds: bool,
@@ -100,39 +100,41 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }))
 }
 
-/// A run whose figures may be compared with others, and what is to be said of them.
+/// A run whose figures may be compared, with notes about it.
 fn usable(path: &Path) -> anyhow::Result<(Run, Option<String>)> {
     let (run, note) = judged(planned::judged(store::read(path)?));
     let run = run.sound()?;
     let folder = run.folder.display();
     if run.seal.is_none() || run.unsealed > 0 {
         let text = format!(
-            "{folder} has not ended: it is being written, or was killed\n  try: wait for its end, or fsderby run --resume {folder}"
+            "{folder} has not ended: it is still running or was killed\n  try: wait for its end, or fsderby run \
+                --resume {folder}"
         );
         return Err(Failure::usage(text).into());
     }
     if counted(&run).is_empty() {
         let text =
-            format!("{folder} has no trial that is counted\n  try: fsderby report {folder}, which says why");
+            format!("{folder} has no valid trial\n  try: fsderby report {folder}, which gives the reasons");
         return Err(Failure::new(exit::TRIALS, text).into());
     }
     if run.verdict.as_ref().is_some_and(Verdict::is_void) {
         let text = format!(
-            "{folder} is void: a candidate that entered twice differs from itself\n  try: fsderby report {folder}, and the run again on a quieter machine"
+            "{folder} is void: its A/A candidate, the same filesystem entered twice, differs from itself\n  try: \
+                fsderby report {folder}, and repeat the run on a quieter machine"
         );
         return Err(Failure::new(exit::TRIALS, text).into());
     }
     Ok((run, note))
 }
 
-/// A run beside itself, or beside its copy, would be alike whatever was changed.
+/// Refuses to compare a run with itself or with a copy of itself: no difference could ever be found.
 fn other(before: &Run, after: &Run) -> Result<(), Failure> {
     let of = |run: &Run| run.seal.as_ref().map(|seal| seal.trials_blake3.clone());
     if of(before) != of(after) {
         return Ok(());
     }
     let [first, second] = [before, after].map(|run| run.folder.display().to_string());
-    Err(Failure::usage(format!("{first} and {second} are the same run\n  try: the folder of another one")))
+    Err(Failure::usage(format!("{first} and {second} are the same run\n  try: the folder of another run")))
 }
 
 fn controls(
@@ -149,7 +151,8 @@ fn controls(
         return Ok(untouched());
     }
     if candidates.iter().all(|label| arguments.control.contains(label)) {
-        let text = "--control: every candidate of both runs is one, so none is left to be compared\n  try: fewer of them";
+        let text = "--control: all candidates of both runs are controls, so none is left to compare\n  try: fewer \
+            controls";
         return Err(Failure::usage(text));
     }
     Ok(arguments.control.clone())
@@ -159,6 +162,7 @@ fn nothing(changes: &Changes) -> Result<(), Failure> {
     if !changes.findings.is_empty() {
         return Ok(());
     }
-    let text = "the two runs have no figure in common that a finding may be about\n  try: two rounds or more of the same workload in both; in virtual time the same --seed, so that both have the same samples";
+    let text = "the two runs have no common metric that can be compared\n  try: two or more rounds of the same \
+        workload in both; in virtual time use the same --seed, so that both have the same samples";
     Err(Failure::usage(text))
 }

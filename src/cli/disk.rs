@@ -1,4 +1,4 @@
-//! `fsderby disk`: the modelled disks held against real ones.
+//! `fsderby disk`: compares the modelled disks with real ones.
 
 use std::process::ExitCode;
 
@@ -12,14 +12,16 @@ use crate::testbeds::model::disks;
 
 #[derive(Subcommand)]
 pub enum DiskCommand {
-    /// Put the modelled disks to the usual jobs, and print the results beside what was published of the real ones, as Markdown
+    /// Run standard jobs on the modelled disks and print the results next to published ones of the real disks, as
+    /// Markdown
     Validate(validate::Validate),
-    /// Overwrite a flash disk's model at random, as its file says and preconditioned, and print rates and amplification as Markdown
+    /// Overwrite a modelled flash disk at random, both from its initial state and preconditioned; print rates and write
+    /// amplification as Markdown
     Steady {
         /// One of `fsderby list disks`, or a file
         disk: String,
     },
-    /// Do the same work on a modelled disk in virtual time and in real time, and print the rates beside each other, as Markdown
+    /// Run the same workload on a modelled disk in virtual time and in real time, and print both rates as Markdown
     Twin(twin::Twin),
 }
 
@@ -34,9 +36,9 @@ pub fn run(command: &DiskCommand) -> anyhow::Result<ExitCode> {
 fn steady(disk: &str) -> anyhow::Result<ExitCode> {
     let text = disks::text(disk).map_err(Failure::usage)?;
     let spec =
-        Spec::parse(&text).map_err(|e| Failure::usage(format!("the disk {disk} is not understood: {e}")))?;
-    let nothing = "is no flash disk with a mapping, so nothing in it changes by overwriting\n  \
-                   try: samsung-pm9a3-1920";
+        Spec::parse(&text).map_err(|e| Failure::usage(format!("could not parse the disk {disk}: {e}")))?;
+    let nothing = "not a flash disk with a mapping layer, so overwriting does not change its speed\n  try: \
+                   samsung-pm9a3-1920";
     let found =
         validation::steady::markdown(&spec).ok_or_else(|| Failure::usage(format!("{disk} {nothing}")))?;
     print(&found)?;

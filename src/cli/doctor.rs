@@ -1,4 +1,4 @@
-//! `fsderby doctor`: what this machine can do, what is missing, and the command that installs it.
+//! `fsderby doctor`: shows what this machine supports, what is missing, and the command that installs it.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ use crate::visible::visible;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The same as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -28,7 +28,7 @@ pub struct Arguments {
 struct Finding {
     state: State,
     what: String,
-    /// What was found, or what is missing.
+    /// The detected version or feature, or what is missing.
     found: String,
     /// The command that installs it.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -90,7 +90,7 @@ fn machine_findings() -> Vec<Finding> {
         false => finding(
             State::Warning,
             "root",
-            "no: the testbed loop and memory limits need it",
+            "no; the testbed loop and memory limits need it",
             "sudo fsderby …",
         ),
     });
@@ -98,8 +98,8 @@ fn machine_findings() -> Vec<Finding> {
         0 => finding(
             State::Missing,
             "memory limit",
-            "there is no memory controller",
-            "mount a cgroup tree with it",
+            "no cgroup memory controller",
+            "mount a cgroup hierarchy with the memory controller",
         ),
         version => finding(State::Ok, "memory limit", format!("by cgroup version {version}"), ""),
     });
@@ -127,9 +127,10 @@ fn machine_findings() -> Vec<Finding> {
     findings
 }
 
-/// Whose CPU a guest runs on, which a guest was started to find out, and its kernel.
+/// Which CPU a guest runs on (a guest is started to find out), and its kernel.
 fn guests() -> Finding {
-    const NO_KVM: &str = "a machine with KVM, or the right to use /dev/kvm; without it no times are shown";
+    const NO_KVM: &str =
+        "a machine with KVM, or permission to use /dev/kvm; without KVM no times are reported";
     match Vm::default().shown() {
         Some((cpu, kernel, true)) => {
             finding(State::Ok, "guests", format!("on {cpu}, with Linux {kernel}"), "")
@@ -137,7 +138,9 @@ fn guests() -> Finding {
         Some((cpu, kernel, false)) => {
             finding(State::Warning, "guests", format!("on {cpu}, with Linux {kernel}"), NO_KVM)
         }
-        None => finding(State::Missing, "guests", "no QEMU or no kernel", "what the line testbed vm says"),
+        None => {
+            finding(State::Missing, "guests", "QEMU or the kernel is missing", "the command at testbed vm")
+        }
     }
 }
 
@@ -157,13 +160,13 @@ fn binary() -> Finding {
         true => finding(
             State::Warning,
             "binary",
-            "dynamic, so it cannot be the init of a guest",
+            "dynamically linked, so it cannot be the init of a guest",
             "build from a clone: .cargo/config.toml makes it static",
         ),
     }
 }
 
-/// What lies below the images.
+/// The filesystem and device that hold the images.
 fn images() -> Finding {
     let Ok(testbed) = testbeds::parse(testbeds::AUTO) else {
         return finding(State::Missing, "images", "no testbed", "");
@@ -193,19 +196,22 @@ fn filesystem(kind: &dyn Filesystem) -> Finding {
     };
     let in_guests = Vm::default().serves(&kind.kernel()).is_ok();
     match testbed.serves(&kind.kernel()) {
-        Ok(()) => finding(State::Ok, kind.name(), "tools and kernel", ""),
-        Err(_) if in_guests => {
-            finding(State::Ok, kind.name(), "tools; only the guests' kernel has it: --on vm, --on model", "")
-        }
+        Ok(()) => finding(State::Ok, kind.name(), "tools and kernel driver", ""),
+        Err(_) if in_guests => finding(
+            State::Ok,
+            kind.name(),
+            "tools; the driver only in guests' kernels: --on vm, --on model",
+            "",
+        ),
         Err(missing) => finding(State::Missing, kind.name(), missing.what, missing.try_this),
     }
 }
 
-/// Layers are built in guests, with tools of this machine.
+/// Layers are assembled in guests, with tools of this machine.
 fn layer(kind: &dyn LayerKind) -> Finding {
     let what = format!("layer {}", kind.name());
     match missing_layer_tools(kind).as_slice() {
-        [] => finding(State::Ok, &what, "tools; in guests only: --on vm, --on model", ""),
+        [] => finding(State::Ok, &what, "tools; only in guests: --on vm, --on model", ""),
         tools => {
             let try_this = format!("apt-get install {}", kind.package());
             finding(State::Missing, &what, format!("no {}", tools.join(", ")), try_this)
@@ -217,7 +223,7 @@ fn missing_layer_tools(kind: &dyn LayerKind) -> Vec<&'static str> {
     kind.tools().iter().copied().filter(|program| programs::find(program).is_none()).collect()
 }
 
-/// The Debian packages that would bring every missing tool.
+/// The Debian packages that contain the missing tools.
 fn missing_packages() -> Vec<&'static str> {
     let filesystems = filesystems::TABLE.iter().filter(|kind| !missing_tools(**kind).is_empty());
     let layers = layers::TABLE.iter().filter(|kind| !missing_layer_tools(**kind).is_empty());

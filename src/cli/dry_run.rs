@@ -1,4 +1,4 @@
-//! `fsderby run --dry-run`: the very jobs, printed.
+//! `fsderby run --dry-run`: prints the jobs of a run without doing them.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::storage::layers;
 use crate::store::Run;
 use crate::testbeds::Testbeds;
 
-/// `at_once` trials are made at the same time.
+/// Number of trials that run at the same time.
 pub fn print(
     plan: &Resolved<'_>,
     testbeds: &Testbeds<'_>,
@@ -82,17 +82,17 @@ pub fn print(
     let (rounds, of) = match plan.rounds {
         Rounds::Exactly(n) => (n, format!("{n} rounds")),
         Rounds::AtLeast(n) => (n, format!("at least {n} rounds")),
-        Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as it takes".to_owned()),
+        Rounds::Auto => (FIRST_LOOK, "10 to 20 rounds, as many as needed".to_owned()),
     };
     lines.push(format!(
-        "\n{} trials a round in random order, {of}, after one integrity check of each cell.",
+        "\n{} trials per round in random order, {of}, after one integrity check of each cell.",
         number / 2
     ));
     if extras > 0 {
-        let what = "to see what the disk's server adds to their figures, and what other seeds of the work and \
-                    other costs of an instruction do";
-        lines.push(format!("After round {SAMPLES_NEEDED} {extras} trials more of those cells, {what}."));
-        let what = "of each pair that agrees in all samples, on the disk on which it is expected to be worst";
+        let what =
+            "to measure the overhead of the disk model, and to try other workload seeds and other CPU costs";
+        lines.push(format!("After round {SAMPLES_NEEDED}: {extras} more trials of those cells, {what}."));
+        let what = "of each pair that agrees in all samples, on the disk expected to be the worst case";
         let corners = extras::most_corners(plan);
         lines
             .push(format!("Then both candidates {what}: at most {corners} trials for each headline metric."));
@@ -103,19 +103,20 @@ pub fn print(
     let further = u32::try_from(extras.div_ceil((number / 2).max(1))).unwrap_or(u32::MAX);
     let all = all.saturating_add(took.a_round.saturating_mul(further).as_secs());
     lines.push(format!(
-        "Expected for the integrity checks and one round: {} written by the workloads, about {one} s; for the run about {} min{}.",
+        "Expected for integrity checks and one round: {} written by the workloads, about {one} s; for the run \
+            about {} min{}.",
         Bytes(total),
         all.div_ceil(60),
         plan.budget.map_or(String::new(), |b| format!(", then as many rounds as fit into {b}")),
     ));
     lines.push(match known {
-        Some(known) => format!("The time is that of {}.", known.from),
+        Some(known) => format!("The time estimate comes from {}.", known.from),
         None => guessed(&paces, at_once),
     });
     lines.extend(notes(plan, took));
     if amounts.lack_one() {
         lines.push(
-            "What work writes that fills the volume is not in it: that is known only when it is done."
+            "Data written by workloads that fill the volume is not included: it depends on the filesystem."
                 .to_owned(),
         );
     }
@@ -127,12 +128,12 @@ pub fn print(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What such a run would no longer test, and what it cannot keep.
+/// What a run with these options can no longer test or guarantee.
 fn notes(plan: &Plan, took: Time) -> Vec<String> {
     scaled::no_longer_tested(plan).into_iter().chain(pace::beyond_budget(plan, took)).collect()
 }
 
-/// Of a run that would be gone on with by this plan: what further rounds can find.
+/// When resuming this run: what further rounds can detect.
 pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> anyhow::Result<ExitCode> {
     let known = Known::of_itself(run);
     let foresight = known.and_then(|known| foresight::of(plan, skips, Guess::default(), Some(&known)));
@@ -141,28 +142,23 @@ pub fn print_further(run: &Run, plan: &Plan, skips: &[Skip], as_json: bool) -> a
         return Ok(ExitCode::SUCCESS);
     }
     let lines = foresight.map_or_else(
-        || {
-            vec![
-                "What further rounds can find is not known: three complete ones are needed to tell."
-                    .to_owned(),
-            ]
-        },
+        || vec!["What further rounds can detect is unknown: that needs three complete rounds.".to_owned()],
         |foresight| foresight.lines(),
     );
     print_line(&format!("{}\nNothing was done.", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the guess rests on, in a sentence.
+/// The basis of the time estimate, as a sentence.
 fn guessed(paces: &[&Pace], at_once: usize) -> String {
     let of = |pace: &&Pace| {
         let Pace { mib_a_second, overhead } = pace;
         let whose = if **pace == pace::EMULATED { ", on an emulated CPU" } else { "" };
-        format!("{mib_a_second} MiB/s and {} s beside the work of each trial{whose}", overhead.as_secs_f64())
+        format!("{mib_a_second} MiB/s and {} s of overhead per trial{whose}", overhead.as_secs_f64())
     };
     let from = paces.iter().map(of).collect::<Vec<_>>().join("; ");
     let at_once = if at_once > 1 { format!(", {at_once} at the same time") } else { String::new() };
-    format!("The time is a guess from {from}{at_once}.")
+    format!("The time is estimated from {from}{at_once}.")
 }
 
 /// `vm:kernel=6.1 cpus=2, 64 MiB of memory`
@@ -192,7 +188,7 @@ fn shown(step: &Step, job: &Job) -> String {
         Step::Work { work } => job.works.get(*work).map(worked).unwrap_or_default(),
         Step::Own { stage } => Stage::Other(stage.clone()).to_string(),
         Step::Cool { mount: Some(_) } => "unmount, and mount again".to_owned(),
-        Step::Cool { mount: None } => "drop all pages of all files, as root all caches".to_owned(),
+        Step::Cool { mount: None } => "drop all pages of all files; as root, drop all caches".to_owned(),
         Step::Mount { mount: Mount::Command { argv, .. } }
         | Step::MountAgain { mount: Mount::Command { argv, .. } } => argv.join(" "),
         Step::Mount { mount: Mount::Syscall { fstype, options } }
@@ -206,7 +202,7 @@ fn shown(step: &Step, job: &Job) -> String {
     format!("{name:<16} {what}").trim_end().to_owned()
 }
 
-/// What the reset does with the disks before there is a device to make a filesystem on.
+/// How the reset prepares the disks before mkfs.
 fn built(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>) -> String {
     let testbed = testbeds.of(plan, trial.candidate);
     let disks: Vec<String> = (0..testbed.disks()).map(|n| format!("{{disk{n}}}")).collect();
@@ -214,14 +210,14 @@ fn built(plan: &Resolved<'_>, trial: &Trial<'_>, testbeds: &Testbeds<'_>) -> Str
     commands.iter().map(|argv| format!("\n  {:<16} {}", "layer", argv.join(" "))).collect()
 }
 
-/// What of which workload is done.
+/// The stage's workload and part.
 fn worked(WorkJob { work, folder, portion, clients, .. }: &WorkJob) -> String {
     let Portion { part, stop_after, .. } = portion;
     let words = [
         folder.as_ref().map(|folder| format!("{} in {folder}", work.engine)),
         part.as_ref().map(|part| format!("its part {part}")),
         stop_after.map(|n| format!("until its operation {n} is done")),
-        (*clients > 1).then(|| format!("by {clients} clients at the same time")),
+        (*clients > 1).then(|| format!("by {clients} clients in parallel")),
     ];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -236,7 +232,7 @@ mod tests {
         let native = Pace::of(Fidelity::Loop);
         assert_eq!(
             guessed(&[native], 1),
-            "The time is a guess from 100 MiB/s and 0.8 s beside the work of each trial."
+            "The time is estimated from 100 MiB/s and 0.8 s of overhead per trial."
         );
         let both = guessed(&[native, Pace::of(Fidelity::Model)], 2);
         assert!(both.contains("; 8 MiB/s and 5 s"), "{both}");

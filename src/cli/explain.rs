@@ -21,15 +21,15 @@ use crate::testbeds::model::disks::{self, Spec};
 use crate::testbeds::model::machines::{self, Machine};
 use crate::{names, papers, probes, stages, states, storage, testbeds, workloads};
 
-/// Columns of running text.
+/// Width of running text, in columns.
 const WIDTH: usize = 100;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A filesystem, workload, testbed, layer, probe, experiment, modelled disk, machine, paper, profile
-    /// of needs, era or metric
+    /// Name of a filesystem, workload, testbed, layer, stage, state, probe, experiment, modelled disk, machine, paper,
+    /// profile of needs, era or metric
     name: String,
-    /// The same as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -110,8 +110,8 @@ fn filesystem(name: &str) -> Explained {
         text.push_str(&format!("Check       {}\n", check.argv.join(" ")));
     }
     let commits = kind.commits_after();
-    text.push_str(&format!("Commits     every {} s by itself ({})\n", commits.value, commits.source));
-    text.push_str("\nWhat it can do, with the source of each fact:\n");
+    text.push_str(&format!("Commits     every {} s ({})\n", commits.value, commits.source));
+    text.push_str("\nCapabilities, with the source of each fact:\n");
     for (what, value, source) in capabilities(kind) {
         text.push_str(&format!("  {what:<20} {value:<22} {source}\n"));
     }
@@ -120,7 +120,7 @@ fn filesystem(name: &str) -> Explained {
     Some((text, json))
 }
 
-/// Each capability as words: what, whether, and the source.
+/// Each capability in words: name, value, source.
 pub fn capabilities(kind: &dyn Filesystem) -> Vec<(String, String, String)> {
     let Ok(Value::Object(facts)) = serde_json::to_value(kind.can()) else { return Vec::new() };
     let fact = |(name, fact): (String, Value)| {
@@ -166,7 +166,7 @@ fn workload(name: &str) -> Explained {
     Some((text, shown))
 }
 
-/// The papers that have a table or a chart of this set.
+/// Papers with a table or chart of this parameter set.
 fn printed_by(set: &str) -> String {
     let has = |(name, _): &(&'static str, &str)| {
         let tables = papers::find(name).map(|paper| paper.tables).unwrap_or_default();
@@ -176,13 +176,13 @@ fn printed_by(set: &str) -> String {
     if names.is_empty() { String::new() } else { format!("\nPapers: {}\n", names.join(", ")) }
 }
 
-/// A paper: what it compared, on what, every figure and every claim.
+/// A paper: what it compared, its environment, every figure and every claim.
 fn paper(name: &str) -> Explained {
     let paper = papers::find(name)?;
     Some((paper.shown(), json!({ "name": name, "paper": paper })))
 }
 
-/// Ready needs: what counts how much, what is required, and why.
+/// A profile of needs: weights and requirements, with reasons.
 fn profile(name: &str) -> Explained {
     let Profile { story, source, needs } = profiles::find(name).ok()?;
     let all: f64 = needs.weights().iter().map(|(_, weight)| weight).sum();
@@ -200,11 +200,11 @@ fn profile(name: &str) -> Explained {
     Some((text, json!({ "name": name, "story": story, "source": source, "needs": needs })))
 }
 
-/// The options of a time, kind by kind, and what no longer is to be had.
+/// Default options of a period for each kind, and what could not be obtained.
 fn era(name: &str) -> Explained {
     let Era { story, source, kinds } = eras::find(name).ok()?;
     let mut text =
-        format!("{name}, the options of a time\n\n{}{}", line("What", &story), line("Origin", &source));
+        format!("{name}, default options of a period\n\n{}{}", line("What", &story), line("Origin", &source));
     for of in &kinds {
         text.push_str(&format!("\n{}\n", of.names.join(", ")));
         for (what, options) in [("mkfs", of.mkfs.join(" ")), ("Mount", of.mount.join(","))] {
@@ -244,13 +244,13 @@ fn disk(name: &str) -> Explained {
     let spec = Spec::parse(text).ok()?;
     let mut shown = format!("{name}, a modelled disk: {}\n\n{}\n\n", spec.title(), wrapped(spec.story()));
     if let Some(machine) = spec.machine() {
-        shown.push_str(&format!("  {:<28} {machine}\n", "stands in the machine"));
+        shown.push_str(&format!("  {:<28} {machine}\n", "defined by the machine"));
     }
     for value in spec.values() {
         let quantity = format!("{} {}", value.value, value.unit);
         shown.push_str(&format!("  {:<28} {:<24} {}\n", value.key, quantity.trim_end(), value.source));
     }
-    shown.push_str("\nSamples differ from it in these, by how far and why:\n\n");
+    shown.push_str("\nThe samples vary these values (range and reason):\n\n");
     for range in spec.factors() {
         let title = range.factor.title().trim_start_matches("the ");
         let ends = match range.low {
@@ -262,7 +262,7 @@ fn disk(name: &str) -> Explained {
     Some((shown, json!({ "name": name, "title": spec.title(), "story": spec.story(), "toml": text })))
 }
 
-/// A machine that modelled disks stand in: each value with its source.
+/// A machine in which modelled disks can be placed: each value with its source.
 fn machine(name: &str) -> Explained {
     let (_, text) = machines::TABLE.iter().find(|(shipped, _)| *shipped == name)?;
     let Machine { title, story, values, .. } = Machine::parse(text).ok()?;
@@ -279,7 +279,7 @@ fn machine(name: &str) -> Explained {
     Some((shown, json!({ "name": name, "title": title, "story": story, "toml": text })))
 }
 
-/// A metric by the words of the one that measures it.
+/// A metric, as declared by the workload, probe or step that measures it.
 fn metric(name: &str) -> Explained {
     let mut all = metrics::declared().into_iter();
     let (by, declared) = all.find_map(|(by, all)| Some((by, declared::find(&all, name)?)))?;
@@ -305,12 +305,12 @@ fn told(title: &str, story: &Story) -> String {
     format!("{title}\n\n{}{}{}", line("What", what), line("Origin", origin), line("Limits", limits))
 }
 
-/// A word and what it says, set in.
+/// A term and its indented text.
 fn line(head: &str, text: &str) -> String {
     format!("{head:<12}{}\n", wrapped(text).replace('\n', &format!("\n{:12}", "")))
 }
 
-/// Words of a text, on lines of about [`WIDTH`] columns.
+/// Wraps a text into lines of about [`WIDTH`] columns.
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! What a plan can find: before anything is measured, from rounds that were measured before, or after a run's first ones.
+//! Statistical power of a plan: before a run from earlier rounds or an assumption, and after a run's first rounds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,35 +23,35 @@ use crate::store::{self, Run};
 use crate::testbeds::Place;
 use crate::workloads;
 
-/// Standard deviation of a single value, as a share: what we have seen of workloads that reach a disk. It is assumed where nothing
-/// is measured yet.
+/// Standard deviation of a single value, as a share: typical of workloads that reach a disk. Assumed if nothing is
+/// measured yet.
 const SCATTER: f64 = 0.05;
-/// A difference that a user would want to be found.
+/// A difference that a user would want to detect.
 const DIFFERENCE: f64 = 0.10;
 const USUAL: [u32; 4] = [6, 10, 14, 20];
 
-/// What rounds of the same experiment have shown.
+/// Results of earlier rounds of the same experiment.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// The run's folder.
     pub from: String,
     pub scatter: Scatter,
     pub time: Time,
-    /// Where the plan is to go on with this very run: how many rounds it has, and the looks that it has spent.
+    /// When resuming this run: its number of rounds, and the interim analyses it has used.
     pub before: Option<(u32, Vec<Look>)>,
 }
 
-/// A number of rounds that there may be, and when they are judged.
+/// A possible number of rounds, and when they are analysed.
 struct Due {
     rounds: u32,
-    /// Whether the plan itself says so, and in which words where they are not plain.
+    /// Whether the plan itself asks for this number, with words to print if they need explaining.
     is_planned: bool,
     why: String,
     looks: Looks,
 }
 
 impl Known {
-    /// Of a run that is gone on with.
+    /// For a run that is being resumed.
     pub fn of_itself(run: &Run) -> Option<Known> {
         let looks = run.seal.as_ref().map(|seal| seal.looks.as_slice()).unwrap_or_default();
         let looks = looks.iter().map(|look| Look { rounds: look.rounds as usize, alpha: look.alpha });
@@ -59,7 +59,7 @@ impl Known {
         Some(Known { before: Some((had, looks.collect())), ..Known::of(run)? })
     }
 
-    /// Of the run whose stored plan the experiment is, where what is planned measures the same.
+    /// For a run with this stored plan, if both measure the same.
     pub fn beside(experiment: &str, plan: &Plan) -> Option<Known> {
         let file = Path::new(experiment);
         if file.file_name()? != store::PLAN {
@@ -76,7 +76,7 @@ impl Known {
     }
 }
 
-/// Whether rounds of one are rounds of the other, whatever their number, order and purpose.
+/// Whether two plans differ only in number, order and purpose of rounds.
 fn measures_the_same(plan: &Plan, other: &Plan) -> bool {
     let measured = |plan: &Plan| {
         let is_copy = |label: &str| plan.guard.as_ref().is_some_and(|twice| twice.copy == label);
@@ -97,7 +97,7 @@ fn measures_the_same(plan: &Plan, other: &Plan) -> bool {
     measured(plan) == measured(other)
 }
 
-/// Of all that the run did, void attempts and all.
+/// All trials of the run, including void attempts.
 fn taken(run: &Run) -> Time {
     let of = |purpose: Purpose| {
         let all = run.records.iter().filter(move |r| r.purpose == purpose && r.outcome != Outcome::Skipped);
@@ -110,57 +110,58 @@ fn taken(run: &Run) -> Time {
     Time { checks, a_round: a_trial.saturating_mul(u32::try_from(cells).unwrap_or(u32::MAX)) }
 }
 
-/// How many whole rounds there are after so much time.
+/// How many complete rounds fit into the time.
 fn rounds_in(time: Time, budget: Duration) -> u32 {
     let rounds = budget.saturating_sub(time.checks).as_nanos() / time.a_round.as_nanos().max(1);
     u32::try_from(rounds).unwrap_or(u32::MAX)
 }
 
-/// What a plan can find, by its number of rounds.
+/// The detectable difference, by number of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Foresight {
-    /// The folder whose rounds have shown the scatter, and how many they were; absent where it is assumed.
+    /// Folder and number of rounds that the standard deviations come from; absent if they are assumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<(String, u32)>,
-    /// The least and the largest scatter of a candidate, as shares.
+    /// Smallest and largest standard deviation of a candidate, as shares.
     pub scatter: (f64, f64),
     pub pairs: usize,
-    /// How many counts stand in for the headline metrics of a workload, at most, as no time will count; absent where times do.
+    /// Largest number of counters that replace a workload's headline metrics when times are not judged; absent if times
+    /// are judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing_in: Option<usize>,
     pub rows: Vec<Row>,
     pub margin: Percent,
-    /// The rounds after which a usual pair that does not differ is called equivalent.
+    /// Number of rounds after which a typical pair without a difference is called equivalent.
     pub equivalent: Option<usize>,
 }
 
-/// A run of so many rounds.
+/// A run with this number of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub rounds: u32,
-    /// Whether the plan itself says so.
+    /// Whether the plan itself asks for this number.
     pub is_planned: bool,
-    /// In which words, where they are not plain.
+    /// Words to print if that needs explaining.
     #[serde(skip)]
     pub why: String,
-    /// The difference, as a share, that is found with 80 % between a usual pair of candidates, half of which are noisier; none
-    /// where nothing can be found.
+    /// The difference, as a share, that is detected with a power of 80 % between a typical pair of candidates (half of
+    /// the pairs are noisier); none if nothing can be detected.
     pub usual: Option<f64>,
-    /// The same between the noisiest.
+    /// The same for the noisiest pair.
     pub noisiest: Option<f64>,
-    /// The probability that 10 % is found between a usual pair.
+    /// The power to detect a difference of 10 % in a typical pair.
     pub ten_percent: f64,
     pub seconds: u64,
 }
 
-/// What is taken where nothing is known: how long it takes, and whether times will say anything.
+/// Assumptions if nothing is known: duration, and whether times are judged.
 #[derive(Clone, Copy, Default)]
 pub struct Guess {
     pub time: Time,
     pub is_timeless: bool,
 }
 
-/// Nothing on modelled disks, which have no scatter, and where there is but one candidate.
+/// None on modelled disks, whose results do not vary between rounds, and with only one candidate.
 pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> Option<Foresight> {
     let scatters = Place::parse(&plan.testbed).is_ok_and(|place| place.scatters());
     let assumed = || {
@@ -204,7 +205,7 @@ pub fn of(plan: &Plan, skips: &[Skip], guess: Guess, known: Option<&Known>) -> O
     })
 }
 
-/// What a run's first rounds let expect of the rest of it, in a sentence.
+/// Power of the rest of a run, estimated from its first rounds, as a sentence.
 pub fn after_first_rounds(run: &Run) -> Option<String> {
     let mut known = Known::of(run)?;
     let had = known.scatter.rounds;
@@ -215,12 +216,12 @@ pub fn after_first_rounds(run: &Run) -> Option<String> {
     let planned = foresight.rows.iter().rfind(|row| row.is_planned)?;
     let (range, found) = (foresight.range(), planned.found());
     Some(format!(
-        "after {had} rounds figures vary by {range} from round to round; {} rounds detect {found}",
+        "after {had} rounds, figures vary by {range} between rounds; {} rounds detect {found}",
         planned.rounds
     ))
 }
 
-/// How many rounds there may be, why so many, and when they are judged: the usual numbers, and what the plan says.
+/// Possible numbers of rounds, the reason for each, and when they are analysed: the defaults, and the plan's.
 fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
     let own = rounds::looks(plan);
     let once = |n: u32| match shown {
@@ -235,9 +236,7 @@ fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
     let planned = match (plan.rounds, fits) {
         (Rounds::Auto, _) => None,
         (Rounds::AtLeast(n), Some((fits, why))) if fits >= n => Some((fits, why)),
-        (Rounds::AtLeast(n), Some(_)) => {
-            Some((n, ", its fewest, which take longer than its budget".to_owned()))
-        }
+        (Rounds::AtLeast(n), Some(_)) => Some((n, ", the minimum, which exceeds the budget".to_owned())),
         (Rounds::Exactly(n) | Rounds::AtLeast(n), _) => Some((n, String::new())),
     };
     let is_planned = |n: u32| planned.as_ref().is_some_and(|(rounds, _)| *rounds == n);
@@ -249,7 +248,7 @@ fn due(plan: &Plan, time: Time, had: u32, shown: &[Look]) -> Vec<Due> {
     due.sort_by_key(|due| due.rounds);
     let looks = own.to_come(shown);
     if let (Rounds::Auto, Some(last)) = (plan.rounds, looks.planned().last()) {
-        let (rounds, why) = (last.rounds as u32, " at most, as many as it takes".to_owned());
+        let (rounds, why) = (last.rounds as u32, " at most, as many as needed".to_owned());
         due.push(Due { rounds, is_planned: true, why, looks: looks.clone() });
     }
     due
@@ -259,25 +258,28 @@ impl Foresight {
     pub fn lines(&self) -> Vec<String> {
         let Foresight { pairs, rows, margin, .. } = self;
         let mut lines = vec![format!(
-            "What the run can detect, over {pairs} pairwise comparison{} judged together, where figures vary by {}:",
+            "The run can detect this, with {pairs} pairwise comparison{} judged together and figures varying by \
+                {}:",
             if *pairs == 1 { "" } else { "s" },
             self.of_what()
         )];
         if let Some(most) = self.standing_in {
             lines.push(format!(
-                "  Times on an emulated CPU are not judged: for each workload up to {most} counts of the block layer stand in, those of which there are enough."
+                "  Times on an emulated CPU are not judged. For each workload up to {most} counters of the block \
+                    layer are judged instead, if they are large enough."
             ));
         }
         if rows.iter().any(|row| row.usual.is_none() && row.rounds >= rounds::FEWEST) {
             lines.push(
-                "  Earlier looks have spent the whole error rate of 5 %: more rounds find nothing more."
+                "  Earlier interim analyses have used the whole error rate of 5 %: more rounds detect nothing \
+                    more."
                     .to_owned(),
             );
         }
         lines.extend(rows.iter().map(Row::line));
         lines.push(match self.equivalent {
-            Some(rounds) => format!("  Equivalent within {margin} takes about {rounds} rounds."),
-            None => format!("  Equivalent within {margin} takes more rounds than are practical."),
+            Some(rounds) => format!("  Showing equivalence within {margin} takes about {rounds} rounds."),
+            None => format!("  Showing equivalence within {margin} takes more rounds than are practical."),
         });
         lines
     }
@@ -286,10 +288,10 @@ impl Foresight {
     fn of_what(&self) -> String {
         match &self.seen {
             Some((from, rounds)) => {
-                format!("{} from round to round (from {rounds} rounds in {from})", self.range())
+                format!("{} between rounds (from {rounds} rounds in {from})", self.range())
             }
             None => format!(
-                "{} from round to round (assumed: no rounds of this experiment are known)",
+                "{} between rounds (assumed: this experiment has no earlier rounds here)",
                 self.range()
             ),
         }
@@ -307,7 +309,8 @@ impl Row {
         let Row { rounds, why, ten_percent, seconds, .. } = self;
         let (found, power, minutes) = (self.found(), 100.0 * ten_percent, seconds.div_ceil(60));
         format!(
-            "  {rounds:>3} rounds{why}: {found}; a difference of 10% is found in {power:.0} % of runs; about {minutes} min"
+            "  {rounds:>3} rounds{why}: {found}; a difference of 10% is detected in {power:.0} % of runs; about \
+                {minutes} min"
         )
     }
 
@@ -324,7 +327,7 @@ impl Row {
     }
 }
 
-/// Two digits are more than is known, and of a tenth or more one is.
+/// Values from 10 % on are printed without decimals, smaller ones with one: more digits would be false precision.
 fn percent(share: f64) -> Percent {
     Percent(if share < 0.1 { (share * 1000.0).round() / 10.0 } else { (share * 100.0).round() })
 }
@@ -343,8 +346,9 @@ fn noise(expected: &Expected, Which { table, a, b }: Which) -> f64 {
     of(a) + of(b)
 }
 
-/// For each headline metric of each scenario how many candidates will have it. Where no time says anything, counts stand in for a
-/// scenario's own headline metrics if all of them are times; all of those are taken, though some may be too few to be judged.
+/// Number of candidates per headline metric of each scenario. If times are not judged and all headline metrics of a
+/// scenario are times, counters replace them; all counters are taken, although some may turn out too small to be
+/// judged.
 fn families(plan: &Plan, skips: &[Skip], is_timeless: bool) -> Vec<usize> {
     let is_headline = |declared: &&&Declared| {
         declared.section == Section::Headline && !(is_timeless && declared.of.is_time())
@@ -414,7 +418,7 @@ mod tests {
         let told = foresight.lines().join("\n");
         assert!(
             told.contains("3 pairwise comparisons")
-                && told.contains("5% from round to round (assumed: no rounds of this experiment are known)"),
+                && told.contains("5% between rounds (assumed: this experiment has no earlier rounds here)"),
             "{told}"
         );
         assert!(!told.contains("noisiest"), "all are alike: {told}");
@@ -430,7 +434,7 @@ mod tests {
         assert_eq!((times.pairs, times.standing_in), (3, None));
         assert_eq!((counts.pairs, counts.standing_in), (3 * most, Some(most)), "three pairs of each");
         assert!(row(&counts, 12).usual > row(&times, 12).usual, "a larger family finds less");
-        assert!(counts.lines()[1].contains(&format!("up to {most} counts of the block layer stand in")));
+        assert!(counts.lines()[1].contains(&format!("up to {most} counters of the block layer are judged")));
         let seen = of(&plan("rounds = 12"), &[], timeless, Some(&known([0.02; 3], None))).unwrap();
         assert_eq!((seen.pairs, seen.standing_in), (3, None), "what was measured is the family itself");
     }
@@ -446,7 +450,7 @@ mod tests {
         assert!(seen_row.ten_percent < assumed_row.ten_percent);
         assert_eq!(seen_row.seconds, 9 + 120, "by the time that its rounds took");
         assert!(
-            seen.lines()[0].contains("2% to 8% from round to round (from 8 rounds in results/x)"),
+            seen.lines()[0].contains("2% to 8% between rounds (from 8 rounds in results/x)"),
             "{:?}",
             seen.lines()
         );
@@ -472,7 +476,7 @@ mod tests {
         assert!(fits.line().contains("59 rounds, as many as fit into 1h"), "{}", fits.line());
         let short = budget("2m");
         assert_eq!(rounds(&short), [6, 10, 14, 20]);
-        assert!(row(&short, 6).line().contains("its fewest, which take longer"), "{}", row(&short, 6).line());
+        assert!(row(&short, 6).line().contains("the minimum, which exceeds"), "{}", row(&short, 6).line());
         assert!(!row(&short, 10).is_planned);
     }
 
@@ -495,7 +499,7 @@ mod tests {
             foresight.rows.iter().all(|row| row.usual.is_none() && row.ten_percent == 0.0),
             "{foresight:?}"
         );
-        assert!(foresight.lines()[1].contains("more rounds find nothing more"), "{:?}", foresight.lines());
+        assert!(foresight.lines()[1].contains("more rounds detect nothing more"), "{:?}", foresight.lines());
         let half = known([0.05; 3], Some((12, looks(&[(10, 0.01)]))));
         let foresight = foreseen("rounds = 'auto'", Some(&half));
         let last = foresight.rows.last().unwrap();

@@ -1,4 +1,4 @@
-//! `fsderby guest`: what guests start from, as one file.
+//! `fsderby guest`: guest bundles; a bundle is one file with kernel, programs and agent.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,23 +19,23 @@ use crate::storage::layers;
 
 #[derive(Subcommand)]
 pub enum Guest {
-    /// Build one from a kernel of the cache, the distribution's packages and this program; nothing is installed, and no root is
-    /// needed
+    /// Build a bundle from a kernel of the cache, the distribution's packages and this program; installs nothing and
+    /// needs no root
     Build {
-        /// A series or a release, as `fsderby kernel list` has it; without it the newest
+        /// A kernel series or release, as listed by `fsderby kernel list`; default: the newest
         #[arg(long, value_name = "VERSION")]
         kernel: Option<String>,
-        /// Of these very packages, their versions and checksums: what `fsderby guest list ID` prints
+        /// Use exactly these packages, versions and checksums: the output of `fsderby guest list ID`
         #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
         packages: Option<PathBuf>,
     },
-    /// List those in the cache; with an ID, the packages of one
+    /// List the bundles in the cache; with an ID, the packages of one bundle
     List { id: Option<String> },
-    /// Write one into a file, the same bytes whoever writes it
+    /// Write a bundle to a file; the bytes are identical on every machine
     Export { id: String, file: PathBuf },
-    /// Take one from a file, which may be packed as .xz or .zst
+    /// Import a bundle from a file, which may be compressed (.xz or .zst)
     Import { file: PathBuf },
-    /// Remove one from the cache
+    /// Remove a bundle from the cache
     Remove { id: String },
 }
 
@@ -47,7 +47,7 @@ pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
         Guest::Export { id, file } => {
             let bundle = found(id)?;
             bundle_file::export(&bundle, file)?;
-            print_line(&format!("{} is the guest {}", file.display(), bundle.id))?;
+            print_line(&format!("{} is the guest bundle {}", file.display(), bundle.id))?;
         }
         Guest::Import { file } => print_line(&shown(&taken(file)?))?,
         Guest::Remove { id } => {
@@ -58,7 +58,7 @@ pub fn run(command: &Guest) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::OK))
 }
 
-/// The bundle of this name, or from this file.
+/// The bundle with this name, or from this file.
 pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
     match text.contains('/') || Path::new(text).is_file() {
         true => Ok(Arc::new(taken(Path::new(text))?)),
@@ -66,17 +66,17 @@ pub fn named(text: &str) -> anyhow::Result<Arc<Bundle>> {
     }
 }
 
-/// The bundle of this file, in the cache now.
+/// The bundle from this file, after importing it into the cache.
 pub fn taken(file: &Path) -> anyhow::Result<Bundle> {
     if let Err(e) = std::fs::metadata(file) {
         let text = format!(
-            "could not open {}: {e}\n  try: fsderby guest export ID FILE, where there is one",
+            "could not open {}: {e}\n  try: fsderby guest export ID FILE, on a machine that has it",
             file.display()
         );
         return Err(Failure::usage(text).into());
     }
     let bundle = bundle_file::import(file);
-    Ok(bundle.map_err(|e| Failure::new(exit::DAMAGED, format!("could not take a guest: {e:#}")))?)
+    Ok(bundle.map_err(|e| Failure::new(exit::DAMAGED, format!("could not import a guest bundle: {e:#}")))?)
 }
 
 fn found(id: &str) -> anyhow::Result<Arc<Bundle>> {
@@ -84,13 +84,11 @@ fn found(id: &str) -> anyhow::Result<Arc<Bundle>> {
 }
 
 fn build(release: Option<&str>, packages: Option<&Path>) -> anyhow::Result<()> {
-    let missing = |e: anyhow::Error| Failure::missing(format!("could not build a guest: {e:#}"));
+    let missing = |e: anyhow::Error| Failure::missing(format!("could not build a guest bundle: {e:#}"));
     let pins = packages.map(pins).transpose()?;
     let kernel = match &pins {
         Some(pins) => pinned_kernel(pins),
-        None => {
-            kernel::find(release).context("there is no such kernel in the cache\n  try: fsderby kernel fetch")
-        }
+        None => kernel::find(release).context("the cache has no such kernel\n  try: fsderby kernel fetch"),
     };
     let kernel = kernel.map_err(missing)?;
     let agent = Path::new("/proc/self/exe");
@@ -110,20 +108,20 @@ fn pins(file: &Path) -> anyhow::Result<Pins> {
     Ok(toml::from_str(&text).map_err(wrong)?)
 }
 
-/// The kernel of the cache that was taken from the pinned package, which is fetched where it is not there.
+/// The cached kernel from the pinned package; it is downloaded if missing.
 fn pinned_kernel(pins: &Pins) -> anyhow::Result<Kernel> {
     let is_kernels = |package: &&bundle::Package| package.name.starts_with("linux-image-");
-    let pinned = pins.package.iter().find(is_kernels).context("no package of a kernel is listed")?;
+    let pinned = pins.package.iter().find(is_kernels).context("no kernel package is listed")?;
     if let Some(kernel) = kernel::all().into_iter().find(|kernel| kernel.index.sha256 == pinned.sha256) {
         return Ok(kernel);
     }
     let kernels = cache::made(kernel::KERNELS)?;
     let folder = tempfile::Builder::new().prefix(".fetching-").tempdir_in(kernels)?;
     let files = apt::bring(std::slice::from_ref(pinned), folder.path())?;
-    kernel::import(files.first().context("apt-get brought no kernel")?)
+    kernel::import(files.first().context("apt-get downloaded no kernel")?)
 }
 
-/// What every kind and every layer needs.
+/// Programs that all kinds and layers need.
 fn wanted() -> Vec<Wanted> {
     let kinds = filesystems::TABLE.iter().map(|kind| Wanted {
         whose: kind.name().to_owned(),
@@ -146,7 +144,7 @@ fn list() -> anyhow::Result<()> {
     for bundle in all {
         match bundle {
             Ok(bundle) => print_line(&shown(&bundle))?,
-            Err(why) => super::say(&format!("note: not used: {why:#}")),
+            Err(why) => super::say(&format!("note: not usable: {why:#}")),
         }
     }
     Ok(())
@@ -164,12 +162,12 @@ fn shown(bundle: &Bundle) -> String {
         Bytes(bytes),
         match bundle.is_spoken_with() {
             Ok(()) => String::new(),
-            Err(_) => format!(", protocol {}: not for this program", manifest.protocol),
+            Err(_) => format!(", protocol {}: not usable by this program", manifest.protocol),
         }
     )
 }
 
-/// As `build --packages` takes them.
+/// In the format that `build --packages` reads.
 fn print_packages(bundle: &Bundle) -> anyhow::Result<()> {
     let pins = Pins { package: bundle.manifest.packages.clone() };
     print_line(toml::to_string(&pins)?.trim_end())

@@ -1,4 +1,4 @@
-//! `fsderby import TOOL FILE…`: figures of another program, so that a report can show them.
+//! `fsderby import TOOL FILE…`: imports figures of another program, so that a report can show them.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,38 +19,38 @@ use crate::report::formats::terminal;
 use crate::report::view::number::count;
 use crate::schema::import::{Asked, Import, Naming};
 
-/// Beside the runs.
+/// Next to the runs.
 const RESULTS: &str = "results";
 
 #[derive(Args)]
 #[command(after_help = HELP)]
 pub struct Arguments {
-    /// Whose output the files are: bonnie or postmark
+    /// The tool that wrote the files: bonnie or postmark
     tool: String,
-    /// Files with its output; text around it is passed over
+    /// Files with its output; other text in them is ignored
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The import's folder; results/TOOL-FILE unless said otherwise
+    /// Folder of the import; default results/TOOL-FILE
     #[arg(long, value_name = "DIR", visible_alias = "out")]
     output: Option<PathBuf>,
-    /// Under which label results are shown, so that they stand beside the candidate or kind of that name; OF is a machine's name, a file, or FILE:LINE. Without it,
-    /// the machine's name or else the file's
+    /// Label for the results; a label of a candidate or kind shows them next to it. OF is a machine's name, a file, or
+    /// FILE:LINE. Default: the machine's name, else the file's
     #[arg(long, value_name = "[OF=]LABEL")]
     label: Vec<Named>,
-    /// The ready set whose work it was; refused where the files say otherwise
+    /// The ready parameter set that was measured; refused if the files contradict it
     #[arg(long, value_name = "SET")]
     set: Option<String>,
-    /// Print what was read as JSON
+    /// Print the imported figures as JSON
     #[arg(long)]
     json: bool,
 }
 
 const HELP: &str = "\
-What is read:
-  bonnie    the lines of comma-separated values of Bonnie++ 1.02 to 1.04, 1.96, 1.97, and 1.98 to 2.00
-  postmark  the verbose and the terse report of PostMark 1.5 to 1.53
+Input:
+  bonnie    lines of comma-separated values of Bonnie++ 1.02 to 1.04, 1.96, 1.97, and 1.98 to 2.00
+  postmark  verbose and terse reports of PostMark 1.5 to 1.53
 
-Several results of one label and work are passes. To show them:
+Several results with the same label and workload count as repetitions. To show them:
   fsderby report IMPORT
   fsderby report RUN --beside IMPORT";
 
@@ -70,7 +70,7 @@ impl FromStr for Named {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     imports::find(&arguments.tool)?;
     if arguments.files.len() > MOST_SOURCES {
-        return Err(Failure::usage(format!("more than {MOST_SOURCES} files\n  try: fewer at a time")).into());
+        return Err(Failure::usage(format!("more than {MOST_SOURCES} files\n  try: fewer per import")).into());
     }
     let names: Vec<String> = arguments.files.iter().map(|path| path.display().to_string()).collect();
     let texts = arguments.files.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::OK))
 }
 
-/// A regular file of a bounded size; a FIFO is not waited for.
+/// A regular file of limited size; a FIFO is refused.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let failed = |why: &dyn std::fmt::Display| {
         Failure::usage(format!(
@@ -108,12 +108,12 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     );
     let about = file.metadata().map_err(|e| failed(&e))?;
     if !about.is_file() {
-        return Err(failed(&"it is no regular file"));
+        return Err(failed(&"it is not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(SOURCE_MOST.0 + 1).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
     if bytes.len() as u64 > SOURCE_MOST.0 {
-        return Err(failed(&format!("it has more than {SOURCE_MOST}")));
+        return Err(failed(&format!("it is larger than {SOURCE_MOST}")));
     }
     Ok(bytes)
 }
@@ -126,17 +126,17 @@ fn usual(tool: &str, file: &Path) -> PathBuf {
     PathBuf::from(RESULTS).join([&[tool], &words[..]].concat().join("-"))
 }
 
-/// What was passed over, and what a figure must be read with.
+/// What was ignored, and notes that a figure needs.
 fn tell(import: &Import) {
     for source in &import.sources {
         if source.other_lines > 0 {
-            say(&format!("{}: {} of other text passed over", source.name, count(source.other_lines, "line")));
+            say(&format!("{}: {} of other text ignored", source.name, count(source.other_lines, "line")));
         }
         source.notes.iter().for_each(|note| say(&format!("{}: {note}", source.name)));
     }
 }
 
-/// `fsderby verify` of an import: its files, and every figure read again from them.
+/// `fsderby verify` of an import: checks its files and parses every figure again.
 pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
     let (read, wrong) = match imports::read(folder) {
         Ok(import) => (Some(import), None),
@@ -152,16 +152,16 @@ pub fn verify(folder: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
             &json!({ "schema_version": 1, "imported": true, "sources": sources, "results": results, "figures": figures, "wrong": wrong }),
         )?;
     } else if let Some(wrong) = &wrong {
-        print_line(&format!("wrong: {wrong}\nthis import cannot be relied on"))?;
+        print_line(&format!("wrong: {wrong}\nthis import is not reliable"))?;
     } else {
         let said = format!(
-            "{}, {} and {} read again",
+            "{}, {} and {} checked",
             count(sources, "file"),
             count(results, "result"),
             count(figures, "figure")
         );
         print_line(&format!(
-            "{}: {said}\nall of it is what the files say; whether it was measured so, nothing here can tell",
+            "{}: {said}\nOK: the figures match the files; whether the files are genuine cannot be checked",
             folder.display()
         ))?;
     }

@@ -8,10 +8,10 @@ use std::time::Instant;
 use crate::dropins::iozone::{self, Outside};
 use crate::workloads::Clock;
 
-/// As a shell shows a program that nobody reads from any more.
+/// The exit code that a shell shows for a program killed by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
 
-/// Ends as the original does where that is known, and else with the codes that its help names.
+/// Exit codes of the original as far as they are known, and else those of its help.
 pub fn run(words: &[OsString]) -> anyhow::Result<ExitCode> {
     let date = jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string();
     let mut out = BufWriter::new(io::stdout());

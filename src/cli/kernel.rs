@@ -11,11 +11,12 @@ use crate::guest::{apt, cache, kernel};
 
 #[derive(Subcommand)]
 pub enum Kernel {
-    /// Download a stock kernel from the distribution's packages into the cache; nothing is installed, and no root is needed
+    /// Download a stock kernel from the distribution's packages into the cache; installs nothing and needs no root
     Fetch {
-        /// A series (6.1) or a release as uname shows it, a .deb file, or …/boot/vmlinuz-RELEASE; without it the newest of 6.12
+        /// A series (6.1), a release as uname -r prints it, a .deb file, or …/boot/vmlinuz-RELEASE; default: the newest
+        /// of 6.12
         release: Option<String>,
-        /// Do nothing if the cache has a kernel already
+        /// Do nothing if the cache already has a kernel
         #[arg(long)]
         if_absent: bool,
     },
@@ -38,7 +39,7 @@ fn fetch(version: Option<&str>) -> anyhow::Result<()> {
         None => download(version),
     };
     let kernel = kernel.map_err(|e| Failure::missing(format!("could not fetch a kernel: {e:#}")))?;
-    print_line(&format!("{} is in {}", kernel.index.release, kernel::place()?.display()))
+    print_line(&format!("{} is stored in {}", kernel.index.release, kernel::place()?.display()))
 }
 
 fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
@@ -51,7 +52,7 @@ fn download(version: Option<&str>) -> anyhow::Result<kernel::Kernel> {
 fn list() -> anyhow::Result<()> {
     let all = kernel::all();
     if let Some(why) = kernel::refused(None) {
-        super::say(&format!("note: not used: {why:#}"));
+        super::say(&format!("note: not usable: {why:#}"));
     }
     if all.is_empty() {
         return print_line("none\n  try: fsderby kernel fetch");

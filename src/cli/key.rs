@@ -11,7 +11,7 @@ use crate::keys;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The secret key's file; the public key goes into FILE.pub
+    /// File for the secret key; the public key is written to FILE.pub
     file: PathBuf,
 }
 
@@ -19,7 +19,7 @@ pub fn run(Arguments { file }: &Arguments) -> anyhow::Result<ExitCode> {
     let public = keys::make(file)?;
     let (secret, public) = (file.display(), public.display());
     print_line(&format!(
-        "{secret} signs runs and has no password: keep it where nobody else can read it\n{public} checks them: publish it\n\n  \
+        "{secret} signs runs and has no password: keep it private\n{public} verifies them: publish it\n\n  \
          fsderby run --sign {secret}\n  fsderby verify RUN --key {public}"
     ))?;
     Ok(ExitCode::from(exit::OK))

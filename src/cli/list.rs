@@ -22,10 +22,10 @@ use crate::{papers, probes, stages, states, storage, testbeds, workloads};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// What to list; without it all
+    /// What to list; default: everything
     #[arg(value_enum)]
     what: Option<What>,
-    /// The same as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -48,7 +48,7 @@ enum What {
     Metrics,
 }
 
-/// A table with what stands in it, for people and for programs alike.
+/// A table that can be printed as text or JSON.
 struct Listed {
     title: &'static str,
     head: Vec<&'static str>,
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         print_json(&all)?;
     } else {
         let lists: String = lists.iter().map(|l| format!("{}\n{}\n\n", l.title, table(l))).collect();
-        print_line(&format!("{lists}`fsderby explain NAME` says more of each."))?;
+        print_line(&format!("{lists}`fsderby explain NAME` prints more about each."))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -137,7 +137,7 @@ fn filesystems() -> Listed {
     }
 }
 
-/// A fact's value as the records name it.
+/// A fact's value as written in records.
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -160,7 +160,7 @@ fn workloads() -> Listed {
     }
 }
 
-/// On one line.
+/// As one line.
 fn first_sentence(text: &str) -> String {
     heading::first_sentence(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -201,7 +201,7 @@ fn states() -> Listed {
     written("states", states::TABLE.iter().map(|s| (s.name(), s.usage(), s.story())))
 }
 
-/// Rows that are written in an experiment.
+/// Things that are written in an experiment.
 fn written(title: &'static str, all: impl Iterator<Item = (&'static str, &'static str, Story)>) -> Listed {
     let all: Vec<_> = all.collect();
     Listed {

@@ -1,4 +1,4 @@
-//! `fsderby machine`: this computer as a machine that modelled disks can stand in.
+//! `fsderby machine`: measures this computer, for use as a machine of modelled disks.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,28 +18,29 @@ use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 use crate::testbeds::model::machines::{INSTRUCTIONS, Machine, SPEEDS, Sourced, Values};
 
-/// Where this computer has its RAM disk.
+/// Path of this computer's RAM disk.
 const HERE: &str = "loop:/dev/shm";
-/// What the guest's CPU is given while it is counted; how fast it is changes how long its instructions take and not their number.
+/// CPU speed given to the guest while its instructions are counted; it changes their duration, not their number.
 const COUNTED_AT: u32 = 1000;
-/// In memory on both sides, so that what is compared is what a CPU does for the filesystem.
+/// In memory on both sides, so that the ratio depends only on the CPU work of the filesystem.
 const WORK: &str = "postmark-quick";
 
 #[derive(Subcommand)]
 pub enum MachineCommand {
-    /// Measure how many instructions a second this computer carries out in a filesystem's work, and write a machine's file
+    /// Measure how many instructions per second this computer executes in filesystem workloads, and write a machine
+    /// file
     Measure(Measure),
 }
 
 #[derive(Args)]
 pub struct Measure {
-    /// Filesystems, with commas between them
+    /// Filesystems, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext2,ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// How often each is measured, here and in a guest
+    /// Rounds for each, on this computer and in a guest
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// The file that is written; the machine has its name
+    /// Machine file to write; its name becomes the machine's name
     #[arg(long, default_value = "machine.toml")]
     output: PathBuf,
 }
@@ -48,7 +49,7 @@ pub fn run(command: &MachineCommand) -> anyhow::Result<ExitCode> {
     let MachineCommand::Measure(measure) = command;
     let name = name_of(&measure.output)?;
     ensure_free(&measure.output)?;
-    let desk = tempfile::tempdir().context("could not make a folder for what is measured")?;
+    let desk = tempfile::tempdir().context("could not create a folder for the measurements")?;
     let instructions = own_instructions()?;
     // The guest's CPU is to have what this one has, and its speed is still to be found.
     let counted = Machine::of("counted", COUNTED_AT, "only counted", &instructions);
@@ -66,17 +67,18 @@ pub fn run(command: &MachineCommand) -> anyhow::Result<ExitCode> {
     write(&measure.output, &machine)?;
     let (mips, file) = (machine.values.mips.is, measure.output.display());
     print_line(&format!(
-        "\n{mips} million instructions a second, in {file}\n\n  fsderby run --on model:hdd-16tb,machine=./{file}"
+        "\n{mips} million instructions per second, written to {file}\n\n  fsderby run --on \
+            model:hdd-16tb,machine=./{file}"
     ))?;
     Ok(ExitCode::from(exit::OK))
 }
 
-/// A machine is called what its file is called.
+/// The file's name is the machine's name.
 fn name_of(output: &Path) -> anyhow::Result<String> {
     let stem = output.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if stem.is_empty() || !stem.chars().all(is_plain) {
-        let what = format!("{} names no machine: letters, digits and hyphens do", output.display());
+        let what = format!("{} is not a machine's name: use letters, digits and hyphens", output.display());
         return Err(Failure::usage(format!("{what}\n  try: --output my-computer.toml")).into());
     }
     Ok(stem.to_owned())
@@ -85,7 +87,7 @@ fn name_of(output: &Path) -> anyhow::Result<String> {
 fn ensure_free(output: &Path) -> anyhow::Result<()> {
     match output.exists() {
         true => Err(Failure::usage(format!(
-            "{} is there already, and nothing is overwritten\n  try: --output OTHER.toml",
+            "{} already exists and is not overwritten\n  try: --output OTHER.toml",
             output.display()
         ))
         .into()),
@@ -96,11 +98,11 @@ fn ensure_free(output: &Path) -> anyhow::Result<()> {
 fn write(output: &Path, machine: &Machine) -> anyhow::Result<()> {
     let text = toml::to_string(machine)?;
     let mut file =
-        File::create_new(output).with_context(|| format!("could not make {}", output.display()))?;
+        File::create_new(output).with_context(|| format!("could not create {}", output.display()))?;
     file.write_all(text.as_bytes()).with_context(|| format!("could not write {}", output.display()))
 }
 
-/// What of [`INSTRUCTIONS`] this computer's CPU has.
+/// The instructions of [`INSTRUCTIONS`] that this computer's CPU has.
 fn own_instructions() -> anyhow::Result<Vec<String>> {
     let info = fs::read_to_string("/proc/cpuinfo").context("could not read /proc/cpuinfo")?;
     Ok(known(&info))
@@ -112,10 +114,10 @@ fn known(info: &str) -> Vec<String> {
     INSTRUCTIONS.iter().map(|(name, _)| *name).filter(|name| has(name)).map(str::to_owned).collect()
 }
 
-/// Nanoseconds of the work by filesystem and round.
+/// Nanoseconds of the workload by filesystem and round.
 type Times = BTreeMap<String, BTreeMap<u32, u64>>;
 
-/// Of the same rounds of the same work on this testbed.
+/// The same rounds of the same workload on this testbed.
 fn times(measure: &Measure, on: &str, folder: &Path) -> anyhow::Result<Times> {
     let quoted: Vec<String> = measure.filesystems.iter().map(|name| format!("{name:?}")).collect();
     let text = format!(
@@ -125,7 +127,7 @@ fn times(measure: &Measure, on: &str, folder: &Path) -> anyhow::Result<Times> {
         measure.rounds
     );
     let records = own_run::records(&Experiment::parse(&text, "machine")?, on, folder);
-    Ok(of_work(&records.context("nothing is written")?))
+    Ok(of_work(&records.context("no machine file is written")?))
 }
 
 fn of_work(records: &[Record]) -> Times {
@@ -141,7 +143,7 @@ fn of_work(records: &[Record]) -> Times {
     times
 }
 
-/// Million instructions a second of each round that was measured on both sides, the least first.
+/// Million instructions per second of each round measured on both sides, in ascending order.
 fn speeds(there: &Times, here: &Times) -> BTreeMap<String, Vec<u64>> {
     let mut speeds = BTreeMap::new();
     for (filesystem, counted) in there {
@@ -159,10 +161,9 @@ fn speeds(there: &Times, here: &Times) -> BTreeMap<String, Vec<u64>> {
     speeds
 }
 
-/// Of the filesystems' medians the one in the middle.
+/// The median of the filesystems' medians.
 ///
-/// # Errors
-/// When no machine may be so fast.
+/// # Errors If no modelled machine may be that fast.
 fn middle_of(speeds: &BTreeMap<String, Vec<u64>>) -> anyhow::Result<u32> {
     let mut medians: Vec<u64> = speeds.values().map(|all| all[all.len() / 2]).collect();
     medians.sort_unstable();
@@ -170,7 +171,8 @@ fn middle_of(speeds: &BTreeMap<String, Vec<u64>>) -> anyhow::Result<u32> {
     let (least, most) = SPEEDS.into_inner();
     ensure!(
         SPEEDS.contains(&middle),
-        "{middle} million instructions a second were measured, and a machine has {least} to {most}\n  try: a computer without other work"
+        "measured {middle} million instructions per second; a modelled machine has {least} to {most}\n  try: an \
+            idle computer"
     );
     Ok(middle)
 }
@@ -183,26 +185,26 @@ fn said(speeds: &[u64]) -> String {
 fn source(speeds: &BTreeMap<String, Vec<u64>>) -> String {
     let each: Vec<String> = speeds.iter().map(|(name, speeds)| format!("{name} {}", said(speeds))).collect();
     format!(
-        "measured by fsderby machine measure, {WORK}: instructions in a guest with a disk that takes no time, divided by the time here on \
-         an image in memory; median, least and most of {} rounds: {}",
+        "measured by fsderby machine measure, {WORK}: instructions in a guest with a zero-latency disk, divided \
+         by the time here on an image in memory; median, minimum and maximum of {} rounds: {}",
         speeds.values().map(Vec::len).max().unwrap_or(0),
         each.join(", ")
     )
 }
 
 impl Machine {
-    /// One whose values were measured and looked up.
+    /// A machine with measured and looked-up values.
     fn of(name: &str, mips: u32, source: &str, instructions: &[String]) -> Machine {
         let sourced = |text: &str| Some(text.to_owned());
         Machine {
             name: name.to_owned(),
-            title: "A computer that was measured".into(),
-            story: "The computer that this file was written on. One of its CPUs is modelled.".into(),
+            title: "A measured computer".into(),
+            story: "The computer that wrote this file. One of its CPUs is modelled.".into(),
             values: Values {
                 mips: Sourced { is: mips, source: sourced(source), estimate: None },
                 instructions: Sourced {
                     is: instructions.to_vec(),
-                    source: sourced("its /proc/cpuinfo, as far as the emulated CPU has them"),
+                    source: sourced("its /proc/cpuinfo, limited to instructions of the emulated CPU"),
                     estimate: None,
                 },
             },

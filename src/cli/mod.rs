@@ -51,83 +51,82 @@ fn exit_codes() -> String {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compare filesystems: from an experiment to a report
+    /// Compare filesystems: run an experiment and report the verdict
     Run(Box<run::Arguments>),
-    /// Run a PostMark script, with the commands, operations and report of the original
+    /// Run a PostMark script with the original's commands, operations and report
     Postmark {
-        /// The script; without it `.pmrc`
+        /// The script; default: `.pmrc`
         script: Vec<OsString>,
     },
-    /// Run IOzone's tests, with the options and tables of the original
+    /// Run IOzone's tests with the original's options and tables
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Iozone {
         /// The original's options; `-h` lists them
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         options: Vec<OsString>,
     },
-    /// Run Bonnie++ with its own options, phases and output
+    /// Run Bonnie++ with the original's options, phases and output
     #[command(disable_help_flag = true, override_usage = bonnie::USAGE, after_help = bonnie::HELP)]
     Bonnie {
         /// The original's options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// Compare two runs of the same work: before and after a change, on two days
+    /// Compare two runs of the same workloads, such as before and after a change
     Compare(compare::Arguments),
-    /// Read figures that another program measured elsewhere, so that reports can show them
+    /// Import figures that another program measured, to show them in reports
     Import(import::Arguments),
-    /// Check a run: its files, its records against its plan, every number again from its raw values
+    /// Verify a run: check its files and its records against the plan, and recompute every figure from the raw values
     Verify(verify::Arguments),
-    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks, machines and metrics
+    /// List filesystems, workloads, testbeds, probes, experiments, modelled disks, machines, metrics and more
     List(list::Arguments),
-    /// Explain one of what `list` names: what it is, where it comes from, and what it does not measure
+    /// Explain anything that `list` names: what it is, its source, its limits
     Explain(explain::Arguments),
-    /// Show what this machine can do, what is missing, and the command that installs it
+    /// Show what this machine supports, what is missing, and the command that installs it
     Doctor(doctor::Arguments),
-    /// Fetch and list the kernels that virtual machines boot
+    /// Download and list kernels for virtual machines
     #[command(subcommand)]
     Kernel(kernel::Kernel),
-    /// Build, list and pass on what guests start from, as one file: the same figures on every machine
+    /// Build, list, export and import guest bundles: kernel, programs and agent in one file
     #[command(subcommand)]
     Guest(guest::Guest),
-    /// Hold the modelled disks against real ones
+    /// Compare the modelled disks with real ones
     #[command(subcommand)]
     Disk(disk::DiskCommand),
-    /// Measure this computer as a machine that modelled disks can stand in
+    /// Measure this computer, for use as a machine of modelled disks
     #[command(subcommand)]
     Machine(machine::MachineCommand),
-    /// Make a key pair to sign runs with
+    /// Create a key pair for signing runs
     Key(key::Arguments),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions { shell: clap_complete::Shell },
-    /// Print the manual page, or write one for each command
+    /// Print the manual page, or write one per command
     Man(shell::Man),
-    /// Carry out one trial for another fsderby
+    /// Execute one trial for another fsderby
     #[command(hide = true)]
     Agent,
-    /// Carry out one trial as the init of a guest
+    /// Execute one trial as the init of a guest
     #[command(hide = true)]
     Init {
         mishap: Option<crate::agent::Mishap>,
-        /// For its job, after the boot
+        /// Wait for the job after the boot
         #[arg(long)]
         waits: bool,
     },
-    /// Do the work of one trial for an agent
+    /// Execute the workload of one trial for an agent
     #[command(hide = true)]
     Worker,
-    /// Answer for the disk of one trial in real time, for an agent
+    /// Serve the disk of one trial in real time, for an agent
     #[command(hide = true)]
     Twin,
-    /// Show the report of a run in the terminal, or write it in another format
+    /// Print the report of a run in the terminal, or write it in another format
     Report(report::Options),
 }
 
 impl Cli {
-    /// The process's own arguments. Help, and what clap refuses, end the process here.
+    /// Parses the process's arguments. Help, and arguments that clap rejects, end the process here.
     ///
-    /// # Errors
-    /// When an option is of an older version.
+    /// # Errors If an option belongs to an older version.
     pub fn from_arguments() -> anyhow::Result<Self> {
         Cli::try_parse().or_else(|error| {
             let unknown = match error.get(ContextKind::InvalidArg) {

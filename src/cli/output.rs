@@ -1,4 +1,4 @@
-//! Standard output and standard error, either of which may be a pipe that nobody reads any more.
+//! Standard output and standard error; either may be a pipe without a reader.
 
 use std::io::{ErrorKind, Write};
 
@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::visible::{visible, visible_json};
 
-/// The result of a command, which may hold colours: what others wrote in it is [`visible`] already. That nobody reads on, as in `fsderby list | head -1`, is no error.
+/// Prints the result of a command, which may hold colours; text from other sources is already [`visible`]. A closed
+/// pipe, as in `fsderby list | head -1`, is no error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -18,7 +19,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A line of the result.
+/// Prints a line of the result.
 pub fn print_line(text: &str) -> anyhow::Result<()> {
     print(&format!("{}\n", visible(text)))
 }
@@ -27,7 +28,7 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&format!("{}\n", visible_json(&serde_json::to_string_pretty(value)?)))
 }
 
-/// Said beside the result, on standard error. That nobody listens stops nothing.
+/// Prints a note to standard error. A closed pipe is ignored.
 pub fn say(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{}", visible(line));
 }

@@ -1,4 +1,4 @@
-//! A run that a command makes for itself, to compare two of them: one trial after another, and no report.
+//! A run that a command makes internally, to compare two of them: one trial after another, without a report.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::schema::record::Record;
 use crate::store::Folder;
 use crate::testbeds::{self, Made};
 
-/// All records of this experiment on this testbed; the run stays in the folder.
+/// All records of this experiment on this testbed; the run is kept in the folder.
 ///
 /// # Errors
 /// When the testbed or a tool is missing, and when it is interrupted.

@@ -9,10 +9,10 @@ use crate::dropins::postmark::console::Console;
 use crate::dropins::postmark::{Refused, Session};
 use crate::exit;
 
-/// As a shell shows a program that nobody reads from any more.
+/// The exit code that a shell shows for a program killed by SIGPIPE.
 const BROKEN_PIPE: u8 = 141;
 
-/// Always 0, as the original's, but 2 after a run that the original would not have survived.
+/// 0 like the original, or 2 after a run that would have crashed the original.
 pub fn run(script: &[OsString]) -> anyhow::Result<ExitCode> {
     let script = match script {
         [only] => Some(only.as_os_str()),

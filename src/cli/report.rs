@@ -1,4 +1,4 @@
-//! `fsderby report`: a run for people and for programs.
+//! `fsderby report`: prints a run for people or for programs.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
@@ -26,34 +26,34 @@ use crate::runner::verify::{verify, verify_and_read};
 use crate::schema::plan::Plan;
 use crate::store::{self, Run};
 
-/// The width where standard output is no terminal.
+/// Width if standard output is no terminal.
 const WIDTH: u16 = 80;
 /// In the run's folder.
 const PAGE: &str = "report.html";
 
 #[derive(Args)]
 pub struct Options {
-    /// The folder of a run or an import
+    /// Folder of a run or an import
     run: PathBuf,
     #[command(flatten)]
     asked: Asked,
-    /// Compare all with this candidate, by its label, in place of the best
+    /// Compare all candidates with this one (its label) instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
-    /// Show the figures of this import beside the run's; none of them enters a verdict
+    /// Show the figures of this import next to the run's; they never enter a verdict
     #[arg(long, value_name = "IMPORT")]
     beside: Vec<PathBuf>,
-    /// Print every metric and the latencies
+    /// Print every metric, and latencies
     #[arg(long)]
     all: bool,
-    /// Write the summary's text in ASCII alone
+    /// Print the summary's text in ASCII
     #[arg(long, requires = "summary")]
     ascii: bool,
 }
 
-/// The formats that were asked for; the options are those of the table.
+/// The requested formats; the options come from the table of formats.
 struct Asked {
-    /// Of each the file, or `-` for standard output.
+    /// Output file of each format, or `-` for standard output.
     files: Vec<(&'static dyn Format, PathBuf)>,
     folders: Vec<(&'static dyn Format, PathBuf)>,
     output: Option<&'static dyn Format>,
@@ -100,7 +100,7 @@ impl Asked {
         self.files.is_empty() && self.folders.is_empty()
     }
 
-    /// What goes to standard output goes there alone, and what cannot be written is said before anything is.
+    /// Standard output carries one format only; an unwritable file is reported before anything is written.
     fn check(&self, all: bool) -> anyhow::Result<()> {
         let to_output: Vec<String> = self
             .files
@@ -113,7 +113,7 @@ impl Asked {
         let both = [to_output.clone(), others].concat();
         if !to_output.is_empty() && both.len() > 1 {
             let both = both.join(" and ");
-            let text = format!("{both} both go to standard output\n  try: a file's name in place of -");
+            let text = format!("{both} would both go to standard output\n  try: a file name instead of -");
             return Err(Failure::usage(text).into());
         }
         self.files.iter().try_for_each(|(format, path)| format.accepts(path))
@@ -158,11 +158,11 @@ pub fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if run.damage.is_empty() {
         return Ok(ExitCode::from(exit::OK));
     }
-    say(&format!("this run cannot be relied on\n  try: fsderby verify {}", run.folder.display()));
+    say(&format!("this run is not reliable\n  try: fsderby verify {}", run.folder.display()));
     Ok(ExitCode::from(exit::DAMAGED))
 }
 
-/// Imported figures by themselves.
+/// Shows imported figures without a run.
 fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
     if options.baseline.is_some() {
         let text = "--baseline: imported figures are not compared\n  try: without it, or a run with --beside";
@@ -190,7 +190,7 @@ fn of_import(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(exit::OK))
 }
 
-/// The imports in these folders, their files read once more.
+/// The imports in these folders, parsed again from their files.
 fn load<'p>(folders: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<Vec<Loaded>> {
     let one = |folder: &PathBuf| {
         Ok(Loaded { folder: folder.display().to_string(), import: imports::read(folder)? })
@@ -198,7 +198,7 @@ fn load<'p>(folders: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<Ve
     folders.into_iter().map(one).collect()
 }
 
-/// With whom all are compared must take part, and not only to show what chance does.
+/// The baseline must be a candidate, not an A/A copy.
 pub fn known_baseline(label: Option<&str>, plan: &Plan) -> anyhow::Result<()> {
     let Some(label) = label else { return Ok(()) };
     let is_copy = |known: &&str| plan.guard.as_ref().is_some_and(|twice| twice.copy == *known);
@@ -210,8 +210,8 @@ pub fn known_baseline(label: Option<&str>, plan: &Plan) -> anyhow::Result<()> {
     Err(Failure::usage(format!("--baseline: {unknown}\n  try: a label of this run")).into())
 }
 
-/// The run with all that [`verify`] finds among its damage, of which a report names the first, and with all metrics by this version; a
-/// sentence where they were another's.
+/// The run, with the problems that [`verify`] finds and with all metrics recomputed by this version; a note if the
+/// stored ones were computed by another version.
 pub fn judged(run: Run) -> (Run, Option<String>) {
     let damage = first_of(verify(&run).wrong);
     recomputed(Run { damage, ..run })
@@ -229,11 +229,11 @@ fn first_of(mut damage: Vec<String>) -> Vec<String> {
     const NAMED: usize = 10;
     let more = damage.len().saturating_sub(NAMED);
     damage.truncate(NAMED);
-    damage.extend((more > 0).then(|| format!("and {more} more; fsderby verify names all")));
+    damage.extend((more > 0).then(|| format!("and {more} more; fsderby verify lists all")));
     damage
 }
 
-/// After a run: the page into the run's folder, the table to standard output. Returns the page's path.
+/// After a run: writes the HTML report into the run's folder and prints the table. Returns the path of the report.
 pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Result<PathBuf> {
     // It went on with records of another version.
     let renewed = (Others::among(&run.records) != Others::default()).then(|| recomputed(run.clone()));
@@ -244,7 +244,7 @@ pub fn after_run(run: &Run, baseline: Option<&str>, as_json: bool) -> anyhow::Re
     formats::html::Html.write(&report, &mut page)?;
     run.door.replace(PAGE, &page).map_err(|e| {
         let (path, folder) = (path.display(), run.folder.display());
-        let try_this = format!("make room, then fsderby report {folder} --html FILE");
+        let try_this = format!("free some space, then fsderby report {folder} --html FILE");
         Failure::missing(format!("could not write {path}: {e}\n  try: {try_this}"))
     })?;
     if as_json {
@@ -284,10 +284,7 @@ pub fn write_file(
 ) -> anyhow::Result<()> {
     let failed = || format!("could not write {}", path.display());
     if path.exists() {
-        let text = format!(
-            "{} exists already, and nothing is ever overwritten\n  try: another name",
-            path.display()
-        );
+        let text = format!("{} already exists and is not overwritten\n  try: another name", path.display());
         return Err(Failure::usage(text).into());
     }
     let mut to = BufWriter::new(File::create_new(path).with_context(failed)?);
@@ -297,20 +294,20 @@ pub fn write_file(
     Ok(())
 }
 
-/// Each file anew, into a folder that is made where there is none.
+/// Writes new files into a folder, which is created if missing.
 fn write_folder(folder: &Path, files: &[Picture]) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("could not make the folder {}", folder.display()))?;
+        .with_context(|| format!("could not create the folder {}", folder.display()))?;
     if let Some(there) = files.iter().map(|file| folder.join(&file.name)).find(|path| path.exists()) {
         let there = there.display();
-        let text = format!("{there} exists already, and nothing is ever overwritten\n  try: another folder");
+        let text = format!("{there} already exists and is not overwritten\n  try: another folder");
         return Err(Failure::usage(text).into());
     }
     for file in files {
         write_file(&folder.join(&file.name), |to| Ok(to.write_all(file.svg.as_bytes())?))?;
     }
     if files.is_empty() {
-        say("nothing is compared, so there is no picture");
+        say("nothing was compared, so there is no picture");
     }
     Ok(())
 }

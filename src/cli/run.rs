@@ -1,4 +1,4 @@
-//! `fsderby run`: from an experiment to a report.
+//! `fsderby run`: runs an experiment and reports it.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -45,19 +45,19 @@ use crate::store::signature;
 use crate::store::{self, Door, Folder, Run};
 use crate::testbeds::{self, Made, Testbeds};
 
-/// Where runs go unless `--output` says otherwise.
+/// Folder of runs unless `--output` is given.
 const RESULTS: &str = "results";
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A ready experiment's name or a path to a .toml file
+    /// Name of a ready experiment, or path to a .toml file
     #[arg(default_value = "quick")]
     experiment: String,
-    /// Kinds by name, or `all`, in place of the experiment's; those that it has keep the options that it gives them
+    /// Kinds by name, or `all`; replaces the experiment's list, but keeps its options for the same kinds
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     filesystems: Vec<String>,
-    /// A kind with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or in a setup of its own:
-    /// 'ext4 label=old kernel=6.1 memory=64m cpus=2 on=vm'; adds to --filesystems
+    /// A kind with options: 'ext4 label="no atime" mount=noatime mkfs="-O ^has_journal"', or with its own setup: 'ext4
+    /// label=old kernel=6.1 memory=64m cpus=2 on=vm'; adds to --filesystems
     #[arg(long = "filesystem", value_name = "SPEC")]
     filesystem: Vec<FilesystemEntry>,
     /// Ready parameter sets by name; replaces the experiment's
@@ -65,108 +65,107 @@ pub struct Arguments {
     workloads: Vec<String>,
     #[arg(long, value_name = "TESTBED", help = testbeds_help())]
     on: Vec<String>,
-    /// For guests: a kernel of the cache, or a package to take it from; given twice, each filesystem enters with both
+    /// Kernel of guests: one from the cache, or a package; repeat to compare kernels
     #[arg(long, value_name = "VERSION|PATH")]
     kernel: Vec<String>,
-    /// What guests start from, kernel, programs and agent, in place of what is on this machine: one of `fsderby guest list`, or a
-    /// file
+    /// Guest bundle with kernel, programs and agent, instead of this machine's: one of `fsderby guest list`, or a file
     #[arg(long, value_name = "ID|FILE", conflicts_with = "kernel")]
     guest: Option<String>,
-    /// The volume given to mkfs: 512m, 2g
+    /// Size of the volume given to mkfs: 512m, 2g
     #[arg(long)]
     size: Option<Bytes>,
-    /// Page cache and workload together: 64m; `none` for the machine's; given twice, each filesystem enters with both
+    /// Memory limit for page cache and workload: 64m; `none` for no limit; repeat to compare several
     #[arg(long, value_parser = memory)]
     memory: Vec<Memory>,
-    /// Of the guests on `vm`, which have one unless said otherwise; given twice, each filesystem enters with both
+    /// vCPUs of guests on `vm`, default 1; repeat to compare several
     #[arg(long, value_name = "N")]
     cpus: Vec<u32>,
-    /// In which state each trial finds its image: `sparse`, `allocated` or `written`
+    /// State of the image before mkfs: `sparse`, `allocated` or `written`
     #[arg(long, value_name = "STATE", value_parser = image)]
     image: Option<ImageState>,
-    /// Between the disks and the filesystem: md:raid5,chunk=64k or crypt; once for each layer, from the disks up; replaces the
+    /// Layer between disks and filesystem: md:raid5,chunk=64k or crypt; repeat to stack, lowest first; replaces the
     /// experiment's
     #[arg(long = "layer", value_name = "SPEC")]
     layers: Vec<String>,
-    /// What is on the filesystem before the work: `fresh`, 'filled 80%', 'allocated 80%', 'aged by SET'; or what the drive went
-    /// through: `preconditioned`; given twice, each filesystem enters with both
+    /// Initial state: `fresh`, 'filled 80%', 'allocated 80%', 'aged by SET', or the drive state `preconditioned`;
+    /// repeat to compare several
     #[arg(long, value_name = "STATE")]
     state: Vec<String>,
-    /// A number, or `auto`
+    /// Number of rounds, or `auto`
     #[arg(long, value_name = "N|auto")]
     rounds: Option<RoundsAsked>,
-    /// With `--rounds auto`: never fewer than so many
+    /// With `--rounds auto`: the minimum number of rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     at_least: Option<u32>,
-    /// With `--rounds auto`: as many whole rounds as fit into this time
+    /// With `--rounds auto`: run as many complete rounds as fit into this time
     #[arg(long)]
     budget: Option<Span>,
-    /// Differences below this share are of no interest: 3%
+    /// Smallest difference of interest; smaller ones count as equivalent: 3%
     #[arg(long)]
     margin: Option<Percent>,
-    /// Have the first filesystem take part twice, as a check of the run: from ten rounds on unless it is `--guard=false`
+    /// A/A check: enter the first filesystem twice; on by default from ten rounds on, off with `--guard=false`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     guard: Option<bool>,
-    /// Ready needs by name, from which the report recommends: mail-server; replaces the experiment's
+    /// Profile of needs, from which the report derives a recommendation: mail-server; replaces the experiment's
     #[arg(long, value_name = "PROFILE")]
     needs: Option<String>,
-    /// Decides the order and the random choices of the workloads
+    /// Seed of the trial order and of the workloads' random choices
     #[arg(long)]
     seed: Option<u64>,
-    /// The same work, smaller or larger: 1/16. Smaller, the experiment's memory follows, and its volume where a state fills it; --memory
-    /// and --size are taken as they are
+    /// Scale the workload: 1/16. A scale below 1 also scales the experiment's memory and, if a state fills it, its
+    /// volume; --memory and --size are not scaled
     #[arg(long)]
     scale: Option<Scale>,
-    /// Begin every trial with empty caches, and show that they were empty
+    /// Begin every trial with cold caches, and verify that they are cold
     #[arg(long)]
     cold: bool,
-    /// Cut the power in each trial, after that operation of the work or that share of them, and measure the recovery time:
-    /// 700, 50%
+    /// Cut the power in each trial after this operation or share of the workload, and measure the recovery time: 700,
+    /// 50%
     #[arg(long, value_name = "N|SHARE")]
     power_cut: Option<PowerCut>,
-    /// How many processes do the work at the same time, each all of it in a folder of its own
+    /// Number of clients; each does the whole workload in its own directory
     #[arg(long, value_name = "N")]
     clients: Option<u32>,
-    /// The report compares all with this candidate, by its label, in place of the best
+    /// Compare all candidates in the report with this one (its label) instead of the best
     #[arg(long, value_name = "LABEL")]
     baseline: Option<String>,
-    /// What `fsderby compare --fail-if` is to ask of this run: refused now where such a run could never answer it; several times for
-    /// several
+    /// Condition that `fsderby compare --fail-if` will later check; refused now if this run could never decide it;
+    /// repeatable
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
-    /// The run's folder; must not exist
+    /// Folder of the run; must not exist
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// How many trials run at a time, in virtual time only: all CPUs unless said otherwise
+    /// Number of parallel trials, only in virtual time; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
-    /// The program that guests run as their agent, in place of this one
+    /// The fsderby binary that guests run as their agent, instead of this one
     #[arg(long, value_name = "FILE", hide = true)]
     agent: Option<PathBuf>,
-    /// Go on with a run that was interrupted, or with --rounds or --budget add rounds to it
+    /// Continue an interrupted run, or add rounds to it with --rounds or --budget
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "output", "filesystems", "filesystem", "workloads", "on", "kernel", "guest", "size", "memory", "cpus", "image", "layers", "state", "at_least", "margin", "guard", "needs", "seed", "scale", "cold", "power_cut", "clients", "fail_if"])]
     resume: Option<PathBuf>,
-    /// With --resume: go on although the folder, or a file in it, belongs to another user, whose plan is carried out
+    /// With --resume: continue although the folder, or a file in it, belongs to another user, whose plan is executed
     #[arg(long, requires = "resume")]
     trust: bool,
-    /// Sign the run at its end with this secret key, which `fsderby key` or minisign makes
+    /// Sign the run at its end with this secret key, made by `fsderby key` or minisign
     #[arg(long, value_name = "KEYFILE")]
     sign: Option<PathBuf>,
-    /// Print every command that would run, with the expected time and bytes, and do nothing
+    /// Print all commands with the expected time and bytes, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// The result as JSON on standard output
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// No progress
+    /// Show no progress
     #[arg(long, short)]
     quiet: bool,
 }
 
-/// As their table has them.
+/// As listed in the table of testbeds.
 fn testbeds_help() -> String {
     let usages: Vec<String> = testbeds::TABLE.iter().map(|kind| format!("`{}`", kind.usage())).collect();
-    format!("{} or `{}`; given twice, each filesystem enters on both", usages.join(", "), testbeds::AUTO)
+    format!("{} or `{}`; repeat to compare several", usages.join(", "), testbeds::AUTO)
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -212,7 +211,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             can_be_judged(&arguments.fail_if, &plan, &testbeds)?;
             match usable(&plan, &testbeds) {
                 Err(missing) if arguments.dry_run => {
-                    super::say(&format!("note: a run would end here: {missing}"))
+                    super::say(&format!("note: this run would stop here: {missing}"))
                 }
                 other => other?,
             }
@@ -234,7 +233,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Whether the run could ever answer what it is to be asked.
+/// Whether the run could ever decide the condition.
 fn can_be_judged(
     conditions: &[Condition],
     plan: &Resolved<'_>,
@@ -247,7 +246,7 @@ fn can_be_judged(
         .try_for_each(|condition| Ok(condition.can_be_judged(&judgeable).map_err(Failure::usage)?))
 }
 
-/// What must be known before so long a run begins.
+/// What must be checked before a long run begins.
 fn beforehand(plan: &Plan, guess: impl FnOnce() -> Time) {
     let beyond = plan.budget.and_then(|_| pace::beyond_budget(plan, guess()));
     scaled::no_longer_tested(plan)
@@ -256,8 +255,8 @@ fn beforehand(plan: &Plan, guess: impl FnOnce() -> Time) {
         .for_each(|said| super::say(&format!("note: {said}")));
 }
 
-/// The stored plan says in which order any round goes; how many are run may be asked anew. A new budget is for what follows;
-/// of the plan's own, what the run has taken is used up.
+/// The stored plan fixes the order of any round; the number of rounds may be given anew. A new budget counts from now;
+/// of the plan's budget, the time used so far is subtracted.
 fn longer(before: &Run, arguments: &Arguments, jobs: usize) -> Plan {
     let plan = before.plan.clone();
     match (arguments.rounds, arguments.budget) {
@@ -277,7 +276,7 @@ fn image(text: &str) -> Result<ImageState, String> {
     found.ok_or_else(|| names::unknown("state of an image", text, known))
 }
 
-/// The experiment with the flags over it.
+/// The experiment with the command-line options applied.
 fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     let own = Experiment::load(&arguments.experiment)?;
     let mut experiment = own.clone();
@@ -328,7 +327,7 @@ fn experiment(arguments: &Arguments) -> anyhow::Result<Experiment> {
     Ok(experiment.told_from(&own))
 }
 
-/// How many trials run at a time: one where they would feel each other, else as many as there are CPUs and memory for.
+/// Number of parallel trials: one if trials would disturb each other, else as many as CPUs and memory allow.
 fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<usize> {
     let is_virtual = testbeds.are_all_virtual();
     match asked {
@@ -346,15 +345,15 @@ fn jobs(asked: Option<u32>, plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> any
     }
 }
 
-/// On a testbed that makes no filesystem the one row is what is there.
+/// On a testbed without mkfs the only candidate is the mounted filesystem.
 fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
     let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(plan);
     };
     if plan.candidates.iter().any(|candidate| candidate.own != Factors::default()) {
         let text = format!(
-            "what is mounted on {} is taken as it is and once, so nothing can be crossed with it or stand beside it\n  \
-             try: a run of its own, or --on loop",
+            "{} uses one mounted filesystem, so it cannot be crossed or compared with others\n  try: a separate \
+             run, or --on loop",
             testbed.name()
         );
         return Err(Failure::usage(text).into());
@@ -363,7 +362,7 @@ fn as_mounted(plan: Plan, testbeds: &Testbeds<'_>) -> anyhow::Result<Plan> {
     Ok(plan.as_mounted(&fstype))
 }
 
-/// A filesystem that is named must be one that is made.
+/// A named filesystem must be one that mkfs can make here.
 fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let Some(testbed) = testbeds.each().find(|testbed| !testbed.traits().fidelity.makes_filesystem()) else {
         return Ok(());
@@ -376,7 +375,7 @@ fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow:
         None => Ok(()),
         Some((flag, _)) => {
             let text = format!(
-                "{flag} cannot be kept on {}, where what is mounted is taken as it is\n  try: without {flag}, or --on loop",
+                "{flag} has no effect on {}, which uses a mounted filesystem\n  try: without {flag}, or --on loop",
                 testbed.name()
             );
             Err(Failure::usage(text).into())
@@ -384,13 +383,13 @@ fn names_what_is_made(arguments: &Arguments, testbeds: &Testbeds<'_>) -> anyhow:
     }
 }
 
-/// Whether these testbeds can be compared on, here and with the rights that we have.
+/// Whether these testbeds can be used here, with the current user's rights.
 fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     for testbed in testbeds.each().filter(|testbed| !testbed.traits().loses_power) {
         if plan.cuts_power() {
             let name = testbed.name();
             let text = format!(
-                "the testbed {name} cannot lose its power\n  try: --on vm or model:DISK, or without --power-cut"
+                "the testbed {name} cannot cut the power\n  try: --on vm or model:DISK, or without --power-cut"
             );
             return Err(Failure::usage(text).into());
         }
@@ -416,7 +415,7 @@ fn usable(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What cannot take part here; an error when nothing can, or when the experiment itself asks for the impossible.
+/// Candidates that cannot take part here; an error if none can, or if the experiment itself is impossible.
 fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyhow::Result<Vec<Skip>> {
     let skips = skips(plan, testbeds);
     if let (false, Some(skip)) = (lenient, skips.iter().find(|s| s.by_experiment)) {
@@ -424,12 +423,14 @@ fn possible(plan: &Resolved<'_>, testbeds: &Testbeds<'_>, lenient: bool) -> anyh
     }
     if skips.len() == plan.candidates.len() * plan.scenarios.len() {
         let reasons: Vec<String> = skips.iter().map(|s| format!("{}: {}", s.filesystem, s.reason)).collect();
-        return Err(Failure::missing(format!("nothing can take part here\n{}", reasons.join("\n"))).into());
+        return Err(
+            Failure::missing(format!("no candidate can take part here\n{}", reasons.join("\n"))).into()
+        );
     }
     Ok(skips)
 }
 
-/// How the run is ended before its time, and what is done with it then.
+/// How the run was ended early, and what follows.
 struct Ending {
     /// Set by the first Ctrl-C.
     stop: Arc<AtomicBool>,
@@ -462,7 +463,7 @@ fn carry_out(
         Some(key) => sign_what_holds(&door, key)?,
         None if was_signed && !signature::is_signed(&door) => {
             super::say(
-                "the run was signed before it went on, and is no longer\n  try: --resume with --sign KEYFILE",
+                "the run was signed before it continued, and no longer is\n  try: --resume with --sign KEYFILE",
             );
         }
         None => {}
@@ -474,14 +475,14 @@ fn carry_out(
     }
     if finish.interrupted {
         super::say(&format!(
-            "interrupted; what was measured is kept\n  try: fsderby run --resume {}",
+            "interrupted; finished trials are kept\n  try: fsderby run --resume {}",
             folder.path().display()
         ));
     }
     Ok(ExitCode::from(code(&run, finish)))
 }
 
-/// Nobody's name goes under a run that was altered before it went on.
+/// A run that was altered before it continued is not signed.
 fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     match verify(&store::read_through(run.clone())?).wrong.first() {
         None => signature::sign(run, key),
@@ -492,13 +493,13 @@ fn sign_what_holds(run: &Door, key: &Key) -> anyhow::Result<()> {
     }
 }
 
-/// Where a person sits at the terminal.
+/// Asks only on a terminal.
 fn ask_password(key: &Path) -> Option<String> {
     let asks = || rpassword::prompt_password(format!("password of {}: ", key.display())).ok();
     std::io::stdin().is_terminal().then(asks).flatten()
 }
 
-/// The first signal ends the run cleanly, the second at once.
+/// The first signal ends the run cleanly, the second immediately.
 pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
@@ -541,7 +542,7 @@ fn fresh_folder(name: &str) -> PathBuf {
     PathBuf::from(RESULTS).join(format!("{}-{date}", words.join("-")))
 }
 
-/// A seed that nobody chose; it is stored, so that the run can be repeated.
+/// A random seed; it is stored, so that the run can be repeated.
 fn now_seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |t| u64::from(t.subsec_nanos()) + 1)
 }

@@ -1,4 +1,4 @@
-//! The setups that options ask for: testbeds, kernels, memory and CPUs, each once for all or several crossed.
+//! Setups from options: testbeds, kernels, memory and CPUs; one value applies to all candidates, several are crossed.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn memory(text: &str) -> Result<Memory, String> {
     if text == "none" { Ok(Memory::None) } else { text.parse().map(Memory::Limit) }
 }
 
-/// One value is what all have in common, and several are crossed.
+/// One value applies to all candidates; several are crossed.
 pub fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>) {
     match values {
         [] => {}
@@ -37,7 +37,7 @@ pub fn given<T: Clone>(values: &[T], common: &mut Option<T>, cross: &mut Vec<T>)
     }
 }
 
-/// `none` is no limit, so it is no value to stand beside one.
+/// `none` means no limit, so it cannot be combined with limits.
 pub fn limits(memory: &[Memory]) -> Result<Vec<Bytes>, Failure> {
     let limit = |memory: &Memory| match memory {
         Memory::Limit(limit) => Some(*limit),
@@ -46,13 +46,13 @@ pub fn limits(memory: &[Memory]) -> Result<Vec<Bytes>, Failure> {
     let limits: Vec<Bytes> = memory.iter().filter_map(limit).collect();
     if limits.len() < memory.len() && memory.len() > 1 {
         let text =
-            "--memory none cannot stand beside other limits\n  try: the machine's own memory as a limit";
+            "--memory none cannot be combined with other limits\n  try: the machine's memory size as a limit";
         return Err(Failure::usage(text));
     }
     Ok(limits)
 }
 
-/// Kernels become settings of testbeds; each that is a file is taken into the cache.
+/// Adds kernels to the testbeds' settings; kernel files are imported into the cache.
 pub fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::Result<()> {
     let release = |kernel: &String| match kernel.contains('/') {
         true => Ok(crate::guest::kernel::import(Path::new(kernel))?.index.release),
@@ -71,7 +71,7 @@ pub fn give_kernels(kernels: &[String], experiment: &mut Experiment) -> anyhow::
     Ok(())
 }
 
-/// A guest becomes a setting of the testbeds; one that is a file is taken into the cache.
+/// Adds a guest bundle to the testbeds' settings; a bundle file is imported into the cache.
 pub fn give_guest(guest: Option<&str>, experiment: &mut Experiment) -> anyhow::Result<()> {
     let Some(guest) = guest else { return Ok(()) };
     let bundle = super::guest::named(guest)?;
@@ -85,7 +85,7 @@ pub fn give_guest(guest: Option<&str>, experiment: &mut Experiment) -> anyhow::R
     Ok(())
 }
 
-/// The testbed of all candidates that state none.
+/// The testbed of all candidates without their own.
 pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     let named = experiment.on.as_deref().unwrap_or(testbeds::AUTO);
     if named != testbeds::AUTO {
@@ -105,7 +105,7 @@ pub fn common_testbed(experiment: &Experiment) -> anyhow::Result<String> {
     Ok(chosen.map_err(Failure::usage)?.name())
 }
 
-/// Two candidates whose setups are written in two ways and are one: `6.1` and the release that it stands for.
+/// Two candidates whose setups are the same, written differently: `6.1` and the release it stands for.
 pub fn distinct(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let is_one = |a: &Candidate, b: &Candidate| {
         let (ours, theirs) = (plan.setup(a), plan.setup(b));
@@ -125,7 +125,8 @@ pub fn distinct(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> anyhow::Result<
         if let Some(b) = plan.candidates[at + 1..].iter().find(|b| is_one(a, b)) {
             let kernel = testbeds.of(plan, a).kernel().map_or_else(String::new, |(release, _)| release);
             let text = format!(
-                "{} and {} would be the same candidate twice, on the kernel {kernel}\n  try: another kernel or disk for one of them",
+                "{} and {} would be the same candidate twice, with kernel {kernel}\n  try: another kernel or disk \
+                    for one of them",
                 a.label, b.label
             );
             return Err(Failure::usage(text).into());

@@ -11,7 +11,7 @@ use super::output::print;
 
 #[derive(Args)]
 pub struct Man {
-    /// The folder for the pages, one a subcommand; without it the main page goes to standard output
+    /// Folder for the pages, one per subcommand; default: print the main page
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ pub fn man(arguments: &Man) -> anyhow::Result<ExitCode> {
         }
         Some(folder) => {
             std::fs::create_dir_all(folder)
-                .with_context(|| format!("could not make {}", folder.display()))?;
+                .with_context(|| format!("could not create {}", folder.display()))?;
             clap_mangen::generate_to(Cli::command(), folder).context("could not write the manual")?;
         }
     }

@@ -1,4 +1,4 @@
-//! `fsderby disk twin`: the same work on the same modelled disk in virtual time and in real time, side by side.
+//! `fsderby disk twin`: the same workload on the same modelled disk in virtual time and in real time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use crate::schema::job::Purpose;
 use crate::schema::reason::Outcome;
 use crate::schema::record::Record;
 
-/// What is done, and how much of it: some seconds to a minute of a hard disk's time.
+/// The workload and its scale: some seconds to a minute of a hard disk's time.
 const WORK: [(&str, &str); 3] =
     [("maildir-quick", "1/4"), ("postmark-quick", "1"), ("coldread-quick", "1/4")];
 
@@ -27,23 +27,23 @@ pub struct Twin {
     /// A hard disk of `fsderby list disks`, or a file
     #[arg(long, default_value = "hdd-16tb")]
     disk: String,
-    /// Filesystems of this machine's own kernel, with commas between them
+    /// Filesystems of this machine's kernel, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "ext4,xfs,btrfs")]
     filesystems: Vec<String>,
-    /// How often each is measured, in virtual time and in real time
+    /// Rounds for each, in virtual time and in real time
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Million instructions a second in virtual time: so many that the disk decides
+    /// Million instructions per second in virtual time; the default is so fast that the disk is the bottleneck
     #[arg(long, default_value_t = 8000)]
     mips: u32,
-    /// The folder that is made for the runs
+    /// Folder for the runs; it is created
     #[arg(long, default_value = "twin")]
     output: PathBuf,
 }
 
 pub fn run(twin: &Twin) -> anyhow::Result<ExitCode> {
     std::fs::create_dir(&twin.output)
-        .with_context(|| format!("could not make the folder {}", twin.output.display()))?;
+        .with_context(|| format!("could not create the folder {}", twin.output.display()))?;
     let mut all = Rows::new();
     for (workload, scale) in WORK {
         for (side, on) in twin.sides().into_iter().enumerate() {
@@ -59,13 +59,13 @@ pub fn run(twin: &Twin) -> anyhow::Result<ExitCode> {
 }
 
 impl Twin {
-    /// In virtual time and in real time.
+    /// Virtual and real time.
     fn sides(&self) -> [String; 2] {
         let Twin { disk, mips, .. } = self;
         [format!("model:{disk},mips={mips},samples=off"), format!("twin:{disk}")]
     }
 
-    /// What came of this work there.
+    /// Results of this workload.
     fn records(&self, workload: &str, scale: &str, on: &str, folder: &Path) -> anyhow::Result<Vec<Record>> {
         let quoted: Vec<String> = self.filesystems.iter().map(|name| format!("{name:?}")).collect();
         let text = format!(
@@ -89,9 +89,9 @@ struct Row {
     unit: String,
     values: Sides,
     requests: Sides,
-    /// Nanoseconds of the disk's own movements.
+    /// Nanoseconds of seeks and rotation.
     moves: Sides,
-    /// In real time: how many answers came late, and by how many nanoseconds in all.
+    /// In real time: number of late completions, and their total delay in nanoseconds.
     late: [f64; 2],
 }
 
@@ -114,7 +114,7 @@ fn collect(all: &mut Rows, records: &[Record], side: usize) {
     }
 }
 
-/// As Markdown; empty where there is nothing on both sides.
+/// As Markdown; empty if nothing was measured on both sides.
 fn table(all: &Rows) -> String {
     let mut text = String::new();
     for ((workload, metric), rows) in all {
@@ -144,13 +144,13 @@ fn table(all: &Rows) -> String {
     if text.is_empty() {
         return text;
     }
-    "| workload | metric | filesystem | virtual | real | real ÷ virtual (rounds) | requests | disk's movements | late answers, by |\n\
-     |---|---|---|---|---|---|---|---|---|\n"
+    "| workload | metric | filesystem | virtual | real | real ÷ virtual (rounds) | requests | seeks and rotation \
+     | late completions, by |\n|---|---|---|---|---|---|---|---|---|\n"
         .to_owned()
         + &text
 }
 
-/// Real to virtual of each round that both have, the least first.
+/// Real ÷ virtual of each round that both have, in ascending order.
 fn ratios([there, here]: &Sides) -> Option<Vec<f64>> {
     let of = |(round, real): (&u32, &f64)| {
         there.get(round).filter(|value| **value > 0.0).map(|value| real / value)

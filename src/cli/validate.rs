@@ -1,4 +1,5 @@
-//! `fsderby disk validate`: the modelled disks at a benchmark's jobs, beside real ones; the models alone, or below a guest's kernel.
+//! `fsderby disk validate`: benchmark jobs on the modelled disks, next to published results of real ones; the models
+//! alone, or under a guest's kernel.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -16,22 +17,22 @@ use crate::schema::units::Bytes;
 use crate::testbeds::model::disks;
 use crate::testbeds::{self, Testbed};
 
-/// Of it nothing was published drive by drive, and it is a class of its own.
+/// Nothing is published about individual drives of this class.
 const CLOUD: &str = "cloud-volume";
 const SECTOR: u64 = 512;
 
 #[derive(Args)]
 pub struct Validate {
-    /// Have a guest do the jobs on its block device, in virtual time, and print what comes out beside the models alone
+    /// Run the jobs in a guest on its block device, in virtual time, and print the results next to the models alone
     #[arg(long)]
     guest: bool,
-    /// One of `fsderby list disks`, or a file; without any, those of which something was published, and a cloud's volume
+    /// One of `fsderby list disks`, or a file; default: those with published results, and a cloud volume
     #[arg(requires = "guest", value_name = "DISK")]
     disks: Vec<String>,
-    /// Only this job, as crates/diskmodel/src/validation/measured.toml calls it; may be said again
+    /// Only this job, by its name in crates/diskmodel/src/validation/measured.toml; repeatable
     #[arg(long = "job", requires = "guest", value_name = "JOB")]
     jobs: Vec<String>,
-    /// One of `fsderby list machines`, or a file, in place of each disk's own
+    /// One of `fsderby list machines`, or a file, instead of each disk's own
     #[arg(long, requires = "guest")]
     machine: Option<String>,
 }
@@ -63,7 +64,7 @@ fn in_guests(options: &Validate) -> anyhow::Result<()> {
     print(&options.text(&kernels.join(", "), &all))
 }
 
-/// A drive, the guest that it is in, and what it is put to.
+/// A drive, its guest, and its jobs.
 struct Drive {
     spec: Spec,
     testbed: Box<dyn Testbed>,
@@ -83,7 +84,7 @@ impl Validate {
             drives.iter().flat_map(|drive| &drive.planned).map(|planned| planned.job.name).collect();
         if let Some(job) = self.jobs.iter().find(|job| !known.contains(job.as_str())) {
             let known: Vec<&str> = known.into_iter().collect();
-            let text = format!("none of these disks is put to the job '{job}'\n  try: {}", known.join(", "));
+            let text = format!("none of these disks has the job '{job}'\n  try: {}", known.join(", "));
             return Err(Failure::usage(text).into());
         }
         for drive in &mut drives {
@@ -95,7 +96,7 @@ impl Validate {
     fn drive(&self, name: &str) -> anyhow::Result<Drive> {
         let text = disks::text(name).map_err(Failure::usage)?;
         let spec = Spec::parse(&text);
-        let spec = spec.map_err(|e| Failure::usage(format!("the disk {name} is not understood: {e}")))?;
+        let spec = spec.map_err(|e| Failure::usage(format!("could not parse the disk {name}: {e}")))?;
         let machine = self.machine.as_ref().map(|machine| format!(",machine={machine}")).unwrap_or_default();
         let testbed =
             testbeds::parse(&format!("model:{name}{machine},samples=off")).map_err(Failure::usage)?;
@@ -103,24 +104,24 @@ impl Validate {
         Ok(Drive { spec, testbed, planned })
     }
 
-    /// All that is printed, with the day on which it came out.
+    /// The whole output, with its date.
     fn text(&self, kernels: &str, all: &[Beside]) -> String {
         let machine = match &self.machine {
-            None => "the machine that its file names".to_owned(),
+            None => "the machine named in its file".to_owned(),
             Some(machine) => format!("the machine {machine}"),
         };
         // Whose agent and disk's server take other numbers of instructions.
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let day = jiff::Timestamp::now().strftime("%Y-%m-%d");
         let made = format!(
-            "Printed by `fsderby {}`, {build} build, Linux {kernels}, {day}. Each disk stands in {machine}.",
+            "Printed by `fsderby {}`, {build} build, Linux {kernels}, {day}. Machine of each disk: {machine}.",
             self.written()
         );
         let misses = if self.is_whole() { beside::MISSES } else { "" };
         beside::markdown(&made, all) + misses
     }
 
-    /// Whether it is the table of the documents.
+    /// Whether this is the table of the documentation.
     fn is_whole(&self) -> bool {
         self.disks.is_empty() && self.jobs.is_empty() && self.machine.is_none()
     }

@@ -25,31 +25,31 @@ use crate::testbeds::{self, Made, Testbeds};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The folder of a run or an import
+    /// Folder of a run or an import
     run: PathBuf,
-    /// Run so many of its trials again, spread over the run, and compare them to the bit; only runs in virtual time can be
+    /// Run this many of its trials again, spread over the run, and compare the results bit by bit; only in virtual time
     #[arg(long, value_name = "N|all", num_args = 0..=1, default_missing_value = "2")]
     rerun: Option<Sample>,
-    /// With --rerun: each so many times
+    /// With --rerun: repetitions of each trial
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     times: u16,
-    /// With --rerun: how many at a time; all CPUs unless said otherwise
+    /// With --rerun: number of parallel trials; default: as many as there are CPUs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// With --rerun: although the folder, or a file in it, belongs to another user, whose plan is carried out
+    /// With --rerun: continue although the folder, or a file in it, belongs to another user, whose plan is executed
     #[arg(long, requires = "rerun")]
     trust: bool,
-    /// With --rerun: the file of the guest that the run names, where it is not in the cache
+    /// With --rerun: the guest bundle that the run names, as a file, if it is not in the cache
     #[arg(long, value_name = "FILE", requires = "rerun")]
     guest: Option<PathBuf>,
-    /// It must be signed by the owner of this public key: a file, or the key itself
+    /// Require a signature by this public key: a file, or the key itself
     #[arg(long, value_name = "PUBLIC")]
     key: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-/// How many trials are run again.
+/// Number of trials to run again.
 #[derive(Clone, Copy, Debug)]
 enum Sample {
     All,
@@ -101,13 +101,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         lines.extend(notes.iter().map(|what| format!("note: {what}")));
         lines.extend(wrong.iter().map(|what| format!("wrong: {what}")));
         let sum = match (wrong.is_empty(), &arguments.key) {
-            (true, None) if unchecked.is_some() => "all of it holds that this version can check",
+            (true, None) if unchecked.is_some() => "OK, as far as this version can check",
             (true, Some(_)) if unchecked.is_some() => {
-                "all of it holds that this version can check, and is as the owner of that key signed it"
+                "OK, as far as this version can check; the signature matches"
             }
-            (true, None) => "all of it holds",
-            (true, Some(_)) => "all of it holds, and is as the owner of that key signed it",
-            (false, _) => "this run cannot be relied on",
+            (true, None) => "OK: verified",
+            (true, Some(_)) => "OK: verified; the signature matches",
+            (false, _) => "this run is not reliable",
         };
         print_line(&format!("{}\n{sum}", lines.join("\n")))?;
     }
@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Takes the guest that the run names into the cache, and no other.
+/// Imports the guest bundle that the run names, and no other.
 fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
     let bundle = guest::taken(file)?;
     let named: Vec<String> = testbeds
@@ -132,23 +132,23 @@ fn take_guest(file: &Path, testbeds: &Testbeds<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     let own = match named.as_slice() {
-        [] => "names none: its guests started from what was on its machine".to_owned(),
+        [] => "names none: its guests used the programs of its machine".to_owned(),
         ids => format!("names {}", ids.join(", ")),
     };
     let text = format!(
-        "{} is the guest {}, and the run {own}\n  try: without --guest",
+        "{} is the guest bundle {}, and the run {own}\n  try: without --guest",
         file.display(),
         bundle.short()
     );
     Err(Failure::usage(text).into())
 }
 
-/// Runs trials again and says of each whether it is the same.
+/// Runs trials again and reports for each whether the result is identical.
 fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let candidates = rerun::candidates(run);
     if candidates.is_empty() {
-        let text = "no trial of this run was in virtual time, so none can be the same to the nanosecond\n  \
-                    try: a run with --on model:DISK";
+        let text = "this run has no trial in virtual time, so none can be identical to the nanosecond\n  try: a \
+                    run with --on model:DISK";
         return Err(Failure::usage(text).into());
     }
     let every = match sample {
@@ -167,8 +167,8 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
         let is_asked = records.iter().any(|record| record.filesystem == candidate.label);
         if is_asked && testbed.traits().clock != ClockKind::Virtual {
             let text = format!(
-                "the plan has its trials on {}, which is not in virtual time: none can be the same to the nanosecond\n  \
-                 try: a run with --on model:DISK",
+                "the plan runs its trials on {}, which is not in virtual time: none can be identical to the \
+                 nanosecond\n  try: a run with --on model:DISK",
                 testbed.name()
             );
             return Err(Failure::usage(text).into());
@@ -187,15 +187,15 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
                 same += 1;
                 let hash =
                     record.requests.as_ref().map_or("", |file| file.blake3.get(..16).unwrap_or_default());
-                format!("the same, requests {hash}")
+                format!("identical, requests {hash}")
             }
             Compared::Differs(what) => {
                 differ += 1;
-                format!("DIFFERS with the same fingerprint: {what}")
+                format!("DIFFERS although the provenance is the same: {what}")
             }
             Compared::Incomparable(why) => {
                 incomparable += 1;
-                format!("cannot be compared: {why}")
+                format!("not comparable: {why}")
             }
         };
         if lines.is_ok() {
@@ -203,7 +203,7 @@ fn rerun(run: &Run, sample: Sample, arguments: &Arguments) -> anyhow::Result<Exi
         }
     })?;
     lines?;
-    print_line(&format!("run again: {same} the same, {differ} different, {incomparable} not comparable"))?;
+    print_line(&format!("rerun: {same} identical, {differ} different, {incomparable} not comparable"))?;
     Ok(ExitCode::from(match (differ, incomparable) {
         (1.., _) => exit::HASH,
         (0, 1..) => exit::MISSING,

@@ -29,9 +29,9 @@ impl Filesystem for Btrfs {
             what: "Copy-on-write B-trees with checksums of data and metadata, snapshots and compression.",
             origin: "Chris Mason and Oracle, in Linux since 2.6.29 of 2009 (BTRFS: The Linux B-Tree Filesystem, ACM TOS 2013); \
                 btrfs(5).",
-            limits: "It checksums all data and keeps metadata twice (profile DUP), which most others here do not: where it is \
-                slower, it also does more. It is mounted with nodiscard, which is not its default. A check reads all metadata but does \
-                not compare the data with their checksums.",
+            limits: "It checksums all data and keeps two copies of metadata (profile DUP); most other \
+                filesystems here do neither, so where it is slower it also does more. fsderby mounts it with nodiscard, \
+                which is not the default. Its check reads all metadata but does not verify the data checksums.",
         }
     }
 

@@ -26,9 +26,10 @@ impl Filesystem for ExFat {
 
     fn story(&self) -> Story {
         Story {
-            what: "The extended File Allocation Table, with a bitmap of clusters and files beyond 4 GiB, made for memory cards.",
+            what: "The extended File Allocation Table: an allocation bitmap and files beyond 4 GiB, designed for \
+                memory cards.",
             origin: "Microsoft, 2006, published in 2019 (exFAT file system specification); Linux's driver is Samsung's.",
-            limits: "The driver is Linux's own, so a figure says nothing about Windows or a camera.",
+            limits: "This measures the Linux driver and says nothing about Windows or a camera.",
         }
     }
 
@@ -46,12 +47,12 @@ impl Filesystem for ExFat {
     }
 
     fn can(&self) -> Capabilities {
-        const FORMAT: &str = "exFAT file system specification: no place for it";
+        const FORMAT: &str = "exFAT file system specification: directory entries have no field for it";
         Capabilities {
             journal: fact(Journal::None, "exFAT file system specification: TexFAT is not part of it"),
             data_checksums: no(FORMAT),
             metadata_checksums: no(
-                "exFAT file system specification: only the boot region and the sets of folder entries have one",
+                "exFAT file system specification: only the boot region and directory entry sets have a checksum",
             ),
             snapshots: no(FORMAT),
             compression: no(FORMAT),
@@ -59,19 +60,22 @@ impl Filesystem for ExFat {
             quotas: no(FORMAT),
             hard_links: no("fs/exfat/namei.c has no link operation"),
             symlinks: no("fs/exfat/namei.c has no symlink operation"),
-            modes: no("fs/exfat/super.c: uid=, gid=, umask= of the mount hold for all files"),
+            modes: no("fs/exfat/super.c: the mount options uid=, gid= and umask= apply to all files"),
             acl: no(FORMAT),
             xattr: no(FORMAT),
-            sparse_files: no("exFAT file system specification: ValidDataLength knows a hole at the end only"),
+            sparse_files: no(
+                "exFAT file system specification: ValidDataLength can only leave the end of a file \
+                unwritten",
+            ),
             preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
             case_sensitive: no("exFAT file system specification: names are compared by the up-case table"),
-            grow: fact(Resize::No, "exfatprogs brings no program for it"),
-            shrink: fact(Resize::No, "exfatprogs brings no program for it"),
+            grow: fact(Resize::No, "exfatprogs has no tool for it"),
+            shrink: fact(Resize::No, "exfatprogs has no tool for it"),
             check: fact(Some(Depth::Full), "fsck.exfat(8)"),
-            largest_file: fact(Bytes(LARGEST), "fs/exfat/super.c: as large as the volume"),
+            largest_file: fact(Bytes(LARGEST), "fs/exfat/super.c: limited by the volume"),
             root_entries: fact(
                 None,
-                "exFAT file system specification: the root folder is a chain of clusters",
+                "exFAT file system specification: the root directory is a chain of clusters",
             ),
             conversion: no("mkfs.exfat(8)"),
             linux: linux("5.7", "exfat", "fs/exfat; a staging driver in 5.4 to 5.6"),

@@ -37,10 +37,11 @@ const LARGEST_32_BIT: u64 = ((1 << 32) - 1) * 4096;
 /// By ftruncate on Linux 6.18 with 4 KiB blocks: a file's own count of 512-byte sectors has 32 bits, its map included.
 const LARGEST_FILE_MAPPED: u64 = 2_196_873_666_560;
 
-const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal in 1998 (Journaling the Linux ext2fs Filesystem, LinuxExpo) \
-    and Linux has it since 2.4.15 of 2001.";
-const EXT3_LIMITS: &str = "Linux serves ext3 with the ext4 driver since 4.3, so a figure says nothing about the ext3 code of \
-    that time. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs, and below 512 MiB the blocks have 1 KiB.";
+const EXT3_ORIGIN: &str = "Stephen Tweedie described the journal in 1998 (Journaling the Linux ext2fs Filesystem, \
+    LinuxExpo); in Linux since 2.4.15 of 2001.";
+const EXT3_LIMITS: &str = "Since Linux 4.3 the ext4 driver mounts ext3, so results say nothing about the old ext3 \
+    code. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. Volumes below 512 MiB have blocks \
+    of 1 KiB.";
 
 pub static EXT2: Ext = Ext {
     name: "ext2",
@@ -57,9 +58,10 @@ pub static EXT2: Ext = Ext {
         what: "The second extended filesystem: block groups, bitmaps and block maps, without a journal.",
         origin: "Rémy Card, Theodore Ts'o and Stephen Tweedie, 1993 (Design and Implementation of the Second Extended \
             Filesystem); Documentation/filesystems/ext2.rst describes it.",
-        limits: "The ext4 driver serves it on most kernels, so a figure says little about the older ext2 driver. It promises \
-            nothing about order after a power cut; its speed is not comparable with that of a journaling filesystem. Defaults \
-            come from /etc/mke2fs.conf of the machine that runs mke2fs, and below 512 MiB the blocks have 1 KiB.",
+        limits: "On most kernels the ext4 driver mounts ext2, so results say little about the old ext2 driver. \
+            ext2 guarantees no order of writes in a power cut; its speed is not comparable with that of a \
+            journaling filesystem. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. Volumes \
+            below 512 MiB have blocks of 1 KiB.",
     },
 };
 
@@ -73,7 +75,7 @@ pub static EXT3_JOURNAL: Ext = Ext {
     largest: LARGEST_32_BIT,
     largest_file: LARGEST_FILE_MAPPED,
     story: Story {
-        what: "ext3 with data=journal: data and metadata are written to the journal first, and then to their place.",
+        what: "ext3 with data=journal: data and metadata are both written to the journal first.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
     },
@@ -83,7 +85,8 @@ pub static EXT3_ORDERED: Ext = Ext {
     name: "ext3-ordered",
     data: &["data=ordered"],
     story: Story {
-        what: "ext3 with data=ordered: a journal of metadata, and data is written before the metadata that refers to it is committed.",
+        what: "ext3 with data=ordered: the journal holds metadata; data is written before the metadata that \
+            refers to it commits.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
     },
@@ -94,7 +97,7 @@ pub static EXT3_WRITEBACK: Ext = Ext {
     name: "ext3-writeback",
     data: &["data=writeback"],
     story: Story {
-        what: "ext3 with data=writeback: a journal of metadata, and no order between data and metadata.",
+        what: "ext3 with data=writeback: the journal holds metadata; data and metadata are written in any order.",
         origin: EXT3_ORIGIN,
         limits: EXT3_LIMITS,
     },
@@ -116,9 +119,10 @@ pub static EXT4: Ext = Ext {
         what: "The fourth extended filesystem: extents, delayed allocation and a checksummed journal of metadata.",
         origin: "Mingming Cao, Andreas Dilger, Theodore Ts'o and others, stable since Linux 2.6.28 of 2008; \
             Documentation/filesystems/ext4 describes it.",
-        limits: "Inode tables and journal are written at mkfs here, where mke2fs by default leaves them to a kernel thread: \
-            mkfs looks slower and the first minutes faster than out of the box. Defaults come from /etc/mke2fs.conf of the \
-            machine that runs mke2fs, and below 512 MiB the blocks have 1 KiB.",
+        limits: "Inode tables and journal are written during mkfs (lazy initialisation off); by default a \
+            kernel thread writes them after the mount. So mkfs is slower here, and the first minutes are faster, \
+            than with default options. Defaults come from /etc/mke2fs.conf of the machine that runs mke2fs. \
+            Volumes below 512 MiB have blocks of 1 KiB.",
     },
 };
 
@@ -222,7 +226,7 @@ impl Filesystem for Ext {
         let data = asked.options().iter().rev().find(|option| option.starts_with("data="));
         match data {
             Some(data) if data != "data=ordered" && !seen.options.contains(data) => {
-                Err(format!("asked for {data}, mounted is the default, data=ordered"))
+                Err(format!("asked for {data}, but the mount has the default, data=ordered"))
             }
             _ => Ok(()),
         }
@@ -281,7 +285,7 @@ fn ext2(kind: &Ext) -> Capabilities {
         check: fact(Some(Depth::Full), "e2fsck(8)"),
         largest_file: fact(Bytes(kind.largest_file), "measured with ftruncate on Linux 6.18, 4 KiB blocks"),
         root_entries: fact(None, "Documentation/filesystems/ext2.rst"),
-        conversion: no("it is what the conversion of ext3 starts from"),
+        conversion: no("ext3 can be converted to it"),
         linux: linux("0.99.7", "ext4", "CONFIG_EXT4_USE_FOR_EXT2 in fs/ext4/Kconfig"),
     }
 }

@@ -30,8 +30,8 @@ impl Filesystem for F2fs {
             what: "A log-structured filesystem for flash memory: several logs for hot and cold data, cleaned in the background.",
             origin: "Jaegeuk Kim and Samsung, in Linux since 3.8 of 2013 (F2FS: A New File System for Flash Storage, FAST 2015); \
                 Documentation/filesystems/f2fs.rst.",
-            limits: "It is made for flash, and not for disks that seek. It is mounted with nodiscard, which is not its default. Its \
-                cleaning goes on while it is idle.",
+            limits: "F2FS is designed for flash, not for disks that seek. fsderby mounts it with nodiscard, which \
+                is not the default. Cleaning continues while the filesystem is idle.",
         }
     }
 

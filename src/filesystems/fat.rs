@@ -36,9 +36,9 @@ pub static FAT16: Fat = Fat {
         what: "The File Allocation Table with 16-bit cluster numbers, and long names.",
         origin: "Microsoft and Compaq, 1984 to 1987; long names came with Windows 95; ECMA-107 and Microsoft's fatgen103 \
             describe it.",
-        limits: "The vfat driver is Linux's own, so a figure says nothing about DOS or Windows. A volume of more than \
-            2147474944 bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; up to there they have at most \
-            32 KiB. The root folder holds 512 entries or little more, and a long name takes several.",
+        limits: "This measures the Linux vfat driver and says nothing about DOS or Windows. A volume above \
+            2147474944 bytes has clusters of 64 KiB, which DOS and Windows 95 cannot read; smaller volumes have \
+            clusters of at most 32 KiB. The root directory holds about 512 entries, and a long name takes several.",
     },
 };
 
@@ -55,7 +55,7 @@ pub static FAT32: Fat = Fat {
     story: Story {
         what: "The File Allocation Table with 28-bit cluster numbers, and long names.",
         origin: "Microsoft, 1996, with Windows 95 OSR2; Microsoft's fatgen103 describes it.",
-        limits: "The vfat driver is Linux's own, so a figure says nothing about Windows. Files are limited to 4 GiB.",
+        limits: "This measures the Linux vfat driver and says nothing about Windows. Files are limited to 4 GiB.",
     },
 };
 
@@ -82,7 +82,7 @@ impl Filesystem for Fat {
     }
 
     fn can(&self) -> Capabilities {
-        const FORMAT: &str = "fatgen103: no place for it in a folder's entry";
+        const FORMAT: &str = "fatgen103: directory entries have no field for it";
         const DRIVER: &str = "Documentation/filesystems/vfat.rst";
         Capabilities {
             journal: fact(Journal::None, "fatgen103"),
@@ -95,18 +95,15 @@ impl Filesystem for Fat {
             hard_links: no("link(2): EPERM"),
             symlinks: no("symlink(2): EPERM"),
             modes: no(
-                "Documentation/filesystems/vfat.rst: uid=, gid=, umask= of the mount hold for all files",
+                "Documentation/filesystems/vfat.rst: the mount options uid=, gid= and umask= apply to all files",
             ),
             acl: no(FORMAT),
             xattr: no(FORMAT),
             sparse_files: no("fatgen103: a chain of clusters has no holes"),
-            preallocation: no("fs/fat/file.c: it writes zeros where the file is to be as long"),
+            preallocation: no("fs/fat/file.c: extending a file writes zeros"),
             case_sensitive: no("Documentation/filesystems/vfat.rst: check="),
-            grow: fact(Resize::No, "dosfstools brings no program for it; fatresize is a package of its own"),
-            shrink: fact(
-                Resize::No,
-                "dosfstools brings no program for it; fatresize is a package of its own",
-            ),
+            grow: fact(Resize::No, "dosfstools has no tool for it; fatresize is a separate package"),
+            shrink: fact(Resize::No, "dosfstools has no tool for it; fatresize is a separate package"),
             check: fact(Some(Depth::Full), "fsck.fat(8)"),
             largest_file: fact(Bytes(4 * GIB - 1), "fatgen103: DIR_FileSize has 32 bits"),
             root_entries: fact(self.root_entries, "mkfs.fat(8): -r"),

@@ -25,11 +25,13 @@ impl Filesystem for Jfs {
 
     fn story(&self) -> Story {
         Story {
-            what: "IBM's journaled filesystem: extents in B+ trees, inodes made as they are needed, a journal of metadata.",
+            what: "IBM's journaled filesystem: extents in B+ trees, dynamically allocated inodes, a metadata \
+                journal.",
             origin: "IBM, from OS/2 Warp Server of 1999, in Linux since 2.5.6 of 2002; Documentation/admin-guide/jfs.rst.",
-            limits: "The driver does not replay its log: after a power cut fsck.jfs must run before the mount, and its time \
-                belongs to the recovery time. Debian 12's build of it (1.1.15-5) fails to replay and drops every file \
-                that only the log knew; the same release, built anew from its source, brings them back.",
+            limits: "The driver does not replay its log: after a power cut fsck.jfs must run before the mount, \
+                and its time is part of the recovery time. The fsck.jfs of Debian 12 (1.1.15-5) fails to replay \
+                the log and drops every file that only the log had; the same release rebuilt from source recovers \
+                them.",
         }
     }
 
@@ -46,7 +48,7 @@ impl Filesystem for Jfs {
     }
 
     fn can(&self) -> Capabilities {
-        const FORMAT: &str = "fs/jfs/jfs_superblock.h: no feature for it";
+        const FORMAT: &str = "fs/jfs/jfs_superblock.h: has no feature flag for it";
         const DRIVER: &str = "fs/jfs/namei.c";
         Capabilities {
             journal: fact(Journal::Metadata, "Documentation/admin-guide/jfs.rst"),

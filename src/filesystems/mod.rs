@@ -196,7 +196,7 @@ pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     if variant.conversion && !kind.can().conversion.value {
         let others: Vec<_> = TABLE.iter().filter(|k| k.can().conversion.value).map(|k| k.name()).collect();
         return Err(format!(
-            "{} cannot be made by conversion; remove 'conversion' or take one of {}",
+            "{} cannot be made by conversion; remove 'conversion' or use one of {}",
             kind.name(),
             others.join(", ")
         ));
@@ -207,7 +207,7 @@ pub fn accept(kind: &dyn Filesystem, variant: &Variant) -> Result<(), String> {
     match flag.map(String::as_str).or(option) {
         None => Ok(()),
         Some(word) => Err(format!(
-            "'{word}' would turn {} into another kind; remove it, or take that kind (see: fsderby list filesystems)",
+            "'{word}' would turn {} into another kind; remove it, or use that kind (see: fsderby list filesystems)",
             kind.name()
         )),
     }

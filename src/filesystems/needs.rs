@@ -39,23 +39,27 @@ pub fn answer(kind: &dyn Filesystem, variant: &Variant, required: Required) -> A
         Required::Grow => of(&can.grow, |grow| *grow != Resize::No),
         Required::GrowWhileMounted => {
             let unmounted = can.grow.value == Resize::Unmounted;
-            let said = if unmounted { "only while it is not mounted" } else { "" };
+            let said = if unmounted { "only while unmounted" } else { "" };
             Answer { said: said.into(), ..of(&can.grow, |grow| *grow == Resize::Mounted) }
         }
         Required::Shrink => of(&can.shrink, |shrink| *shrink != Resize::No),
         Required::Fsck => {
-            let said =
-                if can.check.value.is_some() { "it looks at a little of it only" } else { "there is none" };
+            let said = if can.check.value.is_some() {
+                "the check covers only a few structures"
+            } else {
+                "it has no check"
+            };
             Answer { said: said.into(), ..of(&can.check, |check| *check == Some(Depth::Full)) }
         }
         Required::DurableFsync => durable(kind, variant),
         Required::InLinux => {
-            let said = can.linux.value.until.map_or(String::new(), |until| format!("not since {until}"));
+            let said =
+                can.linux.value.until.map_or(String::new(), |until| format!("removed in Linux {until}"));
             Answer { said, ..of(&can.linux, |linux| linux.until.is_none()) }
         }
         Required::FilesOver(wanted) => limit(can.largest_file.value, wanted, can.largest_file.source),
         Required::VolumesOver(wanted) => {
-            limit(*kind.size().end(), wanted, "what mkfs accepts and the check then calls clean")
+            limit(*kind.size().end(), wanted, "sizes that mkfs accepts and the check reports clean")
         }
     }
 }
@@ -74,7 +78,7 @@ fn limit(most: Bytes, wanted: Bytes, source: &'static str) -> Answer {
 
 fn durable(kind: &dyn Filesystem, variant: &Variant) -> Answer {
     let is_given_up = give_up_flushes(&variant.mount);
-    let said = if is_given_up { "given up by its mount options" } else { "it asks the device for no flush" };
+    let said = if is_given_up { "disabled by its mount options" } else { "its fsync sends no flush" };
     Answer {
         is_met: kind.flushes_on_fsync() && !is_given_up,
         said: said.into(),

@@ -24,13 +24,14 @@ impl Filesystem for Nilfs2 {
 
     fn story(&self) -> Story {
         Story {
-            what: "A log-structured filesystem: one log that is never overwritten, with a checkpoint every few seconds that can be kept as a snapshot.",
+            what: "A log-structured filesystem: one log that is never overwritten, with a checkpoint every few \
+                seconds; a checkpoint can become a snapshot.",
             origin: "Ryusuke Konishi and NTT, in Linux since 2.6.30 of 2009 (The Linux Implementation of a Log-Structured File \
                 System, 2006); Documentation/filesystems/nilfs2.rst.",
-            limits: "It is mounted by the kernel's call alone, so nilfs_cleanerd does not run and nothing frees old segments: \
-                a volume of 512 MiB was full after 410 MiB had been written, although every file was deleted at once. A workload \
-                that writes more than the volume fails (with the cleaner's defaults it would too, for the first hour). No check \
-                exists. It keeps no access times.",
+            limits: "It is mounted by the system call alone, so nilfs_cleanerd does not run and old segments \
+                are never freed: a volume of 512 MiB was full after 410 MiB of writes, although every file was \
+                deleted at once. A workload that writes more than the volume fails (with the cleaner's defaults \
+                it would fail too, during the first hour). It has no check and keeps no access times.",
         }
     }
 
@@ -49,8 +50,7 @@ impl Filesystem for Nilfs2 {
     fn can(&self) -> Capabilities {
         const DOC: &str = "Documentation/filesystems/nilfs2.rst";
         const MISSING: &str = "Documentation/filesystems/nilfs2.rst: not supported yet";
-        const LOG: &str =
-            "include/uapi/linux/nilfs2_ondisk.h: those of the log are compared at recovery only";
+        const LOG: &str = "include/uapi/linux/nilfs2_ondisk.h: log checksums are verified only at recovery";
         const DRIVER: &str = "fs/nilfs2/namei.c";
         Capabilities {
             journal: fact(Journal::CopyOnWrite, DOC),

@@ -21,10 +21,11 @@ pub static NTFS: Ntfs = Ntfs {
     name: "ntfs",
     fuse: false,
     story: Story {
-        what: "The filesystem of Windows NT, served by the Linux driver ntfs3.",
+        what: "The filesystem of Windows NT, through the Linux kernel driver ntfs3.",
         origin: "Microsoft, 1993; the driver is Paragon's, in Linux since 5.15 of 2021; Documentation/filesystems/ntfs3.rst.",
-        limits: "It is Linux's driver, so a figure says nothing about Windows; it replays the log but writes none of its own. The \
-            check is shallow: ntfsfix looks at a few structures, and a clean answer says little.",
+        limits: "This measures the Linux driver and says nothing about Windows. The driver replays the journal \
+            but never writes to it. The check is shallow: ntfsfix looks at a few structures, so a clean result \
+            says little.",
     },
 };
 
@@ -32,11 +33,12 @@ pub static NTFS_3G: Ntfs = Ntfs {
     name: "ntfs-3g",
     fuse: true,
     story: Story {
-        what: "The filesystem of Windows NT, served outside the kernel by the FUSE program ntfs-3g.",
+        what: "The filesystem of Windows NT, through the FUSE program ntfs-3g.",
         origin: "Szabolcs Szakacsits and Jean-Pierre André, 2006, on the Linux-NTFS project; ntfs-3g(8).",
-        limits: "Each operation passes through FUSE to a process: that is measured, not the format. Its CPU is the process's, \
-            not the kernel's. It runs with its defaults, without big_writes and permissions, and silently accepts options that \
-            it does not know. The check is shallow: ntfsfix looks at a few structures, and a clean answer says little.",
+        limits: "Each operation passes through FUSE to a user-space process, so this measures FUSE and ntfs-3g \
+            rather than the format. CPU time is the process's, not the kernel's. ntfs-3g runs with its defaults, \
+            without big_writes and permissions, and silently accepts unknown options. The check is shallow: \
+            ntfsfix looks at a few structures, so a clean result says little.",
     },
 };
 
@@ -121,9 +123,9 @@ impl Filesystem for Ntfs {
 fn ntfs3() -> Capabilities {
     const DOC: &str = "Documentation/filesystems/ntfs3.rst";
     Capabilities {
-        journal: fact(Journal::None, "Documentation/filesystems/ntfs3.rst: only replaying is supported"),
-        data_checksums: no("fs/ntfs3/ntfs.h: no structure holds one"),
-        metadata_checksums: no("fs/ntfs3/ntfs.h: update sequences find torn records, not changed ones"),
+        journal: fact(Journal::None, "Documentation/filesystems/ntfs3.rst: the driver only replays it"),
+        data_checksums: no("fs/ntfs3/ntfs.h: no structure has a checksum"),
+        metadata_checksums: no("fs/ntfs3/ntfs.h: update sequences detect torn records, not changed ones"),
         snapshots: no(DOC),
         compression: yes(DOC),
         reflinks: no("ioctl_ficlonerange(2): EOPNOTSUPP"),
@@ -136,7 +138,7 @@ fn ntfs3() -> Capabilities {
         ),
         xattr: yes(DOC),
         sparse_files: no(
-            "Documentation/filesystems/ntfs3.rst: only with sparse; measured: a hole takes its blocks",
+            "Documentation/filesystems/ntfs3.rst: only with sparse; measured: holes take blocks",
         ),
         preallocation: yes("measured with fallocate on Linux 6.12"),
         case_sensitive: yes("fs/ntfs3/super.c: unless mounted with nocase"),
@@ -144,7 +146,7 @@ fn ntfs3() -> Capabilities {
         shrink: fact(Resize::Unmounted, "ntfsresize(8)"),
         check: fact(Some(Depth::Shallow), "ntfsfix(8): not a Linux version of chkdsk"),
         largest_file: fact(Bytes(LARGEST), "fs/ntfs3/super.c: 2^32 - 1 clusters, of 4 KiB"),
-        root_entries: fact(None, "fs/ntfs3/index.c: folders are B-trees"),
+        root_entries: fact(None, "fs/ntfs3/index.c: directories are B-trees"),
         conversion: no("mkntfs(8)"),
         linux: linux("5.15", "ntfs3", "fs/ntfs3"),
     }
@@ -163,7 +165,7 @@ fn ntfs_3g() -> Capabilities {
         sparse_files: yes("ntfs-3g(8), and measured"),
         preallocation: no("measured with fallocate on Linux 6.12: EOPNOTSUPP"),
         case_sensitive: yes("ntfs-3g(8): ignore_case is lowntfs-3g's"),
-        largest_file: fact(Bytes(LARGEST), "as large as the volume: 2^32 - 1 clusters of 4 KiB"),
+        largest_file: fact(Bytes(LARGEST), "limited by the volume: 2^32 - 1 clusters of 4 KiB"),
         linux: linux("2.6.20", "fuse", "fuseblk in fs/fuse/inode.c"),
         ..ntfs3()
     }

@@ -26,10 +26,11 @@ impl Filesystem for ReiserFs {
 
     fn story(&self) -> Story {
         Story {
-            what: "One balanced tree for everything, with small files packed into its leaves and a journal of metadata.",
+            what: "One balanced tree for all data and metadata; small files are packed into its leaves; a \
+                metadata journal.",
             origin: "Hans Reiser and Namesys, in Linux from 2.4.1 of 2001 until 6.12; mkreiserfs(8).",
-            limits: "Linux 6.13 removed it, so it runs only on an older kernel. A mount was seen to read some \
-                8200 blocks one by one, so its time depends on the read-ahead of the disk.",
+            limits: "Linux 6.13 removed it, so it needs an older kernel. A mount reads about 8200 blocks one by \
+                one, so mount time depends on the disk's read-ahead.",
         }
     }
 
@@ -46,7 +47,7 @@ impl Filesystem for ReiserFs {
     }
 
     fn can(&self) -> Capabilities {
-        const FORMAT: &str = "fs/reiserfs/reiserfs.h: no structure for it";
+        const FORMAT: &str = "fs/reiserfs/reiserfs.h: no structure has a checksum";
         const DRIVER: &str = "fs/reiserfs/namei.c";
         Capabilities {
             journal: fact(Journal::Metadata, "fs/reiserfs/super.c: data=ordered is the default"),

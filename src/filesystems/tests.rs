@@ -159,7 +159,7 @@ fn a_conversion_that_a_kind_cannot_do_is_refused_with_the_kinds_that_can() {
     let error = accept(find("xfs").unwrap(), &converted).unwrap_err();
     assert_eq!(
         error,
-        "xfs cannot be made by conversion; remove 'conversion' or take one of ext3-journal, ext3-ordered, ext3-writeback"
+        "xfs cannot be made by conversion; remove 'conversion' or use one of ext3-journal, ext3-ordered, ext3-writeback"
     );
     assert_eq!(accept(find("ext3-ordered").unwrap(), &converted), Ok(()));
 }

@@ -68,7 +68,7 @@ impl Filesystem for Xfs {
             shrink: fact(Resize::No, "xfs_growfs(8): only an empty end, and experimental"),
             check: fact(Some(Depth::Full), "xfs_repair(8): -n"),
             largest_file: fact(Bytes(LARGEST), "measured with ftruncate on Linux 6.18"),
-            root_entries: fact(None, "Documentation/filesystems/xfs: folders are B+ trees"),
+            root_entries: fact(None, "Documentation/filesystems/xfs: directories are B+ trees"),
             conversion: no("mkfs.xfs(8)"),
             linux: linux("2.5.36", "xfs", "fs/xfs; 2.4.25 in the older series"),
         }

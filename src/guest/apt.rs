@@ -30,9 +30,9 @@ pub fn download(release: Option<&str>, folder: &Path) -> anyhow::Result<PathBuf>
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(&stem) && name.ends_with(".deb")
     });
-    let file = file.with_context(|| format!("apt-get brought no {package}: {said}"))?;
+    let file = file.with_context(|| format!("apt-get downloaded no {package}: {said}"))?;
     let (stated, found) = (apt.checksum(&package)?, package::sha256(&file)?);
-    ensure!(stated.contains(&found), "the package {package} was altered: its checksum is {found}");
+    ensure!(stated.contains(&found), "the package {package} is not the pinned one: its checksum is {found}");
     Ok(file)
 }
 
@@ -51,7 +51,7 @@ pub struct Stated {
 /// When a name is none, or there is no apt.
 pub fn stated(wanted: &[String], folder: &Path) -> anyhow::Result<Vec<Stated>> {
     let strange = wanted.iter().find(|name| !is_package(name));
-    ensure!(strange.is_none(), "{:?} is no name of a package", strange.map_or("", |name| name));
+    ensure!(strange.is_none(), "{:?} is not a package name", strange.map_or("", |name| name));
     let apt = Apt::new(folder)?;
     let show = |names: &[String]| {
         let names = names.iter().map(String::as_str);
@@ -76,7 +76,7 @@ pub fn bring(packages: &[Package], folder: &Path) -> anyhow::Result<Vec<PathBuf>
     }
     let names: Vec<String> = packages.iter().map(|p| format!("{}={}", p.name, p.version)).collect();
     let strange = names.iter().find(|name| !is_package(name));
-    ensure!(strange.is_none(), "{:?} is no package", strange.map_or("", |name| name));
+    ensure!(strange.is_none(), "{:?} is not a package", strange.map_or("", |name| name));
     let apt = Apt::new(folder)?;
     let arguments: Vec<&str> = ["download"].into_iter().chain(names.iter().map(String::as_str)).collect();
     apt.run("apt-get", &arguments)?;
@@ -90,7 +90,7 @@ pub fn bring(packages: &[Package], folder: &Path) -> anyhow::Result<Vec<PathBuf>
     let file = |package: &Package| {
         let Package { name, version, sha256 } = package;
         let found = by_sum.get(sha256).cloned();
-        found.with_context(|| format!("apt-get brought no {name} {version} with the checksum {sha256}"))
+        found.with_context(|| format!("apt-get downloaded no {name} {version} with the checksum {sha256}"))
     };
     packages.iter().map(file).collect()
 }
@@ -149,7 +149,7 @@ impl<'a> Apt<'a> {
     fn new(folder: &'a Path) -> anyhow::Result<Self> {
         ensure!(
             programs::find("apt-get").is_some(),
-            "there is no apt-get on this machine\n  try: fsderby kernel fetch FILE.deb"
+            "apt-get is not installed\n  try: fsderby kernel fetch FILE.deb"
         );
         let mut apt = Apt { folder, configuration: None };
         if apt.run("apt-cache", &["show", "--no-all-versions", NEWEST]).is_err() {
@@ -164,7 +164,7 @@ impl<'a> Apt<'a> {
         let said = self.run("apt-cache", &["depends", NEWEST])?;
         let names = said.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
         let image = names.into_iter().find(|name| name.starts_with("linux-image-"));
-        Ok(image.with_context(|| format!("apt does not know what {NEWEST} needs"))?.to_owned())
+        Ok(image.with_context(|| format!("apt does not know the dependencies of {NEWEST}"))?.to_owned())
     }
 
     /// The newest image of a series, of the plain kind: neither for real time nor for clouds.
@@ -188,8 +188,7 @@ impl<'a> Apt<'a> {
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> anyhow::Result<String> {
-        let path =
-            programs::find(program).with_context(|| format!("there is no {program} on this machine"))?;
+        let path = programs::find(program).with_context(|| format!("{program} is not installed"))?;
         let mut command = Command::new(path);
         command.args(arguments).current_dir(self.folder).env("LC_ALL", "C");
         command.args(["-o", "APT::Sandbox::User="]);

@@ -29,7 +29,7 @@ impl<R: Read> Archive<R> {
         source.read_exact(&mut magic)?;
         match &magic == MAGIC {
             true => Ok(Archive { source, left: 0, padding: 0 }),
-            false => Err(damaged("it does not begin as an archive does")),
+            false => Err(damaged("it does not start like an ar archive")),
         }
     }
 
@@ -50,10 +50,10 @@ impl<R: Read> Archive<R> {
             _ => return Err(cut_short()),
         }
         if !header.ends_with(b"`\n") {
-            return Err(damaged("a member's header has no end"));
+            return Err(damaged("a member's header is not terminated"));
         }
         // Ten digits at most, which no u64 is too small for.
-        self.left = number(&header[48..58]).ok_or_else(|| damaged("a member's size is no number"))?;
+        self.left = number(&header[48..58]).ok_or_else(|| damaged("a member's size is not a number"))?;
         self.padding = self.left % 2;
         // Some programs end a name with a slash.
         Ok(Some(String::from_utf8_lossy(&header[..16]).trim_end_matches([' ', '/']).to_owned()))
@@ -85,7 +85,7 @@ fn damaged(what: &str) -> io::Error {
 }
 
 fn cut_short() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the archive is cut short")
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the archive is truncated")
 }
 
 #[cfg(test)]

@@ -30,20 +30,20 @@ pub fn bootable(image: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     } else {
         return Ok(image);
     };
-    ensure!(elf.starts_with(&ELF), "the kernel holds something else than an ELF file");
+    ensure!(elf.starts_with(&ELF), "the kernel image contains no ELF file");
     Ok(elf)
 }
 
 fn payload(image: &[u8]) -> anyhow::Result<&[u8]> {
-    ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "this is no kernel image for x86");
+    ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "it is not an x86 kernel image");
     let word = |at: usize| {
         let bytes = image.get(at..at + 4).and_then(|b| <[u8; 4]>::try_from(b).ok());
         bytes.map(|b| u32::from_le_bytes(b) as usize)
     };
-    let (offset, length) = word(0x248).zip(word(0x24c)).context("the kernel image is cut short")?;
+    let (offset, length) = word(0x248).zip(word(0x24c)).context("the kernel image is truncated")?;
     let begin = (usize::from(image[0x1f1]) + 1) * SECTOR + offset;
     let end = begin.checked_add(length.saturating_sub(4)).context("the kernel image is damaged")?;
-    image.get(begin..end).context("the kernel image is cut short")
+    image.get(begin..end).context("the kernel image is truncated")
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
         let mut image = vec![0; 0x260];
         image[0x202..0x206].copy_from_slice(b"HdrS");
         image[0x24c] = 0xff;
-        assert!(bootable(image).unwrap_err().to_string().contains("cut short"));
+        assert!(bootable(image).unwrap_err().to_string().contains("truncated"));
     }
 
     #[test]
@@ -71,6 +71,6 @@ mod tests {
         image[0x24c..0x250].copy_from_slice(&u32::try_from(payload.len()).unwrap().to_le_bytes());
         image.extend(payload);
         let error = format!("{:#}", bootable(image).unwrap_err());
-        assert!(error.contains("more than 256 MiB"), "{error}");
+        assert!(error.contains("larger than 256 MiB"), "{error}");
     }
 }

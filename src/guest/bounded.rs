@@ -39,7 +39,7 @@ impl<R: Read> Bounded<R> {
     /// When it is damaged, cut short, or more than the bound.
     pub fn all(mut self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.read_to_end(&mut bytes).context("it is damaged, cut short or too large")?;
+        self.read_to_end(&mut bytes).context("it is damaged, truncated or too large")?;
         Ok(bytes)
     }
 }
@@ -48,7 +48,7 @@ impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.source.read(buffer)?;
         let more =
-            || io::Error::new(io::ErrorKind::FileTooLarge, format!("there is more than {}", self.bound));
+            || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {}", self.bound));
         self.left = self.left.checked_sub(length as u64).ok_or_else(more)?;
         Ok(length)
     }
@@ -86,7 +86,7 @@ pub fn open_as(path: &Path, bound: Bytes, instead: &str) -> anyhow::Result<Bound
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let file = File::from(opened.with_context(|| format!("could not open {shown}"))?);
-    let about = file.metadata().with_context(|| format!("could not look at {shown}"))?;
+    let about = file.metadata().with_context(|| format!("could not stat {shown}"))?;
     let kind = about.file_type();
     let what = match () {
         () if kind.is_dir() => "a folder",
@@ -107,7 +107,7 @@ mod tests {
     fn what_ends_at_the_bound_is_read_and_what_goes_on_is_an_error() {
         let read = |length: u64| Bounded::new(io::repeat(7).take(length), Bytes(1000)).all();
         assert_eq!(read(1000).unwrap().len(), 1000);
-        assert!(format!("{:#}", read(1001).unwrap_err()).contains("more than 1000 bytes"));
+        assert!(format!("{:#}", read(1001).unwrap_err()).contains("larger than 1000 bytes"));
         assert!(Bounded::new(io::repeat(7), Bytes(1000)).all().is_err(), "what has no end ends");
     }
 

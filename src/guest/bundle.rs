@@ -97,7 +97,7 @@ impl Manifest {
             schema: u32,
         }
         let version: Version = serde_json::from_slice(bytes).context("the manifest is damaged")?;
-        ensure!(version.schema == SCHEMA, "the bundle is of another version of fsderby");
+        ensure!(version.schema == SCHEMA, "the bundle was made by an incompatible version of fsderby");
         let manifest: Manifest = serde_json::from_slice(bytes).context("the manifest is damaged")?;
         manifest.check()?;
         Ok(manifest)
@@ -121,7 +121,7 @@ impl Manifest {
         ensure!(self.files.len() <= MOST_FILES, "the bundle has more than {MOST_FILES} files");
         let mut all: u64 = 0;
         for (name, file) in &self.files {
-            ensure!(is_member(name, file), "the bundle has a file of a strange name: {name:?}");
+            ensure!(is_member(name, file), "the bundle has a file with an invalid name: {name:?}");
             ensure!(Bytes(file.bytes) <= IMAGE, "{name} in the bundle is too large: {}", Bytes(file.bytes));
             all = all.saturating_add(file.bytes);
         }
@@ -151,12 +151,12 @@ impl Bundle {
     /// # Errors
     /// When they are not those that the manifest names.
     pub fn file(&self, name: &str) -> anyhow::Result<Vec<u8>> {
-        let stated = self.manifest.files.get(name).with_context(|| format!("there is no {name}"))?;
-        let file = open_as(&self.folder.join(name), IMAGE, "fsderby guest import FILE, once more")?;
+        let stated = self.manifest.files.get(name).with_context(|| format!("{name} is missing"))?;
+        let file = open_as(&self.folder.join(name), IMAGE, "fsderby guest import FILE again")?;
         let bytes = file.all()?;
         ensure!(
             sha256(&bytes) == stated.sha256,
-            "{name} of the guest {} in the cache is not what was taken into it\n  try: fsderby guest import FILE, once more",
+            "{name} of the guest bundle {} in the cache was altered\n  try: fsderby guest import FILE again",
             self.short()
         );
         Ok(bytes)
@@ -170,8 +170,8 @@ impl Bundle {
         let Manifest { protocol, fsderby, .. } = &self.manifest;
         ensure!(
             *protocol == PROTOCOL,
-            "the agent of the guest {} is of fsderby {fsderby} and speaks protocol {protocol}, this program {PROTOCOL}\n  \
-             try: a fsderby of protocol {protocol}, or fsderby guest build",
+            "the agent of the guest bundle {} is from fsderby {fsderby} and uses protocol {protocol}, this \
+             program {PROTOCOL}\n  try: a fsderby with protocol {protocol}, or fsderby guest build",
             self.short()
         );
         Ok(())
@@ -191,7 +191,7 @@ impl Files for Bundle {
 
     fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>> {
         let sha256 = path.to_str().and_then(|path| self.manifest.root.get(path));
-        let sha256 = sha256.with_context(|| format!("the guest {} has no such file", self.short()))?;
+        let sha256 = sha256.with_context(|| format!("the guest bundle {} has no such file", self.short()))?;
         self.file(&stored(sha256))
     }
 
@@ -239,13 +239,16 @@ fn remove_within(guests: &Path, id: &str) -> anyhow::Result<String> {
 }
 
 fn whole_id(guests: &Path, id: &str) -> anyhow::Result<String> {
-    ensure!(is_id(id), "'{id}' is no guest\n  try: one of fsderby guest list");
+    ensure!(is_id(id), "'{id}' is not a guest bundle\n  try: one of fsderby guest list");
     let entries = fs::read_dir(guests).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let found: Vec<String> = names.filter(|name| is_sha256(name) && name.starts_with(id)).collect();
-    ensure!(found.len() < 2, "more than one guest begins with {id}\n  try: more of its digits");
+    ensure!(found.len() < 2, "more than one guest bundle begins with {id}\n  try: more of its digits");
     found.into_iter().next().with_context(|| {
-        format!("there is no guest {id} in the cache\n  try: fsderby guest import FILE, of whoever made it")
+        format!(
+            "the guest bundle {id} is not in the cache\n  try: fsderby guest import FILE, with a bundle from \
+            whoever built it"
+        )
     })
 }
 
@@ -260,12 +263,12 @@ fn open(guests: &Path, id: &str) -> anyhow::Result<Bundle> {
     for part in [&folder, &manifest] {
         cache::is_ours(part, 0)?;
     }
-    let bytes = open_as(&manifest, LONGEST_MANIFEST, "fsderby guest import FILE, once more")?.all()?;
+    let bytes = open_as(&manifest, LONGEST_MANIFEST, "fsderby guest import FILE again")?.all()?;
     ensure!(
         sha256(&bytes) == id,
-        "the guest {id} in the cache is not what was taken into it\n  try: fsderby guest import FILE, once more"
+        "the guest bundle {id} in the cache was altered\n  try: fsderby guest import FILE again"
     );
-    let manifest = Manifest::read(&bytes).with_context(|| format!("the guest {id} is not used"))?;
+    let manifest = Manifest::read(&bytes).with_context(|| format!("the guest bundle {id} is not usable"))?;
     Ok(Bundle { id: id.to_owned(), manifest, folder })
 }
 
@@ -278,7 +281,7 @@ pub fn settle(folder: tempfile::TempDir, guests: &Path, manifest: &[u8]) -> anyh
     let id = sha256(manifest);
     let place = guests.join(&id);
     let _ = fs::remove_dir_all(&place);
-    fs::rename(folder.path(), &place).with_context(|| format!("could not make {}", place.display()))?;
+    fs::rename(folder.path(), &place).with_context(|| format!("could not create {}", place.display()))?;
     let _ = folder.keep();
     open(guests, &id)
 }
@@ -292,7 +295,7 @@ pub fn begun() -> anyhow::Result<(PathBuf, tempfile::TempDir)> {
     let guests = cache::made(GUESTS)?;
     let mode = fs::Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().prefix(".unpacking-").permissions(mode).tempdir_in(&guests);
-    let folder = folder.with_context(|| format!("could not make a folder in {}", guests.display()))?;
+    let folder = folder.with_context(|| format!("could not create a folder in {}", guests.display()))?;
     for part in ["modules", "files"] {
         fs::create_dir(folder.path().join(part))?;
     }
@@ -396,7 +399,7 @@ pub mod tests {
                 bundle.manifest.files.keys().try_for_each(|name| bundle.file(name).map(drop))
             });
             let said = format!("{:#}", read.unwrap_err());
-            assert!(said.contains("is not what was taken into it"), "{name}: {said}");
+            assert!(said.contains("in the cache was altered"), "{name}: {said}");
         }
     }
 
@@ -404,15 +407,15 @@ pub mod tests {
     fn a_manifest_that_says_what_no_bundle_is_is_refused() {
         type Change = fn(&mut Manifest);
         let changes: &[(&str, Change)] = &[
-            ("another version", |m| m.schema = 99),
+            ("incompatible version", |m| m.schema = 99),
             ("another version", |m| m.kernel.schema = 1),
-            ("strange name", |m| m.kernel.release = "../../etc".into()),
-            ("strange name", |m| drop(m.kernel.modules.loadable.insert("../one".into(), Module::default()))),
-            ("strange name", |m| drop(m.files.insert("../../evil".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| drop(m.files.insert("/etc/evil".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| drop(m.files.insert("modules/../evil.ko".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| drop(m.files.insert("files/evil".into(), m.files[AGENT].clone()))),
-            ("strange name", |m| m.files.values_mut().for_each(|file| file.sha256 = "../x".into())),
+            ("invalid name", |m| m.kernel.release = "../../etc".into()),
+            ("invalid name", |m| drop(m.kernel.modules.loadable.insert("../one".into(), Module::default()))),
+            ("invalid name", |m| drop(m.files.insert("../../evil".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| drop(m.files.insert("/etc/evil".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| drop(m.files.insert("modules/../evil.ko".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| drop(m.files.insert("files/evil".into(), m.files[AGENT].clone()))),
+            ("invalid name", |m| m.files.values_mut().for_each(|file| file.sha256 = "../x".into())),
             ("too large", |m| m.files.values_mut().for_each(|file| file.bytes = 1 << 40)),
             ("no agent", |m| drop(m.files.remove(AGENT))),
             ("no image", |m| drop(m.files.remove(KERNEL))),
@@ -449,7 +452,8 @@ pub mod tests {
         fs::create_dir(&other).unwrap();
         let refused = |id: &str| remove_within(guests.path(), id).unwrap_err().to_string();
         assert!(
-            refused("../notes").contains("is no guest") && refused("00000000").contains("there is no guest")
+            refused("../notes").contains("is not a guest")
+                && refused("00000000").contains("is not in the cache")
         );
         assert_eq!(remove_within(guests.path(), bundle.short()).unwrap(), bundle.id);
         assert!(!bundle.folder.exists() && other.exists());
@@ -462,7 +466,7 @@ pub mod tests {
         assert!(bundle.is_spoken_with().is_ok());
         bundle.manifest.protocol += 1;
         let said = bundle.is_spoken_with().unwrap_err().to_string();
-        assert!(said.contains("speaks protocol") && said.contains("try: a fsderby of protocol"), "{said}");
+        assert!(said.contains("uses protocol") && said.contains("try: a fsderby with protocol"), "{said}");
     }
 
     #[test]
@@ -474,7 +478,7 @@ pub mod tests {
             let path = guests.path().join(&bundle.id).join(part);
             fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
             let said = open(guests.path(), &bundle.id).unwrap_err().to_string();
-            assert!(said.contains("others can write in"), "{said}");
+            assert!(said.contains("other users can write to"), "{said}");
         }
     }
 }

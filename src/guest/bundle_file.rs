@@ -31,7 +31,7 @@ const FRAMES: u64 = 16 << 20;
 pub fn export(bundle: &Bundle, path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(path);
-    let mut file = BufWriter::new(file.with_context(|| format!("could not make {shown}"))?);
+    let mut file = BufWriter::new(file.with_context(|| format!("could not create {shown}"))?);
     let written = write(bundle, &mut file).and_then(|()| Ok(file.flush()?));
     if written.is_err() {
         let _ = fs::remove_file(path);
@@ -68,10 +68,11 @@ fn append(archive: &mut tar::Builder<&mut dyn Write>, name: &str, bytes: &[u8]) 
 /// # Errors
 /// When anything of it is not what its manifest says, or the manifest is none.
 pub fn import(path: &Path) -> anyhow::Result<Bundle> {
-    let file = open_as(path, PACKAGE, "fsderby guest import FILE, one that fsderby guest export wrote")?;
+    let file =
+        open_as(path, PACKAGE, "fsderby guest import FILE, with a file written by fsderby guest export")?;
     let (guests, folder) = bundle::begun()?;
     let taken = unpack(file, folder.path()).and_then(|bytes| bundle::settle(folder, &guests, &bytes));
-    taken.with_context(|| format!("{} was not taken", path.display()))
+    taken.with_context(|| format!("{} was not imported", path.display()))
 }
 
 /// Unpacks a bundle into this folder, which has its two folders, and returns its manifest.
@@ -93,27 +94,27 @@ pub fn unpack(file: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
 
 fn members(data: impl Read, folder: &Path) -> anyhow::Result<Vec<u8>> {
     let mut archive = tar::Archive::new(Bounded::new(data, Bytes(ALL.0 + FRAMES)));
-    let mut entries = archive.entries().context("it is no bundle")?.raw(true);
+    let mut entries = archive.entries().context("it is not a bundle")?.raw(true);
     let mut next = |name: &str| -> anyhow::Result<_> {
-        let entry = entries.next().with_context(|| format!("it is cut short: there is no {name}"))?;
-        let entry = entry.with_context(|| format!("it is no bundle, or damaged, where {name} should be"))?;
+        let entry = entries.next().with_context(|| format!("it is truncated: {name} is missing"))?;
+        let entry = entry.with_context(|| format!("it is not a bundle, or damaged at {name}"))?;
         let is_it = entry.header().entry_type().is_file() && &*entry.path_bytes() == name.as_bytes();
-        ensure!(is_it, "it is no bundle: there is something else where {name} should be");
+        ensure!(is_it, "it is not a bundle: it has no {name} where one is expected");
         Ok(entry)
     };
     let id = Bounded::new(next(ID)?, LONGEST_ID).all().context("the ID")?;
     let bytes = Bounded::new(next(MANIFEST)?, LONGEST_MANIFEST).all().context("the manifest")?;
-    ensure!(id == bundle::sha256(&bytes).as_bytes(), "its manifest is not the one that its ID names");
+    ensure!(id == bundle::sha256(&bytes).as_bytes(), "its manifest does not match its ID");
     let manifest = Manifest::read(&bytes)?;
     // What is exported again is the same, so what is signed or named by its hash stays so.
-    ensure!(serde_json::to_vec(&manifest)? == bytes, "the manifest is not written as one is");
+    ensure!(serde_json::to_vec(&manifest)? == bytes, "its manifest is not in canonical form");
     for (name, stated) in &manifest.files {
         let entry = next(name)?;
-        ensure!(entry.size() == stated.bytes, "{name} has another size than the manifest says");
+        ensure!(entry.size() == stated.bytes, "the size of {name} differs from the manifest");
         take(entry, &folder.join(name), stated).with_context(|| format!("{name} in it"))?;
     }
     if entries.next().is_some() {
-        bail!("it holds more than its manifest names");
+        bail!("it has more files than its manifest");
     }
     Ok(bytes)
 }
@@ -123,18 +124,18 @@ fn take(mut entry: impl Read, path: &Path, stated: &File) -> anyhow::Result<()> 
     let (mut hash, mut length) = (Sha256::new(), 0);
     let mut buffer = vec![0; 1 << 16];
     loop {
-        match entry.read(&mut buffer).context("it is damaged or cut short")? {
+        match entry.read(&mut buffer).context("it is damaged or truncated")? {
             0 => break,
             read => {
                 hash.update(&buffer[..read]);
-                file.write_all(&buffer[..read]).context("there is no room for it")?;
+                file.write_all(&buffer[..read]).context("not enough free space")?;
                 length += read as u64;
             }
         }
     }
     ensure!(
         length == stated.bytes && bundle::hex(&hash.finalize()) == stated.sha256,
-        "it is not what the manifest says"
+        "its content differs from the manifest"
     );
     Ok(())
 }
@@ -224,38 +225,38 @@ mod tests {
         for name in [&b"../agent"[..], b"/tmp/agent", b"./agent", b"agent/../agent", b"\xff", b""] {
             let mut members = whole.clone();
             members[2].0 = name;
-            refused(&members, "something else where agent should be");
+            refused(&members, "it has no agent where one is expected");
         }
         for kind in
             [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Char, tar::EntryType::Fifo]
         {
             let mut members = whole.clone();
             members[2].1 = kind;
-            refused(&members, "something else where agent should be");
+            refused(&members, "it has no agent where one is expected");
         }
         let mut other = whole.clone();
         other[2].2 = b"an other";
-        refused(&other, "not what the manifest says");
+        refused(&other, "its content differs from the manifest");
         other[2].2 = b"longer than it was";
-        refused(&other, "another size");
+        refused(&other, "differs from the manifest");
         let mut more = whole.clone();
         more.push((b"more", file, b"more"));
-        refused(&more, "more than its manifest names");
-        refused(&whole[1..], "something else where id should be");
-        refused(&[], "there is no id");
+        refused(&more, "more files than its manifest");
+        refused(&whole[1..], "it has no id where one is expected");
+        refused(&[], "id is missing");
         let mut exchanged = whole.clone();
         let nobodys = "0".repeat(64);
         exchanged[0].2 = nobodys.as_bytes();
-        refused(&exchanged, "not the one that its ID names");
+        refused(&exchanged, "does not match its ID");
         let blanks = [&manifest[..], b" "].concat();
         let named = bundle::sha256(&blanks);
         let mut spaced = whole.clone();
         (spaced[0].2, spaced[1].2) = (named.as_bytes(), &blanks);
-        refused(&spaced, "not written as one is");
+        refused(&spaced, "not in canonical form");
         let endless = vec![b' '; 5 << 20];
         let mut large = whole;
         large[1].2 = &endless;
-        refused(&large, "more than 4 MiB");
+        refused(&large, "larger than 4 MiB");
     }
 
     #[test]

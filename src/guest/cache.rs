@@ -30,7 +30,8 @@ pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
     let given = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
     let base = base.ok_or_else(|| Unusable {
-        what: "there is no folder to keep kernels, snapshots and bundles of guests in: neither HOME nor XDG_CACHE_HOME names one".into(),
+        what: "no folder for the cache of kernels, snapshots and guest bundles: neither HOME nor XDG_CACHE_HOME \
+            is set".into(),
         remedy: "set HOME, or XDG_CACHE_HOME".into(),
     })?;
     let cache = base.join("fsderby");
@@ -45,8 +46,8 @@ pub fn folder(name: &str) -> Result<PathBuf, Unusable> {
 pub fn made(name: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(name)?;
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|e| Unusable {
-        what: format!("could not make {}: {e}", folder.display()),
-        remedy: "XDG_CACHE_HOME=DIR, a folder of your own with room".into(),
+        what: format!("could not create {}: {e}", folder.display()),
+        remedy: "XDG_CACHE_HOME=DIR, a folder that you can write to".into(),
     })?;
     Ok(folder)
 }
@@ -59,10 +60,10 @@ pub fn is_ours(path: &Path, unless: u32) -> Result<(), Unusable> {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Unusable {
             what: format!(
-                "could not look at {}, where kernels, snapshots and bundles of guests are kept: {e}",
+                "could not stat {}, the cache of kernels, snapshots and guest bundles: {e}",
                 path.display()
             ),
-            remedy: "XDG_CACHE_HOME=DIR, a folder of your own".into(),
+            remedy: "XDG_CACHE_HOME=DIR, a folder that you own".into(),
         }),
     }
 }
@@ -72,14 +73,14 @@ fn is_nobody_elses(path: &Path, about: &Metadata, unless: u32) -> Result<(), Unu
     let shown = path.display();
     if ![0, us].contains(&about.uid()) {
         return Err(Unusable {
-            what: format!("{shown} belongs to user {}, who could change what guests start from", about.uid()),
-            remedy: "XDG_CACHE_HOME=DIR, a folder of your own; sudo -H where it is another user's home"
+            what: format!("{shown} belongs to user {}, who could change the programs of guests", about.uid()),
+            remedy: "XDG_CACHE_HOME=DIR, a folder that you own; or sudo -H if it is another user's home"
                 .into(),
         });
     }
     if about.mode() & OTHERS_WRITE != 0 && about.mode() & unless == 0 {
         return Err(Unusable {
-            what: format!("others can write in {shown}, and so could change what guests start from"),
+            what: format!("other users can write to {shown} and could change the programs of guests"),
             remedy: format!("chmod go-w {shown}"),
         });
     }
@@ -102,9 +103,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (mode, unless, words) in [
             (0o755, 0, ""),
-            (0o775, 0, "others can write in"),
-            (0o757, STICKY, "others can write in"),
-            (0o1777, 0, "others can write in"),
+            (0o775, 0, "other users can write to"),
+            (0o757, STICKY, "other users can write to"),
+            (0o1777, 0, "other users can write to"),
             (0o1777, STICKY, ""),
         ] {
             fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();

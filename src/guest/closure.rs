@@ -90,7 +90,7 @@ impl<'f> Closure<'f> {
         self.follow(path)?;
         match self.lacks.first_key_value() {
             None => Ok(()),
-            Some((library, needs)) => bail!("{needs} needs {library}, which is not here"),
+            Some((library, needs)) => bail!("{needs} needs {library}, which is missing"),
         }
     }
 
@@ -138,7 +138,7 @@ pub fn is_static(file: &[u8]) -> anyhow::Result<bool> {
 
 fn needs(file: &[u8]) -> anyhow::Result<Needs> {
     if file.starts_with(b"#!") {
-        bail!("it is a script, and there is no interpreter");
+        bail!("it is a script without an interpreter");
     }
     let header = FileHeader64::<Endianness>::parse(file).ok().context("it is not a 64-bit ELF file")?;
     let endian = header.endian()?;

@@ -63,7 +63,7 @@ pub fn build(kernel: &Kernel, agent: &Path, wanted: &[Wanted], pins: Option<&Pin
             left_out.push(format!("{}: {why:#}", one.whose));
         }
     }
-    ensure!(!closure.files.is_empty(), "no package brought any program:\n{}", left_out.join("\n"));
+    ensure!(!closure.files.is_empty(), "no package contains any of the programs:\n{}", left_out.join("\n"));
     let used: BTreeSet<usize> =
         closure.files.keys().filter_map(|path| tree.brought_by(Path::new(path))).collect();
     let mut named: Vec<Package> = used.into_iter().map(|at| packages[at].package.clone()).collect();
@@ -79,7 +79,7 @@ pub fn build(kernel: &Kernel, agent: &Path, wanted: &[Wanted], pins: Option<&Pin
         }
     }
     parts.kernel(kernel)?;
-    parts.file(AGENT, &initramfs::init(fs::read(agent).context("could not read our own program")?)?)?;
+    parts.file(AGENT, &initramfs::init(fs::read(agent).context("could not read the fsderby binary")?)?)?;
     let manifest = serde_json::to_vec(&parts.manifest)?;
     Ok(Built { bundle: bundle::settle(folder, &guests, &manifest)?, left_out })
 }
@@ -90,7 +90,7 @@ fn add(closure: &mut Closure<'_>, tree: &Tree, wanted: &Wanted) -> anyhow::Resul
     for name in &wanted.programs {
         let path = tree.program(name);
         own.add(
-            &path.with_context(|| format!("no package brought {name}, which is in {}", wanted.package))?,
+            &path.with_context(|| format!("no package contains {name}, which is in {}", wanted.package))?,
         )?;
     }
     closure.files.append(&mut own.files);
@@ -116,7 +116,7 @@ struct Gathered {
 impl Gathered {
     fn bring(&mut self, stated: Vec<Stated>) -> anyhow::Result<()> {
         let packages: Vec<Package> = stated.iter().map(|stated| stated.package.clone()).collect();
-        let files = apt::bring(&packages, &self.folder).context("could not fetch packages")?;
+        let files = apt::bring(&packages, &self.folder).context("could not download packages")?;
         for (stated, file) in stated.into_iter().zip(files) {
             let number = self.packages.len();
             let unpacked = self.tree.unpack(&file, number);
@@ -183,7 +183,7 @@ impl Gathered {
             && pinned.sha256 != kernel.index.sha256
         {
             bail!(
-                "the kernel {} is not of the package {} {}",
+                "the kernel {} does not come from the package {} {}",
                 kernel.index.release,
                 pinned.name,
                 pinned.version
@@ -216,7 +216,7 @@ struct Parts<'f> {
 impl Parts<'_> {
     fn file(&mut self, name: &str, bytes: &[u8]) -> anyhow::Result<()> {
         let file = File { sha256: bundle::sha256(bytes), bytes: bytes.len() as u64 };
-        fs::write(self.folder.join(name), bytes).with_context(|| format!("could not keep {name}"))?;
+        fs::write(self.folder.join(name), bytes).with_context(|| format!("could not store {name}"))?;
         self.manifest.files.insert(name.to_owned(), file);
         Ok(())
     }
@@ -231,7 +231,7 @@ impl Parts<'_> {
     fn kernel(&mut self, kernel: &Kernel) -> anyhow::Result<()> {
         ensure!(
             kernel.is_sound(),
-            "the kernel {0} in the cache is not what was taken into it\n  try: fsderby kernel fetch {0}",
+            "the kernel {0} in the cache was altered\n  try: fsderby kernel fetch {0}",
             kernel.index.release
         );
         self.file(KERNEL, &fs::read(kernel.image())?)?;

@@ -59,7 +59,7 @@ impl<'a> Origin<'a> {
 
     fn agent(&self) -> anyhow::Result<Vec<u8>> {
         match self {
-            Origin::Here { agent, .. } => fs::read(agent).context("could not read our own program"),
+            Origin::Here { agent, .. } => fs::read(agent).context("could not read the fsderby binary"),
             Origin::Bundle { bundle, .. } => bundle.file(AGENT),
         }
     }
@@ -166,7 +166,7 @@ pub fn idle(kernel: &Kernel, agent: &Path, boot: &[&str]) -> anyhow::Result<Vec<
         archive.folder(folder);
     }
     archive.device("/dev/console", 5, 1);
-    archive.file("/init", &init(fs::read(agent).context("could not read our own program")?)?);
+    archive.file("/init", &init(fs::read(agent).context("could not read the fsderby binary")?)?);
     modules(&mut archive, kernel, boot, &[])?;
     Ok(archive.finish())
 }
@@ -175,7 +175,8 @@ pub fn idle(kernel: &Kernel, agent: &Path, boot: &[&str]) -> anyhow::Result<Vec<
 pub(super) fn init(program: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     ensure!(
         is_static(&program)?,
-        "this fsderby is a dynamic binary, which cannot be the init of a guest\n  try: build it from a clone (.cargo/config.toml makes it static)"
+        "this fsderby is dynamically linked, so it cannot be the init of a guest\n  try: build it from a clone \
+            (.cargo/config.toml makes it static)"
     );
     slim::program(program)
 }
@@ -183,7 +184,7 @@ pub(super) fn init(program: Vec<u8>) -> anyhow::Result<Vec<u8>> {
 fn modules(archive: &mut Archive, kernel: &Kernel, boot: &[&str], wanted: &[String]) -> anyhow::Result<()> {
     let modules = &kernel.index.modules;
     let release = &kernel.index.release;
-    let lacks = || format!("the kernel {release} cannot serve");
+    let lacks = || format!("the kernel {release} is not usable");
     let boot = modules.chain(boot.iter().copied()).with_context(lacks)?;
     let mut job = modules.chain(wanted.iter().map(String::as_str)).with_context(lacks)?;
     job.retain(|name| !boot.contains(name));
@@ -199,7 +200,7 @@ fn programs(archive: &mut Archive, from: &dyn Files, programs: &BTreeSet<String>
     let mut closure = Closure::of(from);
     for program in programs {
         let path = from.program(program);
-        closure.add(&path.with_context(|| format!("there is no {program} for the guest"))?)?;
+        closure.add(&path.with_context(|| format!("{program} for the guest is missing"))?)?;
     }
     for (path, bytes) in &closure.files {
         archive.file(path, bytes);

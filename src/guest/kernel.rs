@@ -108,7 +108,7 @@ impl Kernel {
         let stored = self.index.modules.loadable.get(name).map(|module| module.blake3.as_str());
         ensure!(
             stored == Some(hash(&bytes).as_str()),
-            "{name} of the kernel {release} in the cache is not what was taken into it"
+            "{name} of the kernel {release} in the cache was altered"
         );
         Ok(bytes)
     }
@@ -117,9 +117,9 @@ impl Kernel {
 /// Whether this index, which somebody else may have written, is of a kernel of this version whose names are fit for files.
 pub(super) fn check(index: &Index) -> anyhow::Result<()> {
     ensure!(index.schema == SCHEMA, "its kernel was unpacked by another version of fsderby");
-    ensure!(is_plain(&index.release), "its kernel has a strange name");
+    ensure!(is_plain(&index.release), "its kernel has an invalid name");
     let strange = index.modules.loadable.keys().find(|name| !is_plain(name));
-    ensure!(strange.is_none(), "its kernel has a module of a strange name");
+    ensure!(strange.is_none(), "its kernel has a module with an invalid name");
     Ok(())
 }
 
@@ -184,9 +184,9 @@ fn open(folder: &Path) -> anyhow::Result<Kernel> {
     for part in [folder, &folder.join(INDEX), &folder.join(INDEX_HASH)] {
         cache::is_ours(part, 0)?;
     }
-    let text = fs::read(folder.join(INDEX)).with_context(|| format!("there is no {INDEX} in {shown}"))?;
+    let text = fs::read(folder.join(INDEX)).with_context(|| format!("{INDEX} is missing in {shown}"))?;
     let is_stored = fs::read_to_string(folder.join(INDEX_HASH)).is_ok_and(|stored| stored == hash(&text));
-    let altered = || format!("{shown}/{INDEX} is not what was stored");
+    let altered = || format!("{shown}/{INDEX} was altered");
     // Of another version the hash may be another's too, so the version is looked at first.
     let version: Version = serde_json::from_slice(&text).with_context(altered)?;
     ensure!(version.schema == SCHEMA, "{shown} was unpacked by another version of fsderby");
@@ -205,9 +205,9 @@ pub fn import(file: &Path) -> anyhow::Result<Kernel> {
     let kernels = cache::made(KERNELS)?;
     let mode = Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().prefix(".unpacking-").permissions(mode).tempdir_in(&kernels);
-    let folder = folder.with_context(|| format!("could not make a folder in {}", kernels.display()))?;
+    let folder = folder.with_context(|| format!("could not create a folder in {}", kernels.display()))?;
     let unpacked = unpack(file, folder.path(), sha256).and_then(|index| settle(folder, &kernels, index));
-    unpacked.with_context(|| format!("{} was not taken", file.display()))
+    unpacked.with_context(|| format!("{} was not imported", file.display()))
 }
 
 /// Puts the finished folder in its place.
@@ -215,7 +215,7 @@ fn settle(folder: TempDir, kernels: &Path, index: Index) -> anyhow::Result<Kerne
     write_index(folder.path(), &index)?;
     let place = kernels.join(&index.release);
     let _ = fs::remove_dir_all(&place);
-    fs::rename(folder.path(), &place).with_context(|| format!("could not make {}", place.display()))?;
+    fs::rename(folder.path(), &place).with_context(|| format!("could not create {}", place.display()))?;
     let _ = folder.keep();
     Ok(Kernel { folder: place, index })
 }
@@ -242,16 +242,14 @@ pub fn unpack(file: &Path, folder: &Path, sha256: String) -> anyhow::Result<Inde
         false => package::for_each_installed_file(file, &mut takes)?,
     }
     let name = file.display();
-    let (release, image) = parts.image.with_context(|| format!("there is no kernel in {name}"))?;
+    let (release, image) = parts.image.with_context(|| format!("{name} contains no kernel"))?;
     parts.modules.add_builtin(&parts.builtin, &parts.builtin_modinfo);
     for needed in NEEDED {
         if parts.modules.chain([needed]).is_err() {
-            bail!(
-                "the kernel {release} has no {needed}, without which no guest reaches its disk or its host"
-            );
+            bail!("the kernel {release} has no {needed}, which a guest needs to reach its disk or its host");
         }
     }
-    let image = bootable(image).with_context(|| format!("could not take the kernel out of {name}"))?;
+    let image = bootable(image).with_context(|| format!("could not extract the kernel from {name}"))?;
     fs::write(folder.join("image"), &image)?;
     let source = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let image_blake3 = hash(&image);
@@ -273,7 +271,7 @@ impl Parts {
     fn take(&mut self, path: &str, reader: &mut dyn Read, folder: &Path) -> anyhow::Result<()> {
         let path = path.strip_prefix("usr/").unwrap_or(path);
         if let Some(release) = path.strip_prefix("boot/vmlinuz-") {
-            ensure!(is_plain(release), "the kernel has a strange name");
+            ensure!(is_plain(release), "the kernel has an invalid name");
             self.image = Some((release.to_owned(), Bounded::new(&mut *reader, IMAGE).all()?));
         }
         let below = path.strip_prefix("lib/modules/").and_then(|p| p.split_once('/'));
@@ -298,7 +296,7 @@ impl Parts {
     fn module(&mut self, name: &str, bytes: &[u8], folder: &Path) -> anyhow::Result<()> {
         let name = plain(name);
         let left = self.room.0.checked_sub(bytes.len() as u64);
-        self.room = Bytes(left.with_context(|| format!("its modules have more than {ALL}"))?);
+        self.room = Bytes(left.with_context(|| format!("its modules are larger than {ALL}"))?);
         fs::write(folder.join("modules").join(format!("{name}.ko")), bytes)?;
         self.modules.loadable.insert(name, describe(bytes)?);
         Ok(())
@@ -406,7 +404,7 @@ mod tests {
             let mode = Permissions::from_mode(0o777);
             fs::set_permissions(folder.path().join(part), mode).unwrap();
             let error = open(folder.path()).unwrap_err().to_string();
-            assert!(error.contains("others can write in"), "{error}");
+            assert!(error.contains("other users can write to"), "{error}");
         }
     }
 

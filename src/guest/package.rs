@@ -49,18 +49,18 @@ pub fn for_each_entry(
 ) -> anyhow::Result<()> {
     let name = package.display();
     let file = bounded::open(package, PACKAGE)?;
-    let not_one = || format!("{name} is no Debian package, or cut short");
+    let not_one = || format!("{name} is not a Debian package, or truncated");
     let mut archive = Archive::new(BufReader::new(file)).with_context(not_one)?;
     while let Some(member) = archive.next_member().with_context(not_one)? {
         match member.as_str() {
             "data.tar.xz" => return files(xz(archive, true), takes),
             "data.tar.zst" => return files(zstd(archive).context("the package's data")?, takes),
             "data.tar" => return files(archive, takes),
-            other if other.starts_with("data.tar") => bail!("{name} is packed in an unknown way: {other}"),
+            other if other.starts_with("data.tar") => bail!("{name} has an unknown compression: {other}"),
             _ => {}
         }
     }
-    bail!("{name} holds no files: it is no Debian package, or cut short")
+    bail!("{name} contains no files: it is not a Debian package, or truncated")
 }
 
 /// The same for a kernel that is installed: `image` is the `boot/vmlinuz-RELEASE` beside whose `boot` there is `lib/modules`.
@@ -72,7 +72,7 @@ pub fn for_each_installed_file(
     let release = name.strip_prefix("vmlinuz-").context("write …/boot/vmlinuz-RELEASE, or a .deb")?;
     let root = image.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     let modules = format!("lib/modules/{release}");
-    ensure!(root.join(&modules).is_dir(), "there is no {}", root.join(&modules).display());
+    ensure!(root.join(&modules).is_dir(), "{} does not exist", root.join(&modules).display());
     takes(&format!("boot/{name}"), &mut bounded::open(image, IMAGE)?)?;
     walk(root, &modules, &mut 0, takes)
 }
@@ -110,7 +110,7 @@ fn files(
     let (mut long_path, mut long_target) = (None, None);
     for (seen, entry) in (1..).zip(entries) {
         ensure!(seen <= MOST_FILES, "the package has more than {MOST_FILES} files");
-        let mut entry = entry.context("the package's data is damaged, cut short or too large")?;
+        let mut entry = entry.context("the package's data is damaged, truncated or too large")?;
         let kind = entry.header().entry_type();
         if kind.is_gnu_longname() {
             long_path = Some(long(&mut entry)?);
@@ -134,7 +134,7 @@ fn files(
         } else if kind.is_symlink() || kind.is_hard_link() {
             let own = entry.link_name().context("a link in the package is not text")?;
             let target = target.or_else(|| Some(own?.to_str()?.to_owned()));
-            let target = target.context("a link in the package leads nowhere")?;
+            let target = target.context("a link in the package has no target")?;
             // A hard link names a file of the package from its root.
             let target = if kind.is_hard_link() { format!("/{target}") } else { target };
             takes(&path, Entry::Link(target))?;
@@ -159,7 +159,7 @@ fn inside(path: &Path) -> anyhow::Result<String> {
                 parts.push(part.to_str().context("a path in the package is not text")?)
             }
             Component::CurDir => {}
-            _ => bail!("the package holds a path that leads out of it: {}", path.display()),
+            _ => bail!("the package contains a path that leads out of it: {}", path.display()),
         }
     }
     Ok(parts.join("/"))
@@ -240,7 +240,7 @@ mod tests {
         };
         assert_eq!(packed(&long, 250).unwrap(), std::slice::from_ref(&long));
         let error = format!("{:#}", packed(&long, 1 << 20).unwrap_err());
-        assert!(error.contains("more than 4 KiB"), "{error}");
+        assert!(error.contains("larger than 4 KiB"), "{error}");
     }
 
     #[test]

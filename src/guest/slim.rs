@@ -17,7 +17,7 @@ pub fn program(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let segments = header.program_headers(endian, &*file)?;
     let loaded = segments.iter().filter(|s| s.p_type(endian) == PT_LOAD);
     let ends = loaded.map(|s| s.p_offset(endian).saturating_add(s.p_filesz(endian)));
-    let end = ends.max().context("nothing is loaded of it")?;
+    let end = ends.max().context("no section of it is loaded")?;
     file.truncate(usize::try_from(end)?.max(size_of::<FileHeader64<Endianness>>()));
     // e_shoff (8 bytes at 0x28), e_shnum and e_shstrndx (4 bytes at 0x3c): there are no sections any more.
     file[0x28..0x30].fill(0);

@@ -90,7 +90,7 @@ impl Files for Tree {
     }
 
     fn read(&self, path: &Path) -> anyhow::Result<Vec<u8>> {
-        let (bytes, _) = self.find(path).context("no package has it")?;
+        let (bytes, _) = self.find(path).context("no package contains it")?;
         Ok(bytes.to_vec())
     }
 

@@ -57,5 +57,5 @@ fn name(token: &str) -> String {
 fn root() -> io::Result<PathBuf> {
     let mounts = procfs::process::Process::myself().and_then(|p| p.mountinfo()).map_err(io::Error::other)?;
     let found = mounts.0.into_iter().find(|mount| mount.fs_type == "cgroup2");
-    found.map(|mount| mount.mount_point).ok_or_else(|| io::Error::other("no control groups of version 2"))
+    found.map(|mount| mount.mount_point).ok_or_else(|| io::Error::other("cgroup version 2 is not mounted"))
 }

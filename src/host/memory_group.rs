@@ -36,7 +36,7 @@ impl MemoryGroup {
     /// A new group with this limit for page cache and processes together, and no swap.
     pub fn new(token: &str, limit: Bytes) -> io::Result<Self> {
         let (root, names) =
-            controller().ok_or_else(|| io::Error::other("this kernel has no memory controller"))?;
+            controller().ok_or_else(|| io::Error::other("this kernel has no cgroup memory controller"))?;
         let path = root.join(name(token));
         let lock = control_group::make(&path)?;
         let group = MemoryGroup { path, _lock: lock };

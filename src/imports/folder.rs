@@ -42,14 +42,16 @@ pub fn is_import(folder: &Path) -> bool {
 /// Where there is something of that name, no room or no right. Then nothing is left.
 pub fn store(import: &Import, files: &[Given<'_>], path: &Path) -> Result<(), Failure> {
     if path.symlink_metadata().is_ok() {
-        let text = format!(
-            "{} exists already, and nothing is ever overwritten\n  try: another --output",
-            path.display()
-        );
+        let text =
+            format!("{} already exists and is not overwritten\n  try: another --output", path.display());
         return Err(Failure::usage(text));
     }
     made(import, files, path).map_err(|e| {
-        let text = format!("could not make the import's folder {}: {e:#}\n  try: --output DIR, in a folder of your own with room", path.display());
+        let text = format!(
+            "could not create the import's folder {}: {e:#}\n  try: --output DIR, in a folder that \
+            you can write to",
+            path.display()
+        );
         Failure::missing(text)
     })
 }
@@ -85,7 +87,9 @@ fn fill(import: &Import, files: &[Given<'_>], at: &Path) -> anyhow::Result<()> {
 pub fn read(folder: &Path) -> Result<Import, Failure> {
     let name = folder.display();
     let none = |why: &dyn std::fmt::Display| {
-        Failure::usage(format!("{name} is no import: {why}\n  try: the folder that fsderby import has made"))
+        Failure::usage(format!(
+            "{name} is not an import: {why}\n  try: a folder that fsderby import has made"
+        ))
     };
     let door = Door::open(folder).map_err(|e| none(&e))?;
     if !is_import(folder) {
@@ -93,7 +97,7 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
     }
     let damaged = |what: &[String]| {
         let text = format!(
-            "{name} cannot be relied on: {}\n  try: fsderby import, of the files themselves",
+            "{name} is not reliable: {}\n  try: fsderby import again, from the original files",
             what.join("; ")
         );
         Failure::new(DAMAGED, text)
@@ -102,7 +106,8 @@ pub fn read(folder: &Path) -> Result<Import, Failure> {
     let import: Import = serde_json::from_slice(&json).map_err(|e| damaged(&[format!("{FILE}: {e}")]))?;
     if import.schema != SCHEMA {
         let text = format!(
-            "{name}: this import has version {} and not {SCHEMA}\n  try: fsderby import again, of its sources",
+            "{name}: this import has version {}, this program reads {SCHEMA}\n  try: fsderby import again, from \
+                the original files",
             import.schema
         );
         return Err(Failure::usage(text));
@@ -131,16 +136,18 @@ fn wrong(door: &Door, import: &Import) -> Vec<String> {
     match find(&import.asked.tool).and_then(|_| collected(import.asked.clone(), &files)) {
         Err(e) => vec![e.message],
         Ok(again) if again.entries != import.entries => {
-            vec![format!("its figures are not those of its sources, as fsderby {} reads them", again.fsderby)]
+            vec![format!("its figures differ from its sources, as fsderby {} parses them", again.fsderby)]
         }
-        Ok(again) if again.sources != import.sources => vec!["what it says of its sources is not so".into()],
+        Ok(again) if again.sources != import.sources => {
+            vec!["its description of the sources is wrong".into()]
+        }
         Ok(_) => Vec::new(),
     }
 }
 
 fn source_of(door: &Door, at: usize, source: &Source) -> Result<Vec<u8>, String> {
     if source.path != copy_of(at) {
-        return Err(format!("{} is not where a source is kept", source.path));
+        return Err(format!("{} is not a place for a source", source.path));
     }
     let bytes = door.read(&source.path, SOURCE_MOST).map_err(|e| match e.kind() {
         ErrorKind::NotFound => format!("{} is missing", source.path),

@@ -16,7 +16,7 @@ pub fn put(import: &mut Import, machines: &[String]) -> Result<(), Failure> {
     for Naming { label, .. } in &import.asked.labels {
         if label.is_empty() || label.len() > LONGEST {
             return Err(Failure::usage(format!(
-                "--label: '{label}' is no label: write 1 to {LONGEST} bytes"
+                "--label: '{label}' is not a label: write 1 to {LONGEST} bytes"
             )));
         }
     }
@@ -69,7 +69,7 @@ fn cut(text: &str) -> String {
 fn fits_nothing(naming: &Naming, import: &Import, machines: &[String]) -> Failure {
     const NAMED: usize = 12;
     let Some(of) = &naming.of else {
-        return Failure::usage(format!("--label {}: every result has a label of its own", naming.label));
+        return Failure::usage(format!("--label {}: each result needs a different label", naming.label));
     };
     let said = |(entry, machine): (&Entry, &String)| {
         let machine = if machine.is_empty() { String::new() } else { format!(" ({machine})") };
@@ -78,7 +78,7 @@ fn fits_nothing(naming: &Naming, import: &Import, machines: &[String]) -> Failur
     let mut there: Vec<String> = import.entries.iter().zip(machines).take(NAMED).map(said).collect();
     there.extend((import.entries.len() > NAMED).then(|| "…".to_owned()));
     let text = format!(
-        "--label {of}={}: no result is of the machine, file or line '{of}'\n  try: one of {}",
+        "--label {of}={}: no result has the machine, file or line '{of}'\n  try: one of {}",
         naming.label,
         there.join(", ")
     );

@@ -138,7 +138,7 @@ pub fn collected(asked: Asked, files: &[Given<'_>]) -> Result<Import, Failure> {
             import.entries.push(entry(found, at));
         }
         if import.entries.len() > MOST_ENTRIES {
-            let text = format!("{}: more than {MOST_ENTRIES} results\n  try: fewer at a time", file.name);
+            let text = format!("{}: more than {MOST_ENTRIES} results\n  try: fewer per import", file.name);
             return Err(Failure::usage(text));
         }
     }
@@ -153,13 +153,13 @@ fn found_in(tool: &dyn Tool, file: &Given<'_>) -> Result<Read, Failure> {
     let text = String::from_utf8_lossy(file.bytes);
     let read = tool.read(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|wrong| {
         let Wrong { line, column, what } = wrong;
-        let try_this = "mend the line by hand where you know what it was, or leave it out";
+        let try_this = "correct the line by hand if you know the original, or leave it out";
         Failure::usage(format!("{}:{line}:{column}: {what}\n  try: {try_this}", file.name))
     })?;
     if read.found.is_empty() {
         let said: String = read.notes.iter().map(|note| format!("; {note}")).collect();
         let text = format!(
-            "{}: no result of {} in it{said}\n  try: fsderby import --help, which says what is read",
+            "{}: no result of {} found{said}\n  try: fsderby import --help, which lists the formats",
             file.name,
             tool.title()
         );
@@ -188,7 +188,7 @@ fn fits_set(tool: &dyn Tool, import: &Import, set: &str) -> Result<(), Failure> 
         if !differs.is_empty() {
             let place = place(import, entry);
             let text = format!(
-                "--set {set}: {place} is of other work: {}\n  try: without --set",
+                "--set {set}: {place} is from another workload: {}\n  try: without --set",
                 differs.join("; ")
             );
             return Err(Failure::usage(text));

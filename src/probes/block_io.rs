@@ -51,8 +51,8 @@ static RATIO: Declared = Declared {
     short: "device ÷\nwritten",
     section: Section::Device,
     over: Over::WorkAndSync,
-    explained: "Bytes that reached the device by the end of the sync ÷ bytes that the work wrote. Above 1 is metadata and journal; below \
-                0.5 most stayed in memory.",
+    explained: "Bytes written to the device by the end of the sync ÷ bytes that the workload wrote. Above 1: \
+                metadata and journal. Below 0.5: most data stayed in the page cache.",
     key: true,
     footnote: true,
     ..Declared::ratio("of what was written")
@@ -65,7 +65,7 @@ static DEVICE: [(&str, Declared); 6] = [
         Declared {
             name: "device.bytes_written",
             title: "written to the device",
-            explained: "Bytes of all writes that reached the block device, metadata and journal included.",
+            explained: "Bytes of all writes that reached the block device, including metadata and journal.",
             stands_in: true,
             ..BYTES
         },
@@ -75,7 +75,7 @@ static DEVICE: [(&str, Declared); 6] = [
         Declared {
             name: "device.bytes_read",
             title: "read from the device",
-            explained: "Bytes of all reads that reached the block device, metadata and read-ahead included.",
+            explained: "Bytes of all reads that reached the block device, including metadata and read-ahead.",
             drawn: false,
             stands_in: true,
             ..BYTES
@@ -86,7 +86,7 @@ static DEVICE: [(&str, Declared); 6] = [
         Declared {
             name: "device.writes",
             title: "write requests",
-            explained: "Writes that reached the block device, merged as the kernel's queue merged them.",
+            explained: "Write requests that reached the block device, after merging in the kernel's queue.",
             drawn: false,
             stands_in: true,
             ..REQUESTS
@@ -97,7 +97,7 @@ static DEVICE: [(&str, Declared); 6] = [
         Declared {
             name: "device.reads",
             title: "read requests",
-            explained: "Reads that reached the block device, merged as the kernel's queue merged them.",
+            explained: "Read requests that reached the block device, after merging in the kernel's queue.",
             drawn: false,
             stands_in: true,
             ..REQUESTS
@@ -108,7 +108,7 @@ static DEVICE: [(&str, Declared); 6] = [
         Declared {
             name: "device.flushes",
             title: "flushes",
-            explained: "Requests to write the device's own cache through, as fsync and journal commits make them.",
+            explained: "Flush requests for the device's volatile cache, as sent by fsync and journal commits.",
             stands_in: true,
             ..REQUESTS
         },
@@ -119,7 +119,7 @@ static DEVICE: [(&str, Declared); 6] = [
             name: "device.bytes_discarded",
             title: "discarded",
             better: Better::Neither,
-            explained: "Bytes that the device was told are no longer needed, as a mount with `discard` does.",
+            explained: "Bytes discarded (TRIM), as a mount with `discard` does.",
             drawn: false,
             ..BYTES
         },
@@ -132,7 +132,8 @@ static READ_RATIO: Declared = Declared {
     better: Better::Lower,
     section: Section::Device,
     over: Over::WorkAndSync,
-    explained: "Bytes read from the device ÷ bytes that the work read: above 1 is metadata and read-ahead, below 1 was in memory.",
+    explained: "Bytes read from the device ÷ bytes that the workload read. Above 1: metadata and read-ahead. \
+        Below 1: the page cache served a part.",
     drawn: false,
     ..Declared::ratio("of what was read")
 };
@@ -142,8 +143,8 @@ static FLUSHES_PER_FSYNC: Declared = Declared {
     title: "flushes ÷ fsync",
     section: Section::Device,
     over: Over::WorkAndSync,
-    explained: "Flushes of the device ÷ fsyncs of the work: what the filesystem has the device write through for each promise. Journal commits that \
-                no fsync asked for are among them.",
+    explained: "Device flushes ÷ fsync calls of the workload: how many flushes one fsync costs. Flushes of \
+                periodic journal commits are included.",
     drawn: false,
     ..Declared::ratio("flushes for each fsync")
 };
@@ -152,7 +153,7 @@ static PART_READS: Declared = Declared {
     name: "device.reads.PHASE",
     title: "read requests",
     over: Over::Part,
-    explained: "Reads that reached the block device in one part of the work, which began with empty caches.",
+    explained: "Read requests that reached the block device in one phase, which began with cold caches.",
     drawn: false,
     ..REQUESTS
 };
@@ -163,7 +164,8 @@ static PART_RATIO: Declared = Declared {
     better: Better::Lower,
     section: Section::Device,
     over: Over::Part,
-    explained: "Bytes read from the device in one part of the work ÷ bytes that the work asked for in it: above 1 is metadata and read-ahead.",
+    explained: "Bytes read from the device in one phase ÷ bytes that the workload read in it. Above 1: metadata \
+        and read-ahead.",
     ..Declared::ratio("of what was read")
 };
 
@@ -175,10 +177,11 @@ impl Probe for BlockIo {
     fn story(&self) -> Story {
         Story {
             what: "Requests, bytes and flushes that reached the block device, from the start of the work to the end of the sync.",
-            origin: "/sys/dev/block/MAJOR:MINOR/stat, as Documentation/block/stat.rst of the kernel describes it.",
-            limits: "Counted before the device: what the host's filesystem makes of a loop image is not seen. With layers, which \
-                     count no flushes, the counters of all disks below them are added up. On the directory testbed everybody's \
-                     requests to that device are counted.",
+            origin: "/sys/dev/block/MAJOR:MINOR/stat (Documentation/block/stat.rst of the kernel).",
+            limits: "Counted at the block device: I/O of the host's filesystem under a loop image is not \
+                     included. Layers do not count flushes, so with layers the counters of all disks below are \
+                     summed. On the testbed directory, requests of other processes to the same device are \
+                     included.",
         }
     }
 
@@ -220,10 +223,10 @@ impl Probe for BlockIo {
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
         let devices = site.devices.clone();
         if devices.leaves.is_empty() {
-            return Err(NotAvailable("there is no block device below".into()));
+            return Err(NotAvailable("the filesystem has no block device".into()));
         }
         let before = Reading::of(&devices)
-            .ok_or_else(|| NotAvailable(format!("no counters of device {}", devices.leaves.join(", "))))?;
+            .ok_or_else(|| NotAvailable(format!("no counters for device {}", devices.leaves.join(", "))))?;
         Ok(Box::new(Open { devices, before }))
     }
 }
@@ -250,9 +253,18 @@ impl Running for Open {
     fn lacks(&self) -> Vec<(&'static str, NotAvailable)> {
         let Reading { leaves, .. } = &self.before;
         let lacks = |has: bool, name, why: &str| (!has).then(|| (name, NotAvailable(why.to_owned())));
-        let discards =
-            lacks(leaves.1 >= WITH_DISCARDS, "discards", "this kernel counts none; Linux does since 4.18");
-        let flushes = lacks(leaves.has_flushes(), "flushes", "this kernel counts none; Linux does since 5.5");
+        let discards = lacks(
+            leaves.1 >= WITH_DISCARDS,
+            "discards",
+            "this kernel does not count discards; Linux 4.18 and \
+                later do",
+        );
+        let flushes = lacks(
+            leaves.has_flushes(),
+            "flushes",
+            "this kernel does not count flushes; Linux 5.5 and \
+            later do",
+        );
         discards.into_iter().chain(flushes).collect()
     }
 

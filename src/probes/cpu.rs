@@ -50,8 +50,8 @@ static SHARE: Declared = Declared {
     short: "CPU",
     section: Section::Processor,
     over: Over::Work,
-    explained: "CPU time of the workload's process and of the filesystem's daemons ÷ the time of the work: 100 % is one CPU that never \
-                waits. It is neither good nor bad: a work that waits for the disk has a small share.",
+    explained: "CPU time of the workload process and of the filesystem's daemons ÷ elapsed time; 100 % is one CPU \
+                fully busy. Neither high nor low is better: a workload that waits for the disk has a small share.",
     key: true,
     of: Of::ShareOfTime,
     ..Declared::PERCENT
@@ -62,8 +62,8 @@ static TIME: Declared = Declared {
     title: "CPU time (workload and daemons)",
     section: Section::Processor,
     over: Over::Work,
-    explained: "User and system time of the workload's process, by getrusage, and of the filesystem's daemons. Kernel threads, as those of \
-                writeback and journal, are not part of it.",
+    explained: "User and system time of the workload process (getrusage) and of the filesystem's daemons. Kernel \
+                threads, such as writeback and journal, are not included.",
     ..Declared::SECONDS
 };
 
@@ -73,9 +73,10 @@ static SERVED: Declared = Declared {
     aspect: Some(Aspect::Cpu),
     section: Section::Processor,
     over: Over::WorkAndSync,
-    explained: "User and system time of the workload's process and of the sync, of the filesystem's daemons, and of all kernel threads (journal, \
-                writeback, compression), to the nanosecond; daemons to 10 ms, and with them nothing below 0.1 s is told. Interrupts are in \
-                the time of whom they interrupted. On a machine that others use, kernel threads work for them too.",
+    explained: "User and system time of the workload process, the sync, the filesystem's daemons and all kernel \
+                threads (journal, writeback, compression). Resolution is 1 ns, and 10 ms for daemons: with \
+                daemons, values below 0.1 s are not reported. Interrupts count for the interrupted task. On a \
+                shared machine, kernel threads also work for other processes.",
     ..Declared::SECONDS
 };
 
@@ -84,9 +85,9 @@ static MACHINE: Declared = Declared {
     title: "CPU time (whole machine)",
     section: Section::Processor,
     over: Over::WorkAndSync,
-    explained: "The time that all CPUs of the machine were not idle: kernel threads, interrupts and everything else that ran included. In a \
-                virtual machine also what its host took from a CPU that had work. It is known to within 20 ms, two ticks of /proc/stat; less \
-                is not told, nor where it comes out below what the workload alone took.",
+    explained: "Time in which the CPUs of the machine were not idle, including kernel threads, interrupts and all \
+                other processes. In a virtual machine it includes steal time. The error is up to 20 ms (two ticks \
+                of /proc/stat); smaller values, and values below the workload's own CPU time, are not reported.",
     ..Declared::SECONDS
 };
 
@@ -96,14 +97,16 @@ const PART: Declared =
 static USER: Declared = Declared {
     name: "cpu.user",
     title: "CPU time of the work, user",
-    explained: "Time of the workload's process in programs, by getrusage. The kernel may take its share of both times from samples at its ticks.",
+    explained: "User-mode CPU time of the workload process, by getrusage. The kernel may split user and system \
+        time by sampling at its ticks.",
     ..PART
 };
 
 static SYSTEM: Declared = Declared {
     name: "cpu.system",
     title: "CPU time of the work, system",
-    explained: "Time of the workload's process in the kernel, by getrusage: the filesystem's own code, as far as it runs in the caller.",
+    explained: "Kernel-mode CPU time of the workload process, by getrusage: filesystem code that runs in the \
+        calling process.",
     ..PART
 };
 
@@ -111,9 +114,10 @@ static REST: Declared = Declared {
     name: "cpu.rest",
     title: "CPU time (machine less workload)",
     over: Over::WorkAndSync,
-    explained: "The whole machine's CPU time less that of the workload and of the filesystem's daemons: what the kernel's threads cost (journal, \
-                writeback, compression) and what the sync does, to within 20 ms, and not told where it is less. Everybody else's time is in it too; the validity check \
-                interference says how much that was.",
+    explained: "CPU time of the whole machine minus that of the workload and the filesystem's daemons: kernel \
+                threads (journal, writeback, compression) and the sync. The error is up to 20 ms; smaller values \
+                are not reported. Other processes are included; the validity check interference reports their \
+                share.",
     ..PART
 };
 
@@ -125,11 +129,13 @@ impl Probe for Cpu {
     fn story(&self) -> Story {
         Story {
             what: "CPU time of the whole machine and of the filesystem's daemons, from the start of the work to the end of the sync.",
-            origin: "/proc/stat and /proc/PID/stat, in units of 10 ms; /proc/PID/schedstat of kernel threads, in nanoseconds. The machine's time is what its CPUs were not idle; user and system \
-                     time of /proc/stat are samples, and miss much of what runs for less than a tick at a time.",
-            limits: "The machine's time holds everybody's, and the kernel threads work for everybody. What ends between two readings is not seen. \
-                     A kernel without NO_HZ samples idle time too. The workload's own time comes from getrusage and stands in the \
-                     work step.",
+            origin: "/proc/stat and /proc/PID/stat, in units of 10 ms; /proc/PID/schedstat of kernel threads, in \
+                     nanoseconds. Machine time is non-idle time of all CPUs. User and system time of /proc/stat \
+                     are sampled, so tasks that run for less than a tick are mostly missed.",
+            limits: "Machine time includes all processes, and kernel threads work for all processes. A process \
+                     that starts and ends between two readings is missed. A kernel without NO_HZ also samples \
+                     idle time. The workload's own CPU time comes from getrusage and is recorded with the work \
+                     step.",
         }
     }
 

@@ -17,14 +17,15 @@ const FAULTS: Declared =
 static MINOR: Declared = Declared {
     name: "faults.minor",
     title: "page faults, minor",
-    explained: "Page faults of the workload's process that needed nothing from a device, by getrusage.",
+    explained: "Page faults of the workload process that needed no I/O, by getrusage.",
     ..FAULTS
 };
 
 static MAJOR: Declared = Declared {
     name: "faults.major",
     title: "page faults, major",
-    explained: "Page faults of the workload's process for which a device was read, by getrusage. Calls of read and write raise none.",
+    explained: "Page faults of the workload process that read from a device, by getrusage. read and write calls \
+        cause none.",
     ..FAULTS
 };
 
@@ -35,10 +36,10 @@ impl Probe for Faults {
 
     fn story(&self) -> Story {
         Story {
-            what: "Page faults of the whole machine, and how many of them had to read from a device.",
+            what: "Page faults of the whole machine, and how many of them read from a device.",
             origin: "/proc/vmstat: pgfault and pgmajfault.",
-            limits: "Everybody's faults are counted; the workload's own stand in the work step. read and write raise no major faults, \
-                     so they say little about file I/O.",
+            limits: "Faults of all processes are counted; the workload's own are recorded with the work step. \
+                     read and write calls cause no major faults, so they say little about file I/O.",
         }
     }
 

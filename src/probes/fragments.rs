@@ -35,15 +35,15 @@ const EACH: Declared =
 static MEAN: Declared = Declared {
     name: "fragments.mean",
     title: "fragments of a file, mean",
-    explained: "In how many pieces a file lies on the device, over the files that the work left, of which 256 are looked into. 1 is a file in \
-                one piece.",
+    explained: "Mean number of extents per file, over at most 256 of the files that the workload left. 1 means a \
+                contiguous file.",
     ..EACH
 };
 
 static MOST: Declared = Declared {
     name: "fragments.max",
     title: "fragments of a file, most",
-    explained: "In how many pieces the most fragmented of the files lies that were looked into.",
+    explained: "Extents of the most fragmented file, of at most 256 files examined.",
     ..EACH
 };
 
@@ -54,10 +54,11 @@ impl Probe for Fragments {
 
     fn story(&self) -> Story {
         Story {
-            what: "In how many pieces the files lie that the work has left, of which 256 are looked into.",
-            origin: "FIEMAP (Documentation/filesystems/fiemap.rst), after the sync, when nothing is timed or counted any more.",
-            limits: "Work that deletes its files leaves none: those of PostMark are seen in the integrity check. Where data is compressed each \
-                     extent is a piece of its own. What was looked into is in memory when it is deleted afterwards. For 256 files it takes 1.5 ms.",
+            what: "Number of extents per file, for up to 256 of the files that the workload left.",
+            origin: "FIEMAP (Documentation/filesystems/fiemap.rst), after the sync, when all measuring has ended.",
+            limits: "A workload that deletes its files leaves none to examine; files of PostMark are examined in \
+                     the integrity check. With compression each compressed extent counts separately. Examined \
+                     metadata is then cached, so the later deletion finds it in memory. 256 files take 1.5 ms.",
         }
     }
 
@@ -78,7 +79,7 @@ impl Probe for Fragments {
     }
 
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
-        let place = site.place.ok_or_else(|| NotAvailable("there is no folder to look into".into()))?;
+        let place = site.place.ok_or_else(|| NotAvailable("no directory to examine".into()))?;
         Ok(Box::new(Open(place.to_owned())))
     }
 }
@@ -93,7 +94,7 @@ impl Running for Open {
     }
 
     fn look_at_files(&mut self) -> Result<Raw, NotAvailable> {
-        let fault = |e: io::Error| NotAvailable(format!("could not look at the files: {e}"));
+        let fault = |e: io::Error| NotAvailable(format!("could not examine the files: {e}"));
         let found = files(&self.0).map_err(fault)?;
         let (mut files, mut all, mut most) = (0, 0, 0);
         for path in chosen(&found) {
@@ -102,7 +103,9 @@ impl Running for Open {
                 // It has no content.
                 Ok(0) => {}
                 Ok(n) => (files, all, most) = (files + 1, all + n, most.max(n)),
-                Err(e) if says_no(&e) => return Err(NotAvailable("this filesystem has no FIEMAP".into())),
+                Err(e) if says_no(&e) => {
+                    return Err(NotAvailable("this filesystem does not support FIEMAP".into()));
+                }
                 Err(e) => return Err(fault(e)),
             }
         }
@@ -210,7 +213,7 @@ mod tests {
                 assert_eq!((raw["files_found"], raw["files_seen"]), (3, 2));
                 assert!(raw["fragments"] >= 2 && raw["fragments_max"] <= raw["fragments"]);
             }
-            Err(e) => assert!(e.0.contains("no FIEMAP"), "{e}"),
+            Err(e) => assert!(e.0.contains("not support FIEMAP"), "{e}"),
         }
     }
 }

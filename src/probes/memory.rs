@@ -22,7 +22,7 @@ static PEAK: Declared = Declared {
     better: Better::Neither,
     section: Section::Capacity,
     over: Over::WorkAndSync,
-    explained: "The most memory that the workload and its page cache took together, as its memory group counts it.",
+    explained: "Peak memory of the workload and its page cache, as counted by its cgroup.",
     ..Declared::BYTES
 };
 
@@ -33,11 +33,12 @@ impl Probe for Memory {
 
     fn story(&self) -> Story {
         Story {
-            what: "The most memory that the workload and its page cache took together.",
-            origin: "memory.max_usage_in_bytes or memory.peak of the memory group; in a guest /proc/meminfo: what is free, cached or reclaimable \
-                     when the work begins, with the free pages \
-                     that each CPU keeps for itself (/proc/zoneinfo), which is all there is, but for 8 MiB of the kernel's own.",
-            limits: "Not every filesystem's writeback is charged to the group that dirtied the pages; a small virtual machine is the equal limit.",
+            what: "Peak memory of the workload and its page cache.",
+            origin: "memory.max_usage_in_bytes or memory.peak of the cgroup. In a guest, from /proc/meminfo: \
+                     free, cached and reclaimable memory when the workload begins, plus the per-CPU free pages \
+                     (/proc/zoneinfo). In a guest that is all memory except 8 MiB of the kernel.",
+            limits: "Some filesystems' writeback is not charged to the cgroup that dirtied the pages; guest RAM \
+                is a limit that treats all filesystems alike.",
         }
     }
 
@@ -58,9 +59,9 @@ impl Probe for Memory {
             let bytes = for_use().ok_or_else(|| NotAvailable("no /proc/meminfo".into()))?;
             return Ok(Box::new(Bounded(bytes)));
         }
-        let group = site.memory_group.ok_or_else(|| NotAvailable("there is no memory limit".into()))?;
+        let group = site.memory_group.ok_or_else(|| NotAvailable("no memory limit is set".into()))?;
         memory_group::peak(group)
-            .ok_or_else(|| NotAvailable("this kernel does not say the peak of a group".into()))?;
+            .ok_or_else(|| NotAvailable("this kernel does not report the peak memory of a cgroup".into()))?;
         Ok(Box::new(Open(group.to_owned())))
     }
 }

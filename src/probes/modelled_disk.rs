@@ -56,11 +56,13 @@ impl Probe for ModelledDisk {
 
     fn story(&self) -> Story {
         Story {
-            what: "What the modelled disk did: time spent seeking, turning, transferring and on commands, background work included; requests, \
-                   sectors, cache hits; erases and copies of flash; time with a request outstanding, by kind of access; answers that came late because the guest's CPU was busy.",
+            what: "Counters of the modelled disk: time spent on seeks, rotation, transfers and command overhead, \
+                   including background work; requests, sectors and cache hits; flash erases and page copies; \
+                   time with a request outstanding, by access type; completions that were late because the \
+                   guest's CPU was busy.",
             origin: "The counters of the model itself (crates/diskmodel).",
-            limits: "Of a model, not of a disk. All are sums over the disks where there are several; times of a RAID are sums over its members, \
-                     those of flash sums over its dies.",
+            limits: "They describe a model, not a real disk. With several disks all are sums over the disks; \
+                     times of a RAID are sums over its members, times of flash sums over its dies.",
         }
     }
 
@@ -70,7 +72,7 @@ impl Probe for ModelledDisk {
 
     fn open(&self, _site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
         match totals() {
-            none if none.is_empty() => Err(NotAvailable("the disk is not modelled".into())),
+            none if none.is_empty() => Err(NotAvailable("the disk is not a modelled one".into())),
             before => Ok(Box::new(Open(before))),
         }
     }

@@ -22,8 +22,8 @@ static STALL: Declared = Declared {
     title: "longest stall",
     section: Section::Throughput,
     over: Over::Work,
-    explained: "The longest time in the work in which no operation of any client was done, of ten looks a second: so long at least, and less \
-                than 0.2 s more. 0 is no time as long as two looks.",
+    explained: "The longest time without a completed operation of any client, from ten samples per second: at \
+                least this long, and less than 0.2 s longer. 0: no gap as long as two samples.",
     drawn: false,
     ..Declared::SECONDS
 };
@@ -35,11 +35,12 @@ impl Probe for Pace {
 
     fn story(&self) -> Story {
         Story {
-            what: "How many operations were done in each tenth of a second of the work, and the longest time in which there was none.",
-            origin: "The counters that the clients share with the agent, which looks at them ten times a second; the work itself reads no clock \
-                     for it.",
-            limits: "An operation is what the engine counts as one. At most 240 points are kept: of longer work two, four or more looks make one. \
-                     In virtual time nobody looks while the work goes on. A look takes less than 0.1 µs beside the wake-up of the agent.",
+            what: "Operations completed in each tenth of a second, and the longest time without one.",
+            origin: "Counters shared by clients and agent; the agent samples them ten times per second, and the \
+                     workload itself reads no clock for it.",
+            limits: "The workload engine defines an operation. At most 240 points are kept; for longer workloads \
+                     two, four or more samples are merged. In virtual time there are no samples while the \
+                     workload runs. A sample costs less than 0.1 µs plus the wake-up of the agent.",
         }
     }
 
@@ -59,7 +60,7 @@ impl Probe for Pace {
 
     fn open(&self, site: &Site<'_>) -> Result<Box<dyn Running>, NotAvailable> {
         let why =
-            || NotAvailable("nobody looks while the work goes on, as in virtual time nothing may".into());
+            || NotAvailable("not sampled in virtual time, where sampling would change the result".into());
         let progress = site.progress.ok_or_else(why)?.clone();
         Ok(Box::new(Open { progress, seen: Seen::default() }))
     }

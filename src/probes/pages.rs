@@ -32,7 +32,7 @@ static LEFT: Declared = Declared {
     name: "pages.left",
     title: "not written when the work ended",
     better: Better::Neither,
-    explained: "Pages that were dirty or being written when the last operation was done: what the sync after the work had to wait for.",
+    explained: "Pages dirty or under writeback when the last operation ended, which the final sync had to write.",
     ..BYTES
 };
 
@@ -41,7 +41,8 @@ static DIRTY: Declared = Declared {
     title: "dirty pages, most",
     better: Better::Neither,
     over: Over::Work,
-    explained: "The most that was dirty or being written at one time while the work went on, of ten looks a second.",
+    explained: "The most pages dirty or under writeback at one time during the workload, from ten samples per \
+        second.",
     ..BYTES
 };
 
@@ -49,7 +50,7 @@ static SLAB: Declared = Declared {
     name: "pages.slab",
     title: "slab, growth",
     over: Over::Work,
-    explained: "By how much the kernel's own structures, among them names and inodes in memory, had grown when the work ended.",
+    explained: "Growth of the kernel's slab, which includes cached dentries and inodes, during the workload.",
     ..BYTES
 };
 
@@ -60,10 +61,12 @@ impl Probe for Pages {
 
     fn story(&self) -> Story {
         Story {
-            what: "Dirty pages, pages being written, and slab: before the work, after it, after the sync, and the most of ten looks a second.",
+            what: "Dirty pages, pages under writeback, and slab: before the workload, after it, after the sync, \
+                and the maximum of ten samples per second.",
             origin: "/proc/meminfo: Dirty, Writeback, Slab and MemTotal.",
-            limits: "They are the whole machine's. What comes and goes between two looks is not seen; in virtual time nobody looks while the \
-                     work goes on. A look takes 57 µs: ten a second are 0.06 % of a CPU.",
+            limits: "Values are of the whole machine. Peaks between two samples are missed; in virtual time there \
+                     are no samples while the workload runs. A sample takes 57 µs: ten per second use 0.06 % of a \
+                     CPU.",
         }
     }
 

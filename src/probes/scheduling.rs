@@ -21,14 +21,15 @@ const SWITCHES: Declared = Declared {
 static VOLUNTARY: Declared = Declared {
     name: "scheduling.voluntary",
     title: "context switches, voluntary",
-    explained: "How often the workload's process gave its CPU up to wait, for the device, a lock or a daemon, by getrusage.",
+    explained: "How often the workload process gave up its CPU to wait for the device, a lock or a daemon, by \
+        getrusage.",
     ..SWITCHES
 };
 
 static INVOLUNTARY: Declared = Declared {
     name: "scheduling.involuntary",
     title: "context switches, involuntary",
-    explained: "How often another was given the CPU while the workload's process could have gone on, by getrusage.",
+    explained: "How often the workload process lost its CPU although it could have continued, by getrusage.",
     ..SWITCHES
 };
 
@@ -36,7 +37,8 @@ static MACHINE: Declared = Declared {
     name: "scheduling.machine",
     title: "context switches (whole machine)",
     over: Over::WorkAndSync,
-    explained: "Context switches on all CPUs of the machine, kernel threads, daemons and everybody else's included.",
+    explained: "Context switches on all CPUs of the machine, including kernel threads, daemons and other \
+        processes.",
     ..SWITCHES
 };
 
@@ -45,8 +47,7 @@ static WAITED: Declared = Declared {
     title: "waiting for a CPU",
     section: Section::Processor,
     over: Over::Work,
-    explained: "How long the workload's process could have gone on and no CPU was free for it: others, or the filesystem's own threads, had \
-                them all.",
+    explained: "How long the workload process was runnable while other processes or kernel threads had all CPUs.",
     drawn: false,
     ..Declared::SECONDS
 };
@@ -58,10 +59,12 @@ impl Probe for Scheduling {
 
     fn story(&self) -> Story {
         Story {
-            what: "Context switches of the work and of the whole machine, and how long the work waited for a CPU.",
-            origin: "getrusage of the worker, read by itself before and after the work; the second number of its /proc/self/schedstat; \
-                     ctxt of /proc/stat.",
-            limits: "The machine's are everybody's. A kernel without SCHED_INFO does not say how long anybody waited. A reading takes 13 µs.",
+            what: "Context switches of the workload and of the whole machine, and how long the workload waited \
+                for a CPU.",
+            origin: "getrusage, called by the worker before and after the workload; the second number of its \
+                     /proc/self/schedstat; ctxt of /proc/stat.",
+            limits: "Machine values include all processes. A kernel without SCHED_INFO does not report waiting \
+                time. A reading takes 13 µs.",
         }
     }
 

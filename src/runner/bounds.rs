@@ -14,7 +14,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     is_short("experiment", "name", &plan.name)?;
     if plan.name.chars().any(char::is_control) {
         return refused(format!(
-            "'{}' cannot name an experiment: a name is a line of text",
+            "'{}' cannot name an experiment: write one line of text",
             plan.name.escape_debug()
         ));
     }
@@ -25,7 +25,8 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
     let cells = plan.candidates.len() * plan.scenarios.len();
     if cells > MOST_CELLS {
         return refused(format!(
-            "{} filesystems and {} scenarios are {cells} trials a round, more than {MOST_CELLS}\n  try: several experiments",
+            "{} filesystems and {} scenarios make {cells} trials per round, more than {MOST_CELLS}\n  try: \
+                several experiments",
             plan.candidates.len(),
             plan.scenarios.len(),
         ));
@@ -36,7 +37,7 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
 /// As many processes as can be started.
 pub fn are_so_many(clients: u32) -> Result<(), String> {
     match clients {
-        0 => Err("0 clients do no work\n  try: --clients 1".into()),
+        0 => Err("0 clients are not possible\n  try: --clients 1".into()),
         1..=MOST => Ok(()),
         _ => Err(format!("{clients} clients are more than {MOST}\n  try: --clients {MOST} at most")),
     }

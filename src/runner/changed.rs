@@ -95,7 +95,7 @@ impl Experiment {
             ("another size", self.size.unwrap_or(SIZE) != scaled.size.unwrap_or(SIZE)),
             ("another memory limit", memory(self, after.as_deref()) != memory(&scaled, at_scale.as_deref())),
             ("another number of CPUs", cpus(self, after.as_deref()) != cpus(own, before.as_deref())),
-            ("images in another state", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
+            ("other image states", self.image.unwrap_or_default() != own.image.unwrap_or_default()),
             ("another state", state(self, after.as_deref()) != state(&scaled, at_scale.as_deref())),
             ("other layers", layers(self, after.as_deref()) != layers(own, before.as_deref())),
             ("cold caches", self.cold.unwrap_or_default() && !own.cold.unwrap_or_default()),

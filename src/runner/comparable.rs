@@ -109,15 +109,15 @@ impl Two<'_> {
     fn same_setup(&self, label: &str, places: &[Place<'_>; 2]) -> Result<(), Failure> {
         let [before, after] = self.both(|run| candidate(&run.plan, label));
         let of = |what: &str| format!("{what} of {label}");
-        same(&of("the kind"), &before.kind, &after.kind, "another label for another kind")?;
+        same(&of("the kind"), &before.kind, &after.kind, "different labels for different kinds")?;
         same(
             &of("conversion"),
             &before.variant.conversion.to_string(),
             &after.variant.conversion.to_string(),
-            "both made alike",
+            "the same conversion in both",
         )?;
         let [before, after] = [self.before.plan.setup(before), self.after.plan.setup(after)];
-        let again = "the first run again with the setup of the second";
+        let again = "repeat the first run with the second's setup";
         let [was_alike, is_alike] = places.map(|place| place.alike());
         same(&of("the testbed"), &was_alike, &is_alike, again)?;
         for (what, said) in FACTORS {
@@ -125,18 +125,19 @@ impl Two<'_> {
         }
         let cold = |run: &Run| if run.plan.cold { "asked for" } else { "not asked for" }.to_owned();
         let [before, after] = self.both(cold);
-        same("that caches are cold", &before, &after, again)
+        same("the state of the caches", &before, &after, again)
     }
 
     fn same_work(&self, label: &str) -> Result<(), Failure> {
         let find = |run: &'_ Run| run.plan.scenarios.iter().find(|s| s.label == label).cloned();
-        let ([Some(before), Some(after)], again) = (self.both(find), "the first run again with this work")
+        let ([Some(before), Some(after)], again) =
+            (self.both(find), "repeat the first run with this workload")
         else {
             return Ok(());
         };
         let stages =
             |s: &Scenario| s.stages.iter().map(ToString::to_string).collect::<Vec<_>>().join(", then ");
-        same(&format!("what is done in {label}"), &stages(&before), &stages(&after), again)?;
+        same(&format!("the scenario {label}"), &stages(&before), &stages(&after), again)?;
         for (ours, theirs) in before.works().zip(after.works()) {
             let of = |what: &str| format!("{what} of {}", ours.work);
             let measured = |measured: bool| if measured { "measured" } else { "not measured" };
@@ -161,8 +162,8 @@ impl Two<'_> {
         };
         let (before, after) = (only(&before, &after), only(&after, &before));
         same("the clock", &before[0], &after[0], "both on the same testbed")?;
-        same("how far times may be believed", &before[1], &after[1], "both on the same testbed and machine")?;
-        let again = "both runs with one fsderby";
+        same("the validity of times", &before[1], &after[1], "both on the same testbed and machine")?;
+        let again = "both runs with the same fsderby";
         same("the version of the metrics", &before[2], &after[2], again)
     }
 
@@ -215,8 +216,8 @@ impl Two<'_> {
         let of_kernel = of("the kernel", kernel).filter(|_| !is_of_host);
         all.push(of_kernel.map(|found| Difference { point: Some(Point::Kernel), ..found }));
         all.extend([
-            of("the place of the images", place),
-            of("the disk below the images", on),
+            of("the folder of the images", place),
+            of("the disk that holds the images", on),
             of("the tools", tools),
         ]);
         all.into_iter().flatten().collect()
@@ -233,10 +234,13 @@ impl Two<'_> {
             others.collect::<Vec<_>>().join(", ")
         };
         let seeds = |run: &Run| format!("{} and {}", run.plan.plan_seed, run.plan.workload_seed);
-        [of("the seeds of order and work", self.both(seeds)), of("who else took part", self.both(others))]
-            .into_iter()
-            .flatten()
-            .collect()
+        [
+            of("the seeds of order and workload", self.both(seeds)),
+            of("the other candidates", self.both(others)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 
@@ -261,7 +265,7 @@ const FACTORS: [(&str, Said); 6] = [
 
 /// Each key that differs, so that it need not be looked for.
 fn same_parameters(before: &PlannedWork, after: &PlannedWork) -> Result<(), Failure> {
-    let again = "the first run again with these parameters (--scale changes them too)";
+    let again = "repeat the first run with these parameters (--scale changes them too)";
     same(&format!("the engine of {}", before.label), &before.work.engine, &after.work.engine, again)?;
     let (ours, theirs) = (&before.work.parameters, &after.work.parameters);
     for key in ours.keys().chain(theirs.keys()) {

@@ -107,7 +107,7 @@ pub fn testbed_of(entry: &FilesystemEntry, common: &str) -> Result<Option<String
 pub fn with_kernel(on: &str, release: &str) -> Result<String, String> {
     if release.is_empty() || release.contains(['/', ',']) {
         return Err(format!(
-            "'{release}' is no release of a kernel\n  try: kernel = \"6.12\", one of fsderby kernel list"
+            "'{release}' is not a kernel release\n  try: kernel = \"6.12\", one of fsderby kernel list"
         ));
     }
     if on == testbeds::AUTO {
@@ -215,10 +215,11 @@ mod tests {
             with_guest(&format!("vm:disks=2,guest={}", "f".repeat(16)), id),
             Ok(format!("vm:disks=2,guest={id}"))
         );
-        assert!(with_guest("loop", id).is_err_and(|e| e.contains("has no guests")));
-        assert!(with_guest("vm:kernel=6.1", id).is_err_and(|e| e.contains("brings its kernel")));
+        assert!(with_guest("loop", id).is_err_and(|e| e.contains("starts no guests")));
+        assert!(with_guest("vm:kernel=6.1", id).is_err_and(|e| e.contains("contains its own kernel")));
         assert!(
-            with_kernel(&format!("vm:guest={id}"), "6.1").is_err_and(|e| e.contains("brings its kernel"))
+            with_kernel(&format!("vm:guest={id}"), "6.1")
+                .is_err_and(|e| e.contains("contains its own kernel"))
         );
         assert!(with_guest("vm", "../x").is_err());
     }

@@ -130,7 +130,7 @@ impl FilesystemEntry {
             "state" => self.state = Some(value.to_owned()),
             "layer" if value == NONE => self.layers = Some(Vec::new()),
             "layer" => self.layers.get_or_insert_default().push(value.to_owned()),
-            _ => return Err("it has no value".to_owned()),
+            _ => return Err("the value is missing".to_owned()),
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl std::str::FromStr for FilesystemEntry {
     fn from_str(text: &str) -> Result<Self, String> {
         let words = shell_words::split(text).map_err(|_| format!("a quote is not closed in: {text}"))?;
         let mut words = words.into_iter();
-        let kind = words.next().ok_or("write a kind first: --filesystem 'KIND mount=noatime'")?;
+        let kind = words.next().ok_or("start with a kind: --filesystem 'KIND mount=noatime'")?;
         let mut entry = FilesystemEntry::of_kind(&kind);
         for word in words {
             match word.split_once('=') {
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!((entry.has_era.as_deref(), entry.era.as_deref()), (Some("2006"), None), "taken once");
         assert_eq!(read("xfs era=2006 label=old").unwrap().label(), "old");
         assert_eq!(read("xfs").unwrap(), FilesystemEntry::of_kind("xfs"));
-        assert!(read("f2fs era=2006").is_err_and(|e| e.contains("says nothing of f2fs")));
+        assert!(read("f2fs era=2006").is_err_and(|e| e.contains("has no options for f2fs")));
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn options(name: &str, kind: &str) -> Result<Options, String> {
     let known = || era.kinds.iter().flat_map(|options| options.names.clone()).collect::<Vec<_>>().join(", ");
     let found = era.kinds.iter().find(|options| options.names.iter().any(|known| known == kind)).cloned();
     found.ok_or_else(|| {
-        let text = format!("the era {name} says nothing of {kind}, only of {}", known());
+        let text = format!("the era {name} has no options for {kind}, only for {}", known());
         let is_kind = filesystems::find(kind).is_some();
         if is_kind { format!("{text}\n  try: without era = \"{name}\"") } else { text }
     })
@@ -122,7 +122,8 @@ mod tests {
     fn what_an_era_does_not_know_is_said_with_what_it_knows() {
         assert!(options("2060", "ext3-ordered").is_err_and(|e| e.contains("did you mean '2006'?")));
         assert!(
-            options("2006", "btrfs").is_err_and(|e| e.contains("says nothing of btrfs") && e.contains("xfs"))
+            options("2006", "btrfs")
+                .is_err_and(|e| e.contains("has no options for btrfs") && e.contains("xfs"))
         );
     }
 }

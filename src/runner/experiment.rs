@@ -199,7 +199,7 @@ impl Experiment {
     /// Names the line, or the key and the nearest right one.
     pub fn parse(text: &str, from: &str) -> Result<Self, Failure> {
         let fault = |e: toml::de::Error| {
-            Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e)))
+            Failure::usage(format!("could not parse {from}: {}", mistakes::in_words(&e)))
         };
         let table: Table = toml::from_str(text).map_err(fault)?;
         if table.contains_key(plan::MARK) {
@@ -223,7 +223,8 @@ impl Experiment {
             known_keys(entry, "key of a filesystem", &FILESYSTEM_KEYS, from)?;
             if !entry.contains_key("kind") {
                 let text = format!(
-                    "{from}: a [[filesystem]] has no kind\n  try: kind = \"…\", one of fsderby list filesystems"
+                    "{from}: the kind of a [[filesystem]] is missing\n  try: kind = \"…\", one of fsderby list \
+                        filesystems"
                 );
                 return Err(Failure::usage(text));
             }
@@ -241,7 +242,7 @@ impl Experiment {
     pub fn plan(&self, testbed: String, seed: u64) -> Result<Plan, Failure> {
         let seed = self.seed.unwrap_or(seed);
         if self.at_least == Some(0) {
-            return Err(Failure::usage("at_least = 0: there must be a round\n  try: at_least = 6"));
+            return Err(Failure::usage("at_least = 0: at least one round is needed\n  try: at_least = 6"));
         }
         let mut candidates = self.candidates()?;
         let place = |candidate: &Candidate| {
@@ -262,7 +263,7 @@ impl Experiment {
             (_, None) => Rounds::Exactly(ROUNDS.max(at_least)),
         };
         if rounds.at_least() == 0 {
-            return Err(Failure::usage("0 rounds measure nothing\n  try: --rounds 1"));
+            return Err(Failure::usage("0 rounds are not possible\n  try: --rounds 1"));
         }
         let guard = self.guard(&testbed, rounds, &candidates)?;
         candidates.extend(guard.clone().map(|(_, copy)| copy));
@@ -318,7 +319,7 @@ impl Experiment {
         let is_of_use = place.makes_filesystem() && place.scatters();
         let is_due = rounds.at_least() >= FIRST_LOOK && candidates.len() > 1;
         if self.guard == Some(true) && !is_of_use {
-            let why = "what takes part twice there gives the same figures twice, or is the same filesystem";
+            let why = "an A/A copy there gives identical figures, or is the same mounted filesystem";
             return Err(Failure::usage(format!("guard on {testbed}: {why}\n  try: --guard=false")));
         }
         let first = candidates.first().filter(|_| self.guard.unwrap_or(is_of_use && is_due));
@@ -387,11 +388,11 @@ impl Experiment {
             values::state(Some(state)).map_err(fault)?;
         }
         if own.memory.or(self.memory) == Some(Bytes(0)) {
-            let text = "nothing can work in 0 bytes of memory\n  try: --memory 64m, or --memory none";
+            let text = "a memory limit of 0 bytes is not possible\n  try: --memory 64m, or --memory none";
             return Err(fault(text.into()));
         }
         if own.cpus.or(self.cpus) == Some(0) {
-            return Err(fault("nothing can work on 0 CPUs\n  try: --cpus 1".into()));
+            return Err(fault("0 CPUs are not possible\n  try: --cpus 1".into()));
         }
         let FilesystemEntry { kind: name, mkfs, mount, conversion, has_era: era, .. } = entry;
         let variant = Variant { mkfs, mount, conversion };
@@ -439,7 +440,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(fault)?;
     if bytes.len() as u64 > LONGEST_FILE {
         let most = Bytes(LONGEST_FILE);
-        return Err(Failure::usage(format!("{shown} has more than {most}; an experiment is a page of text")));
+        return Err(Failure::usage(format!("{shown} is larger than {most}, too large for an experiment")));
     }
     String::from_utf8(bytes)
         .map_err(|_| Failure::usage(format!("{shown} is not text; an experiment is a TOML file")))

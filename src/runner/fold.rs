@@ -173,7 +173,7 @@ impl<'a> Fold<'a> {
 
     /// The agent said nothing for so long that it must have hung.
     pub fn hung(&mut self, silence: Duration) {
-        let how = format!("nothing was heard from it for {} s", silence.as_secs());
+        let how = format!("no event from it for {} s", silence.as_secs());
         self.is(Reason::Hung(Loss { during: self.step, how, console: Vec::new() }));
     }
 
@@ -264,7 +264,7 @@ impl<'a> Fold<'a> {
         let loss =
             |how: &str| Loss { during: self.step, how: how.to_owned(), console: ended.last_lines().to_vec() };
         match &ended.fault {
-            None => Reason::LostAgent(loss("without a word")),
+            None => Reason::LostAgent(loss("without a message")),
             Some(Fault::Lost(how)) => Reason::LostAgent(loss(how)),
             Some(Fault::Hung(how)) => Reason::Hung(loss(how)),
             Some(Fault::Panic(how)) => Reason::Panic(loss(how)),

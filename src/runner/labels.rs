@@ -8,7 +8,7 @@ use crate::exit::Failure;
 pub fn usable(what: &str, label: &str) -> Result<(), Failure> {
     if label.is_empty() || label.contains(['/', '\n']) || label.chars().any(char::is_control) {
         return Err(Failure::usage(format!(
-            "'{}' cannot label a {what}: a label is a line of text without '/'",
+            "'{}' cannot label a {what}: write one line of text without '/'",
             label.escape_default()
         )));
     }
@@ -19,7 +19,7 @@ pub fn distinct<'a>(what: &str, labels: impl Iterator<Item = &'a str>) -> Result
     let mut seen = HashSet::new();
     for label in labels {
         if !seen.insert(label) {
-            let text = format!("two {what}s are called '{label}'\n  try: another label for one of them");
+            let text = format!("two {what}s have the label '{label}'\n  try: another label for one of them");
             return Err(Failure::usage(text));
         }
     }

@@ -126,7 +126,7 @@ pub fn same_as_before(before: &Run, plan: &Resolved<'_>, testbeds: &Testbeds<'_>
         None => Ok(()),
         Some((what, _)) => {
             let text = format!(
-                "{what} changed since {} began, so its rounds would not be of one kind\n  try: a new run",
+                "{what} changed since {} began, so its rounds would not be comparable\n  try: a new run",
                 before.folder.display()
             );
             Err(Failure::usage(text).into())
@@ -297,7 +297,7 @@ fn hash_file(path: &Path) -> Result<String, Failure> {
         Err(e) => {
             let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let path = path.display();
-            let text = format!("could not read {path}, so nobody could tell later which one was used: {e}");
+            let text = format!("could not read {path}, so its hash cannot be recorded: {e}");
             Err(Failure::missing(format!("{text}\n  try: chmod a+r {path}")))
         }
     }

@@ -28,7 +28,7 @@ pub fn misspelt(needs: &Table) -> Result<(), String> {
             Err(size) if sized("files over ") || sized("volumes over ") => {
                 return Err(format!("require = [\"{text}\"]: {size}"));
             }
-            Err(_) => return Err(names::unknown("need to require", text, Required::names())),
+            Err(_) => return Err(names::unknown("required capability", text, Required::names())),
         }
     }
     let draw = needs.get("draw").and_then(Value::as_str);
@@ -69,7 +69,7 @@ fn weights(needs: &Needs) -> Result<(), String> {
     }
     // Where nothing is weighed, it is speed.
     if !all.is_empty() && all.iter().all(|(_, weight)| *weight == 0.0) {
-        return Err("every weight is 0, so there is nothing to choose by\n  try: workloads = 1".into());
+        return Err("every weight is 0, so there is no recommendation\n  try: workloads = 1".into());
     }
     Ok(())
 }
@@ -94,8 +94,8 @@ fn metric(declared: &[&'static Declared], label: &str, name: &str) -> Result<(),
     match declared::find(declared, name) {
         None => Err(names::unknown(&format!("metric of {label}"), name, declared.iter().map(|d| d.name))),
         Some(found) if found.better == Better::Neither => {
-            let text = format!("workload.{label}: {name} is neither good nor bad, so it cannot be weighed");
-            Err(format!("{text}\n  try: one of fsderby list metrics of which more or less is better"))
+            let text = format!("workload.{label}: {name} has no better direction, so it cannot be weighted");
+            Err(format!("{text}\n  try: one of fsderby list metrics where higher or lower is better"))
         }
         Some(_) => Ok(()),
     }
@@ -150,7 +150,7 @@ mod tests {
             ("workload.postmark-quik = 1", "did you mean 'postmark-quick'?"),
             ("workload.postmark-quick = {}", "has no metric"),
             ("workload.postmark-quick = { 'transaction.rate' = 1 }", "did you mean 'transactions.rate'?"),
-            ("workload.postmark-quick = { 'cpu.share' = 1 }", "neither good nor bad"),
+            ("workload.postmark-quick = { 'cpu.share' = 1 }", "no better direction"),
             ("workload.postmark-quick = { 'read.rate' = -2 }", "workload.postmark-quick.read.rate = -2"),
         ] {
             let error = plan(needs).unwrap_err();

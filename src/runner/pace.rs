@@ -79,8 +79,9 @@ pub fn beyond_budget(plan: &Plan, time: Time) -> Option<String> {
     (least > budget.0).then(|| {
         let minutes = least.as_secs().div_ceil(60);
         format!(
-            "The budget of {budget} is too short: integrity checks and the least number of rounds, {rounds}, take about {minutes} min, and they \
-             are carried out all the same. Try --at-least 1 for a preliminary result, fewer --filesystems, or a smaller --scale."
+            "The budget of {budget} is too short: integrity checks and the minimum of {rounds} rounds take about \
+             {minutes} min; they run anyway. Try --at-least 1 for a preliminary result, fewer --filesystems, or a \
+             smaller --scale."
         )
     })
 }
@@ -112,7 +113,10 @@ mod tests {
         };
         // Seven times 43 s are 301 s.
         let over = said("budget = '5m'\nat_least = 6", 43).unwrap();
-        assert!(over.contains("rounds, 6, take about 6 min") && over.contains("--at-least 1"), "{over}");
+        assert!(
+            over.contains("minimum of 6 rounds take about 6 min") && over.contains("--at-least 1"),
+            "{over}"
+        );
         assert_eq!(said("budget = '5m'\nat_least = 6", 42), None);
         assert_eq!(said("rounds = 6", 1000), None, "without a budget there is none to exceed");
     }

@@ -22,7 +22,8 @@ impl TryFrom<Plan> for Experiment {
     /// # Errors
     /// When no experiment gives this plan.
     fn try_from(plan: Plan) -> Result<Self, Failure> {
-        let none = |why: String| Failure::new(DAMAGED, format!("no experiment gives such a plan: {why}"));
+        let none =
+            |why: String| Failure::new(DAMAGED, format!("this plan does not come from an experiment: {why}"));
         let place = values::place(&plan.testbed).map_err(none)?;
         // Where no filesystem is made, the one row is what was there, and will be what is.
         let fstype = (!place.makes_filesystem())
@@ -36,7 +37,7 @@ impl TryFrom<Plan> for Experiment {
                 again.as_mounted(&fstype)
             }
         };
-        differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} cannot be"))))
+        differing(&plan, &again).map_or(Ok(experiment), |key| Err(none(format!("its {key} is not possible"))))
     }
 }
 
@@ -141,11 +142,11 @@ mod tests {
         let other =
             |plan: &mut Plan| drop(plan.workloads[0].work.parameters.insert("numbre".into(), 1.into()));
         assert!(why(other).contains("numbre"));
-        assert!(why(|plan| plan.memory = Some(crate::schema::units::Bytes(0))).contains("0 bytes of memory"));
+        assert!(why(|plan| plan.memory = Some(crate::schema::units::Bytes(0))).contains("0 bytes"));
         assert!(why(|plan| plan.rounds = Rounds::Exactly(0)).contains("0 rounds"));
-        assert!(why(|plan| plan.rounds = Rounds::AtLeast(3)).contains("its rounds cannot be"));
-        assert!(why(|plan| plan.name.clear()).contains("its name cannot be"));
-        assert!(why(|plan| plan.budget = Some("1h".parse().unwrap())).contains("its budget cannot be"));
+        assert!(why(|plan| plan.rounds = Rounds::AtLeast(3)).contains("its rounds is not possible"));
+        assert!(why(|plan| plan.name.clear()).contains("its name is not possible"));
+        assert!(why(|plan| plan.budget = Some("1h".parse().unwrap())).contains("its budget is not possible"));
     }
 
     #[test]
@@ -155,12 +156,14 @@ mod tests {
         assert!(
             why(|plan| *plan = Plan { testbed: "loop".into(), ..mounted.clone() }).contains("fuse.sshfs")
         );
-        assert!(why(|plan| plan.testbed = "directory:/mnt".into()).contains("its filesystem cannot be"));
+        assert!(
+            why(|plan| plan.testbed = "directory:/mnt".into()).contains("its filesystem is not possible")
+        );
         let options = |plan: &mut Plan| {
             *plan = mounted.clone();
             plan.candidates[0].variant.mkfs = vec!["-F".into()];
         };
-        assert!(why(options).contains("its filesystem cannot be"));
+        assert!(why(options).contains("its filesystem is not possible"));
     }
 
     /// A report is read where that file is not, and must not open it.

@@ -36,7 +36,7 @@ impl Raw {
     /// # Errors
     /// When there can be no such guest, and when the work fails.
     pub fn carry_out(&self, testbed: &dyn Testbed, stop: &dyn Fn() -> bool) -> anyhow::Result<Done> {
-        ensure!(testbed.traits().guest, "{} has no guests\n  try: --on model:DISK", testbed.name());
+        ensure!(testbed.traits().guest, "{} starts no guests\n  try: --on model:DISK", testbed.name());
         testbeds::usable(testbed, &self.need()).map_err(|missing| Failure::missing(missing.to_string()))?;
         let mut launched = testbed.launch(&self.job(testbed))?;
         let (mut heard, mut has_failed) = (Heard::default(), None);
@@ -63,9 +63,9 @@ impl Raw {
                 Ok(Done { taken, kernel: heard.kernel })
             }
             (why, _) => {
-                let why = why.unwrap_or_else(|| "it told no result".into());
+                let why = why.unwrap_or_else(|| "it sent no result".into());
                 let lines = ended.last_lines().join("\n  ");
-                Err(anyhow!("the guest on {} did not do it: {why}\n  {lines}", testbed.name()))
+                Err(anyhow!("the guest on {} failed: {why}\n  {lines}", testbed.name()))
             }
         }
     }

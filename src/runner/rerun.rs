@@ -64,7 +64,7 @@ impl Hear for Comparing<'_> {
     fn ended(&mut self, attempt: &Attempt<'_>, again: anyhow::Result<Folded>) -> anyhow::Result<()> {
         let name = attempt.trial.name();
         let before = self.records.iter().find(|record| record.trial == name);
-        let before = before.context("another trial ended than was begun")?;
+        let before = before.context("the record is of another trial")?;
         (self.tell)(before, &compare(before, &again?));
         Ok(())
     }
@@ -83,7 +83,7 @@ fn compare(before: &Record, again: &Folded) -> Compared {
     let Folded { record: after, attached } = again;
     let other = before.provenance.iter().find(|(name, hash)| after.provenance.get(*name) != Some(hash));
     if let Some((name, _)) = other {
-        return Compared::Incomparable(format!("the {name} is another than it was"));
+        return Compared::Incomparable(format!("the {name} has changed"));
     }
     if let Some(what) = differing_file(before, attached) {
         return Compared::Differs(what.to_owned());

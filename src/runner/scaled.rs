@@ -108,8 +108,8 @@ impl Experiment {
         let twice = crossed.iter().enumerate().find(|(at, memory)| crossed[..*at].contains(memory));
         if let Some((_, memory)) = twice {
             let text = format!(
-                "at this scale two of the memories that are compared are {memory}, the least that a trial needs\n  \
-                 try: a larger --scale, or --memory once for each"
+                "at this scale two of the compared memory sizes are {memory}, the minimum of a trial\n  try: a \
+                 larger --scale, or one --memory"
             );
             return Err(Failure::usage(text));
         }
@@ -150,16 +150,16 @@ pub fn no_longer_tested(plan: &Plan) -> Vec<String> {
     let memories = plan.candidates.iter().filter_map(|candidate| plan.setup(candidate).memory);
     if let (Some(asked), Some(least)) = (memory, memories.min()) {
         said.push(format!(
-            "At a scale of {by} the memory would be {asked}, and the least that such a trial is given is {least}: that is {} as much for \
-             each byte of work as in the experiment, so page cache and CPU decide more than they do there.{}",
+            "At scale {by} the memory limit would be {asked}; the minimum for such a trial is {least}. That is {} \
+             as much per byte of data as in the experiment, so page cache and CPU have more influence.{}",
             times(least, *asked),
             remedy(*asked, least, *by)
         ));
     }
     if let Some(asked) = size {
         said.push(format!(
-            "At a scale of {by} the volume would be {asked}, and the least for these filesystems is {}: the work takes a smaller share of \
-             it than in the experiment.{}",
+            "At scale {by} the volume would be {asked}; the minimum for these filesystems is {}. So the workload \
+             fills a smaller share of it than in the experiment.{}",
             plan.size,
             remedy(*asked, plan.size, *by)
         ));

@@ -176,7 +176,7 @@ fn known_stage<'p>(
             let KnownWork { planned, engine, work } = &works[of];
             if let Some(part) = stage.part.as_deref().filter(|part| !engine.parts().contains(part)) {
                 return Err(match engine.parts() {
-                    [] => format!("{} is done in one part", engine.name()),
+                    [] => format!("{} has only one part", engine.name()),
                     parts => names::unknown("part", part, parts.iter().copied()),
                 });
             }
@@ -190,7 +190,7 @@ fn known_stage<'p>(
             }
             if portion.keep_files && portion.part.is_none() && !engine.parts().is_empty() {
                 return Err(format!(
-                    "{} deletes its files at its end, and could not be read back; name a part",
+                    "{} deletes its files at its end, so they cannot be read back; name a part",
                     engine.name()
                 ));
             }
@@ -206,7 +206,8 @@ fn so_many(clients: u32, work: &dyn Work) -> Result<(), String> {
     match u64::from(clients) > most {
         false => Ok(()),
         true => Err(format!(
-            "{clients} clients cannot do this work at the same time, {most} can at most\n  try: --clients {most}, or a larger --scale"
+            "{clients} clients cannot run this workload in parallel; {most} can\n  try: --clients {most}, or a \
+                larger --scale"
         )),
     }
 }
@@ -392,16 +393,16 @@ mod tests {
             ("{ work = 'maildir-quik' }", "stage 1 (work maildir-quik): unknown workload"),
             ("{ work = 'maildir-quick', measured = false }", "measures nothing"),
             ("", "measures nothing"),
-            ("'recover', { work = 'maildir-quick' }", "stage 1 (recover): there is nothing to recover from"),
-            ("{ work = 'maildir-quick' }, 'power-cut'", "must be \"recover\""),
-            ("'power-cut', 'recover', { work = 'maildir-quick' }", "there is none"),
+            ("'recover', { work = 'maildir-quick' }", "stage 1 (recover): it must directly follow"),
+            ("{ work = 'maildir-quick' }, 'power-cut'", "must be followed by \"recover\""),
+            ("'power-cut', 'recover', { work = 'maildir-quick' }", "it must directly follow a workload"),
             ("{ work = 'maildir-quick' }, 'read-bak'", "unknown stage 'read-bak'"),
-            ("'read-back', { work = 'maildir-quick' }", "no work before it"),
-            ("{ work = 'maildir-quick', part = 'walk' }", "is done in one part"),
+            ("'read-back', { work = 'maildir-quick' }", "no workload before it"),
+            ("{ work = 'maildir-quick', part = 'walk' }", "has only one part"),
             ("{ work = 'coldread-quick', part = 'wakl' }", "unknown part 'wakl'"),
             ("{ work = 'coldread-quick' }, 'power-cut', 'recover'", "stage 1 (work coldread-quick)"),
             ("{ work = 'maildir-quick' }, { power-cut = 'soon' }, 'recover'", "no moment for a power cut"),
-            ("{ work = 'maildir-quick' }, { remount = 'now' }", "remount is told nothing"),
+            ("{ work = 'maildir-quick' }, { remount = 'now' }", "remount takes no argument"),
         ] {
             assert!(refused(stages).contains(said), "{stages}: {}", refused(stages));
         }

@@ -73,7 +73,7 @@ pub fn skips(plan: &Resolved<'_>, testbeds: &Testbeds<'_>) -> Vec<Skip> {
 fn not_ours(scenario: &Scenario) -> String {
     let label = &scenario.label;
     format!(
-        "{label} takes the space of a whole filesystem, and of this one others have some\n  try: --on loop, or --on vm"
+        "{label} fills a whole filesystem, but this one also has other users' data\n  try: --on loop, or --on vm"
     )
 }
 
@@ -111,7 +111,7 @@ fn size(kind: &dyn Filesystem, size: Bytes) -> Option<String> {
         ))
     } else if size > *largest {
         Some(format!(
-            "an image of {size} is too large for {name}, which ends at {largest}\n  try: --size {}",
+            "an image of {size} is too large for {name}, whose limit is {largest}\n  try: --size {}",
             largest.written()
         ))
     } else {

@@ -17,13 +17,13 @@ impl StageKind for ForcedCheck {
 
     fn story(&self) -> Story {
         Story {
-            what: "Unmounts, runs the filesystem's own full check, which is timed, and mounts again: how long a server is away that must \
-                   be checked. Nothing of the filesystem stays in memory.",
-            origin: "An administrator of 2004 asked which filesystem brings a RAID back on line the soonest when a check is needed. The \
-                     commands are those of fsderby explain KIND, read-only and forced: e2fsck -f -n, xfs_repair -n, reiserfsck --check, \
-                     fsck.jfs -n -f.",
-            limits: "The filesystem is whole, so nothing has to be repaired. Where a kind has no check of its own, or none is made, the \
-                     stage does nothing.",
+            what: "Unmounts, times the filesystem's full check, and mounts again: the downtime of a server whose \
+                   filesystem must be checked. Afterwards all caches are cold.",
+            origin: "A question of an administrator in 2004: after a check of the RAID, which filesystem is back \
+                     online first? The commands are those of fsderby explain KIND, read-only and forced: e2fsck \
+                     -f -n, xfs_repair -n, reiserfsck --check, fsck.jfs -n -f.",
+            limits: "The filesystem is intact, so nothing is repaired. If a kind has no check, the stage does \
+                     nothing.",
         }
     }
 

@@ -17,9 +17,10 @@ impl StageKind for DropCaches {
 
     fn story(&self) -> Story {
         Story {
-            what: "Syncs, drops all clean pages, names and inodes of the machine, and shows by a test file that it is read from the device.",
+            what: "Syncs, drops all clean pages, dentries and inodes of the machine, and verifies with a test \
+                file that reads reach the device.",
             origin: "/proc/sys/vm/drop_caches with 3 (Documentation/admin-guide/sysctl/vm.rst).",
-            limits: "Needs root, or a guest. What is open or mapped stays, so remount is the stronger one.",
+            limits: "Needs root or a guest. Open or mapped files stay cached; remount is stricter.",
         }
     }
 

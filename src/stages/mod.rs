@@ -57,7 +57,7 @@ pub trait StageKind: Sync {
     fn steps(&self, argument: Option<&str>, now: &Now<'_>) -> Vec<Step>;
     /// Carries [`Step::Own`] out, in the folder in which works work.
     fn carry_out(&self, _argument: Option<&str>, _place: &Path) -> Result<(), StepError> {
-        Err(StepError::new("carry out", self.name(), "it is no step of its own"))
+        Err(StepError::new("carry out", self.name(), "it is not a separate stage"))
     }
 }
 
@@ -117,8 +117,9 @@ fn is_one(stage: &Stage, of: &[&str]) -> bool {
 }
 
 fn without_argument(name: &str, argument: Option<&str>) -> Result<(), String> {
-    argument
-        .map_or(Ok(()), |argument| Err(format!("{name} is told nothing, not '{argument}'; write \"{name}\"")))
+    argument.map_or(Ok(()), |argument| {
+        Err(format!("{name} takes no argument, not '{argument}'; write \"{name}\""))
+    })
 }
 
 /// The stage of that name.

@@ -38,10 +38,11 @@ impl StageKind for Cut {
 
     fn story(&self) -> Story {
         Story {
-            what: "The machine loses its power right after an operation of the work before, given by its number or as a share of all; without \
-                   either, after the last. It starts again with its disk as the cut left it.",
-            origin: "What an administrator fears most, and what journals are made for.",
-            limits: "Only where the testbed can lose its power, once in a scenario, and with one client.",
+            what: "Cuts the machine's power right after an operation of the preceding workload: an operation \
+                   number, a share of all operations, or, without a value, the last one. The machine then boots \
+                   from the disk as the cut left it.",
+            origin: "Journals exist for this case.",
+            limits: "Only on testbeds that can cut power; once per scenario; one client.",
         }
     }
 
@@ -50,14 +51,14 @@ impl StageKind for Cut {
             argument.parse::<PowerCut>()?;
         }
         if !around.follows_work(&[]) {
-            return Err("it cuts the work right before it, and there is none".into());
+            return Err("it must directly follow a workload".into());
         }
         if around.before.iter().chain(around.after).any(|stage| is_one(stage, &[NAME])) {
-            return Err("a scenario has one power cut at most".into());
+            return Err("a scenario has at most one power cut".into());
         }
         match around.after.first() {
             Some(next) if is_one(next, &[RECOVER]) => Ok(()),
-            _ => Err(format!("what follows it must be \"{RECOVER}\"")),
+            _ => Err(format!("it must be followed by \"{RECOVER}\"")),
         }
     }
 

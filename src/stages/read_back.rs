@@ -17,10 +17,11 @@ impl StageKind for ReadBack {
 
     fn story(&self) -> Story {
         Story {
-            what: "Reads every file and compares it with what was written. The work before keeps its files for it; of works \
-                   that were not told to keep theirs it reads nothing. After a power cut it looks for what had been synced.",
-            origin: "CRC-32 of each file as the engine knows it to be, and BLAKE3 over all of them.",
-            limits: "After a power cut only files are looked for that the work had synced.",
+            what: "Reads every file and compares it with what was written. The preceding workload keeps its files \
+                   for this stage; files of other workloads are read only if they were told to keep them. After a \
+                   power cut it looks for the files that had been synced.",
+            origin: "The CRC-32 of each file as recorded by the workload engine, and BLAKE3 over all files.",
+            limits: "After a power cut it reads only files that the workload had synced.",
         }
     }
 
@@ -36,7 +37,7 @@ impl StageKind for ReadBack {
             "read-back",
         ]) {
             true => Ok(()),
-            false => Err("there is no work before it whose files it could read".into()),
+            false => Err("no workload before it leaves files to read".into()),
         }
     }
 

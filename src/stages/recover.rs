@@ -17,9 +17,10 @@ impl StageKind for Recover {
 
     fn story(&self) -> Story {
         Story {
-            what: "Repairs where the kind needs it, mounts, and makes a first new file that is synced with its name: the recovery time.",
-            origin: "The order of an administrator's commands after a crash; see what each kind says of its recovery.",
-            limits: "Right after a power cut only.",
+            what: "Repairs if the kind needs it, mounts, creates a first new file and syncs file and directory: \
+                the recovery time.",
+            origin: "The commands that an administrator runs after a crash; `fsderby explain KIND` lists them.",
+            limits: "Only right after a power cut.",
         }
     }
 
@@ -27,9 +28,7 @@ impl StageKind for Recover {
         without_argument(self.name(), argument)?;
         match around.comes_right_after(power_cut::NAME) {
             true => Ok(()),
-            false => {
-                Err(format!("there is nothing to recover from; it stands right after {}", power_cut::NAME))
-            }
+            false => Err(format!("it must directly follow {}", power_cut::NAME)),
         }
     }
 

@@ -17,9 +17,11 @@ impl StageKind for Remount {
 
     fn story(&self) -> Story {
         Story {
-            what: "Unmounts and mounts again, so that pages, names and inodes are all gone from memory: a cold start.",
-            origin: "Between the parts of cold reading, as the seeds' comparisons restarted their machines between tasks.",
-            limits: "On a directory that is taken as it is, every file is written out and its pages are dropped instead, as root all caches.",
+            what: "Unmounts and mounts again, which empties the page cache, dentries and inodes: a cold start.",
+            origin: "Used between the phases of cold reading, like the reboots between tasks in published \
+                comparisons.",
+            limits: "The testbed directory cannot unmount: files are synced and their pages dropped instead; as \
+                root, all caches are dropped.",
         }
     }
 

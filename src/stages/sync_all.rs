@@ -17,9 +17,9 @@ impl StageKind for SyncAll {
 
     fn story(&self) -> Story {
         Story {
-            what: "Writes out all that the page cache holds of the filesystem, and waits until the device is idle.",
+            what: "Writes all dirty pages of the filesystem and waits until the device is idle.",
             origin: "syncfs(2), then the device's counters.",
-            limits: "Each work is followed by a timed sync of its own; this one is for what stands between other stages.",
+            limits: "A timed sync follows each workload anyway; this stage adds one between other stages.",
         }
     }
 

@@ -18,7 +18,7 @@ struct Age<'a> {
 
 fn age(argument: &str) -> Result<Age<'_>, String> {
     let set = argument.strip_prefix("by ").map(str::trim).filter(|set| !set.is_empty());
-    let set = set.ok_or("by what? write aged by postmark-quick")?;
+    let set = set.ok_or("which workload? write aged by postmark-quick")?;
     match set.split_once(" at ") {
         None => Ok(Age { set, scale: None }),
         Some((set, scale)) => Ok(Age { set: set.trim(), scale: Some(scale.trim().parse()?) }),
@@ -36,10 +36,11 @@ impl StateKind for Aged {
 
     fn story(&self) -> Story {
         Story {
-            what: "A workload, one of the ready sets, has worked on the filesystem, and what it had not deleted by its end is still there.",
-            origin: "What years of use do to a filesystem, in as many operations as the set has.",
-            limits: "As much age as that workload makes, and no more. A scale of the experiment scales the set and the volume with the work, and the \
-                     state then says so: aged by SET at 1/8.",
+            what: "A workload has run on the filesystem, and the files that it left are still there. SET is a \
+                ready parameter set.",
+            origin: "A stand-in for years of use: as many operations as the set has.",
+            limits: "It ages no more than that workload does. The experiment's `scale` also scales the set and \
+                     the volume; the report then says aged by SET at 1/8.",
         }
     }
 
@@ -58,7 +59,7 @@ impl StateKind for Aged {
         let Age { set, scale } = age(argument)?;
         let by = scale
             .map_or(Some(by), |scale| scale.times(by))
-            .ok_or_else(|| format!("{by} of it is too large"))?;
+            .ok_or_else(|| format!("{by} times the workload is too large"))?;
         let scaled = format!("by {set} at {by}");
         self.works(&scaled).map(|_| scaled)
     }

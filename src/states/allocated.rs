@@ -22,11 +22,12 @@ impl StateKind for Allocated {
 
     fn story(&self) -> Story {
         Story {
-            what: "So much of what an ordinary user may fill is taken by files of up to 1 GiB that have their space and no content \
-                   (fallocate). What follows finds the space that the filesystem has left, wherever on the disk that is. For volumes that \
-                   nobody could write full.",
+            what: "SHARE of the space available to an ordinary user is allocated by files of up to 1 GiB without \
+                   content (fallocate). The workload gets the remaining free space, wherever it lies on the disk. \
+                   For volumes that would take too long to write.",
             origin: "The workload fill with allocate = true; fallocate(2).",
-            limits: "Nothing in it has aged, and there are few files for so much space. Filesystems without preallocation do not take part.",
+            limits: "The files are not aged, and few for so much space. Filesystems without fallocate do not take \
+                part.",
         }
     }
 

@@ -21,14 +21,15 @@ impl StateKind for Filled {
 
     fn story(&self) -> Story {
         Story {
-            what: "So much of what an ordinary user may fill is taken by files of a mix of sizes, drawn from the workload's seed.",
+            what: "SHARE of the space available to an ordinary user is filled with files of mixed sizes, drawn \
+                from the workload's seed.",
             origin: "The workload fill, with the sizes of its set fill-80 (fsderby explain fill-80).",
-            limits: "Written in one go to an empty filesystem: it is full, but nothing in it has aged.",
+            limits: "Written in one go to an empty filesystem: it is full, but not aged or fragmented.",
         }
     }
 
     fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String> {
-        let (_, set) = workloads::find(SET).ok_or_else(|| format!("there is no workload {SET}"))?;
+        let (_, set) = workloads::find(SET).ok_or_else(|| format!("unknown workload {SET}"))?;
         super::filling(self.name(), argument, set.file().parameters)
     }
 

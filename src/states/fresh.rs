@@ -19,16 +19,16 @@ impl StateKind for Fresh {
 
     fn story(&self) -> Story {
         Story {
-            what: "The filesystem as mkfs left it: empty.",
-            origin: "What every comparison begins with that says nothing of it.",
-            limits: "No filesystem in use is empty, and some are much slower when they are not.",
+            what: "The filesystem right after mkfs: empty.",
+            origin: "The usual starting point of filesystem benchmarks.",
+            limits: "A filesystem in use is never empty, and some are much slower when filled.",
         }
     }
 
     fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String> {
         match argument {
             "" => Ok(Vec::new()),
-            _ => Err(format!("fresh is told nothing, not '{argument}'")),
+            _ => Err(format!("fresh takes no argument, not '{argument}'")),
         }
     }
 

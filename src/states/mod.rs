@@ -136,7 +136,7 @@ fn filling(state: &str, share: &str, mut parameters: Table) -> Result<Vec<Planne
     if share.is_empty() {
         return Err(format!("how full? write {state} 80%"));
     }
-    let engine = workloads::engine(ENGINE).ok_or_else(|| format!("there is no workload {ENGINE}"))?;
+    let engine = workloads::engine(ENGINE).ok_or_else(|| format!("unknown workload {ENGINE}"))?;
     parameters.insert("to".into(), Value::String(share.to_owned()));
     engine.parse(&parameters)?;
     let work = WorkSpec { engine: engine.name().to_owned(), parameters };
@@ -202,8 +202,8 @@ mod tests {
             ("filled much", "80%"),
             ("allocated", "write allocated 80%"),
             ("allocated 120%", "80%"),
-            ("fresh 3", "fresh is told nothing"),
-            ("preconditioned 90%", "preconditioned is told nothing"),
+            ("fresh 3", "fresh takes no argument"),
+            ("preconditioned 90%", "preconditioned takes no argument"),
             ("aged", "write aged by postmark-quick"),
             ("aged by postmork", "unknown workload 'postmork'"),
             ("aged by postmark-quick at half", "'half' is not a scale"),

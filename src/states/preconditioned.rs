@@ -17,20 +17,20 @@ impl StateKind for Preconditioned {
 
     fn story(&self) -> Story {
         Story {
-            what: "The filesystem is empty, and the flash disk below it is not: all of it was written, and overwritten at random until its \
-                   rate no longer changed. So every write has to be paid for by collecting, from the first one on. Modelled flash \
-                   disks alone.",
-            origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady state. \
-                     `fsderby disk steady DISK` shows that the model is in it.",
-            limits: "A drive in use stands between this and one that begins as its file says: what a filesystem discards, and nights without \
-                     work, bring erased flash back.",
+            what: "The filesystem is empty, but the flash drive below is not: it was written completely and then \
+                   overwritten at random until its write rate was steady. So garbage collection slows every write \
+                   from the first one on. Only for modelled flash drives.",
+            origin: "SNIA's Solid State Storage Performance Test Specification: purge, precondition, steady \
+                     state. `fsderby disk steady DISK` shows that the model reaches it.",
+            limits: "A drive in use lies between this state and the initial state of its file, because discards \
+                     and idle time free erased blocks.",
         }
     }
 
     fn works(&self, argument: &str) -> Result<Vec<PlannedWork>, String> {
         match argument {
             "" => Ok(Vec::new()),
-            _ => Err(format!("preconditioned is told nothing, not '{argument}'")),
+            _ => Err(format!("preconditioned takes no argument, not '{argument}'")),
         }
     }
 

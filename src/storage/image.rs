@@ -77,7 +77,7 @@ impl Storage for Image {
         let folder = PathBuf::from(folder);
         let attach = || -> Result<Box<dyn Device>, StepError> {
             let image = make(&folder, state, job.volume.size)
-                .map_err(|e| StepError::io("make an image", &folder, e))?;
+                .map_err(|e| StepError::io("create an image", &folder, e))?;
             let device =
                 LoopDevice::attach(&image).map_err(|e| StepError::io("attach a loop device", &folder, e))?;
             Ok(Box::new(Looped { device, folder: folder.clone() }))
@@ -88,10 +88,10 @@ impl Storage for Image {
 
     fn bring_up(&self, job: &Job) -> anyhow::Result<Option<Seen>> {
         let settings: Settings = settings(job)?;
-        let disk = settings.disk.context("the image is none of a guest's")?;
+        let disk = settings.disk.context("the image does not belong to a guest")?;
         for path in disk.paths() {
             wait_for(|| Path::new(path).exists().then_some(()))
-                .with_context(|| format!("there is no {path}"))?;
+                .with_context(|| format!("{path} does not exist"))?;
         }
         Ok(None)
     }

@@ -79,7 +79,7 @@ pub trait Device {
 /// When there is none.
 pub fn find(named: &Named) -> Result<&'static dyn Storage, StepError> {
     let found = TABLE.iter().copied().find(|storage| storage.name() == named.name);
-    found.ok_or_else(|| StepError::new("attach", &named.name, "there is no such storage"))
+    found.ok_or_else(|| StepError::new("attach", &named.name, "unknown storage"))
 }
 
 /// What the storage of this job was given, for whoever attaches it or brings it up.

@@ -57,7 +57,7 @@ impl Beside {
         let most = self.most;
         ensure!(
             bytes.len() as u64 <= most.0,
-            "could not store {path}: it would have more than the {most} that are read"
+            "could not store {path}: it would exceed {most}, the most that is read"
         );
         run.make_folder(self.folder).with_context(storing)?;
         // A file that a killed run left without its record makes way.

@@ -219,7 +219,7 @@ impl Door {
 fn open_folder(above: &File, name: impl rustix::path::Arg) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(above, name, flags, Mode::empty()) {
-        Err(Errno::NOTDIR | Errno::LOOP) => Err(refused("what it lies in is no folder")),
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(refused("its parent is not a folder")),
         other => Ok(other?.into()),
     }
 }
@@ -245,7 +245,7 @@ fn judge(about: &Stat, most: Bytes) -> io::Result<()> {
         FileType::RegularFile => {
             let bytes = Bytes(u64::try_from(about.st_size).unwrap_or(u64::MAX));
             if bytes > most {
-                return Err(refused(format!("it has {bytes}, and none of its kind has more than {most}")));
+                return Err(refused(format!("it has {bytes}; the limit for such a file is {most}")));
             }
             return Ok(());
         }
@@ -255,7 +255,7 @@ fn judge(about: &Stat, most: Bytes) -> io::Result<()> {
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
         _ => "something else",
     };
-    Err(refused(format!("it is {what}, and only a regular file is read")))
+    Err(refused(format!("it is {what}; only regular files are read")))
 }
 
 fn refused(why: impl Into<String>) -> io::Error {
@@ -308,8 +308,8 @@ mod tests {
         assert!(why(door.read("last", MOST)).contains("a symbolic link"));
         assert!(why(door.append("last", MOST)).contains("a symbolic link"));
         for path in ["above/secret", "within/secret"] {
-            assert!(why(door.read(path, MOST)).contains("is no folder"));
-            assert!(why(door.create(path, b"x")).contains("is no folder"));
+            assert!(why(door.read(path, MOST)).contains("is not a folder"));
+            assert!(why(door.create(path, b"x")).contains("is not a folder"));
         }
         assert_eq!(door.create("last", b"x").unwrap_err().kind(), ErrorKind::AlreadyExists);
     }

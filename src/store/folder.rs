@@ -44,7 +44,7 @@ impl Folder {
     pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> anyhow::Result<Self> {
         if path.exists() {
             let text = format!(
-                "{} exists already, and nothing is ever overwritten\n  try: another --output, or --resume {0}",
+                "{} already exists and is not overwritten\n  try: another --output, or --resume {0}",
                 path.display()
             );
             return Err(Failure::usage(text).into());
@@ -64,7 +64,8 @@ impl Folder {
         made.map_err(|e| {
             above.iter().for_each(|p| drop(fs::remove_dir(p)));
             let text = format!(
-                "could not make the run's folder {}: {e:#}\n  try: --output DIR, in a folder of your own with room",
+                "could not create the run's folder {}: {e:#}\n  try: --output DIR, in a folder that you can write \
+                    to",
                 path.display()
             );
             Failure::missing(text).into()
@@ -85,7 +86,7 @@ impl Folder {
         let refused = |e: io::Error| match e.kind() {
             ErrorKind::NotFound | ErrorKind::InvalidData => no_trials(path, &e),
             _ => Failure::missing(format!(
-                "could not go on with {0}: {TRIALS}: {e}\n  try: as the user whose run it is, where it can be written in",
+                "could not resume {0}: {TRIALS}: {e}\n  try: as the user who owns the run",
                 path.display()
             )),
         };
@@ -128,8 +129,8 @@ impl Folder {
             let (path, trouble) = (self.path().display(), format!("{e:#}"));
             let kind = |cause: &(dyn Error + 'static)| cause.downcast_ref().map(io::Error::kind);
             let first = match e.chain().find_map(kind) {
-                _ if !self.door.is_in_its_place() => "put the folder back",
-                Some(ErrorKind::PermissionDenied) => "see that all of it can be written in",
+                _ if !self.door.is_in_its_place() => "move the folder back",
+                Some(ErrorKind::PermissionDenied) => "check the permissions in it",
                 _ => "make room",
             };
             let text = format!("could not store a trial in {path}: {trouble}\n  try: {first}, then fsderby run --resume {path}");
@@ -154,7 +155,7 @@ impl Folder {
         record.previous.clone_from(&self.last);
         let (line, sum) = lines::write(&record)?;
         let is_full = self.trials.metadata()?.len() + line.len() as u64 >= TRIALS_MOST.0;
-        ensure!(!is_full, "{TRIALS} would have more than the {TRIALS_MOST} that are read");
+        ensure!(!is_full, "{TRIALS} would exceed {TRIALS_MOST}, the most that is read");
         let end_of_torn = if self.torn { "\n" } else { "" };
         self.trials.write_all(format!("{end_of_torn}{line}\n").as_bytes())?;
         self.trials.sync_data()?;
@@ -170,8 +171,9 @@ impl Folder {
         let stored = verdict::store(&self.door, verdict);
         stored.and_then(|()| self.seal_or_fail(rounds, verdict.basis.looks(), ended)).map_err(|e| {
             let path = self.path().display();
-            let text =
-                format!("could not seal {path}: {e:#}\n  try: make room, then fsderby run --resume {path}");
+            let text = format!(
+                "could not seal {path}: {e:#}\n  try: free some space, then fsderby run --resume {path}"
+            );
             Failure::missing(text).into()
         })
     }
@@ -241,8 +243,8 @@ pub fn open_trusted(path: &Path, trust: bool) -> anyhow::Result<Door> {
         Some(Stranger { name, uid }) => {
             let folder = path.display();
             let text = format!(
-                "{} belongs to user {uid}, and what the run's plan says would be done with your rights\n  \
-                 try: fsderby verify {folder}, a look at {folder}/{PLAN}, and then --trust",
+                "{} belongs to user {uid}, and its plan would be executed with your rights\n  try: fsderby verify \
+                 {folder}, read {folder}/{PLAN}, and then --trust",
                 shown(path, &name)
             );
             Err(Failure::usage(text).into())
@@ -332,7 +334,7 @@ fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
         ErrorKind::InvalidData => damaged(path, name, &e.to_string()),
         _ => {
             let file = shown(path, name);
-            Failure::missing(format!("could not open {file}: {e}\n  try: as the user that it belongs to"))
+            Failure::missing(format!("could not open {file}: {e}\n  try: as its owner"))
         }
     }
 }

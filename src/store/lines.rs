@@ -38,12 +38,12 @@ pub enum Line {
 pub fn read(line: &str) -> Line {
     let Some((open, sum)) = split(line) else { return Line::Torn };
     if format!("{:08x}", crc32fast::hash(open.as_bytes())) != sum {
-        return Line::Damaged("its checksum does not fit its content".into());
+        return Line::Damaged("its checksum does not match its content".into());
     }
     match serde_json::from_str::<Record>(&format!("{open}}}")) {
-        Err(e) => Line::Damaged(format!("it is not understood: {}", visible::message(&e.to_string()))),
+        Err(e) => Line::Damaged(format!("could not parse it: {}", visible::message(&e.to_string()))),
         Ok(record) if record.schema != SCHEMA => {
-            Line::Damaged(format!("it is of version {}, this fsderby reads {SCHEMA}", record.schema))
+            Line::Damaged(format!("it has version {}, this fsderby reads {SCHEMA}", record.schema))
         }
         Ok(mut record) => {
             record.shrink();
@@ -137,8 +137,14 @@ impl<'f> Chain<'f> {
                 self.judge(follows);
                 if !follows {
                     self.lines.damage.push(match self.lines.last == self.first {
-                        true => format!("line {number} does not follow plan and machine: one of them or a line is altered"),
-                        false => format!("line {number} does not follow the line before it: one is altered, missing or out of order"),
+                        true => format!(
+                            "line {number} does not continue plan and machine: one of them or a line \
+                            was altered"
+                        ),
+                        false => format!(
+                            "line {number} does not continue the line before it: a line was altered, \
+                            is missing or out of order"
+                        ),
                     });
                 }
                 self.lines.last = sum;
@@ -149,8 +155,8 @@ impl<'f> Chain<'f> {
 
     fn judge(&mut self, are_torn: bool) {
         let (into, what) = match are_torn {
-            true => (&mut self.lines.torn, "was not written to its end"),
-            false => (&mut self.lines.damage, "was written and has lost its end"),
+            true => (&mut self.lines.torn, "was not written completely"),
+            false => (&mut self.lines.damage, "was truncated after it was written"),
         };
         into.extend(self.open.drain(..).map(|number| format!("line {number} {what}")));
     }
@@ -189,6 +195,6 @@ mod tests {
             read_all(text.as_bytes(), "00000000", |part| bytes += part.len()).unwrap();
         assert_eq!((bytes, damage.len(), torn.len()), (text.len(), lines, 1));
         assert!(damage[lines - 1].starts_with(&format!("line {lines}: ")));
-        assert_eq!(torn[0], format!("line {} was not written to its end", lines + 2));
+        assert_eq!(torn[0], format!("line {} was not written completely", lines + 2));
     }
 }

@@ -140,7 +140,7 @@ impl Run {
         let (whole, rest) = bytes.as_chunks::<LENGTH>();
         let served: Option<Vec<Served>> = whole.iter().map(Served::from_bytes).collect();
         let served = served.filter(|_| rest.is_empty());
-        Ok(Some(served.with_context(|| format!("{} holds something that is no request", file.path))?))
+        Ok(Some(served.with_context(|| format!("{} contains something that is not a request", file.path))?))
     }
 
     /// What is wrong with the files beside a record, in a sentence about the first.
@@ -161,7 +161,7 @@ impl Run {
     fn altered_file(&self, file: &FileRef, most: Bytes) -> Option<String> {
         match self.door.hash(&file.path, most) {
             Err(e) => Some(format!("{} cannot be read: {e}", file.path)),
-            Ok(hash) => (hash != file.blake3).then(|| format!("{} is altered", file.path)),
+            Ok(hash) => (hash != file.blake3).then(|| format!("{} was altered", file.path)),
         }
     }
 
@@ -169,7 +169,7 @@ impl Run {
         let path = self.folder.join(&file.path);
         let bytes = self.door.read(&file.path, most).with_context(|| format!("read {}", path.display()))?;
         let is_it = blake3::hash(&bytes).to_hex().as_str() == file.blake3;
-        ensure!(is_it, "{} is not what was stored", path.display());
+        ensure!(is_it, "{} is not the file that was stored", path.display());
         Ok(bytes)
     }
 }

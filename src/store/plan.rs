@@ -13,7 +13,7 @@ use crate::schema::plan::{MARK, Plan, SCHEMA};
 pub fn parse(text: &str, from: &str) -> Result<Plan, Failure> {
     is_of_this_version(text, from)?;
     toml::from_str(text)
-        .map_err(|e| Failure::usage(format!("could not understand {from}: {}", mistakes::in_words(&e))))
+        .map_err(|e| Failure::usage(format!("could not parse {from}: {}", mistakes::in_words(&e))))
 }
 
 /// Whether the run with this plan is of the version that this fsderby reads. A text that is no plan says nothing of one.

@@ -61,13 +61,13 @@ impl Trials {
 
 /// What is no longer as it was sealed, one sentence each.
 pub fn differences(seal: &Seal, plan: &[u8], machine: &[u8], trials: &Trials) -> Vec<String> {
-    let altered = |name: &str| format!("{name} is not as it was when the run ended and was sealed");
+    let altered = |name: &str| format!("{name} has changed since the run ended and was sealed");
     let mut found = Vec::new();
     found.extend((hash(plan) != seal.plan_blake3).then(|| altered(PLAN)));
     found.extend((hash(machine) != seal.machine_blake3).then(|| altered(MACHINE)));
     if trials.bytes < seal.bytes {
         found.push(format!(
-            "{TRIALS} was shortened: it had {} records in {} bytes when the run ended, and has {} bytes",
+            "{TRIALS} was truncated: it had {} records in {} bytes when the run ended, and has {} bytes",
             seal.records, seal.bytes, trials.bytes
         ));
     } else if trials.hasher.finalize().to_hex().as_str() != seal.trials_blake3 {
@@ -88,11 +88,11 @@ pub fn read(run: &Door) -> Result<Option<Seal>, String> {
     };
     let seal: Seal = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
     if seal.schema != SCHEMA {
-        return Err(format!("{SEAL} is of version {}, this fsderby reads {SCHEMA}", seal.schema));
+        return Err(format!("{SEAL} has version {}, this fsderby reads {SCHEMA}", seal.schema));
     }
     // One way to write it, so that no byte of it can be altered.
     let is_ours = written(&seal).is_ok_and(|ours| ours == text);
-    if is_ours { Ok(Some(seal)) } else { Err(damaged("it is not as fsderby writes it".into())) }
+    if is_ours { Ok(Some(seal)) } else { Err(damaged("it is not written the way fsderby writes it".into())) }
 }
 
 /// Puts this seal into the folder, whole or not at all, in place of an older one, whose signature goes with it.

@@ -41,14 +41,14 @@ pub fn check(run: &Run, key: &PublicKey) -> Result<(), String> {
     let sealed = run
         .door
         .read(SEAL, SEAL_MOST)
-        .map_err(|e| format!("{SEAL}, which is signed, cannot be read: {e}"))?;
+        .map_err(|e| format!("{SEAL}, the signed file, cannot be read: {e}"))?;
     let signature =
-        SignatureBox::from_string(&text).map_err(|e| format!("{SIGNATURE} is no signature: {e}"))?;
+        SignatureBox::from_string(&text).map_err(|e| format!("{SIGNATURE} is not a signature: {e}"))?;
     minisign::verify(key, &signature, Cursor::new(sealed), true, false, false)
-        .map_err(|e| format!("its signature is not that of this key and this seal: {e}"))?;
+        .map_err(|e| format!("its signature does not match this key and this seal: {e}"))?;
     match run.unsealed {
         0 => Ok(()),
-        bytes => Err(format!("the last {bytes} bytes of its records came after it was signed")),
+        bytes => Err(format!("the last {bytes} bytes of its records were added after it was signed")),
     }
 }
 

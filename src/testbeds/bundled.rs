@@ -20,10 +20,11 @@ impl Bundled {
     pub fn of(id: Option<&str>, kernel: Option<&str>) -> Result<Self, String> {
         match (id, kernel) {
             (Some(id), _) if !bundle::is_id(id) => {
-                Err(format!("guest={id} is no guest\n  try: one of fsderby guest list"))
+                Err(format!("guest={id} is unknown\n  try: one of fsderby guest list"))
             }
             (Some(id), Some(kernel)) => Err(format!(
-                "the guest {id} brings its kernel\n  try: without kernel={kernel}, or without guest={id}"
+                "the guest bundle {id} contains its own kernel\n  try: without kernel={kernel}, or without \
+                    guest={id}"
             )),
             (id, _) => Ok(Bundled { id: id.map(str::to_owned), found: OnceLock::new() }),
         }
@@ -54,8 +55,11 @@ impl Bundled {
 
 /// What an error says, and after it what to try.
 fn missing(text: &str) -> Missing {
-    let (what, try_this) =
-        text.split_once("\n  try: ").unwrap_or((text, "fsderby guest import FILE, of whoever made it"));
+    let (what, try_this) = text.split_once("\n  try: ").unwrap_or((
+        text,
+        "fsderby guest import FILE, with a bundle from whoever \
+            built it",
+    ));
     Missing { what: what.to_owned(), try_this: try_this.to_owned() }
 }
 
@@ -71,6 +75,6 @@ mod tests {
         for id in ["", "0123", "../../0123456789", "0123456789ABCDEF", &long] {
             assert!(said(id, None).contains("fsderby guest list"), "{id}");
         }
-        assert!(said("0123456789abcdef", Some("6.12")).contains("brings its kernel"));
+        assert!(said("0123456789abcdef", Some("6.12")).contains("contains its own kernel"));
     }
 }

@@ -23,9 +23,11 @@ impl TestbedKind for DirectoryKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A directory of a mounted filesystem, used as it is: nothing is formatted, and one subdirectory is made and removed. Needs no root.",
-            origin: "What every older tool measures.",
-            limits: "The filesystem's age, its fill and other users of the disk are part of the result. Two directories are not comparable.",
+            what: "A directory of a mounted filesystem. Nothing is formatted; one subdirectory is created and \
+                removed. Needs no root.",
+            origin: "The way fio, PostMark, Bonnie++ and IOzone are usually run.",
+            limits: "The filesystem's age, its fill level and other users of the disk affect the result. Results \
+                of two directories are not comparable.",
         }
     }
 
@@ -65,16 +67,16 @@ impl Testbed for Directory {
         let missing = |what: String, try_this: &str| Err(Missing { what, try_this: try_this.into() });
         if !self.path.is_dir() {
             return missing(
-                format!("{path} is not a folder"),
-                "--on directory:PATH with a folder that is there",
+                format!("{path} is not a directory"),
+                "--on directory:PATH with an existing directory",
             );
         }
         if rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err() {
-            return missing(format!("nothing can be written in {path}"), "a folder of your own, or sudo");
+            return missing(format!("no file can be created in {path}"), "a directory that you own, or sudo");
         }
         if need.memory.is_some() && !self.traits().limits_memory {
             return missing(
-                "a memory limit needs root and a memory controller".into(),
+                "a memory limit needs root and a cgroup memory controller".into(),
                 "sudo, or --memory none",
             );
         }

@@ -54,9 +54,9 @@ pub fn start_from(testbed: &mut dyn Testbed, start: Start<'_>) -> Result<(), Mis
         return guests.starts_mut().take(start);
     }
     let (lacks, try_this) = match start {
-        Start::Agent(_) => ("has no guests", "--on vm or model:DISK"),
+        Start::Agent(_) => ("starts no guests", "--on vm or model:DISK"),
         Start::Kernel(_) => ("boots no kernel", "--on vm, or without --kernel"),
-        Start::Bundle(_) => ("has no guests", "--on vm or model:DISK, or without --guest"),
+        Start::Bundle(_) => ("starts no guests", "--on vm or model:DISK, or without --guest"),
     };
     Err(Missing { what: format!("{} {lacks}", testbed.name()), try_this: try_this.into() })
 }
@@ -133,15 +133,12 @@ pub fn modules_missing(kernel: Option<&Kernel>, need: &KernelNeed) -> Result<(),
 /// Whether it has these modules, by name or alias, with all that they need.
 fn has(kernel: Option<&Kernel>, modules: &[&str]) -> Result<(), Missing> {
     let Some(kernel) = kernel else {
-        return Err(Missing {
-            what: "there is no kernel to boot".into(),
-            try_this: "fsderby kernel fetch".into(),
-        });
+        return Err(Missing { what: "no kernel to boot".into(), try_this: "fsderby kernel fetch".into() });
     };
     let release = &kernel.index.release;
     let chain = kernel.index.modules.chain(modules.iter().copied()).map_err(|e| Missing {
         what: format!("the kernel {release} has {e}"),
-        try_this: "--kernel with another one (fsderby kernel fetch brings Debian's)".into(),
+        try_this: "another --kernel (fsderby kernel fetch downloads Debian's)".into(),
     })?;
     chain
         .iter()
@@ -158,12 +155,12 @@ fn carries(
     for layer in layers {
         let kind = layer.kind();
         has(kernel, &layer.modules()).map_err(|missing| Missing {
-            what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
+            what: format!("the layer {} cannot be created: {}", kind.name(), missing.what),
             try_this: missing.try_this,
         })?;
         for program in kind.tools() {
             tool(bundle, program).map_err(|missing| Missing {
-                what: format!("the layer {} cannot be built: {}", kind.name(), missing.what),
+                what: format!("the layer {} cannot be created: {}", kind.name(), missing.what),
                 try_this: match bundle {
                     Some(_) => missing.try_this,
                     None => format!("apt-get install {}", kind.package()),
@@ -183,7 +180,7 @@ pub fn tool(bundle: Option<&Bundle>, program: &str) -> Result<(), Missing> {
         })?;
         return Closure::of(bundle).add(&path).map_err(|e| Missing {
             what: format!("{e:#}"),
-            try_this: "fsderby guest import FILE, once more".into(),
+            try_this: "fsderby guest import FILE again".into(),
         });
     }
     local::has_tool(program)?;

@@ -20,16 +20,17 @@ use crate::schema::units::Bytes;
 
 /// Starts our own binary as supervisor and agent, with this job.
 pub fn launch(job: &Job) -> anyhow::Result<Box<dyn Launched>> {
-    let console =
-        File::from(memfd_create("fsderby-console", MemfdFlags::CLOEXEC).context("could not keep a console")?);
+    let console = File::from(
+        memfd_create("fsderby-console", MemfdFlags::CLOEXEC).context("could not open the console file")?,
+    );
     let mut command = Command::new("/proc/self/exe");
     command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(console.try_clone()?);
-    let mut child = command.spawn().context("could not start the agent")?;
+    let mut child = command.spawn().context("could not start the agent process")?;
     let (lifeline, events) = (child.stdin.take(), child.stdout.take());
-    let mut lifeline = lifeline.context("the agent has no standard input")?;
-    let events = events.context("the agent has no standard output")?;
+    let mut lifeline = lifeline.context("the agent process has no standard input")?;
+    let events = events.context("the agent process has no standard output")?;
     let line = format!("{}\n", serde_json::to_string(job)?);
-    lifeline.write_all(line.as_bytes()).context("could not hand the job to the agent")?;
+    lifeline.write_all(line.as_bytes()).context("could not send the job to the agent")?;
     let events = Events::new(events);
     Ok(Box::new(LocalAgent { job: job.clone(), child, lifeline: Some(lifeline), events, console }))
 }
@@ -75,7 +76,7 @@ impl Launched for LocalAgent {
 fn how(status: ExitStatus) -> Fault {
     Fault::Lost(match (status.signal(), status.code()) {
         (None, Some(code)) if code == i32::from(STUCK) => {
-            return Fault::Hung("killed, without effect".into());
+            return Fault::Hung("it does not die when killed".into());
         }
         (None, Some(code @ 129..)) => format!("killed by signal {}", code - 128),
         (None, Some(code)) => format!("exit code {code}"),
@@ -108,8 +109,8 @@ pub fn kernel_serves(need: &KernelNeed) -> Result<(), Missing> {
 pub fn has_tool(program: &str) -> Result<(), Missing> {
     let missing = || Missing {
         what: match programs::find_unusable(program) {
-            None => format!("there is no {program} on this machine"),
-            Some(path) => format!("{} is there, but it cannot be run", path.display()),
+            None => format!("{program} is not installed"),
+            Some(path) => format!("{} is installed, but cannot be executed", path.display()),
         },
         try_this: "fsderby doctor (it names the packages)".into(),
     };
@@ -121,19 +122,22 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
     let missing = |what: String, try_this: String| Err(Missing { what, try_this });
     let name = folder.display();
     let Ok(about) = std::fs::metadata(folder) else {
-        return missing(format!("there is no folder {name} for images"), format!("mkdir, or {elsewhere}"));
+        return missing(
+            format!("the folder {name} for images does not exist"),
+            format!("mkdir, or {elsewhere}"),
+        );
     };
     if !about.is_dir() {
         return missing(format!("{name} is not a folder"), elsewhere.to_owned());
     }
     if rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() {
-        let what = format!("nothing can be written in {name}, where the images would lie");
+        let what = format!("cannot create images in {name}: no write permission");
         return missing(what, format!("{elsewhere} on another disk"));
     }
     let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);
     if free < size.0.saturating_add(slack) {
         let what = format!(
-            "an image of {size} needs that and {} free in {name}; free are {}",
+            "an image of {size} needs that plus {} free in {name}; {} are free",
             Bytes(slack),
             Bytes(free)
         );

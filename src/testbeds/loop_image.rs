@@ -31,11 +31,11 @@ impl TestbedKind for LoopKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A loop device on a fresh image file for each trial, mounted where no other process sees it. Images lie in FOLDER \
-                   (default /var/tmp). Needs root.",
-            origin: "The kernel's loop driver, with direct I/O where the host's filesystem allows it, and AUTOCLEAR.",
-            limits: "The image lies on the host's filesystem, so that filesystem's allocator and journal and the host's I/O scheduler are part \
-                     of every trial. Ratios hold better than absolute figures.",
+            what: "A loop device on a new image file for each trial, mounted in a private mount namespace. Images \
+                   are stored in FOLDER (default /var/tmp). Needs root.",
+            origin: "The kernel's loop driver with AUTOCLEAR, and direct I/O if the host's filesystem supports it.",
+            limits: "The image is a file of the host's filesystem, so its allocator and journal and the host's \
+                     I/O scheduler affect every trial. Ratios are more reliable than absolute figures.",
         }
     }
 
@@ -77,18 +77,15 @@ impl Testbed for Loop {
         if !rustix::process::geteuid().is_root() {
             return missing(
                 "the testbed loop needs root".into(),
-                "sudo, or --on directory:PATH for what is mounted there",
+                "sudo, or --on directory:PATH for a filesystem that is already mounted",
             );
         }
         if !Path::new("/dev/loop-control").exists() {
-            return missing(
-                "this kernel has no loop devices".into(),
-                "modprobe loop, or --on directory:PATH",
-            );
+            return missing("this kernel has no loop driver".into(), "modprobe loop, or --on directory:PATH");
         }
         if need.memory.is_some() && memory_group::version() == 0 {
             return missing(
-                "no memory limit can be set: there is no memory controller".into(),
+                "no memory limit can be set: this kernel has no cgroup memory controller".into(),
                 "--memory none",
             );
         }

@@ -101,10 +101,7 @@ pub trait Testbed: Sync {
     /// Whether its machine can have so many CPUs. Of a kernel that others work on too, none can be taken away for certain.
     fn has_cpus(&self, _cpus: u32) -> Result<(), Missing> {
         Err(Missing {
-            what: format!(
-                "{} has the CPUs of this machine, and a number of them cannot be kept",
-                self.name()
-            ),
+            what: format!("{} uses the CPUs of this machine; their number cannot be limited", self.name()),
             try_this: "--on vm, or without --cpus".into(),
         })
     }
@@ -113,8 +110,8 @@ pub trait Testbed: Sync {
     fn preconditions(&self) -> Result<(), Missing> {
         Err(Missing {
             what: format!(
-                "{} cannot precondition its drive: what lies on it belongs to others, and how much of it a volume \
-                 reaches is known to its firmware alone",
+                "{} cannot precondition a drive: it has other data on it, and only its firmware knows how much of \
+                 the flash a volume uses",
                 self.name()
             ),
             try_this: "--on model:DISK with a flash disk, such as model:samsung-pm9a3-1920".into(),
@@ -307,7 +304,9 @@ pub fn booting(release: &str) -> Result<Box<dyn Testbed>, String> {
 /// When none does.
 pub fn starting_from(id: &str) -> Result<Box<dyn Testbed>, String> {
     let found = first_that(|testbed| start_from(testbed, Start::Bundle(id)));
-    found.ok_or_else(|| format!("no testbed starts from the guest {id}\n  try: one of fsderby guest list"))
+    found.ok_or_else(|| {
+        format!("no testbed of this run can start the guest {id}\n  try: one of fsderby guest list")
+    })
 }
 
 fn first_that(takes: impl Fn(&mut dyn Testbed) -> Result<(), Missing>) -> Option<Box<dyn Testbed>> {

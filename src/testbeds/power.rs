@@ -34,7 +34,7 @@ impl<M: Powered> PowerCut<M> {
     fn cut(&mut self) {
         let Some(restart) = self.restart.take() else { return };
         self.before = self.machine.cut();
-        match restart(&self.machine).context("could not start the machine again") {
+        match restart(&self.machine).context("could not start the guest again after the power cut") {
             Ok(machine) => *self.machine = machine,
             Err(e) => self.fault = Some(Fault::Launch(format!("{e:#}"))),
         }

@@ -55,7 +55,7 @@ impl<'t> Testbeds<'t> {
     pub fn of(&self, plan: &Plan, candidate: &Candidate) -> &'t dyn Testbed {
         let text = plan.setup(candidate).testbed;
         let found = self.0.iter().find(|(name, _)| name == text);
-        found.unwrap_or_else(|| panic!("the testbed {text} of {} was not made", candidate.label)).1
+        found.unwrap_or_else(|| panic!("the testbed {text} of {} was not prepared", candidate.label)).1
     }
 
     pub fn each(&self) -> impl Iterator<Item = &'t dyn Testbed> {

@@ -30,13 +30,15 @@ impl TestbedKind for TwinKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A modelled disk in real time, on this machine's own kernel: a file whose reads and writes are answered when the model \
-                   says, behind a loop device. DISK is one of `fsderby list disks` (default hdd-16tb), or a file. Needs root.",
-            origin: "The disks of disks/*.toml, the kernel's FUSE and loop drivers. It is there to hold the testbed model against: the same \
-                     disk must give the same rates in virtual time and in real time.",
-            limits: "What the disk holds lies in memory. Its server needs some CPU time of this machine, so a busy one makes answers late, \
-                     which are counted (the probe disk). Between kernel and disk lie FUSE and the loop driver, which a disk does not have: it \
-                     is for hard disks, beside whose milliseconds they do not count.",
+            what: "A modelled disk in real time, on this machine's kernel: a FUSE file behind a loop device, \
+                   which delays each read and write for as long as the model says. DISK is one of `fsderby list \
+                   disks` (default hdd-16tb) or a file. Needs root.",
+            origin: "The disks of disks/*.toml; the kernel's FUSE and loop drivers. It checks the testbed model: \
+                     with one workload and two rounds, two filesystems had the same rates within 10 % in virtual \
+                     and in real time; the ratio of the others was 0.73 to 1.27.",
+            limits: "The disk's content is held in memory. The model uses CPU time of this machine; on a busy \
+                     machine requests complete late, and the probe disk counts these. FUSE and the loop driver \
+                     add overhead that a disk does not have, so use it for hard disks, whose milliseconds hide it.",
         }
     }
 
@@ -68,14 +70,17 @@ impl Twin {
             Some(Some(("offset", offset))) => offset.parse().map_err(|e| format!("offset: {e}"))?,
             Some(_) => {
                 let rest = rest.unwrap_or_default();
-                return Err(format!("'{rest}' says nothing about a twin; write {}", TwinKind.usage()));
+                return Err(format!(
+                    "unknown setting '{rest}' of the testbed twin; write {}",
+                    TwinKind.usage()
+                ));
             }
         };
         if !offset.0.is_multiple_of(MIB) {
-            return Err(format!("offset={offset} is not whole mebibytes"));
+            return Err(format!("offset={offset} is not a whole number of MiB"));
         }
         let text = disks::text(disk)?;
-        let spec = Spec::parse(&text).map_err(|e| format!("the disk {disk} is not understood: {e}"))?;
+        let spec = Spec::parse(&text).map_err(|e| format!("could not parse the disk {disk}: {e}"))?;
         Ok(Twin { disk: disk.to_owned(), text, bytes: Bytes(spec.sectors() * 512), offset })
     }
 }
@@ -110,19 +115,21 @@ impl Testbed for Twin {
         }
         if need.memory.is_some() && memory_group::version() == 0 {
             return missing(
-                "no memory limit can be set: there is no memory controller".into(),
+                "no memory limit can be set: this kernel has no cgroup memory controller".into(),
                 "--memory none",
             );
         }
         if need.source {
             return missing(
-                "a twin has one disk, and the work copies from another".into(),
+                "the testbed twin has one disk, and the workload copies from a second one".into(),
                 "--on model:DISK",
             );
         }
         if self.offset.0.saturating_add(need.size.0) > self.bytes.0 {
-            let what =
-                format!("{} from {} on do not fit on the disk of {}", need.size, self.offset, self.bytes);
+            let what = format!(
+                "a volume of {} at offset {} does not fit on the disk of {}",
+                need.size, self.offset, self.bytes
+            );
             return missing(what, "a smaller --size or offset");
         }
         Ok(())

@@ -74,12 +74,12 @@ fn a_preconditioned_disk_collects_while_a_volume_is_written_and_the_same_each_ti
 #[test]
 fn a_drive_that_cannot_be_preconditioned_is_refused_with_what_to_write() {
     for (text, words) in [
-        ("loop", "cannot precondition its drive"),
-        ("vm", "cannot precondition its drive"),
-        ("twin:samsung-870-evo", "cannot precondition its drive"),
-        ("model:hdd-16tb", "is no flash disk with a mapping"),
-        ("model:cloud-volume", "is no flash disk with a mapping"),
-        ("model:sd-card", "is no flash disk with a mapping"),
+        ("loop", "cannot precondition a drive"),
+        ("vm", "cannot precondition a drive"),
+        ("twin:samsung-870-evo", "cannot precondition a drive"),
+        ("model:hdd-16tb", "is not a flash disk with a mapping layer"),
+        ("model:cloud-volume", "is not a flash disk with a mapping layer"),
+        ("model:sd-card", "is not a flash disk with a mapping layer"),
     ] {
         let testbed = testbeds::parse(text).unwrap();
         let plan = plan(&testbed.name());

@@ -62,21 +62,21 @@ fn an_unknown_name_offers_the_nearest() {
 #[test]
 fn a_key_of_an_older_version_names_the_new_one() {
     let rest = "filesystems = ['ext4']\nworkloads = ['postmark-quick']";
-    file(&format!("ground = 'loop'\n{rest}"), &["x.toml: ground is called on now: write on = \"loop\""]);
-    file(&format!("trials_per_boot = 4\n{rest}"), &["trials_per_boot is gone", "leave it out"]);
+    file(&format!("ground = 'loop'\n{rest}"), &["x.toml: `ground` was renamed to `on`: write on = \"loop\""]);
+    file(&format!("trials_per_boot = 4\n{rest}"), &["trials_per_boot was removed", "leave it out"]);
 }
 
 #[test]
 fn a_flag_of_an_older_version_names_the_new_one() {
     for ground in [&["--ground", "loop"][..], &["--ground=loop"]] {
-        flags(ground, &["--ground is called --on now: write --on loop"]);
+        flags(ground, &["--ground was renamed to --on: write --on loop"]);
     }
-    flags(&["--trials-per-boot", "4"], &["--trials-per-boot is gone", "leave it out"]);
+    flags(&["--trials-per-boot", "4"], &["--trials-per-boot was removed", "leave it out"]);
 }
 
 #[test]
 fn a_model_setting_of_an_older_version_names_the_new_one() {
-    flags(&["--on", "model:hdd-16tb,draws=off"], &["draws is called samples now: write samples=off"]);
+    flags(&["--on", "model:hdd-16tb,draws=off"], &["draws was renamed to samples: write samples=off"]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_wrong_unit_in_the_file_names_the_line_and_what_to_write() {
 fn a_wrong_unit_in_a_flag_says_what_to_write() {
     flags(&["--size", "2q"], &["--size", "'2q' is not a size", "512m"]);
     flags(&["--memory", "2q"], &["--memory", "'2q' is not a size"]);
-    flags(&["--memory", "0"], &["0 bytes of memory", "--memory none"]);
+    flags(&["--memory", "0"], &["0 bytes", "--memory none"]);
     flags(&["--rounds", "x"], &["--rounds", "write 10 or auto"]);
     flags(&["--budget", "30"], &["--budget", "30m"]);
     flags(&["--margin", "3"], &["--margin", "write 3%"]);
@@ -126,7 +126,7 @@ fn a_wrong_unit_in_a_flag_says_what_to_write() {
 
 #[test]
 fn a_wrong_filesystem_spec_says_what_to_write() {
-    flags(&["--filesystem", ""], &["write a kind first"]);
+    flags(&["--filesystem", ""], &["start with a kind"]);
     flags(&["--filesystem", "ext4 mnt=x"], &["unknown key", "did you mean 'mount'?"]);
     flags(&["--filesystem", "ext4 mkfs"], &["'mkfs'", "mkfs=…"]);
     flags(&["--filesystem", "ext4 label=\"x"], &["a quote is not closed"]);
@@ -135,7 +135,7 @@ fn a_wrong_filesystem_spec_says_what_to_write() {
     flags(&["--filesystem", "ext4 label=a/b"], &["cannot label a filesystem"]);
     file("filesystem = ['ext4']", &["[[filesystem]]", "filesystems = "]);
     file("filesystems = 'ext4'", &["line 1", "expected a list"]);
-    file("[[filesystem]]\nlabel = 'x'", &["has no kind", "try:"]);
+    file("[[filesystem]]\nlabel = 'x'", &["the kind of a [[filesystem]] is missing", "try:"]);
     file("[[workload]]\nlabel = 'x'", &["missing field `set`"]);
 }
 
@@ -165,7 +165,7 @@ fn a_power_cut_that_cannot_be_is_refused_before_anything_is_done() {
     for testbed in ["loop", "directory:/tmp"] {
         flags(
             &["--on", testbed, "--power-cut", "9"],
-            &["cannot lose its power", "try: --on vm or model:DISK"],
+            &["cannot cut the power", "try: --on vm or model:DISK"],
         );
     }
 }
@@ -195,7 +195,7 @@ fn what_could_never_be_judged_is_refused_before_the_run() {
 #[test]
 fn a_filesystem_named_for_a_directory_is_refused() {
     for (flag, value) in [("--filesystems", "ext4,xfs"), ("--filesystem", "ext4 mount=noatime")] {
-        let words = [flag, "what is mounted is taken as it is", "try: without", "--on loop"];
+        let words = [flag, "uses a mounted filesystem", "try: without", "--on loop"];
         flags(&["--on", "directory:/var/tmp", flag, value], &words);
     }
 }
@@ -208,8 +208,8 @@ fn an_experiment_without_a_candidate_or_without_work_is_none() {
 
 #[test]
 fn two_equal_labels_are_refused() {
-    flags(&["--filesystems", "ext4,ext4"], &["two filesystems are called 'ext4'", "another label"]);
-    flags(&["--workloads", "maildir-quick,maildir-quick"], &["two workloads are called 'maildir-quick'"]);
+    flags(&["--filesystems", "ext4,ext4"], &["two filesystems have the label 'ext4'", "another label"]);
+    flags(&["--workloads", "maildir-quick,maildir-quick"], &["two workloads have the label 'maildir-quick'"]);
 }
 
 #[test]
@@ -220,7 +220,11 @@ fn what_is_no_experiment_is_not_read() {
     desk.file("noise.toml", [0xff, 0xfe, 0x00, 0x80].repeat(1000));
     desk.file("long.toml", "x".repeat(1 << 19));
     desk.refuses(&["run", "./folder"], USAGE, &["could not read the experiment ./folder", "directory"]);
-    desk.refuses(&["run", "big.toml"], USAGE, &["big.toml has more than 1 MiB", "a page of text"]);
+    desk.refuses(
+        &["run", "big.toml"],
+        USAGE,
+        &["big.toml has more than 1 MiB", "too large for an experiment"],
+    );
     desk.refuses(&["run", "/dev/zero"], USAGE, &["/dev/zero has more than 1 MiB"]);
     desk.refuses(&["run", "noise.toml"], USAGE, &["noise.toml is not text"]);
     desk.refuses(&["run", "absent.toml"], USAGE, &["could not read the experiment absent.toml"]);
@@ -301,7 +305,7 @@ fn an_altered_record_plan_or_machine_is_damage() {
     );
     is_damaged(
         &changed("plan.toml", |t| t.replacen("3%", "9%", 1)),
-        &["line 1 does not follow plan and machine"],
+        &["line 1 does not continue plan and machine"],
     );
     is_damaged(
         &changed("machine.json", |t| t.replacen("\"cpus\": ", "\"cpus\": 1", 1)),
@@ -325,11 +329,11 @@ fn a_missing_or_unreadable_plan_or_machine_is_damage() {
 fn a_torn_line_is_noted_and_its_trial_repeated() {
     let desk = changed("trials.jsonl", |text| text[..text.len() - 30].to_owned());
     let said = desk.say(&["verify", "run"]);
-    assert!(said.code == DAMAGED && said.out.contains("was shortened"), "it has ended: {said:?}");
+    assert!(said.code == DAMAGED && said.out.contains("was truncated"), "it has ended: {said:?}");
     // One that was killed in the middle of a line has no seal.
     fs::remove_file(desk.path("run/seal.json")).unwrap();
     let said = desk.say(&["verify", "run"]);
-    assert!(said.code == 0 && said.out.contains("was not written to its end"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("was not written completely"), "{said:?}");
     let said = desk.say(&["run", "--resume", "run", "--quiet"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(store::read(&desk.path("run")).unwrap().current().len(), 2, "an integrity check and a trial");
@@ -351,7 +355,7 @@ fn a_folder_that_exists_is_never_written_to() {
     let desk = Desk::new();
     fs::create_dir(desk.path("out")).unwrap();
     let said = desk.say(&on_directory(&desk, "out"));
-    desk.refused(&said, USAGE, &["out exists already", "try: another --output, or --resume"]);
+    desk.refused(&said, USAGE, &["out already exists", "try: another --output, or --resume"]);
     assert_eq!(fs::read_dir(desk.path("out")).unwrap().count(), 0);
 }
 
@@ -364,7 +368,7 @@ fn resume_takes_its_plan_from_the_folder() {
     desk.refuses(&["run", "quick", "--resume", "run"], USAGE, &["--resume", "EXPERIMENT"]);
     let before = fs::read(desk.path("run/trials.jsonl")).unwrap();
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--dry-run"]);
-    assert!(said.code == 0 && said.out.contains("three complete ones are needed"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("needs three complete rounds"), "{said:?}");
     assert_eq!(fs::read(desk.path("run/trials.jsonl")).unwrap(), before, "nothing was done");
     let said = desk.say(&["run", "--resume", "run", "--rounds", "2", "--quiet"]);
     assert_eq!(said.code, 0, "rounds beyond the plan are as the report proposes: {said:?}");
@@ -422,7 +426,7 @@ fn too_little_room_on_the_host_is_said_before_anything_is_made() {
     desk.refuses(&much, MISSING, &["an image of 900 TiB needs that", "try: a smaller --size"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = desk.say_after(&small, &["run", "--on", &testbed, "--size", "64m", "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["an image of 64 MiB needs that and 64 MiB free", "free are 32 MiB"]);
+    desk.refused(&said, MISSING, &["an image of 64 MiB needs that plus 64 MiB free", "32 MiB are free"]);
 }
 
 #[test]
@@ -434,13 +438,13 @@ fn a_folder_for_images_that_cannot_be_one_is_named() {
     let testbed = desk.testbed();
     let read_only = format!("mount -t tmpfs -o ro none {}", desk.images().display());
     let said = desk.say_after(&read_only, &["run", "--on", &testbed, "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["nothing can be written in", "try: --on loop:FOLDER"]);
+    desk.refused(&said, MISSING, &["no file can be created in", "try: --on loop:FOLDER"]);
     desk.file("plain", "");
     let plain = format!("loop:{}", desk.path("plain").display());
-    desk.refuses(&["run", "--on", &plain], MISSING, &["is not a folder"]);
-    desk.refuses(&["run", "--on", "loop:/absent"], MISSING, &["there is no folder /absent"]);
+    desk.refuses(&["run", "--on", &plain], MISSING, &["is not a directory"]);
+    desk.refuses(&["run", "--on", "loop:/absent"], MISSING, &["the folder /absent"]);
     desk.refuses(&["run", "--on", "loop:here"], USAGE, &["'here' is not an absolute path"]);
-    desk.refuses(&["run", "--on", "directory:/absent"], MISSING, &["/absent is not a folder"]);
+    desk.refuses(&["run", "--on", "directory:/absent"], MISSING, &["/absent is not a directory"]);
     desk.refuses(&["run", "--on", "directory"], USAGE, &["write directory:PATH"]);
 }
 
@@ -455,13 +459,17 @@ fn results_that_cannot_be_stored_are_said_with_a_remedy() {
     let arguments = on_directory(&desk, "results/a/b");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = desk.say_after(&format!("mount -t tmpfs -o ro none {results}"), &arguments);
-    desk.refused(&said, MISSING, &["could not make the run's folder", "Read-only", "try: --output"]);
+    desk.refused(&said, MISSING, &["could not create the run's folder", "Read-only", "try: --output"]);
     let said = desk.say_after(&format!("mount -t tmpfs -o size=16k none {results}"), &arguments);
     desk.refused(&said, MISSING, &["No space left"]);
     let said = desk.say_after(&format!("mount -t tmpfs -o size=24k none {results}"), &arguments);
-    desk.refused(&said, MISSING, &["could not store a trial", "No space left", "try: make room, then"]);
+    desk.refused(&said, MISSING, &["could not store a trial", "No space left", "try: free some space, then"]);
     let said = desk.say_after(&format!("mount -t tmpfs -o size=80k none {results}"), &arguments);
-    desk.refused(&said, MISSING, &["report.html: No space left", "try: make room, then fsderby report"]);
+    desk.refused(
+        &said,
+        MISSING,
+        &["report.html: No space left", "try: free some space, then fsderby report"],
+    );
 }
 
 /// ntfs-3g cannot rename without replacing, which some shared storage cannot either.
@@ -482,7 +490,7 @@ fn results_are_stored_where_a_rename_may_always_replace() {
     let said = desk.say_after("ntfs-3g image results", &["verify", "results/run"]);
     assert_eq!(said.code, 0, "{said:#?}");
     let said = desk.say_after("ntfs-3g image results", &arguments);
-    desk.refused(&said, USAGE, &["exists already"]);
+    desk.refused(&said, USAGE, &["already exists"]);
 }
 
 #[test]
@@ -639,7 +647,7 @@ fn without_root_loop_is_refused_and_a_directory_works() {
     let testbed = format!("directory:{}", locked.path("own").display());
     fs::create_dir(locked.path("own")).unwrap();
     let said = as_nobody(&desk, &["run", "--memory", "none", "--on", &testbed]);
-    desk.refused(&said, MISSING, &["nothing can be written in", "a folder of your own, or sudo"]);
+    desk.refused(&said, MISSING, &["no file can be created in", "a directory that you own, or sudo"]);
 }
 
 #[test]
@@ -651,7 +659,11 @@ fn a_program_that_may_be_run_and_not_read_ends_the_run_before_it_begins() {
     let arguments = on_directory(&desk, "out");
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let said = as_nobody_with(0o711, &desk, &arguments);
-    desk.refused(&said, MISSING, &["could not read", "fsderby", "which one was used", "try: chmod a+r"]);
+    desk.refused(
+        &said,
+        MISSING,
+        &["could not read", "fsderby", "its hash cannot be recorded", "try: chmod a+r"],
+    );
     assert!(!desk.path("out").exists());
 }
 
@@ -667,7 +679,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     let said = desk.say_after(&format!("mount --bind {} /usr/sbin/mkfs.xfs", dead.display()), &plan);
     assert_eq!(said.code, 0, "{said:?}");
     for word in
-        ["skipped xfs", "/usr/sbin/mkfs.xfs is there, but it cannot be run", "apt-get install xfsprogs"]
+        ["skipped xfs", "/usr/sbin/mkfs.xfs is installed, but cannot be executed", "apt-get install xfsprogs"]
     {
         assert!(said.out.contains(word), "{word}: {said:?}");
     }
@@ -676,7 +688,7 @@ fn a_program_that_is_missing_or_cannot_be_run_skips_its_filesystem_with_the_pack
     desk.refused(
         &said,
         MISSING,
-        &["nothing can take part here", "there is no mke2fs", "apt-get install e2fsprogs"],
+        &["no candidate can take part here", "mke2fs is not installed", "apt-get install e2fsprogs"],
     );
     let said = desk.say_after(none, &["doctor"]);
     assert!(said.out.contains("no mkfs.xfs"), "{said:?}");

@@ -80,21 +80,18 @@ fn a_run_with_several_clients_verifies() {
 fn what_all_did_must_be_what_each_of_them_did() {
     type Change = fn(&mut Record);
     let changes: [(Change, &str); 6] = [
-        (|r| drop(r.stages[0].by_client.pop()), "what each of its clients did is missing"),
-        (|r| r.stages[0].by_client.swap(0, 1), "its clients are not counted up"),
+        (|r| drop(r.stages[0].by_client.pop()), "missing: its clients' counters"),
+        (|r| r.stages[0].by_client.swap(0, 1), "its clients are not numbered from 0"),
         (
             |r| r.stages[0].by_client[1].ended_ns = r.stages[0].by_client[1].began_ns + 1,
-            "did something before or after",
+            "were active outside",
         ),
         (
             |r| *r.stages[0].by_client[1].phases[0].phase.counts.get_mut("created").unwrap() += 1,
-            "its phases are not those of its clients together",
+            "its phases do not match its clients' phases",
         ),
-        (
-            |r| r.stages[0].by_client[1].cost.user_ns += 1,
-            "its work did not take what its clients took together",
-        ),
-        (|r| r.works[0].clients = 3, "the plan has another work"),
+        (|r| r.stages[0].by_client[1].cost.user_ns += 1, "its totals do not match its clients' totals"),
+        (|r| r.works[0].clients = 3, "its work differs from the plan's"),
     ];
     let (kept, _) = scripted();
     for (change, words) in changes {
@@ -109,7 +106,7 @@ fn what_all_did_must_be_what_each_of_them_did() {
     forger.record("r01/postmark-quick, 1 client/ext4").stages[0].by_client = other;
     forger.write();
     let wrong = verify(&store::read(&forger.folder()).unwrap()).wrong;
-    assert!(wrong.iter().any(|what| what.contains("tells of several")), "{wrong:#?}");
+    assert!(wrong.iter().any(|what| what.contains("counters of several")), "{wrong:#?}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_filesystem_that_others_use_is_not_filled() {
     let testbed = format!("directory:{}", desk.images().display());
     let run =
         ["run", "quick", "--workloads", "fill-80", "--memory", "none", "--on", &testbed, "--output", "run"];
-    let words = ["fill-80 takes the space of a whole filesystem", "try: --on loop"];
+    let words = ["fill-80 fills a whole filesystem", "try: --on loop"];
     desk.refuses(&run, i32::from(exit::MISSING), &words);
 }
 
@@ -128,7 +128,7 @@ fn what_cannot_be_done_is_refused_before_anything_is() {
         let work = engine.parse(&set.file().parameters).unwrap();
         let refused = |portion: Portion| work.prepare(7, &portion).err().unwrap();
         assert!(refused(Portion::stop_after(3)).contains("cannot be stopped"));
-        assert!(refused(Portion::part("rewind")).contains("in one part"));
+        assert!(refused(Portion::part("rewind")).contains("only one part"));
         assert_eq!((work.operations(), engine.parts().len(), work.most_clients()), (0, 0, 1));
     }
 }

@@ -46,7 +46,7 @@ fn names_that_no_file_could_have_are_refused() {
     file(&filesystem, &[&of("the label of the filesystem")]);
     let work = |more: &str| format!("{PLAIN}[[workload]]\nset = 'postmark-quick'\n{more}\n");
     file(&work(&format!("label = '{long}'")), &[&of("the label of the workload")]);
-    file(&work(&format!("locations = [{{ path = 'a/{long}' }}]")), &["is not a plain path"]);
+    file(&work(&format!("locations = [{{ path = 'a/{long}' }}]")), &["is not a relative path"]);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn sizes_offsets_and_scales_that_overflow_are_refused() {
         flags(
             &["--on", "loop", "--filesystems", "ext4", "--size", &largest],
             MISSING,
-            &["an image of", "free are"],
+            &["an image of", "are free"],
         );
     }
 }
@@ -89,7 +89,7 @@ fn more_trials_a_round_than_anybody_waits_for_are_refused() {
 fn memories_that_a_scale_makes_one_are_refused() {
     let desk = Desk::new();
     desk.file("x.toml", format!("{PLAIN}[cross]\nmemory = ['64m', '512m']\n"));
-    let words = ["two of the memories that are compared are", "try: a larger --scale, or --memory"];
+    let words = ["two of the compared memory sizes are", "try: a larger --scale, or one --memory"];
     desk.refuses(&["run", "x.toml", "--on", "loop", "--scale", "1/64"], USAGE, &words);
 }
 
@@ -111,10 +111,10 @@ fn a_dry_run_says_what_a_scale_no_longer_tests_and_which_budget_is_too_short() {
     let of = |more: &[&str]| notes(&desk, &[more, &["--on", &testbed, "--filesystems", "ext4,xfs"]].concat());
     assert_eq!(of(&["mailserver", "--scale", "1/8"]), "[]");
     let small = of(&["mailserver", "--scale", "1/64"]);
-    assert!(small.contains("the memory would be 8 MiB") && small.contains("Try --scale 1/"), "{small}");
+    assert!(small.contains("the memory limit would be 8 MiB") && small.contains("Try --scale 1/"), "{small}");
     let volume = of(&["fileserver", "--scale", "1/64", "--memory", "64m"]);
     assert!(
-        volume.contains("the volume would be 192 MiB, and the least for these filesystems is 512 MiB"),
+        volume.contains("the volume would be 192 MiB; the minimum for these filesystems is 512 MiB"),
         "{volume}"
     );
     assert_eq!(of(&["quick"]), "[]", "five minutes hold its least rounds");
@@ -177,7 +177,7 @@ fn a_runs_folder_that_is_renamed_or_replaced_meanwhile_ends_the_run() {
     let words = [
         "could not store a trial in out",
         "it was renamed or removed",
-        "put the folder back",
+        "move the folder back",
         "--resume out",
     ];
     let desk = Desk::new();
@@ -227,21 +227,20 @@ fn a_run_without_a_right_to_it_is_not_gone_on_with() {
     let said = desk.say(&[&words(&desk)[..], &["1".to_owned()]].concat());
     assert_eq!(said.code, 0, "{said:?}");
     let resume = ["run", "--resume", "out", "--rounds", "2"];
-    let refused = ["could not go on with out", "trials.jsonl: Permission denied", "try: "];
+    let refused = ["could not resume out", "trials.jsonl: Permission denied", "try: "];
     desk.refused(&as_nobody(&desk, &[], &resume), MISSING, &refused);
     // The records are nobody's, the folder with the rest is not.
     for name in ["trials.jsonl", "."] {
         std::os::unix::fs::chown(desk.path("out").join(name), Some(NOBODY), Some(NOBODY)).unwrap();
         fs::set_permissions(desk.images(), Permissions::from_mode(0o777)).unwrap();
-        let words =
-            ["could not store a trial in out", "Permission denied", "see that all of it can be written in"];
+        let words = ["could not store a trial in out", "Permission denied", "check the permissions in it"];
         desk.refused(&as_nobody(&desk, &[], &resume), MISSING, &words);
     }
     let out = desk.path("out").display().to_string();
     let trusting = [&resume[..], &["--trust"]].concat();
     let said =
         desk.say_after(&format!("mount --bind {out} {out}; mount -o remount,ro,bind {out}"), &trusting);
-    desk.refused(&said, MISSING, &["could not go on with out", "Read-only file system", "try: "]);
+    desk.refused(&said, MISSING, &["could not resume out", "Read-only file system", "try: "]);
 }
 
 #[test]

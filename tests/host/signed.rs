@@ -64,11 +64,11 @@ fn is_refused(desk: &Desk, key: &str, words: &str) {
 fn a_signed_run_is_that_of_its_key_and_of_no_other() {
     let desk = signed();
     let said = checked(&desk, "ours.pub");
-    assert!(said.code == 0 && said.out.contains("as the owner of that key signed it"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("the signature matches"), "{said:?}");
     let key = fs::read_to_string(desk.path("ours.pub")).unwrap();
     assert_eq!(checked(&desk, key.lines().nth(1).unwrap()).code, 0, "the key itself in place of its file");
-    is_refused(&desk, "other.pub", "its signature is not that of this key");
-    desk.refuses(&["verify", "run", "--key", "ours"], USAGE, &["ours holds no public key", "try: --key"]);
+    is_refused(&desk, "other.pub", "its signature does not match this key");
+    desk.refuses(&["verify", "run", "--key", "ours"], USAGE, &["ours contains no public key", "try: --key"]);
     desk.refuses(&["verify", "run", "--key", "nobody"], USAGE, &["neither a file nor a public key"]);
 }
 
@@ -98,9 +98,9 @@ fn what_was_altered_or_is_unsigned_does_not_pass_with_a_key() {
     let signature = desk.path("run/seal.json.minisig");
     let text = fs::read_to_string(&signature).unwrap();
     fs::write(&signature, text.replace("the seal of", "The seal of")).unwrap();
-    is_refused(&desk, "ours.pub", "its signature is not that of this key and this seal");
+    is_refused(&desk, "ours.pub", "its signature does not match this key and this seal");
     fs::write(&signature, "nothing of the kind").unwrap();
-    is_refused(&desk, "ours.pub", "is no signature");
+    is_refused(&desk, "ours.pub", "is not a signature");
     fs::remove_file(&signature).unwrap();
     is_refused(&desk, "ours.pub", "it is not signed");
     assert_eq!(desk.say(&["verify", "run"]).code, 0, "nobody asked for a signature");
@@ -116,7 +116,7 @@ fn a_run_that_goes_on_is_signed_again_or_no_longer() {
     assert_eq!(on(&[]).code, 0);
     assert_eq!(checked(&desk, "ours.pub").code, 0, "nothing was added");
     let said = on(&["--rounds", "2"]);
-    assert!(said.code == 0 && said.err.contains("is no longer"), "{said:?}");
+    assert!(said.code == 0 && said.err.contains("no longer is"), "{said:?}");
     is_refused(&desk, "ours.pub", "it is not signed");
     assert_eq!(on(&["--rounds", "3", "--sign", "ours"]).code, 0);
     assert_eq!(checked(&desk, "ours.pub").code, 0);
@@ -125,7 +125,7 @@ fn a_run_that_goes_on_is_signed_again_or_no_longer() {
         ["seal.json", "seal.json.minisig"].map(|name| (name, fs::read(desk.path("run").join(name)).unwrap()));
     assert_eq!(on(&["--rounds", "4"]).code, 0);
     before.iter().for_each(|(name, bytes)| fs::write(desk.path("run").join(name), bytes).unwrap());
-    is_refused(&desk, "ours.pub", "came after it was signed");
+    is_refused(&desk, "ours.pub", "were added after it was signed");
     assert_eq!(desk.say(&["verify", "run"]).code, 0, "only the signature does not cover them");
 }
 
@@ -146,17 +146,17 @@ fn a_key_that_cannot_sign_ends_the_run_before_it_begins() {
     assert_eq!((mode(&desk.path("ours")), mode(&desk.path("open")) & 0o077 > 0), (0o600, true));
     for (key, words) in [
         ("absent", "could not read the key absent"),
-        ("open", "others may read the key open"),
-        ("ours.pub", "others may read the key"),
-        ("half", "half is no key to sign with"),
-        ("altered", "altered is no key to sign with"),
+        ("open", "other users can read the secret key open"),
+        ("ours.pub", "other users can read the secret key"),
+        ("half", "half is not a secret key"),
+        ("altered", "altered is not a secret key"),
         ("locked", "has a password, and there is no terminal"),
     ] {
         let words_of_run = with(small(&desk), &["--sign", key]);
         let words_of_run: Vec<&str> = words_of_run.iter().map(String::as_str).collect();
         desk.refuses(&words_of_run, USAGE, &[words, "try: "]);
     }
-    desk.refuses(&["key", "ours"], USAGE, &["ours exists already, and nothing is ever overwritten"]);
+    desk.refuses(&["key", "ours"], USAGE, &["ours already exists and is not overwritten"]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_report_of_an_altered_run_says_so_first_and_ends_with_5() {
     alter_a_histogram(&desk);
     let said = desk.say(&["report", "run"]);
     assert!(said.code == DAMAGED && said.out.trim_start().starts_with("damaged: "), "{said:?}");
-    assert!(said.out.contains("is altered") && said.err.contains("this run cannot be relied on"), "{said:?}");
+    assert!(said.out.contains("was altered") && said.err.contains("this run is not reliable"), "{said:?}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     let desk = signed();
     alter_a_histogram(&desk);
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is damaged: ", "is altered", "try: fsderby verify run"]);
+    desk.refused(&said, DAMAGED, &["run is damaged: ", "was altered", "try: fsderby verify run"]);
     let desk = signed();
     let mut forger = Forger::of(&desk.path("run"));
     let trial = forger.records.last().unwrap().trial.clone();
@@ -183,7 +183,7 @@ fn nobody_signs_a_run_that_was_altered_before_it_went_on() {
     fs::remove_dir_all(desk.path("run")).unwrap();
     forger::copy(&forger.folder(), &desk.path("run"));
     let said = desk.say(&["run", "--resume", "run", "--quiet", "--rounds", "2", "--sign", "other"]);
-    desk.refused(&said, DAMAGED, &["run is not signed: ", "is not what its raw values give"]);
+    desk.refused(&said, DAMAGED, &["run is not signed: ", "differs from its raw values"]);
     is_refused(&desk, "other.pub", "it is not signed");
 }
 

@@ -222,7 +222,7 @@ fn a_folder_is_no_file() {
 
 #[test]
 fn ten_gibibytes_of_nothing_are_not_read() {
-    each_replaced("it has 10 GiB, and none of its kind has more than", OK, |scene, file| {
+    each_replaced("it has 10 GiB; the limit for such a file is", OK, |scene, file| {
         File::create(scene.within(file)).unwrap().set_len(10 << 30).unwrap();
     });
 }
@@ -245,9 +245,11 @@ fn a_file_of_another_run_is_damage() {
         fs::write(scene.within(file), bytes).unwrap();
         scene.touched();
         let words = match file.to_str().unwrap() {
-            "plan.toml" | "machine.json" | "trials.jsonl" => vec!["line 1 does not follow plan and machine"],
-            "seal.json" => vec!["is not as it was when the run ended and was sealed"],
-            other => vec![other, "is altered"],
+            "plan.toml" | "machine.json" | "trials.jsonl" => {
+                vec!["line 1 does not continue plan and machine"]
+            }
+            "seal.json" => vec!["has changed since the run ended and was sealed"],
+            other => vec![other, "was altered"],
         };
         scene.is_damaged(&words);
     }
@@ -260,7 +262,7 @@ fn a_folder_that_is_a_link_is_not_entered() {
         fs::remove_dir_all(scene.within(folder)).unwrap();
         symlink(scene.outside(folder), scene.within(folder)).unwrap();
         scene.touched();
-        scene.is_damaged(&[folder, "cannot be read: what it lies in is no folder"]);
+        scene.is_damaged(&[folder, "cannot be read: its parent is not a folder"]);
     }
 }
 
@@ -323,7 +325,7 @@ fn a_plan_that_no_experiment_gives_is_damage() {
             plan.candidates[0].label = "made-up, as mounted".into();
             change(plan);
         });
-        scene.is_damaged(&["plan.toml: no experiment gives such a plan", why]);
+        scene.is_damaged(&["plan.toml: this plan does not come from an experiment", why]);
         let said = scene.say(&["run", "run/plan.toml", "--output", "again"]);
         assert_eq!(said.code, DAMAGED, "{said:#?}");
         assert!(said.err.contains("run/plan.toml is damaged: no experiment gives"), "{}", said.err);
@@ -357,7 +359,7 @@ fn only_what_was_in_virtual_time_is_run_again_whatever_its_records_claim() {
     for command in [&["verify", "run"][..], &["verify", "run", "--rerun"]] {
         let said = desk.say(command);
         assert_eq!(said.code, DAMAGED, "{said:?}");
-        assert!(said.out.contains("its clock is not that of its testbed"), "{}", said.out);
+        assert!(said.out.contains("its clock is not the one of its testbed"), "{}", said.out);
     }
     assert!(!desk.path("out").exists());
 }
@@ -406,10 +408,10 @@ fn a_file_that_we_may_not_read_is_a_missing_right_and_no_damage() {
             let said = run(child.args(command).current_dir(scene.desk.path("")).uid(NOBODY).gid(NOBODY));
             // What is gone on with is opened for writing first, which nobody may either.
             let (what, file) = match command.contains(&"--resume") && !file.is_empty() {
-                true => ("could not go on with run", "trials.jsonl"),
+                true => ("could not resume run", "trials.jsonl"),
                 false => ("could not open run", file),
             };
-            let words = [what, file, "Permission denied", "try: as the user"];
+            let words = [what, file, "Permission denied", "try: as the user who owns the run"];
             scene.desk.refused(&said, MISSING, &words);
         }
     }

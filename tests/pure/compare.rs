@@ -99,8 +99,8 @@ fn who_became_slower_is_worse_and_the_others_are_not() {
     assert_eq!(said.code, OK, "{said:?}");
     for expected in [
         "ext4 is slower in the second run, 0.76 to 0.79 times.",
-        "not yet the effect of the change",
-        "the seeds of order and work: 1 and 1, then 2 and 2",
+        "not necessarily effects of the change",
+        "the seeds of order and workload: 1 and 1, then 2 and 2",
     ] {
         assert!(words(&said.out).contains(expected), "{expected} is missing in:\n{}", said.out);
     }
@@ -159,7 +159,7 @@ fn where_one_candidate_was_entered_otherwise_the_rest_are_its_controls_and_one_r
     let said = compared(&desk, &[]);
     let out = words(&said.out);
     for expected in [
-        "divided by that of the control ext2 and xfs in the same round",
+        "divided by that of the unchanged control ext2 and xfs in the same round",
         "the mount options of ext4: none, then sync",
         "--filesystem 'ext4 label=\"ext4, before\"' --filesystem 'ext4 label=\"ext4, after\" mount=sync'",
     ] {
@@ -340,7 +340,7 @@ fn who_failed_in_one_run_is_told_and_does_not_pass() {
     let said = desk.say(&["compare", "first", "third"]);
     assert_eq!(said.code, TRIALS, "{said:?}");
     assert!(
-        words(&said.out).contains("xfs on postmark-quick: the second run has no trial of it that is counted"),
+        words(&said.out).contains("xfs on postmark-quick: the second run has no valid trial of it"),
         "{}",
         said.out
     );
@@ -358,7 +358,7 @@ fn another_kernel_is_said_and_what_it_reaches_has_no_control() {
     let said = compared(&desk, &[]);
     let out = words(&said.out);
     assert!(out.contains("the kernel of ext4: 6.1, then 6.12"), "{}", said.out);
-    assert!(out.contains("not yet the effect of the change"), "{}", said.out);
+    assert!(out.contains("not necessarily effects of the change"), "{}", said.out);
     assert!(out.contains("ext4, before") && out.contains("kernel=6.12"), "{}", said.out);
 }
 
@@ -372,7 +372,7 @@ fn markdown_and_terminal_say_the_same() {
         page.contains("| ext4 | worse |") && page.contains("**ext4 is slower in the second run, "),
         "{page}"
     );
-    assert_eq!(compared(&desk, &["--markdown", "page.md"]).code, USAGE, "nothing is overwritten");
+    assert_eq!(compared(&desk, &["--markdown", "page.md"]).code, USAGE, "is not overwritten");
 }
 
 /// One kind in two versions, on work that waits for nothing but the CPU.
@@ -448,7 +448,7 @@ fn two_versions_of_one_kind_are_judged_alike_in_one_run_and_in_two() {
         "no journal or base, not told",
     ];
     let of_two = [
-        "Every compared figure is the same in both runs",
+        "Every compared figure is identical in both runs",
         "x is slower in the second run, ",
         "x was not told apart",
     ];

@@ -157,7 +157,10 @@ fn a_difference_within_the_error_of_the_model_is_not_called_and_one_beyond_it_is
         forged.findings[0].finding = if found == Found::Better { Found::CannotTell } else { Found::Better };
         fs::write(path.join("verdict.json"), serde_json::to_string(&forged).unwrap()).unwrap();
         let wrong = wrong(&path);
-        assert!(wrong.len() == 1 && wrong[0].starts_with("verdict.json: ext2 beside ext4"), "{wrong:?}");
+        assert!(
+            wrong.len() == 1 && wrong[0].starts_with("verdict.json: ext2 compared with ext4"),
+            "{wrong:?}"
+        );
     }
 }
 
@@ -174,7 +177,7 @@ fn another_speed_than_the_cost_of_an_instruction_asks_for_is_found() {
             record.storage = Named::new("disk", &modelled);
         }
     });
-    let said = "million instructions a second, and it is of one with";
+    let said = "million instructions per second, but its purpose needs";
     assert!(found.len() == 1 && found[0].starts_with("dear/") && found[0].contains(said), "{found:?}");
 }
 

@@ -99,7 +99,7 @@ fn a_killed_run_is_incomplete_whether_or_not_it_was_sealed_before() {
     notes_say(&place.run(), "it is not sealed");
     place.carried_out(&plan(), &Scripted::well(), Some(&plan().round(2).next().unwrap().name()));
     killed_after(&place, &plan().round(2).nth(2).unwrap().name());
-    notes_say(&place.run(), "gone on with after it had ended");
+    notes_say(&place.run(), "continued after its end");
     place.carried_out(&plan(), &Scripted::well(), None);
     assert_eq!(notes(&place.run()), Vec::<String>::new());
 }
@@ -126,7 +126,7 @@ fn what_a_run_left_that_was_killed_while_it_stored_a_trial_makes_way_later() {
             .join(format!("histograms/{}.1.jsonl", plan().round(1).next().unwrap().name().replace('/', "_")));
         fs::write(&path, &text[..text[..last - 1].rfind('\n').unwrap() + 1 + kept]).unwrap();
         assert!(left.exists());
-        notes_say(&place.run(), "was stored and its record was not: the run was killed there");
+        notes_say(&place.run(), "was stored without its record: the run was killed there");
     }
     let run = place.carried_out(&plan(), &Scripted::well(), None);
     assert_eq!(notes(&place.run()).len(), 1, "the torn line");

@@ -82,7 +82,7 @@ fn damaged_lines_are_mended_stored_and_shown_as_imported_in_every_format() {
     well(&desk, &["report", folder, "--html", "r.html", "--markdown", "r.md", "--csv", "r.csv"]);
     let (html, markdown, csv) = (text(&desk, "r.html"), text(&desk, "r.md"), text(&desk, "r.csv"));
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<td class=\"name\">imported</td>"));
-    assert!(html.contains("Measured elsewhere by Bonnie++ 1.0x and not by fsderby"));
+    assert!(html.contains("Measured by Bonnie++ 1.0x, not by fsderby"));
     assert!(
         markdown.contains("| reiserfs | imported | 1706 | 96 | > 32768 | 1651 | 91 |")
             || markdown.contains("| reiserfs | imported | 1706 | 96 | \\> 32768 | 1651 | 91 |"),
@@ -120,9 +120,9 @@ fn what_is_stored_is_read_again_from_its_files_before_it_is_shown() {
     };
     let import = text(&desk, "results/bonnie-raid/import.json");
     desk.file("results/bonnie-raid/import.json", import.replacen("9819.0", "9919.0", 1));
-    refuses("its figures are not those of its sources");
+    refuses("its figures differ from its sources");
     desk.file("results/bonnie-raid/import.json", import.replacen("raid-backup", "provao-1g", 1));
-    refuses("cannot be relied on");
+    refuses("is not reliable");
     desk.file("results/bonnie-raid/import.json", "{");
     refuses("import.json");
     desk.file("results/bonnie-raid/import.json", &import);
@@ -139,8 +139,8 @@ fn an_import_is_no_run_and_a_run_is_no_import() {
     let desk = with_lines();
     run_in(desk.path("run"));
     let folder = "results/bonnie-raid";
-    desk.refuses(&["report", "run", "--beside", "run"], USAGE, &["run is no import", "try: "]);
-    desk.refuses(&["report", "run", "--beside", "raid.txt"], USAGE, &["raid.txt is no import"]);
+    desk.refuses(&["report", "run", "--beside", "run"], USAGE, &["run is not an import", "try: "]);
+    desk.refuses(&["report", "run", "--beside", "raid.txt"], USAGE, &["raid.txt is not an import"]);
     desk.refuses(&["report", folder, "--baseline", "xfs"], USAGE, &["imported figures are not compared"]);
     desk.refuses(&["verify", folder, "--rerun"], USAGE, &["an import has no trials"]);
     assert_ne!(desk.say(&["compare", "run", folder]).code, 0);
@@ -209,12 +209,12 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
     assert!(ratio("write.throughput").is_none(), "what is in doubt is not divided by");
     let terminal = well(&desk, &["report", "run", "--beside", "pm"]).out;
     for words in [
-        "imported, pass 2",
+        "imported, repetition 2",
         "here, median of 6",
         "here ÷ imported",
         "‡",
-        "Passes disagree",
-        "is the same work",
+        "Repetitions disagree",
+        "is the same workload",
     ] {
         assert!(terminal.contains(words), "{words} in:\n{terminal}");
     }
@@ -234,7 +234,7 @@ fn what_our_postmark_prints_stands_beside_a_run_of_the_same_work_and_out_of_its_
         ],
     );
     assert!(text(&desk, "r.html").contains("<td class=\"name\">here ÷ imported</td>"));
-    assert!(text(&desk, "r.md").contains("| xfs | imported, pass 1 |"));
+    assert!(text(&desk, "r.md").contains("| xfs | imported, repetition 1 |"));
     assert!(text(&desk, "r.csv").lines().any(|line| line.contains(",imported,,,postmark-quick,xfs,")));
 }
 
@@ -315,23 +315,23 @@ fn what_cannot_be_imported_says_where_and_why_and_leaves_nothing() {
     refuses(&["postmark", "ended.txt"], &["no result of PostMark", "line 1: the run ran out of files"]);
     refuses(&["bony", "raid.txt"], &["unknown tool to import from 'bony'"]);
     refuses(&["bonnie", "absent.txt"], &["could not read absent.txt", "try: "]);
-    refuses(&["bonnie", "fifo"], &["no regular file"]);
-    refuses(&["bonnie", "."], &["no regular file"]);
+    refuses(&["bonnie", "fifo"], &["not a regular file"]);
+    refuses(&["bonnie", "."], &["not a regular file"]);
     refuses(
         &["bonnie", "raid.txt", "--label", "white=xfs"],
-        &["of the machine, file or line 'white'", "raid.txt:3 (black)"],
+        &["has the machine, file or line 'white'", "raid.txt:3 (black)"],
     );
-    refuses(&["bonnie", "raid.txt", "--label", "black="], &["is no label"]);
+    refuses(&["bonnie", "raid.txt", "--label", "black="], &["is not a label"]);
     refuses(
         &["bonnie", "raid.txt", "--set", "provao-1g"],
-        &["raid.txt:3 is of other work", "a file of 250 MiB, here 1 GiB"],
+        &["raid.txt:3 is from another workload", "a file of 250 MiB, here 1 GiB"],
     );
     refuses(&["bonnie", "raid.txt", "--set", "raid-backp"], &["did you mean 'raid-backup'?"]);
     std::fs::create_dir(desk.path("there")).unwrap();
-    refuses(&["bonnie", "raid.txt", "--output", "there"], &["there exists already"]);
+    refuses(&["bonnie", "raid.txt", "--output", "there"], &["there already exists"]);
     for output in ["raid.txt/x", "new/raid.txt/../../raid.txt/x", "/proc/new/x"] {
         let words = ["import", "bonnie", "raid.txt", "--output", output];
-        desk.refuses(&words, MISSING, &["could not make the import's folder", "try: --output"]);
+        desk.refuses(&words, MISSING, &["could not create the import's folder", "try: --output"]);
     }
 }
 

@@ -184,5 +184,5 @@ fn a_verdict_by_older_rules_is_read_and_verify_says_which_findings_are_others_no
     older["schema"] = 1.into();
     store(&older);
     let refused = fsderby::store::read(&path).unwrap();
-    assert!(refused.damage.join("\n").contains("is of version 1"), "{:?}", refused.damage);
+    assert!(refused.damage.join("\n").contains("has version 1"), "{:?}", refused.damage);
 }

@@ -191,7 +191,7 @@ fn counters_that_no_machine_has_are_told_as_they_came() {
     let wrong = verify(&run).wrong;
     assert!(
         !wrong.is_empty()
-            && wrong.iter().all(|what| what.contains("its histograms do not have as many entries"))
+            && wrong.iter().all(|what| what.contains("its histograms have a different number of entries"))
     );
     run.records.iter_mut().for_each(|r| r.circumstances.host_ns = u64::MAX);
     let report = Report::of(&run);
@@ -472,8 +472,8 @@ fn losing(trial: &'static str, fault: Option<Fault>, times: u32) -> Scripted {
 #[test]
 fn a_lost_or_hung_agent_says_nothing_of_its_filesystem_and_is_repeated() {
     let trial = "r02/postmark-quick/ext4";
-    let hung = Fault::Hung("the guest hung: it said nothing for 480 s".into());
-    let killed = Fault::Lost("QEMU was lost: signal: 9 (SIGKILL)".into());
+    let hung = Fault::Hung("the guest hung: no output for 480 s".into());
+    let killed = Fault::Lost("QEMU exited: signal: 9 (SIGKILL)".into());
     for (fault, is_expected) in [
         (None, (|reason| matches!(reason, Reason::LostAgent(_))) as fn(&Reason) -> bool),
         (
@@ -497,13 +497,13 @@ fn a_lost_or_hung_agent_says_nothing_of_its_filesystem_and_is_repeated() {
 #[test]
 fn a_panic_of_the_kernel_that_serves_it_is_a_failure_of_the_filesystem() {
     let trial = "r02/postmark-quick/ext4";
-    let panic = Fault::Panic("the guest's kernel said: Kernel panic - not syncing".into());
+    let panic = Fault::Panic("kernel message in the guest: Kernel panic - not syncing".into());
     let (_kept, run) = compared(losing(trial, Some(panic), 1));
     assert_eq!(outcomes(&run, trial), [Outcome::Failed], "not repeated");
     let reason = run.records.iter().find_map(|r| r.reason.clone()).unwrap();
     assert_eq!(
         reason.to_string(),
-        "the agent ended during make: the guest's kernel said: Kernel panic - not syncing"
+        "the agent ended during make: kernel message in the guest: Kernel panic - not syncing"
     );
 }
 
@@ -687,12 +687,12 @@ fn an_altered_line_is_found_and_a_torn_one_only_noted() {
         text.lines().enumerate().filter(|(n, _)| *n != 3).map(|(_, l)| format!("{l}\n")).collect();
     std::fs::write(&path, without_a_line).unwrap();
     let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
-    assert!(wrong.iter().any(|w| w.contains("does not follow")), "{wrong:?}");
+    assert!(wrong.iter().any(|w| w.contains("does not continue")), "{wrong:?}");
 
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
     let wrong = verify(&store::read(&run.folder).unwrap()).wrong;
     assert!(
-        wrong.iter().any(|w| w.contains("was shortened")),
+        wrong.iter().any(|w| w.contains("was truncated")),
         "a run that has ended loses nothing: {wrong:?}"
     );
     // One that was killed has no seal.
@@ -751,7 +751,7 @@ fn an_altered_histogram_is_found() {
     let (_, run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     let file = run.folder.join(&run.records[0].histograms[0].path);
     std::fs::write(file, "{}").unwrap();
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("is altered")));
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("was altered")));
 }
 
 #[test]
@@ -766,7 +766,7 @@ fn a_console_is_kept_whole_and_an_altered_one_is_found() {
     assert_eq!((text.lines().count(), text.lines().last()), (40, Some("line 39")));
     assert_eq!((verify(&run).consoles, verify(&run).wrong.len()), (18, 0));
     std::fs::write(&paths[3], "line 0\n").unwrap();
-    assert!(verify(&run).wrong.iter().any(|w| w.contains("is altered")));
+    assert!(verify(&run).wrong.iter().any(|w| w.contains("was altered")));
 }
 
 #[test]
@@ -775,5 +775,5 @@ fn a_figure_changed_together_with_its_checksum_is_still_found() {
     let (_, mut run) = carry_out(folder.path(), &plan(), &Scripted::well(), None);
     run.records[8].metrics[0].value *= 1.1;
     let wrong = verify(&run).wrong;
-    assert!(wrong.iter().any(|w| w.contains("is not what its raw values give")), "{wrong:?}");
+    assert!(wrong.iter().any(|w| w.contains("differs from its raw values")), "{wrong:?}");
 }

@@ -138,10 +138,12 @@ fn a_record_that_names_another_kernel_or_setup_than_its_own_is_found() {
         verify(&run).wrong.join("\n")
     };
     assert_eq!(found(&|_| {}), "");
-    assert!(found(&|run| run.records[5].kernel = "6.6".into()).contains("it was on the kernel 6.6"));
-    assert!(found(&|run| run.records[5].setup = "vm".into()).contains("the plan has another setup"));
+    assert!(found(&|run| run.records[5].kernel = "6.6".into()).contains("it ran on kernel 6.6"));
+    assert!(found(&|run| run.records[5].setup = "vm".into()).contains("its setup differs from the plan's"));
     assert!(found(&|run| run.machine.setups.clear()).contains("is not among those of machine.json"));
-    assert!(found(&|run| run.records[5].cpus = Some(4)).contains("the plan has another number of CPUs"));
+    assert!(
+        found(&|run| run.records[5].cpus = Some(4)).contains("its number of CPUs differs from the plan's")
+    );
 }
 
 #[test]
@@ -198,12 +200,12 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
     let run = carry_out(&folder.path().join("kernels"), &two, &guests.each_ref(), None);
     let text = |run: &Run| terminal::text(&Report::of(run), 80, Detail::Glance);
     let shown = text(&run);
-    for words in ["What differs between the candidates", "vm:kernel=6.12", "6.12.117", "6.1.0-56"] {
+    for words in ["Differences between the candidates", "vm:kernel=6.12", "6.12.117", "6.1.0-56"] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("differ in testbed and kernel. All have: volume 1 GiB"), "{flat}");
-    assert!(!flat.contains("Times are by"), "{flat}");
+    assert!(!flat.contains("Times come from"), "{flat}");
 
     let mixed = plan("filesystems = ['ext4']\n[cross]\non = ['loop', 'vm']\n");
     let guest = Scripted::guests("vm", "6.12.117");
@@ -217,10 +219,10 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
     let report = Report::of(&run);
     let apart = report.summary.setups.apart.join(" ");
     assert!(
-        apart.contains("Times are by 2 clocks: the guest's (“ext4, on vm”); the host's (“ext4, on loop”)"),
+        apart.contains("Times come from 2 clocks: the guest's (“ext4, on vm”); the host's (“ext4, on loop”)"),
         "{apart}"
     );
-    assert!(apart.contains("No time is shown of “ext4, on vm”"), "{apart}");
+    assert!(apart.contains("No times are reported for “ext4, on vm”"), "{apart}");
     let headline = report.summary.workloads[0].headlines()[0];
     let n = |label: &str| headline.cells.iter().find(|c| c.filesystem == label).map(|c| c.n);
     assert_eq!((n("ext4, on loop"), n("ext4, on vm")), (Some(3), Some(0)));
@@ -238,12 +240,12 @@ fn a_report_shows_what_differs_and_says_what_it_does_not_compare() {
         "{csv}"
     );
     for text in [written("html"), written("markdown"), written("json")] {
-        assert!(text.contains("No time is shown of") && text.contains("6.12.117"), "{text}");
+        assert!(text.contains("No times are reported for") && text.contains("6.12.117"), "{text}");
     }
 
     let alike = plan("filesystems = ['ext4', 'xfs']\n");
     let run = carry_out(&folder.path().join("alike"), &alike, &[&Scripted::well()], None);
-    assert!(!text(&run).contains("What differs"));
+    assert!(!text(&run).contains("Differences"));
 }
 
 #[test]
@@ -292,7 +294,7 @@ fn memory_follows_a_scale_down_to_what_a_trial_needs_and_then_the_plan_says_what
     let floored = at_scale(LARGE, "1/40", Given::default());
     assert_eq!(floored.memory, Some(Bytes(19 * MIB)));
     let said = no_longer_tested(&floored).join(" ");
-    assert!(said.contains("the memory would be 13 MiB") && said.contains("is 19 MiB"), "{said}");
+    assert!(said.contains("the memory limit would be 13 MiB") && said.contains("is 19 MiB"), "{said}");
     assert!(said.contains("Try --scale 1/27 or larger."), "{said}");
     assert!(no_longer_tested(&at_scale(LARGE, "1/26", Given::default())).is_empty());
     let given = at_scale(LARGE, "1/40", Given { memory: true, size: false });
@@ -383,7 +385,7 @@ fn factors_that_are_compared_are_scaled_too_and_are_refused_where_they_become_on
     assert!(plan.candidates[0].label.ends_with("memory 32m"), "{}", plan.candidates[0].label);
     let refused =
         Experiment::parse(&crossed, "test").unwrap().take_scale("1/64".parse().unwrap(), Given::default());
-    assert!(refused.unwrap_err().message.contains("two of the memories that are compared are 19 MiB"));
+    assert!(refused.unwrap_err().message.contains("two of the compared memory sizes are 19 MiB"));
     let own = LARGE.replace("filesystems = ['ext4', 'xfs']\n", "")
         + "[[filesystem]]\nkind = 'xfs'\nmemory = '1g'\n";
     assert_eq!(at_scale(&own, "1/4", Given::default()).memory, Some(Bytes(256 * MIB)));
@@ -410,11 +412,11 @@ fn what_a_scaled_plan_no_longer_tests_is_said_by_its_report() {
     assert_eq!(experiment.plan("loop".into(), 1).unwrap(), plan);
     let report = Report::of(&run);
     let said = |texts: &[String]| {
-        texts.iter().any(|text| text.contains("At a scale of 1/64 the memory would be 8 MiB"))
+        texts.iter().any(|text| text.contains("At scale 1/64 the memory limit would be 8 MiB"))
     };
     assert!(said(&report.summary.heading.warnings), "{:?}", report.summary.heading.warnings);
     let shown = terminal::text(&report, 80, Detail::Glance).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains("At a scale of 1/64 the memory would be 8 MiB"), "{shown}");
+    assert!(shown.contains("At scale 1/64 the memory limit would be 8 MiB"), "{shown}");
 }
 
 /// Of a ready experiment, once and on a scripted loop.

@@ -286,7 +286,7 @@ fn texts_of_a_plan_are_understood_in_one_place() {
 #[test]
 fn measuring_code_prints_nothing() {
     let allowed = [
-        ("src/agent/supervisor.rs", "eprintln!(\"the agent could not go on"),
+        ("src/agent/supervisor.rs", "eprintln!(\"the agent could not continue"),
         ("src/agent/supervisor.rs", "eprintln!(\"the agent does not die"),
         ("src/agent/worker.rs", "println!(\"{READY}\")"),
         ("src/agent/worker.rs", "println!(\"{OVER}\")"),

@@ -252,7 +252,7 @@ fn what_comes_from_the_second_disk_is_looked_at() {
             let altered = if path == "tree" { first_file(&source) } else { source };
             alter(&altered, at);
             let failed = place.run(&*work, &Portion::WHOLE).err().unwrap().to_string();
-            assert!(failed.contains("other content than was written"), "{failed}");
+            assert!(failed.contains("the content differs from what was written"), "{failed}");
         }
         let place = Place::new(&*work);
         fs::remove_file(first_file(&place.source.as_ref().unwrap().path().join("tree"))).unwrap();

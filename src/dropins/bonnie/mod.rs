@@ -186,8 +186,8 @@ fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
     let clients = if rules.semantics == Semantics::Second { u64::from(options.concurrency) } else { 1 };
     if rules.chunks > 0 && rules.bytes() / MIB * clients < 2 * memory {
         return Err(format!(
-            "the data has {} MiB and should have twice the memory, which is {memory} MiB, or it is read from there\n  \
-             try: -s {}, or -r 0 if it may",
+            "the data has {} MiB, less than twice the memory of {memory} MiB, so it would be read from the page \
+             cache\n  try: -s {}, or -r 0 to allow it",
             rules.bytes() / MIB,
             2 * memory
         ));
@@ -195,16 +195,16 @@ fn fits(options: &Options, rules: &Rules, memory: u64) -> Result<(), String> {
     // Each name is kept with its place in the orders.
     if memory > 0 && u64::from(rules.files) * 2 * 40 > memory * MIB {
         return Err(format!(
-            "the names of {} files do not fit into a memory of {memory} MiB\n  try: a smaller -n",
+            "the names of {} files do not fit into {memory} MiB of memory\n  try: a smaller -n",
             rules.files
         ));
     }
     let needed = Parameters { rules: rules.clone(), seed: Some(rules.seed) }.expected(0).bytes_peak;
-    let space = statvfs(".").map_err(|e| format!("could not ask the space of '.': {e}"))?;
+    let space = statvfs(".").map_err(|e| format!("could not get the free space of '.': {e}"))?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     if needed > free {
         return Err(format!(
-            "{} are to be written, and {} are free in {}\n  try: a smaller -s or -n",
+            "{} would be written, but {} are free in {}\n  try: a smaller -s or -n",
             Bytes(needed),
             Bytes(free),
             options.directory.display()

@@ -102,7 +102,7 @@ impl Options {
             match word.as_bytes() {
                 [b'-', b'-', name @ ..] => options.long(name, &mut words)?,
                 [b'-', letters @ ..] if !letters.is_empty() => options.letters(letters, &mut words)?,
-                _ => return Err(format!("'{}' is no option", word.display())),
+                _ => return Err(format!("'{}' is not an option", word.display())),
             }
         }
         options.agree()?;
@@ -117,7 +117,7 @@ impl Options {
         if name != b"as" {
             return Err(names::unknown("option", &format!("--{}", text(name)), ["--as"]));
         }
-        let value = value.or_else(|| words.next()).ok_or("--as: say which version")?;
+        let value = value.or_else(|| words.next()).ok_or("--as: the version is missing")?;
         self.form = Form::find(&value.to_string_lossy())?;
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Options {
         while let [letter, behind @ ..] = rest {
             if VALUED.contains(letter) {
                 let value = if behind.is_empty() { words.next() } else { Some(OsStr::from_bytes(behind)) };
-                let value = value.ok_or_else(|| format!("-{}: it needs a value", char::from(*letter)))?;
+                let value = value.ok_or_else(|| format!("-{}: the value is missing", char::from(*letter)))?;
                 return self.valued(*letter, value);
             }
             rest = behind;
@@ -145,7 +145,7 @@ impl Options {
                 b'b' => self.fsync = true,
                 b'D' => self.direct = true,
                 b'q' => self.quiet = true,
-                other => return Err(format!("-{}: there is no such option", char::from(*other))),
+                other => return Err(format!("-{}: unknown option", char::from(*other))),
             }
         }
         Ok(())
@@ -169,10 +169,11 @@ impl Options {
                 }
                 None => self.user = Some(text.into_owned()),
             },
-            b'Z' => return Err("-Z: numbers from a file are not read\n  try: -z SEED".into()),
+            b'Z' => return Err("-Z: random numbers from a file are not supported\n  try: -z SEED".into()),
             _ => {
                 return Err(format!(
-                    "-{}: several at a time are not started by semaphores\n  try: fsderby run --workloads bonnie-quick --clients 2",
+                    "-{}: starting several instances by semaphores is not supported\n  try: fsderby run \
+                        --workloads bonnie-quick --clients 2",
                     char::from(letter)
                 ));
             }
@@ -183,13 +184,13 @@ impl Options {
     /// What no option alone can say.
     fn agree(&self) -> Result<(), Wrong> {
         if self.data.size == Some(0) && self.files.number == 0 {
-            return Err("-s 0 and -n 0: there is nothing to do".into());
+            return Err("-s 0 and -n 0 leave nothing to do".into());
         }
         if self.direct && self.data.size != Some(0) && self.characters != Some(0) {
-            return Err("-D: single characters cannot be written past the page cache\n  try: -f".into());
+            return Err("-D: single characters cannot bypass the page cache\n  try: -f".into());
         }
         if self.files.small == Small::Symlinks && self.files.directories > 1 {
-            return Err("-n: symbolic links in directories point nowhere\n  try: one directory".into());
+            return Err("-n: symbolic links need a single directory\n  try: one directory".into());
         }
         if self.files.number > 0 && self.files.directories > self.files.number.saturating_mul(1024) {
             return Err(format!("-n: there are fewer files than {} directories", self.files.directories));
@@ -240,7 +241,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, Wrong> {
-    text.parse().map_err(|_| format!("{option}: '{text}' is no number that it can have"))
+    text.parse().map_err(|_| format!("{option}: '{text}' is not a possible number"))
 }
 
 /// A number with one of these suffixes, or none.
@@ -256,7 +257,7 @@ fn data(text: &str) -> Result<Data, Wrong> {
     let mut parts = text.split(':');
     let size = suffixed("-s", parts.next().unwrap_or_default(), &[('m', 1), ('g', 1 << 10), ('t', 1 << 20)])?;
     if size >= rules::MOST_CHUNKS * u64::from(rules::CHUNKS[1]) / MIB {
-        return Err(format!("-s: {size} MiB are too many"));
+        return Err(format!("-s: {size} MiB are too much"));
     }
     let mut data = Data { size: Some(size), ..Options::default().data };
     if let Some(part) = parts.next() {
@@ -271,7 +272,7 @@ fn data(text: &str) -> Result<Data, Wrong> {
     if let Some(part) = parts.next() {
         data.seekers = Some(bounded("seekers of -s", number("-s", part)?, 1, rules::MOST_SEEKERS)?);
     }
-    parts.next().map_or(Ok(data), |more| Err(format!("-s: '{more}' is one part too many")))
+    parts.next().map_or(Ok(data), |more| Err(format!("-s: '{more}' is one field too many")))
 }
 
 fn chunk(part: &str) -> Result<u32, Wrong> {
@@ -307,7 +308,7 @@ fn files(text: &str) -> Result<Files, Wrong> {
     if let Small::Files { min, max } = small
         && min > max
     {
-        return Err(format!("-n: the largest file comes first, and {min} is larger than {max}"));
+        return Err(format!("-n: write the largest size first; {min} is larger than {max}"));
     }
     let directories = bounded(
         "directories of -n",
@@ -316,9 +317,9 @@ fn files(text: &str) -> Result<Files, Wrong> {
         rules::MOST_DIRECTORIES,
     )?;
     let piece = parts.next().map_or(Ok(u64::from(rules::CHUNK)), |part| suffixed("-n", part, &SIZES))?;
-    let piece = bounded("the piece of -n", piece, 1, MIB as u32)?;
+    let piece = bounded("the write size of -n", piece, 1, MIB as u32)?;
     let files = Files { number, small, directories, piece };
-    parts.next().map_or(Ok(files), |more| Err(format!("-n: '{more}' is one part too many")))
+    parts.next().map_or(Ok(files), |more| Err(format!("-n: '{more}' is one field too many")))
 }
 
 #[cfg(test)]
@@ -365,15 +366,15 @@ mod tests {
         for (line, words) in [
             ("-s abc", "-s: 'abc'"),
             ("-s -5", "-s: '-5'"),
-            ("-s", "-s: it needs a value"),
+            ("-s", "-s: the value is missing"),
             ("-s 1:100", "power of two"),
             ("-s 1:2m", "power of two"),
             ("-s 1::5", "-s: ''"),
             ("-s 1:8k:5:0", "seekers of -s: 0"),
-            ("-s 1:8k:5:2:1", "one part too many"),
-            ("-s 99999999999999999999", "no number"),
+            ("-s 1:8k:5:2:1", "one field too many"),
+            ("-s 99999999999999999999", "not a possible number"),
             ("-s 99999999999999999t", "too large"),
-            ("-s 9999999t", "MiB are too many"),
+            ("-s 9999999t", "MiB are too much"),
             ("-s 100t", "too many chunks"),
             ("-n -1", "-n: '-1'"),
             ("-n 1:5:2:0", "directories of -n: 0"),
@@ -382,13 +383,13 @@ mod tests {
             ("-n 1:0:0:2000", "fewer files"),
             ("-n 1:-2:0:3", "try: one directory"),
             ("-s 0 -n 0", "nothing to do"),
-            ("-f 1 -s 1", "'1' is no option"),
+            ("-f 1 -s 1", "'1' is not an option"),
             ("-s 1 -D", "try: -f"),
             ("-z abc", "-z: 'abc'"),
             ("-y s", "try: fsderby run"),
             ("-Z file", "try: -z"),
-            ("-k", "no such option"),
-            ("extra", "'extra' is no option"),
+            ("-k", "unknown option"),
+            ("extra", "'extra' is not an option"),
             ("--as 3", "3"),
             ("--at 3", "--as"),
         ] {

@@ -32,7 +32,7 @@ pub fn text(heading: &Heading<'_>, results: &Results) -> String {
 
 fn line(text: &mut String, label: &str, rest: &str) {
     let written = writeln!(text, "{label:<LABEL$} {rest}");
-    debug_assert!(written.is_ok(), "a text takes what is written to it");
+    debug_assert!(written.is_ok(), "writing to a string cannot fail");
 }
 
 fn version(heading: &Heading<'_>) -> String {
@@ -98,7 +98,7 @@ fn latencies<'r>(text: &mut String, form: Form, results: impl Iterator<Item = &'
     if form.has_latencies() {
         let all: String = results.map(|result| format!(" {:>9}", result.latency())).collect();
         let written = writeln!(text, "{:<17}{all}", "Latency");
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
 }
 
@@ -114,7 +114,7 @@ fn files(text: &mut String, heading: &Heading<'_>, results: &Results) {
     };
     line(text, label, &[" /sec %CP"; 6].join(" "));
     let written = write!(text, "{:>LABEL$}", number(rules));
-    debug_assert!(written.is_ok(), "a text takes what is written to it");
+    debug_assert!(written.is_ok(), "writing to a string cannot fail");
     for result in results.files() {
         text.push_str(&(result.files().column(5) + &result.cpu().column(3)));
     }

@@ -11,12 +11,12 @@ use super::options::Options;
 pub fn become_user(options: &Options) -> Result<Option<String>, String> {
     let is_root = getuid().is_root();
     if is_root && options.user.is_none() {
-        return Err("root must say whose files are written\n  try: -u root, or -u with another user".into());
+        return Err("root must name the owner of the files\n  try: -u root, or -u with another user".into());
     }
     let wanted = options.user.as_deref().map(user).transpose()?;
     let group = options.group.as_deref().map(group).transpose()?;
     chdir(&options.directory)
-        .map_err(|e| format!("could not go to the directory '{}': {e}", options.directory.display()))?;
+        .map_err(|e| format!("could not change to the directory '{}': {e}", options.directory.display()))?;
     let Some((uid, own_group)) = wanted else { return Ok(None) };
     let gid = group.unwrap_or(own_group);
     if (uid, gid) != (getuid().as_raw(), getgid().as_raw()) {
@@ -38,7 +38,7 @@ fn user(name: &str) -> Result<(u32, u32), String> {
         let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
         (own == name || name.parse() == Ok(uid)).then_some((uid, gid))
     });
-    known.ok_or_else(|| format!("-u: there is no user '{name}'"))
+    known.ok_or_else(|| format!("-u: unknown user '{name}'"))
 }
 
 fn group(name: &str) -> Result<u32, String> {
@@ -47,7 +47,7 @@ fn group(name: &str) -> Result<u32, String> {
         let gid = gid.parse().ok()?;
         (own == name || name.parse() == Ok(gid)).then_some(gid)
     });
-    known.ok_or_else(|| format!("-g: there is no group '{name}'"))
+    known.ok_or_else(|| format!("-g: unknown group '{name}'"))
 }
 
 fn lines(path: &str) -> Vec<Vec<String>> {

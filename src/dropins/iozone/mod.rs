@@ -137,16 +137,16 @@ impl Place {
         let is_there = file.symlink_metadata().is_ok();
         let makes = options.tests.contains(&Test::Write);
         if is_there && makes {
-            return Err(refused(format!("{name} is there already\n  try: another -f, or remove it first")));
+            return Err(refused(format!("{name} already exists\n  try: another -f, or remove it first")));
         }
         if !is_there && !makes && options.tests.first() != Some(&Test::Fwrite) {
-            return Err(refused(format!("there is no {name}\n  try: -i 0 too, which makes it")));
+            return Err(refused(format!("{name} does not exist\n  try: add -i 0, which creates it")));
         }
         let folder = folder(file);
         let space = rustix::fs::statvfs(folder).map_err(|error| {
             let folder = folder.display();
             refused(format!(
-                "could not look into the folder {folder}: {error}\n  try: -f with a folder that is there"
+                "could not read the directory {folder}: {error}\n  try: -f in an existing directory"
             ))
         })?;
         let free = space.f_bavail.saturating_mul(space.f_frsize);
@@ -154,7 +154,7 @@ impl Place {
         if !is_there && needed > free {
             let (needed, free) = (Bytes(needed), Bytes(free));
             return Err(refused(format!(
-                "the largest file has {needed}, and in {} are {free} free\n  try: a smaller -s or -g",
+                "the largest file needs {needed}, but {} has {free} free\n  try: a smaller -s or -g",
                 folder.display()
             )));
         }
@@ -170,7 +170,8 @@ impl Place {
             return String::new();
         }
         format!(
-            "fsderby iozone: files of less than twice the memory ({}) are read from memory\n  try: -I, -U with the mount point, or larger files\n",
+            "fsderby iozone: files smaller than twice the memory ({}) are read from the page cache\n  try: -I, -U \
+                with the mount point, or larger files\n",
             Bytes(memory)
         )
     }
@@ -295,7 +296,8 @@ impl Session<'_, '_> {
         self.outside.out.write_all(text.as_bytes())?;
         self.outside.out.flush()?;
         if self.was_short {
-            let line = "fsderby iozone: a pass was shorter than a microsecond and counts as one\n  try: a larger -s\n";
+            let line = "fsderby iozone: a pass took less than a microsecond and counts as one\n  try: a larger \
+                -s\n";
             self.outside.err.write_all(line.as_bytes())?;
         }
         Ok(())
@@ -336,7 +338,8 @@ fn remount(mount: &PathBuf) -> Result<(), Stopped> {
         };
         let mount = mount.display();
         return Err(Stopped::Remount(format!(
-            "could not {command} {mount}: {said}\n  try: as root, with a line for {mount} in /etc/fstab, and from another folder"
+            "could not {command} {mount}: {said}\n  try: as root, with a line for {mount} in /etc/fstab, and from \
+                another directory"
         )));
     }
     Ok(())

@@ -86,34 +86,34 @@ fn contradiction(message: impl Into<String>) -> Refusal {
 const ONE_FILE: u64 = 512 * KIB;
 const ONE_RECORD: u64 = 4 * KIB;
 
-const SEVERAL: &str = "fsderby run with --clients N does the work in several processes";
+const SEVERAL: &str = "fsderby run with --clients N runs several processes";
 /// Letters of the original that are not served: what each is about, whether a value belongs to it, and what to do instead.
 const NOT_SERVED: &[(u8, &str, bool, &str)] = &[
-    (b'b', "a file for a spreadsheet program", true, "-R prints the same as text"),
+    (b'b', "a spreadsheet file", true, "-R prints the same as text"),
     (b'B', "mapped files", false, "without it"),
     (b'C', "bytes of each process", false, SEVERAL),
-    (b'd', "a delay of processes", true, "without it"),
-    (b'D', "mapped files written asynchronously", false, "without it"),
-    (b'E', "pwrite, pread and their vectors", false, "-i 0 to -i 7"),
-    (b'F', "files of several processes", true, SEVERAL),
-    (b'G', "mapped files written synchronously", false, "without it"),
+    (b'd', "a delay between processes", true, "without it"),
+    (b'D', "mmap with asynchronous msync", false, "without it"),
+    (b'E', "pwrite, pread and their vector variants", false, "-i 0 to -i 7"),
+    (b'F', "a file per process", true, SEVERAL),
+    (b'G', "mmap with synchronous msync", false, "without it"),
     (b'H', "POSIX asynchronous I/O", true, "without it"),
     (b'k', "POSIX asynchronous I/O without copies", true, "without it"),
     (b'K', "jitter", false, "without it"),
-    (b'l', "a least number of processes", true, SEVERAL),
+    (b'l', "a minimum number of processes", true, SEVERAL),
     (b'm', "several buffers", false, "without it"),
     (b'M', "the machine's name in the report", false, "without it"),
-    (b'p', "purging of the CPU's cache", false, "without it"),
-    (b'P', "binding of processes", true, "without it"),
-    (b'Q', "files of latencies", false, "without it"),
+    (b'p', "purging the CPU cache", false, "without it"),
+    (b'P', "CPU affinity of processes", true, "without it"),
+    (b'Q', "latency log files", false, "without it"),
     (b't', "several processes", true, SEVERAL),
     (b'T', "threads", false, SEVERAL),
-    (b'u', "a largest number of processes", true, SEVERAL),
-    (b'V', "a pattern to verify", true, "without it: all that is read is compared with what was written"),
+    (b'u', "a maximum number of processes", true, SEVERAL),
+    (b'V', "a pattern for verification", true, "without it: all data read is verified anyway"),
     (b'W', "locks", false, "without it"),
-    (b'X', "a file of writes", true, "without it"),
-    (b'Y', "a file of reads", true, "without it"),
-    (b'Z', "mapped files beside reads and writes", false, "without it"),
+    (b'X', "a write telemetry file", true, "without it"),
+    (b'Y', "a read telemetry file", true, "without it"),
+    (b'Z', "mmap instead of read and write", false, "without it"),
 ];
 
 /// What has been read so far.
@@ -218,14 +218,14 @@ impl Read {
             b'+' => {
                 let value = String::from_utf8_lossy(value);
                 return Err(refused(format!(
-                    "-+{value} is not served\n  try: without it; of these, -+n alone is there"
+                    "-+{value} is not supported\n  try: without it; of these options only -+n is supported"
                 )));
             }
             letter => match NOT_SERVED.iter().find(|(own, ..)| *own == letter) {
                 Some(row) => self.not_served = self.not_served.or(Some(row)),
                 None => {
                     return Err(refused(format!(
-                        "there is no option -{}\n  try: fsderby iozone -h",
+                        "unknown option -{}\n  try: fsderby iozone -h",
                         letter.escape_ascii()
                     )));
                 }
@@ -243,13 +243,13 @@ impl Read {
             let letter = char::from(*letter);
             let meets = auto && matches!(letter, 't' | 'T' | 'l' | 'u');
             let code = if meets { AUTO_WITH_PROCESSES } else { exit::USAGE };
-            let message = format!("-{letter} ({about}) is not served\n  try: {instead}");
+            let message = format!("-{letter} ({about}) is not supported\n  try: {instead}");
             return Err(Refusal { code, message });
         }
         let bounds = [self.least_file, self.most_file, self.least_record, self.most_record];
         if !auto && bounds.iter().any(Option::is_some) {
             return Err(refused(
-                "-n, -g, -y and -q are the bounds of the automatic mode\n  try: -a with them, or -s and -r",
+                "-n, -g, -y and -q limit the automatic mode\n  try: -a with them, or -s and -r",
             ));
         }
         let chosen = !self.records.is_empty()
@@ -295,7 +295,7 @@ fn doubled(of_least: char, least: u64, of_most: char, most: u64) -> Result<Vec<u
     if least > most {
         let (least, most) = (Bytes(least), Bytes(most));
         return Err(contradiction(format!(
-            "the smallest size is {least} and the largest {most}\n  try: a smaller -{of_least} or a larger -{of_most}"
+            "the minimum {least} exceeds the maximum {most}\n  try: a smaller -{of_least} or a larger -{of_most}"
         )));
     }
     Ok(matrix::doubled((least, most)))
@@ -320,11 +320,11 @@ impl Options {
         if let Some(record) = self.records.iter().find(|record| !(KIB..=LARGEST_RECORD).contains(*record)) {
             let record = Bytes(*record);
             return Err(contradiction(format!(
-                "a record of {record} is none of 1 KiB to 16 MiB\n  try: -r 4k"
+                "a record of {record} is not between 1 KiB and 16 MiB\n  try: -r 4k"
             )));
         }
         if self.ways.stride == 0 {
-            return Err(refused("a stride of 0 records leads nowhere\n  try: -j 17"));
+            return Err(refused("a stride of 0 records makes no progress\n  try: -j 17"));
         }
         let (file, record) = (self.files.iter().max(), self.records.iter().min());
         if let (Some(file), Some(record)) = (file, record)
@@ -352,16 +352,20 @@ fn tests(given: &[u8], old_auto: bool) -> Result<Vec<Test>, Refusal> {
     numbers.sort_unstable();
     numbers.dedup();
     let find = |number: u8| TESTS.get(usize::from(number)).copied();
-    let not_served =
-        || refused("the tests 9 to 12 (pwrite, pread and their vectors) are not served\n  try: -i 0 to -i 7");
+    let not_served = || {
+        refused(
+            "the tests 9 to 12 (pwrite, pread and their vector variants) are not supported\n  try: -i 0 to \
+            -i 7",
+        )
+    };
     numbers.into_iter().map(|number| find(number).ok_or_else(not_served)).collect()
 }
 
 fn test(value: &[u8]) -> Result<u8, Refusal> {
     let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<u8>().ok());
-    number.filter(|number| *number <= 12).ok_or_else(|| {
-        refused(format!("-i {}: there is no such test\n  try: -i 0 to -i 7", value.escape_ascii()))
-    })
+    number
+        .filter(|number| *number <= 12)
+        .ok_or_else(|| refused(format!("-i {}: unknown test\n  try: -i 0 to -i 7", value.escape_ascii())))
 }
 
 fn number(letter: u8, value: &[u8]) -> Result<u64, Refusal> {
@@ -388,7 +392,7 @@ fn size(letter: u8, value: &[u8]) -> Result<u64, Refusal> {
     let number = number.ok_or_else(|| {
         let (letter, value) = (char::from(letter), value.escape_ascii());
         refused(format!(
-            "-{letter} {value} is no size\n  try: -{letter} 64, 64k, 64m or 1g; without a letter it is in KiB"
+            "-{letter} {value} is not a size\n  try: -{letter} 64, 64k, 64m or 1g; without a suffix it is in KiB"
         ))
     })?;
     number
@@ -448,15 +452,15 @@ mod tests {
             ("-t 4", exit::USAGE, "--clients"),
             ("-B", exit::USAGE, "mapped files"),
             ("-b x.xls", exit::USAGE, "-R prints"),
-            ("-i 9", exit::USAGE, "not served"),
-            ("-i 13", exit::USAGE, "no such test"),
+            ("-i 9", exit::USAGE, "not supported"),
+            ("-i 13", exit::USAGE, "unknown test"),
             ("-s", exit::USAGE, "needs a value"),
-            ("-s 4x", exit::USAGE, "is no size"),
-            ("-s 0", exit::USAGE, "is no size"),
+            ("-s 4x", exit::USAGE, "is not a size"),
+            ("-s 0", exit::USAGE, "is not a size"),
             ("-s 99999999999999g", exit::USAGE, "too large"),
-            ("-J", exit::USAGE, "no option -J"),
-            ("-+q", exit::USAGE, "-+q is not served"),
-            ("-j 0", exit::USAGE, "leads nowhere"),
+            ("-J", exit::USAGE, "unknown option -J"),
+            ("-+q", exit::USAGE, "-+q is not supported"),
+            ("-j 0", exit::USAGE, "makes no progress"),
             ("-g 1m", exit::USAGE, "automatic mode"),
             ("file", exit::USAGE, "-f file"),
         ] {

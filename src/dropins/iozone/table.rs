@@ -59,7 +59,7 @@ pub fn head() -> String {
     for Column { above: first, head: second, head_width, .. } in &COLUMNS {
         let written =
             write!(above, "{first:>head_width$}").and_then(|()| write!(head, "{second:>head_width$}"));
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
     format!("{above}\n{head}\n")
 }

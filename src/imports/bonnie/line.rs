@@ -133,7 +133,8 @@ fn form(number: usize, fields: &[Field]) -> Result<Form, Wrong> {
         "1.98" if is_long => Ok(V198),
         other if is_long => {
             let what = format!(
-                "'{other}' is no version of its lines that is read: those are 1.96, 1.97 and 1.98, and 1.0x, whose lines have 27 fields"
+                "version '{other}' is not supported; supported are 1.96, 1.97, 1.98, and 1.0x, whose lines have \
+                    27 fields"
             );
             Err(Wrong { line: number, column: 1, what })
         }
@@ -186,7 +187,8 @@ impl Row {
         let column = first.map_or(line.chars().count() + 1, |at| self.fields[at].column);
         let n = self.fields.len();
         let what = format!(
-            "it has {n} fields, where a line of Bonnie++ {title} has {count}, and not one reading alone is possible"
+            "it has {n} fields, where a line of Bonnie++ {title} has {count}, and it can be read in more than one \
+                way or in none"
         );
         Wrong { line: self.number, column, what }
     }
@@ -232,7 +234,7 @@ impl Row {
 
     fn count(&self, at: usize, text: &str) -> Result<u64, Wrong> {
         let number = text.parse::<u64>().ok().filter(|n| *n <= u32::MAX.into());
-        number.ok_or_else(|| self.wrong(at, &format!("'{text}' is no number of up to {}", u32::MAX)))
+        number.ok_or_else(|| self.wrong(at, &format!("'{text}' is not a number of up to {}", u32::MAX)))
     }
 
     /// What the line says of the work, as parameters of the workload.
@@ -379,9 +381,9 @@ impl Row {
         let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
         let parsed =
             units.iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?.parse::<u64>().ok()?, *ns)));
-        let (number, ns) = parsed
-            .filter(|(number, _)| *number < 1 << 40)
-            .ok_or_else(|| self.wrong(at, &format!("'{text}' is no latency such as 67548us, 107ms or 2s")))?;
+        let (number, ns) = parsed.filter(|(number, _)| *number < 1 << 40).ok_or_else(|| {
+            self.wrong(at, &format!("'{text}' is not a latency such as 67548us, 107ms or 2s"))
+        })?;
         Ok(Some(within(latency(self.form.semantics, step), "ns", number as f64 * ns, [0.0, ns])))
     }
 }

@@ -107,8 +107,8 @@ fn where_two_readings_are_possible_or_none_the_place_is_told() {
         unpaired.what
     );
     let version = wrong(&SECOND.replacen("1.98", "1.95", 1));
-    assert!(version.what.contains("'1.95' is no version"), "{}", version.what);
-    assert!(wrong(&SECOND.replace("107ms", "107min")).what.contains("'107min' is no latency"));
+    assert!(version.what.contains("version '1.95' is not supported"), "{}", version.what);
+    assert!(wrong(&SECOND.replace("107ms", "107min")).what.contains("'107min' is not a latency"));
     assert!(wrong(&DAMAGED.replace("250M", "250X")).what.contains("'250X' is not a size"));
 }
 

@@ -128,7 +128,7 @@ fn matched(line: &str, wanted: &str) -> Result<Vec<f64>, (usize, String)> {
     let column = |rest: &str| line.chars().count() - rest.chars().count() + 1;
     for piece in pieces(wanted) {
         let wrong = |rest: &str| {
-            (column(rest), format!("'{}' stands where a report of PostMark has '{wanted}'", line.trim()))
+            (column(rest), format!("expected '{wanted}' of a PostMark report, found '{}'", line.trim()))
         };
         let taken = match piece {
             "N" => number(rest).map(|(n, rest)| (vec![n], rest)),
@@ -142,7 +142,7 @@ fn matched(line: &str, wanted: &str) -> Result<Vec<f64>, (usize, String)> {
     if rest.trim().is_empty() {
         Ok(numbers)
     } else {
-        Err((column(rest), format!("'{}' stands behind the line '{wanted}'", rest.trim())))
+        Err((column(rest), format!("unexpected '{}' after the line '{wanted}'", rest.trim())))
     }
 }
 
@@ -210,7 +210,11 @@ fn terse(number: usize, line: &str) -> Result<Option<Report>, Wrong> {
     let seconds: Option<Vec<u64>> =
         words[..2].iter().map(|word| word.parse().ok().filter(|n| (1..=MOST).contains(n))).collect();
     let Some(seconds) = seconds else {
-        return Err(Wrong { line: number, column: 1, what: "its seconds are not from 1 to 2^32".into() });
+        return Err(Wrong {
+            line: number,
+            column: 1,
+            what: "its duration is not from 1 to 2^32 seconds".into(),
+        });
     };
     let rates: Vec<f64> = words[2..].iter().filter_map(|word| Some(decimal(word)?.0)).collect();
     Ok(Some(from_rates(seconds[0], seconds[1], &rates)))

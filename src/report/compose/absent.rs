@@ -93,7 +93,7 @@ pub fn of(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary]) -> V
         let tried = run.records.iter().filter(|r| r.scenario == *workload);
         let tried: HashSet<&str> = tried.map(|r| r.filesystem.as_str()).collect();
         for filesystem in filesystems.iter().filter(|label| !tried.contains(label.as_str())) {
-            let reason = "the run ended before its turn".to_owned();
+            let reason = "the run ended before this trial".to_owned();
             let (workload, filesystem) = (workload.clone(), filesystem.clone());
             out.push(Absent { workload, filesystem, what: "not run", reason, trials: Vec::new() });
         }

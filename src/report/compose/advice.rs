@@ -17,8 +17,10 @@ pub struct Advice {
 
 pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     if matches!(changes.basis, ChangeBasis::Samples { .. }) {
-        let text = "In virtual time two runs can be compared like one: host and time of day have no effect."
-            .to_owned();
+        let text =
+            "In virtual time, two runs can be compared as if they were one: host and time of day have no \
+            effect."
+                .to_owned();
         return Advice { text, command: None };
     }
     let touched: Vec<&str> = changes
@@ -36,9 +38,11 @@ pub fn of(pair: &Pair<'_>, changes: &Changes) -> Advice {
     match both {
         Some(plan) => with_both(&plan),
         None => {
-            let text = "Nothing was changed between the two runs that a candidate states. To learn what an occasion alone does, repeat \
-                        the same run; to compare candidates, have them in one run, whose rounds have them all."
-                .to_owned();
+            let text =
+                "No candidate states a change between the two runs. To see how much two runs differ by \
+                        themselves, repeat the same run. To compare candidates, put them into one run, where \
+                        every round has all of them."
+                    .to_owned();
             Advice { text, command: None }
         }
     }
@@ -50,8 +54,9 @@ fn of_all(changes: &Changes) -> Advice {
     let whats: Vec<String> = reached.collect();
     let differ = if whats.len() == 1 { "differs" } else { "differ" };
     let text = format!(
-        "{} {differ}, which one run cannot have both ways. Make each run several times in turns, first, second, first, second, and see whether the runs \
-         of a kind lie as far apart as the two kinds; a candidate that the change cannot reach, in both runs, is a control: --control LABEL.",
+        "{} {differ}, and one run cannot have both. Repeat each run several times, alternating first, second, \
+         first, second, and check whether the runs of one kind differ among themselves as much as the two kinds \
+         do. A candidate that the change cannot affect, in both runs, is a control: --control LABEL.",
         list(&whats)
     );
     Advice { text, command: None }
@@ -95,9 +100,11 @@ fn possible(mut plan: Plan, after: &Plan) -> Option<Plan> {
 fn with_both_kernels(plan: &Plan) -> Advice {
     let repeat = repeat::of(plan, true);
     let text = format!(
-        "One machine runs one kernel at a time, but guests have their own: this run has each candidate under both, in the same rounds, in random \
-         order, so that no occasion is confounded with the change. Both kernels must be in the cache (fsderby kernel list; fsderby kernel fetch \
-         SERIES brings a distribution's), and the machine should have KVM: on an emulated CPU only requests, bytes and flushes are judged.{}",
+        "A machine runs one kernel at a time, but each guest has its own. This run has each candidate under both \
+         kernels, in the same rounds and in random order, so other changes between runs cannot be mistaken for \
+         the change. Both kernels must be in the cache (fsderby kernel list; fsderby kernel fetch SERIES \
+         downloads one), and the machine should have KVM: on an emulated CPU only requests, bytes and flushes are \
+         judged.{}",
         not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }
@@ -106,7 +113,7 @@ fn with_both_kernels(plan: &Plan) -> Advice {
 fn not_said(repeat: &Repeat) -> String {
     match repeat.beyond.as_slice() {
         [] => String::new(),
-        beyond => format!(" The command does not say {}: take an experiment file with it.", list(beyond)),
+        beyond => format!(" The command cannot express {}: use an experiment file that does.", list(beyond)),
     }
 }
 
@@ -114,8 +121,8 @@ fn with_both(plan: &Plan) -> Advice {
     let place = Place::parse(&plan.testbed).ok();
     let repeat = repeat::of(plan, place.is_none_or(|place| place.makes_filesystem()));
     let text = format!(
-        "One run with both as candidates has them in the same rounds, in random order, so that no occasion is confounded with the change; its \
-         verdict needs no such caution.{}",
+        "One run with both as candidates has them in the same rounds and in random order, so other changes \
+         between runs cannot be mistaken for the change; its verdict needs no such caution.{}",
         not_said(&repeat)
     );
     Advice { text, command: Some(repeat.command) }

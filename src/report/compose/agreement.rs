@@ -64,16 +64,18 @@ fn facts(compared: &Compared, kinds: &BTreeSet<&str>, margin: f64) -> Vec<Table>
 fn said(found: &Agreement, tables: usize, kinds: usize, margin: Percent) -> String {
     let Agreement { same, opposite, tied, p } = found;
     let over = match tables {
-        1 => "In the paper's table of this work".to_owned(),
-        _ => format!("Over {tables} tables of the paper (metrics that repeat another are left out)"),
+        1 => "In the paper's table of this workload".to_owned(),
+        _ => format!(
+            "Over {tables} tables of the paper (metrics that are proportional to another are left out)"
+        ),
     };
     let all = count(found.pairs(), "pair");
     let mut said = format!(
-        "{over} the medians of {same} of {all} of filesystems stand in the paper's order and of {opposite} in the opposite order; order by medians is \
-         no finding."
+        "{over} the medians of {same} of {all} of filesystems are in the paper's order and of {opposite} in the \
+         opposite order; order by medians is no finding."
     );
     if *tied > 0 {
-        said += &format!(" {tied} within {margin} in the paper or here count for neither.");
+        said += &format!(" {tied} within {margin} in the paper or here are not counted.");
     }
     if let Some(p) = p {
         let ways: usize = (1..=kinds).product();

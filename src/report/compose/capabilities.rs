@@ -36,11 +36,11 @@ fn facts(kind: &dyn Filesystem) -> Vec<Row> {
         row("case-sensitive names", &can.case_sensitive, yes_or_no),
         row("grows", &can.grow, resize),
         row("shrinks", &can.shrink, resize),
-        row("own check (fsck)", &can.check, check),
+        row("check (fsck)", &can.check, check),
         row("largest file", &can.largest_file, largest),
-        row("entries in the root folder", &can.root_entries, entries),
-        row("commits by itself every", &kind.commits_after(), |seconds| format!("{seconds} s")),
-        row("can be converted from another kind", &can.conversion, yes_or_no),
+        row("entries in the root directory", &can.root_entries, entries),
+        row("periodic commit every", &kind.commits_after(), |seconds| format!("{seconds} s")),
+        row("conversion from another kind", &can.conversion, yes_or_no),
         row("in Linux", &can.linux, linux),
         row("driver", &can.linux, |linux: &Linux| linux.driver.to_owned()),
     ]
@@ -59,7 +59,7 @@ fn journal(journal: &Journal) -> String {
         Journal::None => "none",
         Journal::Metadata => "metadata",
         Journal::MetadataAndData => "metadata and data",
-        Journal::CopyOnWrite => "none: never overwrites",
+        Journal::CopyOnWrite => "none (copy-on-write)",
     }
     .to_owned()
 }

@@ -24,7 +24,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
     let advice = advice::of(pair, changes);
     let answer = answer::of(changes, &parts, &words);
     ChangesView {
-        title: "The second run beside the first".to_owned(),
+        title: "The second run compared with the first".to_owned(),
         runs: [said(pair.before), said(pair.after)],
         claims: answer.claims.clone(),
         answer,
@@ -40,7 +40,7 @@ pub fn of(pair: &Pair<'_>, changes: &Changes, known: Known) -> ChangesView {
 fn said(run: &Run) -> RunSaid {
     let counted = counted(run);
     let started = run.records.first().map(|r| r.circumstances.started.as_str()).unwrap_or_default();
-    let begun = if started.is_empty() { String::new() } else { format!(", begun {started}") };
+    let begun = if started.is_empty() { String::new() } else { format!(", started {started}") };
     let mut rounds: Vec<u32> = counted.iter().map(|record| record.round).collect();
     rounds.sort_unstable();
     rounds.dedup();
@@ -130,9 +130,10 @@ fn basis(pair: &Pair<'_>, changes: &Changes) -> Vec<String> {
         ChangeBasis::Samples { .. } => {
             let n = changes.findings.iter().map(|change| change.n[0]).min().unwrap_or(0);
             vec![format!(
-                "Both runs had the same {} of disk, position and CPU and the same work in virtual time, so every difference is exact. \
-                 A finding is what all samples agree on; the interval is the least and the most over them. A change of the \
-                 program that alters nothing of substance moves figures too, as another seed of the work would.",
+                "Both runs had the same {} of disk, position and CPU and the same workload in virtual time, so \
+                 every difference is exact. A finding requires that all samples agree; the interval is the \
+                 minimum and maximum over the samples. Even a program \
+                 change that leaves the algorithm alone shifts figures, as another workload seed does.",
                 count(n as usize, "sample"),
             )]
         }
@@ -153,15 +154,16 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     );
     let mut said = match controls {
         [] => vec![
-            "These are differences between two runs, not yet the effect of the change: the runs were made at different times, so heat, other users \
-             of the machine and the place of images on the host's disk are in the ratios too, and no interval covers them."
+            "These are differences between two runs, not necessarily effects of the change. The runs were made at \
+             different times, so heat, other users of the machine and the position of images on the host's disk \
+             also affect the ratios, and no interval covers these."
                 .to_owned(),
             intervals,
         ],
         some => vec![
             format!(
-                "Each figure is divided by that of the control {} in the same round, which was not changed. This removes what the two occasions did to \
-                 all alike, not what they did to one candidate. {}",
+                "Each figure is divided by that of the unchanged control {} in the same round. This removes \
+                 influences that both candidates share, but not influences on one candidate. {}",
                 list(some),
                 moved(&changes.controls)
             ),
@@ -170,7 +172,7 @@ fn over_rounds(changes: &Changes, alpha: f64, controls: &[String], drift: Option
     };
     said.extend(drift.map(|drift| {
         format!(
-            "Within one run the two halves of a candidate's rounds lie up to {} times apart.",
+            "Within one run, the two halves of a candidate's rounds differ by up to {} times.",
             ratio(drift)
         )
     }));
@@ -205,7 +207,7 @@ fn guarded(which: &str, guard: &Guard) -> Option<String> {
 /// `the mount options of alderfs: none, then sync`
 fn differs(difference: &Difference) -> String {
     let or_none = |text: &String| if text.is_empty() { "none".to_owned() } else { text.clone() };
-    let note = if difference.reach == Reach::Chance { " (no cause of a difference by itself)" } else { "" };
+    let note = if difference.reach == Reach::Chance { " (not a cause by itself)" } else { "" };
     format!("{}: {}, then {}{note}", difference.what, or_none(&difference.before), or_none(&difference.after))
 }
 
@@ -245,7 +247,7 @@ fn missing(all: &[Missing]) -> Vec<String> {
         };
         let it = if candidates.len() > 1 { "them" } else { "it" };
         format!(
-            "{} on {}: {runs} trial of {it} that is counted, so nothing is said of {it}.",
+            "{} on {}: {runs} valid trial of {it}, so nothing is compared.",
             listed(candidates),
             listed(scenarios)
         )
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn in_virtual_time_what_did_not_change_is_the_same_to_the_last_digit() {
         let Beside { view, .. } = beside(&model::samples(13), &model::samples(13));
-        assert_eq!(&*view.answer, "Every compared figure is the same in both runs, to the last digit.");
+        assert_eq!(&*view.answer, "Every compared figure is identical in both runs.");
     }
 
     #[test]

@@ -294,10 +294,7 @@ mod tests {
         two.findings
             .retain(|f| [&f.a, &f.b].iter().all(|label| ["cedarfs", "birchfs"].contains(&label.as_str())));
         let comparison = compared(&["cedarfs"], two);
-        assert_eq!(
-            &*comparison.sentence,
-            "birchfs alone makes what is synced durable, so no order is given."
-        );
+        assert_eq!(&*comparison.sentence, "Only birchfs makes synced data durable, so no order is given.");
         assert!(comparison.sentence.claims.is_empty());
     }
 

@@ -61,8 +61,8 @@ pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
         let why = match who.iter().all(given_up) {
             true if several => "are mounted with flushes switched off",
             true => "is mounted with flushes switched off",
-            false if several => "send the device no flush for an fsync, or next to none",
-            false => "sends the device no flush for an fsync, or next to none",
+            false if several => "send the device no or almost no flush for an fsync",
+            false => "sends the device no or almost no flush for an fsync",
         };
         let in_which = if scenarios.len() == workloads.len() {
             String::new()
@@ -71,7 +71,8 @@ pub fn unranked(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
         };
         let they = if several { "they are" } else { "it is" };
         format!(
-            "Unequal durability{in_which}: {} {why}, so a power cut may take data that was synced; {they} not ranked beside the others.",
+            "Unequal durability{in_which}: {} {why}, so a power cut may lose synced data; {they} not ranked with \
+                the others.",
             list(who)
         )
     };
@@ -89,8 +90,8 @@ pub fn unequal(plan: &Plan, workloads: &[WorkloadSummary]) -> Vec<String> {
     let said = |work: &WorkloadSummary, labels: &BTreeSet<&str>| {
         let flushes = work.rows().find(|row| row.name == FLUSHES).and_then(|row| of(row, labels))?;
         Some(format!(
-            "Flushes of the device for each fsync in {}: {flushes}. Fewer flushes are a weaker promise or better batching; rates do not show \
-             which.",
+            "Device flushes per fsync in {}: {flushes}. Fewer flushes mean a weaker guarantee or efficient \
+             batching; rates do not show which.",
             work.label
         ))
     };

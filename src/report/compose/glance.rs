@@ -71,7 +71,7 @@ fn note(all: &[(&WorkloadSummary, &Comparison)], lines: &[Line]) -> String {
     let times = match is_same {
         true => format!("times as {} as {}", first.times_as, first.to),
         false if all.iter().any(|(_, c)| c.is_of_amounts()) => {
-            "beside the candidate with 1.00 in that column; of amounts fewer are better".to_owned()
+            "relative to the candidate with 1.00 in that column; of amounts fewer are better".to_owned()
         }
         false => "times as good as the candidate with 1.00 in that column".to_owned(),
     };

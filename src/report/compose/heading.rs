@@ -152,7 +152,7 @@ impl Progress {
 
 fn title(standing: Standing, is_timeless: bool) -> &'static str {
     match standing {
-        Standing::Verdict if is_timeless => "Verdict over counts, without times",
+        Standing::Verdict if is_timeless => "Verdict over counters, without times",
         Standing::Nothing => "Nothing was measured",
         Standing::Preliminary | Standing::Short => "Preliminary result",
         Standing::Verdict => "Verdict",
@@ -175,12 +175,15 @@ fn compared(run: &Run, filesystems: &[String], workloads: &[WorkloadSummary], se
         if did.len() == filesystems.len() { String::new() } else { format!(" of {}", filesystems.len()) };
     if did.is_empty() {
         let all = count(filesystems.len(), noun(setups));
-        return format!("{all} were to do the same work ({}), and none of them could.", list(&works));
+        return format!(
+            "{all} were planned with the same workloads ({}), but none could run it.",
+            list(&works)
+        );
     }
     let several = if did.len() == 1 && of.is_empty() { "" } else { "s" };
     let noun = format!("{}{several}", noun(setups));
     format!(
-        "{}{of} {noun} did the same work ({}) in {}, each in a random order of its own.",
+        "{}{of} {noun} ran the same workloads ({}) in {}, each in random order.",
         did.len(),
         list(&works),
         count(rounds, "round"),
@@ -206,13 +209,12 @@ fn clients(workloads: &[WorkloadSummary]) -> Option<String> {
     numbers.iter().find(|n| **n > 1)?;
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
     let cpu = if workloads.iter().any(|w| w.on_one_cpu) {
-        " In virtual time all share one CPU: more of them show what filesystem and disk make of more requests at a time, \
-         and never what more CPUs would."
+        " In virtual time all clients share one vCPU: the curve shows concurrency, not CPU scaling."
     } else {
         ""
     };
     Some(format!(
-        "The work is done by {} clients at the same time, each all of it in a folder of its own.{cpu}",
+        "{} clients run in parallel, each with the whole workload in its own directory.{cpu}",
         list(&numbers)
     ))
 }
@@ -244,8 +246,8 @@ fn place(run: &Run, setups: &Setups) -> String {
     }
     let plan = &run.plan;
     let memory = memory::in_full(run);
-    let cold = if plan.cold { ", and the caches are empty when the work begins" } else { "" };
-    let state = plan.state.as_ref().map(|state| format!(", in the state '{state}' before the work"));
+    let cold = if plan.cold { ", with cold caches when the workload begins" } else { "" };
+    let state = plan.state.as_ref().map(|state| format!(", in the state '{state}' before the workload"));
     format!("{}, with {memory}{cold}{}. {}.", site(run), state.unwrap_or_default(), machine(run))
 }
 
@@ -257,8 +259,8 @@ fn terms(run: &Run, setups: &Setups) -> String {
     let plan = &run.plan;
     let volume = match (model::disk(run), makes_filesystem(run)) {
         (Some(disk), _) => layered(run, disk),
-        (None, true) => layered(run, format!("a fresh {} image ({})", plan.size, plan.image.name())),
-        (None, false) => "a new folder on the filesystem that is there".to_owned(),
+        (None, true) => layered(run, format!("a new {} image ({})", plan.size, plan.image.name())),
+        (None, false) => "a new directory on the mounted filesystem".to_owned(),
     };
     let memory = memory::said(memory::of_all(run));
     let cold = if plan.cold { ", cold caches" } else { "" };
@@ -283,7 +285,7 @@ fn differing(run: &Run, setups: &Setups) -> String {
     let differ: Vec<String> = setups.factors.iter().map(|factor| (*factor).to_owned()).collect();
     let mut common = vec![format!("volume {}", run.plan.size)];
     common.extend(setups.common.iter().map(|(factor, value)| format!("{factor} {value}")));
-    let cold = if run.plan.cold { "; the caches are empty when the work begins" } else { "" };
+    let cold = if run.plan.cold { "; caches are cold when the workload begins" } else { "" };
     format!("The candidates differ in {}. All have: {}{cold}.", list(&differ), common.join(", "))
 }
 
@@ -292,7 +294,7 @@ fn machine(run: &Run) -> String {
     if let Some(cpu) = model::cpu(run) {
         return format!("Linux {} in virtual time on {cpu}", machine.kernel);
     }
-    let cpu = if machine.cpu.is_empty() { "an unnamed processor" } else { machine.cpu.as_str() };
+    let cpu = if machine.cpu.is_empty() { "an unnamed CPU" } else { machine.cpu.as_str() };
     format!("Linux {} on {cpu} ({})", machine.kernel, count(machine.cpus as usize, "CPU"))
 }
 
@@ -304,22 +306,19 @@ fn makes_filesystem(run: &Run) -> bool {
 fn site(run: &Run) -> String {
     let plan = &run.plan;
     if !makes_filesystem(run) {
-        return format!(
-            "On {}: each trial works in a new folder on the filesystem that is there",
-            plan.testbed
-        );
+        return format!("On {}: each trial works in a new directory on the mounted filesystem", plan.testbed);
     }
     if let Some(disk) = model::disk(run) {
         let disk = layered(run, disk);
-        return format!("On {}: each trial makes its filesystem anew on {disk}", plan.testbed);
+        return format!("On {}: each trial makes a new filesystem on {disk}", plan.testbed);
     }
     let state = match plan.image {
         ImageState::Sparse => "sparse",
-        ImageState::Allocated => "space allocated, nothing written",
-        ImageState::Written => "written in full once",
+        ImageState::Allocated => "space allocated, not written",
+        ImageState::Written => "written once",
     };
     let (size, testbed) = (plan.size, &plan.testbed);
-    let image = layered(run, format!("a fresh {size} image ({state})"));
+    let image = layered(run, format!("a new {size} image ({state})"));
     format!("On {testbed}: each trial makes its filesystem on {image}")
 }
 
@@ -327,7 +326,7 @@ fn trials(run: &Run) -> String {
     let n = counted(run).len();
     let verb = if n == 1 { "is counted" } else { "are counted" };
     match uncounted(run).as_slice() {
-        [] => format!("{} {verb}; none failed and none was void.", count(n, "trial")),
+        [] => format!("{} {verb}; none failed and none is void.", count(n, "trial")),
         rest => {
             format!("{} {verb}; the others are listed with their reasons: {}.", count(n, "trial"), list(rest))
         }
@@ -361,7 +360,7 @@ fn page_cache(workloads: &[WorkloadSummary]) -> Option<String> {
             Some(format!("{} measures page cache and CPU rather than the disk: {}.", w.label, w.page_cache))
         }
         _ => Some(format!(
-            "{} measure page cache and CPU rather than the disk, for the reasons that stand beside each.",
+            "{} measure page cache and CPU rather than the disk; each gives its reason.",
             these("All", workloads, &marked)
         )),
     }
@@ -375,7 +374,7 @@ fn short(workloads: &[WorkloadSummary], standing: Standing) -> Option<String> {
     }
     let are = if marked.len() == 1 { "is" } else { "are" };
     Some(format!(
-        "{} {are} preliminary: the trials are short, and their figures say little of hours of the same work.",
+        "{} {are} preliminary: the trials are short, so they say little about hours of the same workload.",
         these("All", workloads, &marked)
     ))
 }
@@ -385,8 +384,8 @@ fn disturbed(workloads: &[WorkloadSummary]) -> Option<String> {
     (!marked.is_empty()).then(|| {
         let these = these("all", workloads, &marked);
         format!(
-            "The machine was not idle: in some trials of {these} other processes took over a tenth of the work's time. Random order spreads \
-             that over all candidates; it widens intervals.",
+            "The machine was not idle: in some trials of {these} other processes used over a tenth of the \
+             workload's time. Random order spreads this over all candidates; it widens intervals.",
         )
     })
 }
@@ -406,20 +405,21 @@ fn conclusion(
     next: Option<&Next>,
 ) -> String {
     match (standing, next) {
-        (Standing::Nothing, _) => "No trial is counted; the reasons are listed.".to_owned(),
+        (Standing::Nothing, _) => "No trial is valid; the reasons are listed.".to_owned(),
         (Standing::Preliminary, Some(_)) if progress.complete >= progress.needed => format!(
-            "Preliminary: {} of {} rounds complete, but the run did not end at a planned look. To end it there:",
+            "Preliminary: {} of {} rounds are complete, but the run did not end at a planned interim analysis. To \
+                end it there:",
             progress.complete, progress.needed
         ),
         (Standing::Preliminary, Some(next)) => {
-            format!("{} To add the missing ones{}:", preliminary(progress), about(Some(next)))
+            format!("{} To add the missing rounds{}:", preliminary(progress), about(Some(next)))
         }
         (Standing::Preliminary, None) => preliminary(progress),
         (Standing::Short, next) => {
             let which = if workloads.len() == 1 { "the workload is" } else { "all workloads are" };
             format!(
                 "Preliminary because {which} short. No trial both wrote twice its memory and lasted three commit intervals of its \
-                 filesystem. For a verdict on longer work{}:",
+                 filesystem. For a verdict on longer workloads{}:",
                 about(next)
             )
         }
@@ -523,7 +523,7 @@ mod tests {
         };
         assert!(said(None).iter().all(|text| !text.contains("state '") && !text.contains("filled")));
         let [sentences, brief] = said(Some("filled 80%"));
-        assert!(sentences.contains(", in the state 'filled 80%' before the work."), "{sentences}");
+        assert!(sentences.contains(", in the state 'filled 80%' before the workload."), "{sentences}");
         assert!(brief.contains("), filled 80%, "), "{brief}");
     }
 

@@ -216,19 +216,19 @@ fn sentences(group: &Group<'_>, imported: &Imported) -> Vec<String> {
     let mut programs: Vec<String> = group.entries.iter().map(|entry| entry.program.clone()).collect();
     programs.dedup();
     let mut sentences = vec![format!(
-        "Measured elsewhere by {} and not by fsderby: nothing was checked, and no verdict or ranking is about it. The work: {}.",
+        "Measured by {}, not by fsderby: unchecked, and in no verdict or ranking. The workload: {}.",
         list(&programs),
         imported.work
     )];
     sentences.extend(imported.beside.as_ref().map(|label| match imported.differences.as_slice() {
-        [] => format!("As far as the files say it, {label} is the same work."),
-        differences => format!("{label} is other work, so no ratio is given: {}.", differences.join("; ")),
+        [] => format!("As far as the files show, {label} is the same workload."),
+        differences => {
+            format!("{label} is a different workload, so there is no ratio: {}.", differences.join("; "))
+        }
     }));
-    sentences.extend(
-        group.of.import.asked.set.as_ref().map(|set| {
-            format!("It is said to be the work of the set {set}, and the files say nothing else.")
-        }),
-    );
+    sentences.extend(group.of.import.asked.set.as_ref().map(|set| {
+        format!("The import states the workload {set}; the files contain nothing else about it.")
+    }));
     sentences.extend(agreement(imported, group.tool));
     sentences
 }
@@ -242,7 +242,7 @@ fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     }
     let apart = passes::APART;
     if imported.disagreements.is_empty() {
-        return Some(format!("No two passes are more than {apart} times apart."));
+        return Some(format!("No two repetitions differ by more than {apart} times."));
     }
     let said = |d: &Disagreement| {
         format!("{}, {} ({} times)", d.filesystem, tables::title(tool, &d.metric), ratio(d.times))
@@ -251,7 +251,8 @@ fn agreement(imported: &Imported, tool: &dyn Tool) -> Option<String> {
     let more = imported.disagreements.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("and {}", count(more, "further figure"))));
     Some(format!(
-        "Passes disagree where they are more than {apart} times apart ({}): {}. Which of them is faulty, the files do not say.",
+        "Repetitions disagree if they differ by more than {apart} times ({}): {}. The files do not show which is \
+            wrong.",
         Imported::DISAGREES,
         named.join("; ")
     ))

@@ -32,7 +32,7 @@ pub fn said(memory: Option<Bytes>) -> String {
 pub fn in_full(run: &Run) -> String {
     match (run.plan.memory, of_all(run)) {
         (Some(limit), _) => format!("{limit} of memory for workload and page cache"),
-        (None, Some(all)) => format!("all of the machine's {all} of memory"),
+        (None, Some(all)) => format!("the machine's whole memory, {all}"),
         (None, None) => "no memory limit".to_owned(),
     }
 }
@@ -51,7 +51,7 @@ mod tests {
         run.plan.memory = None;
         assert_eq!(
             (of_all(&run), in_full(&run)),
-            (Some(Bytes(16 * GIB)), "all of the machine's 16 GiB of memory".into())
+            (Some(Bytes(16 * GIB)), "the machine's whole memory, 16 GiB".into())
         );
         run.machine.memory = Bytes(0);
         assert_eq!((said(of_all(&run)), in_full(&run)), ("no memory limit".into(), "no memory limit".into()));

@@ -101,7 +101,7 @@ pub fn with_verdict(
         damage,
         notes: Vec::new(),
         verdict,
-        torn: run.torn.iter().map(|what| format!("{what}; that trial is lost, nothing else")).collect(),
+        torn: run.torn.iter().map(|what| format!("{what}; only that trial is lost")).collect(),
         imported: Vec::new(),
     }
 }
@@ -135,7 +135,7 @@ fn entry(run: &Run, label: &str) -> Entry {
     let era = |c: &Candidate| {
         let (era, lost) = (c.era.as_deref()?, eras::lost(c)?);
         Some(format!(
-            "as mkfs and mount had it in {era}, as far as today's tools have it. Lost since then: {lost}"
+            "mkfs and mount defaults of {era}, as far as today's tools support them. Not available: {lost}"
         ))
     };
     let era = run.plan.candidates.iter().find(|c| c.label == label).and_then(era).unwrap_or_default();

@@ -23,7 +23,7 @@ pub fn disk(run: &Run) -> Option<String> {
     let away = |m: Sampled| Bytes(m.offset.0.abs_diff(modelled.offset.0));
     let moved = match run.records.iter().filter_map(sampled).map(away).max() {
         None | Some(Bytes(0)) => String::new(),
-        Some(most) => format!(", moved by up to {most} over the samples"),
+        Some(most) => format!(", moved by up to {most} between samples"),
     };
     let (disks, each) = match modelled.disks {
         1 => ("a modelled disk".to_owned(), ""),
@@ -57,7 +57,8 @@ pub fn cpu_of(records: &[&Record]) -> Option<String> {
     let named = if machine.is_empty() { String::new() } else { format!(", {machine}") };
     let varied = if least == most { String::new() } else { format!(" ({least} to {most} over the samples)") };
     Some(format!(
-        "one modelled CPU of {nominal} million instructions per second{varied}{named}, without caches or memory latency"
+        "one modelled CPU with {nominal} million instructions per second{varied}{named}, without caches or memory \
+            latency"
     ))
 }
 
@@ -103,8 +104,8 @@ pub fn heading(run: &Run, standing: Standing) -> Option<&'static str> {
 }
 
 /// What virtual time leaves out.
-pub const LIMITS: &str = "Times are virtual: exact for the model and the same on every host, but not those of any real machine. Every instruction takes \
-     the same time.";
+pub const LIMITS: &str = "Times are virtual: exact for the model and the same on every host, but not those of a \
+     real machine. Every instruction takes the same time.";
 
 #[cfg(test)]
 mod tests {

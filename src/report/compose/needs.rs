@@ -53,7 +53,7 @@ fn sentences(found: &Recommendation, verdict: &Verdict) -> Vec<Sentence> {
 
 fn by_whose(found: &Recommendation) -> String {
     match &found.profile {
-        Some(profile) => format!("By the needs of the profile {profile}"),
+        Some(profile) => format!("By the profile of needs {profile}"),
         None => "By the stated needs".to_owned(),
     }
 }
@@ -62,16 +62,17 @@ fn chosen(found: &Recommendation, choice: &recommendation::Choice, first: &Place
     let by = by_whose(found);
     let label = named(&first.filesystem);
     match (found.ranking.get(1), choice.draw) {
-        (None, _) => format!("{by}, {label} is the choice: no other is left to choose from."),
+        (None, _) => format!("{by}, {label} is recommended: no other candidate is left."),
         (Some(_), Some(decided)) => format!(
-            "{by}, {label} is the choice: score {} (1 would be first at every need), a draw with {} within {}, which {} decides.",
+            "{by}, {label} is recommended: score {} (1 would be first at every need), a draw with {} within {}, \
+                decided by {}.",
             ratio(first.score),
             list(&choice.drawn_with),
             found.margin,
             decided.title()
         ),
         (Some(next), None) => format!(
-            "{by}, {label} is the choice: score {} (1 would be first at every need); next {}, score {}.",
+            "{by}, {label} is recommended: score {} (1 would be first at every need); next {}, score {}.",
             ratio(first.score),
             named(&next.filesystem),
             ratio(next.score)
@@ -83,7 +84,7 @@ fn ties(choice: &recommendation::Choice, found: &Recommendation) -> Option<Strin
     let (ties, verb) = (&choice.ties, if choice.ties.len() == 1 { "is" } else { "are" });
     (!ties.is_empty()).then(|| {
         format!(
-            "{} {verb} within {} of that score, so by these needs any of them will do.",
+            "{} {verb} within {} of that score, so any of them meets these needs equally.",
             list(ties),
             found.margin
         )
@@ -104,7 +105,7 @@ fn merits(found: &Recommendation, first: &Place) -> Option<String> {
         .collect();
     let others = found.ranking.len() > 1;
     (others && !best.is_empty())
-        .then(|| format!("Estimate within {} of the first one's: {}.", found.margin, list(&best)))
+        .then(|| format!("Estimate within {} of the first: {}.", found.margin, list(&best)))
 }
 
 /// Where another is better by more than the margin, what is given up first.
@@ -114,7 +115,7 @@ fn cost(found: &Recommendation, first: &Place) -> Option<String> {
     worse.sort_by(|a, b| a.1.total_cmp(&b.1));
     let said: Vec<String> = worse.iter().map(|(need, ratio)| given_up(found, need, *ratio)).collect();
     (!said.is_empty())
-        .then(|| format!("Estimates beside the first one at each need (not tested): {}.", said.join("; ")))
+        .then(|| format!("Estimates relative to the first at each need (not tested): {}.", said.join("; ")))
 }
 
 /// `CPU time 1.9 times that of B`, `deliver 0.81 times the rate of B`
@@ -144,15 +145,15 @@ fn changes(found: &Recommendation, first: &Place) -> String {
     let nearest = all.min_by(|a, b| distance(a.1.factor).total_cmp(&distance(b.1.factor)));
     let label = &first.filesystem;
     match nearest {
-        None if found.ranking.len() < 2 => "No weight can make another the choice.".to_owned(),
-        None => format!("{label} stays the choice whatever the weight of any one need."),
+        None if found.ranking.len() < 2 => "No weights change the recommendation.".to_owned(),
+        None => format!("{label} is recommended whatever the weight of any single need."),
         Some((need, change)) => {
             let (weight, factor) = (need.share, change.factor);
             let share = weight * factor / (1.0 - weight + weight * factor);
             let than = if factor < 1.0 { "less than" } else { "more than" };
             format!(
-                "The choice becomes {} if {} counts {than} {} times as much ({:.0}% of all weights instead of {:.0}%); every other weight would have to \
-                 change more.",
+                "{} is recommended if {} counts {than} {} times as much ({:.0}% of all weights instead of \
+                 {:.0}%); every other weight would have to change more.",
                 change.filesystem,
                 title(&need.need),
                 times(factor),
@@ -173,7 +174,7 @@ fn behind(found: &Recommendation) -> Option<String> {
     };
     let all: Vec<String> = found.ranking.iter().filter_map(one).collect();
     (!all.is_empty())
-        .then(|| format!("By these estimates no weights can make these the choice: {}.", list(&all)))
+        .then(|| format!("By these estimates no weights make these the recommendation: {}.", list(&all)))
 }
 
 fn none(found: &Recommendation) -> String {
@@ -181,8 +182,8 @@ fn none(found: &Recommendation) -> String {
     let is_all_ruled_out =
         !found.ruled_out.is_empty() && found.needs.iter().all(|need| need.judged_by.is_empty());
     match is_all_ruled_out {
-        true => format!("{by}, none can be recommended: none of them can do all that is required."),
-        false => format!("{by}, none can be recommended: no need could be judged for any of them."),
+        true => format!("{by}, none is recommended: none meets all requirements."),
+        false => format!("{by}, none is recommended: no need could be judged for any of them."),
     }
 }
 
@@ -203,7 +204,7 @@ fn ruled_out(found: &Recommendation) -> Option<String> {
     let one = |(required, who): &(String, Vec<String>)| format!("\"{required}\" by {}", list(who));
     let all: Vec<String> = lacking.iter().map(one).collect();
     (!all.is_empty())
-        .then(|| format!("Ruled out, because it is required and they cannot: {}.", all.join("; ")))
+        .then(|| format!("Ruled out, because they do not meet a requirement: {}.", all.join("; ")))
 }
 
 fn unjudged(found: &Recommendation) -> Option<String> {
@@ -219,7 +220,8 @@ fn missing(found: &Recommendation) -> Option<String> {
     let one = |need: &Weighed| Some(format!("{} ({})", title(&need.need), why(need.missing?)));
     let all: Vec<String> = found.needs.iter().filter_map(one).collect();
     let weighed = found.needs.iter().filter(|need| need.missing.is_some() && need.weight > 0.0).count();
-    let rest = if found.choice.is_some() && weighed > 0 { " The others count for all." } else { "" };
+    let rest =
+        if found.choice.is_some() && weighed > 0 { " The others are judged for all candidates." } else { "" };
     (!all.is_empty()).then(|| format!("Could not be judged: {}.{rest}", list(&all)))
 }
 
@@ -256,8 +258,12 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
     .flatten()
     .collect();
     (verdict.is_final() && !told.is_empty()).then(|| {
-        let text =
-            format!("Findings, {} beside {}: {}.", named(&first.filesystem), named(next), told.join("; "));
+        let text = format!(
+            "Findings, {} relative to {}: {}.",
+            named(&first.filesystem),
+            named(next),
+            told.join("; ")
+        );
         Sentence::new(text, all.iter().filter_map(Claim::of).collect())
     })
 }
@@ -265,10 +271,10 @@ fn established(found: &Recommendation, first: &Place, verdict: &Verdict) -> Opti
 /// What a reader must not take it for.
 fn rests_on(found: &Recommendation, verdict: &Verdict) -> String {
     let rounds = count(found.rounds, "round");
-    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to rely on" } else { "" };
+    let few = if found.rounds < verdict.basis.needed() as usize { ", too few to be reliable" } else { "" };
     let tested = if verdict.is_final() { "only findings are tested" } else { "nothing is tested yet" };
     format!(
-        "The score is made of geometric means over {rounds}{few} and of weights, which are a matter of judgement; {tested}."
+        "The score combines geometric means over {rounds}{few} with weights, which are a judgement; {tested}."
     )
 }
 
@@ -296,10 +302,13 @@ mod tests {
     #[test]
     fn who_lacks_what_is_required_is_named_with_it() {
         let text = said(&needs::with("workloads = 1\nrequire = ['data checksums', 'files over 4 GiB']"));
-        assert!(text.starts_with("By the stated needs, cedarfs is the choice: no other is left"), "{text}");
+        assert!(
+            text.starts_with("By the stated needs, cedarfs is recommended: no other candidate is left"),
+            "{text}"
+        );
         assert!(text.contains("\"files over 4 GiB\" by birchfs (at most 4.0 GiB)"), "{text}");
         let none = said(&needs::with("workloads = 1\nrequire = ['snapshots', 'quotas']"));
-        assert!(none.contains("none of them can do all that is required"), "{none}");
+        assert!(none.contains("none meets all requirements"), "{none}");
     }
 
     /// Where times say nothing, what is left is judged, and the rest is named.
@@ -311,10 +320,10 @@ mod tests {
             said(&example)
         };
         let text = emulated("capacity = 1\ncpu = 1\n[workload]\nletters-quick = 1");
-        assert!(text.contains("letters-quick (times say nothing where it was measured)"), "{text}");
-        assert!(text.contains("CPU time (times say nothing where it was measured)"), "{text}");
-        assert!(text.contains("is the choice"), "capacity is left: {text}");
+        assert!(text.contains("letters-quick (it was measured where times are not valid)"), "{text}");
+        assert!(text.contains("CPU time (it was measured where times are not valid)"), "{text}");
+        assert!(text.contains("is recommended:"), "capacity is left: {text}");
         let none = emulated("cpu = 1\nworkloads = 1");
-        assert!(none.starts_with("By the stated needs, none can be recommended: no need could be"), "{none}");
+        assert!(none.starts_with("By the stated needs, none is recommended: no need could be"), "{none}");
     }
 }

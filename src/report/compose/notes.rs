@@ -39,7 +39,7 @@ pub fn of(run: &Run, work: &Work<'_>, filesystems: &[Entry], amount: Amount, mem
         format!("{trials} are short, {} ({enough})", seen.replacen("short: ", "", 1))
     });
     let disturbed = noted(Condition::Interference).map(|(trials, seen)| {
-        format!("in {trials} other processes took over a tenth of the work's time, {}", told(&seen))
+        format!("in {trials} other processes used over a tenth of the workload's time, {}", told(&seen))
     });
     Notes {
         page_cache: everything_in_memory(amount, memory, &work.counted, device),
@@ -69,7 +69,7 @@ fn everything_in_memory(
         let peak = Bytes(amount.bytes_peak);
         let fits = format!("its files, at most {peak} at a time, fit into {memory} of memory");
         let all_written = counted.iter().all(|r| !little(r));
-        let but = if all_written { ", although what was written reached the device" } else { "" };
+        let but = if all_written { ", although the written data reached the device" } else { "" };
         return fits + but;
     }
     if counted.iter().all(little) {

@@ -72,17 +72,15 @@ fn in_both(run: &Run, work: &WorkloadSummary, setups: [Setup<'_>; 2]) -> Vec<Sen
         if who.is_empty() {
             return None;
         }
-        let mut said = format!(
-            "In {} the order ({}) is not the same on {} as on {}.",
-            work.label, row.title, on[0], on[1]
-        );
+        let mut said =
+            format!("In {} the order ({}) differs between {} and {}.", work.label, row.title, on[0], on[1]);
         let mut claims = Vec::new();
         if !turned.is_empty() {
             let pairs = some(&turned, &mut claims);
-            said.push_str(&format!(" On {} {pairs}, on {} the other way round.", on[0], on[1]));
+            said.push_str(&format!(" On {} {pairs}, on {} the reverse.", on[0], on[1]));
         }
         for (pairs, on) in alone.iter().zip(&on).filter(|(pairs, _)| !pairs.is_empty()) {
-            said.push_str(&format!(" Told apart on {on} alone: {}.", some(pairs, &mut claims)));
+            said.push_str(&format!(" Told apart only on {on}: {}.", some(pairs, &mut claims)));
         }
         let who: Vec<&Twice<'_>> = who.iter().map(|at| &all[*at]).collect();
         let both = || on.iter().enumerate();
@@ -170,7 +168,7 @@ fn fsyncs(work: &WorkloadSummary, who: &[&Twice<'_>], at: usize, on: &str) -> Op
         Some(format!("{} {}{flushes}", one.name(), duration(p50)))
     };
     let all: Vec<String> = who.iter().filter_map(one).collect();
-    let each = if flushes.is_some() { ", and flushes of the device for each" } else { "" };
+    let each = if flushes.is_some() { ", and device flushes per fsync" } else { "" };
     (!all.is_empty()).then(|| format!(" The median fsync on {on}{each}: {}.", list(&all)))
 }
 
@@ -183,7 +181,7 @@ fn without_cache(run: &Run, who: &[&Twice<'_>], at: usize, on: &str) -> Option<S
     caches.peek()?;
     caches
         .all(|cache| cache == 0)
-        .then(|| format!(" The device of {on} has no volatile cache, so the kernel sends it no flush."))
+        .then(|| format!(" The device of {on} has no volatile cache, so it receives no flushes."))
 }
 
 #[cfg(test)]
@@ -215,7 +213,7 @@ mod tests {
     #[test]
     fn a_pair_whose_order_another_setup_turns_is_named() {
         let said = said(&[("alderfs", "birchfs", Found::Worse)]);
-        let expected = "is not the same on loop as on loop:/dev/other. On loop alderfs before birchfs, on loop:/dev/other the other way round.";
+        let expected = "differs between loop and loop:/dev/other. On loop alderfs before birchfs, on loop:/dev/other the reverse.";
         assert!(said.len() == 1 && said[0].contains(expected), "{said:?}");
         assert!(!said[0].contains("alone") && !said[0].contains("cedarfs"), "{said:?}");
     }
@@ -227,7 +225,7 @@ mod tests {
         assert!(
             said.len() == 1
                 && said[0]
-                    .contains("Told apart on loop alone: alderfs before birchfs and cedarfs before alderfs."),
+                    .contains("Told apart only on loop: alderfs before birchfs and cedarfs before alderfs."),
             "{said:?}"
         );
     }

@@ -34,11 +34,11 @@ pub fn of(
     let mut sentences = Vec::new();
     if tables.iter().all(|table| !table.is_measured) {
         let why = if timeless::of(run).is_some() {
-            "The CPU was emulated, so it has no times."
+            "The CPU was emulated, so there are no times."
         } else {
-            "No trial is counted."
+            "No trial is valid."
         };
-        sentences.push(format!("This run has no figure to compare. {why}"));
+        sentences.push(format!("This run has no comparable figure. {why}"));
     }
     sentences.push(place(run, &paper));
     Some(Beside { paper, tables, sentences, agreement: None })
@@ -139,16 +139,17 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
         tied => format!(" {tied} pairs are within {margin} in the paper or here."),
     };
     match (number(Order::Same), opposite.as_slice()) {
-        _ if pairs.is_empty() => "no two filesystems have figures in the paper and here.".to_owned(),
-        (0, []) => format!("none of {all} has an order in the paper and here.{tied}"),
+        _ if pairs.is_empty() => "no two filesystems have figures both in the paper and here.".to_owned(),
+        (0, []) => format!("none of {all} has an order both in the paper and here.{tied}"),
         (same, []) if tied.is_empty() => {
-            format!("medians here stand in the paper's order ({}).", count(same, "pair"))
+            format!("medians here are in the paper's order ({}).", count(same, "pair"))
         }
-        (same, []) => format!("medians here stand in the paper's order in {same} of {all}.{tied}"),
+        (same, []) => format!("medians here are in the paper's order in {same} of {all}.{tied}"),
         (_, opposite) => {
             let (number, said) = (opposite.len(), opposite.join("; "));
             format!(
-                "medians here stand in another order than the paper's in {number} of {all} (paper: {said}).{tied}"
+                "medians here are in a different order than the paper's in {number} of {all} (paper: \
+                    {said}).{tied}"
             )
         }
     }
@@ -158,7 +159,7 @@ fn order_of(lines: &[Line], metric: usize, margin: Percent) -> String {
 fn place(run: &Run, paper: &Paper) -> String {
     let modelled = run.records.iter().find_map(sampled).map(|m| m.disk);
     let is_model = modelled.is_some() && modelled == paper.model;
-    let other = if is_model { "a model of the paper's disk" } else { "another disk than the paper's" };
+    let other = if is_model { "a model of the paper's disk" } else { "a different disk from the paper's" };
     let machine = setups::first_on_machine(run).disk;
     let here = model::disk(run)
         .unwrap_or_else(|| format!("disk {} {}", machine.name, machine.model).trim_end().to_owned());
@@ -234,21 +235,21 @@ mod tests {
         let order = |lines: &[Line]| order_of(lines, 0, Percent(3.0));
         assert_eq!(
             order(&lines),
-            "medians here stand in the paper's order in 2 of 3 pairs. 1 pair is within 3% in the paper or here."
+            "medians here are in the paper's order in 2 of 3 pairs. 1 pair is within 3% in the paper or here."
         );
-        assert_eq!(order(&lines[1..]), "medians here stand in the paper's order (1 pair).");
+        assert_eq!(order(&lines[1..]), "medians here are in the paper's order (1 pair).");
         let exchanged = [line("a", [3.0, 30.0]), line("b", [4.0, 20.0]), line("c", [4.0, 40.0])];
         assert_eq!(
             order(&exchanged),
-            "medians here stand in another order than the paper's in 1 of 3 pairs (paper: b before a). 1 pair is within 3% in the paper or here."
+            "medians here are in a different order than the paper's in 1 of 3 pairs (paper: b before a). 1 pair is within 3% in the paper or here."
         );
         assert_eq!(
             order(&exchanged[1..]),
-            "none of 1 pair has an order in the paper and here. 1 pair is within 3% in the paper or here."
+            "none of 1 pair has an order both in the paper and here. 1 pair is within 3% in the paper or here."
         );
         let mut twice = [line("a", [3.0, 30.0]), line("a again", [3.0, 31.0])];
         twice[1].kind = "a".into();
-        assert_eq!(order(&twice), "no two filesystems have figures in the paper and here.");
+        assert_eq!(order(&twice), "no two filesystems have figures both in the paper and here.");
     }
 
     #[test]
@@ -269,7 +270,7 @@ mod tests {
         let model = said(&example::on_model());
         assert!(model.ends_with("a model of the paper's disk."), "{model}");
         let other = said(&example::on_loop());
-        assert!(other.ends_with("on loop, disk sda Example Disk 7200, another disk than the paper's."));
+        assert!(other.ends_with("on loop, disk sda Example Disk 7200, a different disk from the paper's."));
     }
 
     #[test]
@@ -277,7 +278,7 @@ mod tests {
         let mut example = example::on_model();
         example.run.records.iter_mut().for_each(|r| r.fidelity = Fidelity::VmEmulated);
         let beside = beside(&example).expect("it is the paper's work");
-        assert!(beside.sentences[0].starts_with("This run has no figure to compare. The CPU was emulated"));
+        assert!(beside.sentences[0].starts_with("This run has no comparable figure. The CPU was emulated"));
         assert!(beside.tables[0].shown().columns.iter().all(|c| c.what == "published"));
         assert!(!beside.tables[0].caption().contains("here") && beside.tables[0].sentences.is_empty());
     }

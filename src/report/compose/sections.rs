@@ -135,29 +135,30 @@ fn shown(section: Option<Section>) -> Shown {
         Some(Section::Own { title, note }) => shown(title, note),
         Some(Section::Files) => shown(
             "Files",
-            "Operations on whole files in a second of the phase that is named. Each has its own scale.",
+            "Operations on whole files per second of the named phase. Each chart has its own scale.",
         ),
         Some(Section::Throughput) => shown("Throughput", ""),
-        Some(Section::Steps) => shown("Steps around the work", "Each has its own scale."),
+        Some(Section::Steps) => shown("Steps around the workload", "Each has its own scale."),
         Some(Section::Recovery) => shown(
             "Recovery",
-            "The power was cut in the middle of the work. Recovery is timed from the disk as it was left to the first new file; \
-             the machine's own boot is not part of it.",
+            "The power was cut in the middle of the workload. Recovery is timed from the disk after the cut to \
+             the first new file; the machine's boot is not included.",
         ),
         Some(Section::Processor) => shown(
-            "Processor and page faults",
-            "A share of the CPU is neither good nor bad: work that waits for the disk has a small one. CPU seconds are what the \
-             same work costs.",
+            "CPU and page faults",
+            "A CPU share is neither good nor bad: a workload that waits for the disk has a small one. CPU seconds \
+             are the cost of the workload.",
         ),
         Some(Section::Device) => shown(
-            "What reached the device",
-            "From the start of the work to the end of the sync. Device ÷ written is what reached the device ÷ what the work \
-             wrote.",
+            "Device I/O",
+            "From the start of the workload to the end of the sync. Device ÷ written is device bytes written ÷ \
+             bytes written by the workload.",
         ),
         Some(Section::Capacity) => shown("Capacity and memory", ""),
-        None => {
-            shown("Other", "This version of fsderby does not compute these, so it cannot say what they are.")
-        }
+        None => shown(
+            "Other",
+            "This version of fsderby does not compute these metrics, so it cannot explain them.",
+        ),
     }
 }
 
@@ -204,10 +205,10 @@ mod tests {
         };
         let (here, modelled) = (of(examples::rounds(1)), of(examples::model::samples(1)));
         assert_eq!(here[0], "Headline");
-        assert_eq!(modelled[..2], ["What reached the device", "Headline"]);
+        assert_eq!(modelled[..2], ["Device I/O", "Headline"]);
         // The rest is in its order.
         let rest = |titles: &[&'static str]| -> Vec<&str> {
-            titles.iter().filter(|title| **title != "What reached the device").copied().collect()
+            titles.iter().filter(|title| **title != "Device I/O").copied().collect()
         };
         assert_eq!(rest(&here), rest(&modelled));
     }

@@ -26,7 +26,7 @@ pub fn of(comparison: &Comparison, pairs: &Pairs, about: &Of<'_>) -> Sentence {
     let told = Told { comparison, pairs, about, words };
     let ranked = told.ranked();
     if let ([one], false) = (ranked.as_slice(), comparison.unequal.is_empty()) {
-        return format!("{} alone makes what is synced durable, so no order is given.", named(one)).into();
+        return format!("Only {} makes synced data durable, so no order is given.", named(one)).into();
     }
     let leaders: Vec<&str> =
         ranked.iter().copied().filter(|label| told.betters(label, &ranked).is_empty()).collect();
@@ -239,7 +239,7 @@ impl<'t> Told<'t> {
             clauses.push(said);
         }
         if labels.len() > NAMED {
-            clauses.push(format!("{} more stand in the table", labels.len() - NAMED));
+            clauses.push(format!("{} more are in the table", labels.len() - NAMED));
         }
         (clauses, claims)
     }
@@ -313,7 +313,7 @@ pub fn certainty(verdict: &Verdict) -> String {
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!("simultaneous {} % intervals", digits(100.0 * (1.0 - alpha))),
         Basis::Samples { complete, .. } => {
-            format!("intervals are the least and the most of {complete} samples")
+            format!("intervals are minimum and maximum of {complete} samples")
         }
     }
 }

@@ -142,7 +142,8 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
         let said: Vec<String> =
             clocks.iter().map(|(clock, labels)| format!("{clock} ({})", list(labels))).collect();
         sentences.push(format!(
-            "Times are by {}: {}. They stand side by side and are not compared: nothing is concluded from one beside the other.",
+            "Times come from {}: {}. They are listed together but not compared: there are no findings between \
+                them.",
             count(clocks.len(), "clock"),
             said.join("; ")
         ));
@@ -151,8 +152,8 @@ fn apart(all: &[Known<'_>]) -> Vec<String> {
         all.iter().filter(|k| k.has_times() == Some(false)).map(|k| k.candidate.label.clone()).collect();
     if !emulated.is_empty() && all.iter().any(|known| known.has_times() == Some(true)) {
         sentences.push(format!(
-            "No time is shown of {}, where none says anything about a real machine; requests, bytes, flushes and capacity can be \
-             compared with the others'.",
+            "No times are reported for {}, because they say nothing about a real machine; requests, bytes, \
+             flushes and capacity can be compared with the others'.",
             list(&emulated)
         ));
     }

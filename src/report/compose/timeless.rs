@@ -22,14 +22,14 @@ fn emulated(run: &Run) -> Timeless {
     let here = match run.plan.testbeds().len() {
         1 => {
             let command = repeat::of(&Plan { testbed: "loop".into(), ..run.plan.clone() }, true).command;
-            format!("; as root, for filesystems of this machine's kernel, so does: {command}")
+            format!("; as root, for filesystems of this machine's kernel: {command}")
         }
         _ => ".".to_owned(),
     };
     Timeless {
         said: format!(
-            "The CPU was emulated, so no times are shown: requests, bytes and flushes are compared, fewer is better, and none of them is a speed. The same \
-             run on a machine with KVM gives times{here}"
+            "The CPU was emulated, so no times are reported. Requests, bytes and flushes are compared; fewer is \
+             better, but they are not speeds. The same run on a machine with KVM measures times{here}"
         ),
     }
 }
@@ -81,7 +81,7 @@ mod tests {
 
         let summary = example.judged(verdict, Some("alderfs")).summary;
         assert_eq!(summary.heading.standing, Standing::Verdict);
-        assert_eq!(summary.heading.title, "Verdict over counts, without times");
+        assert_eq!(summary.heading.title, "Verdict over counters, without times");
         let writes = summary.workloads[0].comparisons.iter().find(|c| c.metric == "device.writes");
         let writes = writes.expect("a comparison");
         let birch = writes.line("birchfs").expect("it took part");

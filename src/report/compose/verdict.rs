@@ -118,8 +118,8 @@ pub fn about(comparison: &Comparison, all: &[&Comparison]) -> String {
 pub fn void(guard: &Guard) -> String {
     let p = guard.p.map_or_else(String::new, |p| format!(" ({})", chance(p)));
     format!(
-        "This run is void: {of} entered twice, and its two entries ({of} and {copy}) differ{p}. Something other than the filesystems moved the \
-         figures.",
+        "This run is void: its A/A check failed. {of} entered twice, and its two entries ({of} and {copy}) \
+         differ{p}, so something other than the filesystems changes the figures.",
         of = named(&guard.of),
         copy = named(&guard.copy)
     )
@@ -187,7 +187,7 @@ fn decides(pairs: &[Finding]) -> Option<String> {
             let rounds = 2 * SAMPLES_NEEDED - 1;
             Some(format!("{rounds} rounds (--rounds {rounds}) show which factor decides."))
         }
-        ([], _) if of > 0 => Some("No single factor was found to decide.".to_owned()),
+        ([], _) if of > 0 => Some("No single factor decides.".to_owned()),
         ([], _) => None,
         (_, [(title, _)]) if of == 1 => Some(format!("The comparison that cannot tell depends on {title}.")),
         (each, _) => Some(format!("The comparisons that cannot tell depend on {}.", list(each))),
@@ -210,7 +210,8 @@ fn depends_on(finding: &Finding) -> Vec<String> {
 pub fn preliminary(complete: usize, is_fixed: bool) -> String {
     let them = format!("Preliminary: {complete} of {SAMPLES_NEEDED} samples of the disk model complete.");
     if is_fixed {
-        let why = "Sampling is off (samples=off): every round has the same disk, so further rounds bring no verdict.";
+        let why =
+            "Sampling is off (samples=off): every round has the same disk, so more rounds give no verdict.";
         return format!("{them} {why}");
     }
     them
@@ -238,18 +239,18 @@ mod tests {
         assert_eq!(said[2], "25 rounds (--rounds 25) show which factor decides.");
         assert_eq!(
             said[3],
-            "Six seeds of the work on one disk move the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
-             difference within such a spread is no finding."
+            "Six workload seeds on one disk change the figures by up to these factors: alderfs 1.00, birchfs 1.01, cedarfs 1.00, rowanfs 1.00. A \
+             difference below such a factor is no finding."
         );
         assert_eq!(
             said[4],
             "Disk-model overhead shifts no ratio by more than 0.2%; findings hold with and without it."
         );
-        assert!(summary.heading.sure[0].contains("intervals are the least and the most of 13 samples"));
+        assert!(summary.heading.sure[0].contains("intervals are minimum and maximum of 13 samples"));
         assert!(summary.heading.next.is_none());
         let all = [said, summary.heading.sentences].concat().join(" ");
         assert!(
-            all.contains("in virtual time on one modelled CPU of 500 million")
+            all.contains("in virtual time on one modelled CPU with 500 million")
                 && all.contains("without caches or memory latency")
         );
         assert!(

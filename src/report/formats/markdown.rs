@@ -34,7 +34,7 @@ impl Format for Markdown {
     }
 
     fn help(&self) -> &'static str {
-        "Write Markdown, to paste into an issue"
+        "Write Markdown, for a bug report or pull request"
     }
 
     fn goes(&self) -> Goes {
@@ -102,7 +102,7 @@ pub fn text(report: &Report<'_>) -> String {
         out.push(format!("## The filesystems\n\n{}", entries(&report.summary.filesystems)));
     }
     out.push(machine(report));
-    out.push(format!("To run the same plan again:\n\n```sh\n{}\n```", visible_line(&heading.repeat.command)));
+    out.push(format!("To repeat this plan:\n\n```sh\n{}\n```", visible_line(&heading.repeat.command)));
     out.extend(heading.repeat.warning().map(|text| escaped(&text)));
     out.join("\n\n") + "\n"
 }
@@ -220,7 +220,7 @@ fn numbers(work: &WorkloadSummary) -> String {
     let headlines = work.headlines();
     let key = work.rows().filter(|row| row.is_key());
     let rows: Vec<&Row> = headlines.into_iter().chain(key).collect();
-    let Some(first) = rows.first() else { return "No trial is counted.".to_owned() };
+    let Some(first) = rows.first() else { return "No trial is valid.".to_owned() };
     let mut titles = vec!["filesystem".to_owned()];
     titles.extend(rows.iter().map(|row| title(row)));
     let line = |(at, cell): (usize, &Cell)| {
@@ -322,7 +322,8 @@ fn differing(setups: &Setups) -> String {
 fn machine(report: &Report<'_>) -> String {
     let (machine, plan) = (&report.run.machine, &report.run.plan);
     let on = setups::shown_of_machine(report.run, &report.summary.setups);
-    let host = if model::cpu(report.run).is_some() { "Machine, which decides no figure" } else { "Machine" };
+    let host =
+        if model::cpu(report.run).is_some() { "Machine (does not affect the figures)" } else { "Machine" };
     let text = format!(
         "{host}: Linux {} ({}), {}, {} CPUs, {} of memory, disk {}. Seeds: order {}, workload {}. fsderby {}.",
         on.kernel,
@@ -390,7 +391,7 @@ mod tests {
         };
         let ten = waits(10);
         assert!(
-            ten.contains("| latency of fsync (phase") && ten.contains("from drawing whole rounds again"),
+            ten.contains("| latency of fsync (phase") && ten.contains("comes from resampling whole rounds"),
             "{ten}"
         );
         assert!(waits(9).contains("Percentiles have intervals from ten rounds on"));

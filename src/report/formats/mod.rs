@@ -50,7 +50,7 @@ pub trait Format: Sync {
     }
     /// Imported figures by themselves, without a run.
     fn write_imported(&self, _all: &[Imported], _to: &mut dyn Write) -> anyhow::Result<()> {
-        anyhow::bail!("--{} shows imported figures beside a run alone\n  try: --beside", self.name())
+        anyhow::bail!("--{} shows imported figures only together with a run\n  try: --beside", self.name())
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
 
     /// From its heading to the next one.
     fn section(text: &str, end: &str) -> String {
-        let (_, rest) = text.split_once(Beside::TITLE.trim_start_matches('B')).expect("there is a section");
+        let (_, rest) = text.split_once(Beside::TITLE.trim_start_matches('C')).expect("there is a section");
         rest.split(end).next().unwrap_or_default().trim().to_owned()
     }
 
@@ -153,12 +153,12 @@ mod tests {
         let example = examples::needs::stated();
         let report = example.report();
         let text = strip_str(&terminal::text(&report, 80, Detail::Glance)).to_string();
-        let (_, section) = text.split_once("\nWhat to choose\n").expect("there is a section");
+        let (_, section) = text.split_once("\nRecommendation\n").expect("there is a section");
         let section = section.split("\nNot counted").next().unwrap_or_default();
         assert!(section.lines().all(|line| line.chars().count() <= 80), "{section}");
         insta::assert_snapshot!("choosing_terminal", section);
         let markdown = written(&markdown::Markdown, &report);
-        let (_, section) = markdown.split_once("## What to choose\n").expect("there is a section");
+        let (_, section) = markdown.split_once("## Recommendation\n").expect("there is a section");
         insta::assert_snapshot!(
             "choosing_markdown",
             section.split("## Not counted").next().unwrap_or_default()

@@ -41,13 +41,15 @@ const TITLE: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 const NOTICE: Style = AnsiColor::Yellow.on_default();
 
-const OVER_TIME: &str = "Each from the beginning to the end of its own work, as high as its own fastest moment: the median over the rounds. longest \
-                         stall: without any operation, of ten looks a second, in any round.";
+const OVER_TIME: &str = "Median over the rounds; each line covers its own duration and is scaled to its own \
+                         maximum. Longest stall: the longest time without a completed operation in any round, \
+                         from ten samples per second.";
 
 /// What the columns beside the headline are.
-const KEY_FIGURES: &str = "Figures that say nothing else are medians over the trials.";
+const KEY_FIGURES: &str = "Figures without a label are medians over the trials.";
 
-const WAITS: &str = "fsync p99: one fsync in a hundred took longer; its 95 % interval is from drawing whole rounds again, and no finding.";
+const WAITS: &str = "fsync p99: one fsync in a hundred took longer; its 95 % interval comes from resampling whole \
+    rounds and is no finding.";
 
 /// What is shown beyond one glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +159,7 @@ impl Page {
     fn glance(&mut self, work: &WorkloadSummary) {
         let headlines = work.headlines();
         let Some((first, more)) = headlines.split_first() else {
-            return self.paragraph(Style::new(), "No trial is counted.");
+            return self.paragraph(Style::new(), "No trial is valid.");
         };
         let key: Vec<&Row> = work.rows().filter(|row| row.is_key()).collect();
         let waits = waits(work, first);
@@ -288,7 +290,7 @@ impl Page {
             let more = number::count(left, "more table");
             self.paragraph(
                 QUIET,
-                &format!("The paper has {more} of this work: fsderby report --all, or --html FILE."),
+                &format!("The paper has {more} of this workload: fsderby report --all, or --html FILE."),
             );
         }
         for sentence in &beside.sentences {

@@ -175,7 +175,7 @@ fn foreign(imported: &Imported, label: &str, pass: &Pass, figure: &Figure) -> [(
         (Some(_), _, _) => String::new(),
         (None, Some(least), _) => format!("more than {least}"),
         (None, None, Some(most)) => format!("less than {most}"),
-        (None, None, None) => "too quick to be told".to_owned(),
+        (None, None, None) => "too fast to measure".to_owned(),
     };
     let apart = if figure.disagrees { "passes disagree" } else { "" };
     let reason =

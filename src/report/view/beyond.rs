@@ -70,14 +70,14 @@ pub fn refuted(finding: &Finding) -> Option<String> {
             let (least, most) = fsderby_stats::range(&chaos.ratios).unwrap_or((1.0, 1.0));
             let (least, most) = (ratio(least), ratio(most));
             format!(
-                "held in {n} of {n} samples, but other seeds of the work move the ratio as far ({least} to {most})"
+                "held in {n} of {n} samples, but other workload seeds change the ratio as much ({least} to {most})"
             )
         }
         (Refuted::Corner, _, Some(Corner { ratio: Some(there), .. })) => {
             format!("held in {n} of {n} samples, but not in the worst corner ({})", ratio(*there))
         }
         _ => format!(
-            "held in {n} of {n} samples; other seeds, other CPU costs or the worst corner have not been tried"
+            "held in {n} of {n} samples; other workload seeds, other CPU costs and the worst corner were not tried"
         ),
     })
 }
@@ -94,7 +94,7 @@ fn off(error: &ModelError, Finding { a, b, .. }: &Finding) -> String {
         )
     });
     format!(
-        "the disk model's error may move the ratio, {there} on the nominal disk, by {times} times{}",
+        "the disk model's error may shift the ratio, {there} on the nominal disk, by {times} times{}",
         most.unwrap_or_default()
     )
 }
@@ -116,7 +116,8 @@ pub fn said_of_cost(findings: &[Finding]) -> Option<String> {
     let depend = if n == 1 { "depends" } else { "depend" };
     (n > 0).then(|| {
         format!(
-            "{} {depend} on the assumed CPU cost, our estimate of which is ×0.77 to ×1.3 for instructions that only one of the two carries out: {}.",
+            "{} {depend} on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of \
+                the two executes: {}.",
             count(n, "comparison"),
             list(&named)
         )
@@ -138,7 +139,8 @@ pub fn said(findings: &[Finding]) -> Option<String> {
     let each: Vec<String> = widest.iter().map(|(label, most)| format!("{label} {}", ratio(*most))).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "Six seeds of the work on one disk move the figures by up to these factors: {}. A difference within such a spread is no finding.",
+            "Six workload seeds on one disk change the figures by up to these factors: {}. A difference below \
+                such a factor is no finding.",
             each.join(", ")
         )
     })
@@ -222,8 +224,8 @@ mod tests {
         );
         assert_eq!(
             said_of_cost(&[pair]).unwrap_or_default(),
-            "1 comparison depends on the assumed CPU cost, our estimate of which is ×0.77 to ×1.3 for instructions that only one of the two \
-             carries out: cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
+            "1 comparison depends on the assumed CPU cost, estimated at ×0.77 to ×1.3 for instructions that only one of the two \
+             executes: cedarfs ÷ birchfs in letters-quick (0.91 to 2.59)."
         );
     }
 
@@ -292,7 +294,7 @@ mod tests {
         });
         assert_eq!((pair.finding, refutes(&pair)), (Found::CannotTell, Some(Refuted::Chaos)));
         let why = refuted(&pair).unwrap_or_default();
-        assert!(why.ends_with("move the ratio as far (1.52 to 3.98)"), "{why}");
+        assert!(why.ends_with("change the ratio as much (1.52 to 3.98)"), "{why}");
     }
 
     /// Half of each second was idle, and so much of it waits for queued requests.
@@ -319,7 +321,7 @@ mod tests {
         assert_eq!((large.finding, refutes(&large)), (Found::CannotTell, Some(Refuted::ModelError)));
         assert_eq!(
             refuted(&large).unwrap_or_default(),
-            "held in 13 of 13 samples, but the disk model's error may move the ratio, 1.54 on the nominal disk, by 1.66 times: models of such \
+            "held in 13 of 13 samples, but the disk model's error may shift the ratio, 1.54 on the nominal disk, by 1.66 times: models of such \
              disks were off by up to 2.77 times for queued requests, which take 10% of the time of cedarfs and 60% of that of birchfs"
         );
         let older = pair(|_| {});

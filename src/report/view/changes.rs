@@ -107,8 +107,8 @@ impl Line {
 }
 
 impl ChangesView {
-    pub const DIFFERENCES: &'static str = "In what the two runs differ";
-    pub const MORE: &'static str = "To know more";
+    pub const DIFFERENCES: &'static str = "Differences between the two runs";
+    pub const MORE: &'static str = "Next steps";
     /// What the columns are.
     pub const BEFORE: &'static str = "before,\nmedian";
     pub const AFTER: &'static str = "after,\nmedian";
@@ -131,12 +131,12 @@ impl ChangesView {
     pub fn note(&self) -> String {
         let has_controls = self.parts.iter().any(|part| part.lines.iter().any(|line| line.is_control));
         let beside = match has_controls {
-            true => " Divided by the controls' own ratio; of a control, its own.",
+            true => " Divided by the controls' ratio; the control itself is not divided.",
             false => "",
         };
         format!(
-            "The ratio is that of the second run's geometric mean over rounds to the first run's, so that above 1 is better whatever the \
-             metric; it is not the ratio of the two medians.{beside}"
+            "The ratio is the second run's geometric mean over rounds relative to the first run's, oriented so \
+             that above 1 is better for every metric; it is not the ratio of the two medians.{beside}"
         )
     }
 }

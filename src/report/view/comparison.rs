@@ -140,7 +140,7 @@ impl Comparison {
         }
         if !self.without_ratio.is_empty() {
             said.push(format!(
-                "not compared, because none has no ratio to some: {}",
+                "not compared, because some ratios are missing: {}",
                 list(&self.without_ratio)
             ));
         }
@@ -153,7 +153,7 @@ impl Comparison {
             |line: &Line| line.low.is_some_and(|low| low > 1.0) || line.high.is_some_and(|high| high < 1.0);
         let is_open = |line: &&Line| line.finding == Some(Found::CannotTell);
         if self.lines.iter().filter(is_open).any(excludes_one) {
-            ", although the samples' interval excludes 1: the findings say why"
+            ", although the samples' interval excludes 1; the findings give the reason"
         } else {
             ""
         }

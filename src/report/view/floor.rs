@@ -6,7 +6,7 @@ use crate::schema::units::Percent;
 
 /// So many withheld pairs are named one by one.
 const NAMED: usize = 6;
-const AS_CHANCE: &str = "no farther than chance (other seeds of the work) does";
+const AS_CHANCE: &str = "no more than chance (other workload seeds) does";
 /// A share so small is told as it is, whatever chance does.
 const SAYS_ENOUGH: f64 = 0.1;
 
@@ -178,15 +178,12 @@ mod tests {
         assert!(said(&[tried([1.1, 1.3, 1.4], [1.1, 1.1, 1.101])])[0].contains("shifted by up to 864%"));
         for chance in [tried([1.1, 1.2, 1.3], [1.1, 1.3, 0.9]), tried([1.4, 1.1, 1.7], [1.1, 1.1, 1.2])] {
             let why = Withheld::of(&chance).map(|withheld| withheld.why()).unwrap_or_default();
-            assert!(why.contains("no farther than chance") && !why.contains("864%"), "{why}");
+            assert!(why.contains("no more than chance") && !why.contains("864%"), "{why}");
             let alone = said(std::slice::from_ref(&chance));
             assert!(alone[0].contains("shifted as by chance"), "{alone:?}");
-            assert!(alone[1].contains("shifts ratios no farther than chance"), "{alone:?}");
+            assert!(alone[1].contains("shifts ratios no more than chance"), "{alone:?}");
             let beside = said(&[chance, finding(Found::Better, None, Some(0.0002))]);
-            assert!(
-                beside[1].contains("by more than 0.1%, other ratios no farther than chance"),
-                "{beside:?}"
-            );
+            assert!(beside[1].contains("by more than 0.1%, other ratios no more than chance"), "{beside:?}");
         }
     }
 

@@ -50,14 +50,15 @@ impl Latency {
 pub const NEEDED_FOR_P999: u64 = 10_000;
 
 /// Why a table lacks some.
-const NO_P999: &str = "p99.9 takes 10,000 operations: of fewer, less than ten took longer.";
+const NO_P999: &str = "p99.9 needs 10,000 operations; with fewer, less than ten took longer.";
 
 /// What stands beside percentiles.
-const INTERVALS: &str = "Beside or under a percentile stands its 95 % interval, from drawing whole rounds again. It is no finding: each \
-                         interval holds for itself, not all together.";
+const INTERVALS: &str = "The 95 % interval of a percentile comes from resampling whole rounds. It is no finding: \
+                         each interval holds separately, not all together.";
 pub const TOO_FEW_ROUNDS: &str =
-    "Percentiles have intervals from ten rounds on: fewer do not show how much rounds differ.";
-pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled disk have no intervals: its samples are chosen, not drawn by chance.";
+    "Percentiles have intervals from ten rounds on: fewer rounds do not show their variation.";
+pub const SAMPLES_ARE_CHOSEN: &str = "Percentiles over samples of a modelled disk have no intervals: the samples \
+    are designed, not random.";
 
 /// Percentiles over all rounds together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

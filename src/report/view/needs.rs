@@ -30,11 +30,13 @@ pub struct Table {
 }
 
 impl ToChoose {
-    pub const TITLE: &'static str = "What to choose";
-    pub const RATIOS: &'static str = "Estimates: each figure is a ratio to the first one at that need, which has 1; 0.5 is half as good (half the rate, or \
-                                      twice the time). Overall, the score, is their geometric mean by the weights.";
-    pub const WEIGHTS: &'static str = "A need counts as much as its share of all weights says. The last two columns say how much less or \
-                                       more it must count, all else as it is, before another is the choice.";
+    pub const TITLE: &'static str = "Recommendation";
+    pub const RATIOS: &'static str = "Estimates: each figure is a ratio to the first candidate at that need, \
+                                      which has 1; 0.5 is half as good (half the rate, or twice the time). \
+                                      Overall, the score, is their weighted geometric mean.";
+    pub const WEIGHTS: &'static str = "Each need's share of all weights. The last two columns give the factor by \
+                                       which its weight must fall or rise, with the others unchanged, before \
+                                       another candidate is recommended.";
 
     /// A line for each candidate, the best first. `of` are the needs that have a column.
     pub fn ratios(&self, of: &[usize]) -> Table {
@@ -101,10 +103,10 @@ pub fn times(factor: f64) -> String {
 
 pub fn why(missing: Missing) -> &'static str {
     match missing {
-        Missing::NotMeasured => "no trial that counts measured it",
-        Missing::TimesSayNothing => "times say nothing where it was measured",
-        Missing::NoRatio => "some of its values are 0, which has no ratio",
-        Missing::NoRoundInCommon => "in no round all were measured",
+        Missing::NotMeasured => "no valid trial measured it",
+        Missing::TimesSayNothing => "it was measured where times are not valid",
+        Missing::NoRatio => "some of its values are 0 and have no ratio",
+        Missing::NoRoundInCommon => "no round measured it for all candidates",
     }
 }
 

@@ -90,7 +90,7 @@ pub struct Column {
 }
 
 impl Beside {
-    pub const TITLE: &'static str = "Beside the published figures";
+    pub const TITLE: &'static str = "Comparison with the published figures";
 
     /// `A. Author, "Filesystems", 2008.`
     pub fn caption(&self) -> String {

@@ -20,8 +20,9 @@ impl Repeat {
         let words = self.unnamed.then(|| "the experiment's name and question".to_owned());
         let beyond: Vec<String> = self.beyond.iter().cloned().chain(words).collect();
         let them = if beyond.len() == 1 && !self.unnamed { "it" } else { "them" };
-        let text =
-            |what| format!("A command line cannot say {what}; plan.toml in the run's folder holds {them}.");
+        let text = |what| {
+            format!("A command line cannot express {what}; plan.toml in the run's folder contains {them}.")
+        };
         (!beyond.is_empty()).then(|| text(number::list(&beyond)))
     }
 }

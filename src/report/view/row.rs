@@ -99,7 +99,8 @@ impl Row {
             return String::new();
         }
         format!(
-            "In proportion to it, and therefore not drawn again: {}. Each round has the same number of them for all.",
+            "Proportional to it, and therefore not drawn again: {}. Each round has the same number of them for \
+                all.",
             number::list(&self.alike)
         )
     }

@@ -22,7 +22,7 @@ pub struct InSetup {
 }
 
 impl Setups {
-    pub const TITLE: &str = "What differs between the candidates";
+    pub const TITLE: &str = "Differences between the candidates";
 
     pub fn differ(&self) -> bool {
         !self.factors.is_empty()

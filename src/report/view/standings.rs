@@ -76,7 +76,7 @@ impl Standings {
 
 /// What heads the table of findings.
 pub fn caption(row: &Row, verdict: &Verdict) -> String {
-    let fewer = if row.stands_in { " (fewer is better; a ratio of 2 is half as many)" } else { "" };
+    let fewer = if row.stands_in { " (fewer is better; a ratio of 2 means half as many)" } else { "" };
     let (title, margin) = (format!("{}{fewer}", row.title), verdict.margin);
     match &verdict.basis {
         Basis::Rounds { alpha, .. } => format!(

@@ -120,7 +120,7 @@ impl WorkloadSummary {
         let setting = match self.page_cache.as_str() {
             // Work that fills what it finds is known only when it is done.
             "" if self.amount == Amount::default() => format!("{by}{memory}"),
-            "" => format!("{by}files of at most {} at a time, {memory}", self.peak()),
+            "" => format!("{by}files total at most {} at a time, {memory}", self.peak()),
             why => format!("{by}page cache and CPU: {why}"),
         };
         if self.stages.is_empty() { setting } else { format!("{}; {setting}", self.stages) }

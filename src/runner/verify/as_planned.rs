@@ -109,7 +109,7 @@ impl Cell {
 /// What of this record is not as the plan has it.
 pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Record) -> Option<String> {
     if record.order != trial.order {
-        return Some(format!("the plan's order has it at {}, not {}", trial.order, record.order));
+        return Some(format!("the plan has it at {}, not {}", trial.order, record.order));
     }
     let (setup, state) = (plan.setup(trial.candidate), &plan.of_candidate(trial.candidate).state);
     let same = [
@@ -130,10 +130,10 @@ pub fn differs(plan: &Resolved<'_>, trial: &Trial<'_>, cell: &Cell, record: &Rec
         ("number of CPUs", record.cpus == setup.cpus),
         ("sample of the disk", is_sampled_for(record, trial.purpose)),
         ("state of the disks", preconditioned(record) == state.preconditions()),
-        ("amount of the disk server's own work", server_work(record) == trial.purpose.server_work()),
+        ("overhead factor of the disk model", server_work(record) == trial.purpose.server_work()),
     ];
     let (what, _) = same.iter().find(|(_, same)| !same)?;
-    Some(format!("the plan has another {what}"))
+    Some(format!("its {what} differs from the plan's"))
 }
 
 /// How often the program that plays a disk did its own work; no other disk has one.
@@ -171,7 +171,7 @@ pub fn other_kernel(run: &Run, record: &Record) -> Option<String> {
     };
     let counts = matches!(record.outcome, Outcome::Done | Outcome::Failed) && !record.kernel.is_empty();
     (counts && record.kernel != setup.kernel)
-        .then(|| format!("it was on the kernel {}, and its setup has {}", record.kernel, setup.kernel))
+        .then(|| format!("it ran on kernel {}, but its setup has {}", record.kernel, setup.kernel))
 }
 
 /// Nothing was done where something was skipped.
@@ -180,7 +180,7 @@ pub fn more_than_a_skip(record: &Record) -> Option<String> {
         && record.steps.is_empty()
         && record.metrics.is_empty()
         && record.attempt == 1;
-    (!is_one).then(|| "it was skipped, and says more than why".into())
+    (!is_one).then(|| "it was skipped, but contains more than the reason".into())
 }
 
 /// Whether the trial was carried out to its end: only then everything must be there.
@@ -196,7 +196,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     // The cut itself ends no step; the work before it does.
     let planned = steps.iter().map(Step::name).filter(|step| *step != StepName::PowerCut);
     if !planned.eq(record.steps.iter().map(|step| step.step)) {
-        return Some("its steps are not those of the plan".into());
+        return Some("its steps differ from the plan's".into());
     }
     let has = |is: fn(&Step) -> bool| steps.iter().any(is);
     let times = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
@@ -209,22 +209,25 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
     let ends = times(|step| matches!(step, Step::ProbesOff { .. }));
     let is_ended = |stage: &&StageRecord| stage.window_ns.is_some() && !stage.phases.is_empty();
     let is_there = [
-        ("what was mounted", record.mounted.is_some() || !has(|step| matches!(step, Step::Mount { .. }))),
-        ("the size of what its layers made", record.top.is_some() != record.layers.is_empty()),
         (
-            "whether its caches were empty",
+            "the mount information",
+            record.mounted.is_some() || !has(|step| matches!(step, Step::Mount { .. })),
+        ),
+        ("the size of its layered device", record.top.is_some() != record.layers.is_empty()),
+        (
+            "the state of its caches",
             record.seen.iter().filter(|seen| matches!(seen, Seen::Cold { .. })).count()
                 == times(|step| matches!(step, Step::Settle { cold: true })),
         ),
-        ("what its memory group counted", record.memory.is_none() || told("memory")),
-        ("what its device counted", told("block_io")),
-        ("what its CPUs did", told("cpu")),
+        ("its cgroup's counters", record.memory.is_none() || told("memory")),
+        ("its device's counters", told("block_io")),
+        ("its CPU counters", told("cpu")),
         (
-            "what else its machine did",
+            "the load of its machine",
             record.circumstances.interference.is_some() || record.clock == ClockKind::Virtual,
         ),
         (
-            "the free space",
+            "its free space",
             record
                 .space
                 .iter()
@@ -232,7 +235,7 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
                 .eq(at(steps, |s| matches!(s, Step::Space { .. }))),
         ),
         (
-            "what was read back",
+            "its read-back result",
             record
                 .trees
                 .iter()
@@ -240,16 +243,16 @@ pub fn lacks(steps: &[Step], record: &Record) -> Option<String> {
                 .eq(at(steps, |s| matches!(s, Step::Verify { .. }))),
         ),
         (
-            "what survived the power cut",
+            "its power-cut result",
             record.survivors.is_some() == has(|step| matches!(step, Step::Survivors { .. })),
         ),
         ("a stage", record.stages.len() == works),
-        ("a phase of its work", record.stages.iter().filter(is_ended).count() == ends),
-        ("what each of its clients did", record.stages.iter().all(|stage| has_clients(record, stage))),
-        ("what its disk did", record.clock != ClockKind::Virtual || record.requests.is_some()),
+        ("a phase of its workload", record.stages.iter().filter(is_ended).count() == ends),
+        ("its clients' counters", record.stages.iter().all(|stage| has_clients(record, stage))),
+        ("its disk's counters", record.clock != ClockKind::Virtual || record.requests.is_some()),
     ];
     let (what, _) = is_there.iter().find(|(_, is_there)| !is_there)?;
-    Some(format!("{what} is missing"))
+    Some(format!("missing: {what}"))
 }
 
 /// The names of these steps.
@@ -273,7 +276,7 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
             })
     };
     if let Some(other) = records.iter().find(clock) {
-        return Some(format!("{}: its clock is not that of its testbed", other.trial));
+        return Some(format!("{}: its clock is not the one of its testbed", other.trial));
     }
     let carried_out = || records.iter().filter(|record| record.outcome != Outcome::Skipped);
     // Some scenarios have a second disk.
@@ -289,7 +292,7 @@ pub fn unlike_each_other(records: &[Record]) -> Option<String> {
     let (_, other) = keyed.iter().find(|(key, record)| {
         of_round.get(key).is_some_and(|last| (&last.storage, last.volume) != (&record.storage, record.volume))
     })?;
-    Some(format!("{}: its storage is not that of the others of its round and testbed", other.trial))
+    Some(format!("{}: its storage differs from the other trials of its round and testbed", other.trial))
 }
 
 /// What an instruction cost is what the purpose asks for, beside what it cost in the first round on that testbed.
@@ -303,8 +306,8 @@ pub fn other_cost(records: &[Record]) -> Option<String> {
     records.iter().filter(is_of_first).find_map(|record| {
         let (is, usual) = (speed(record)?, usual.get(record.testbed.as_str())?);
         let asked = record.purpose.cost().mips(*usual);
-        let of = format!("{}: its CPU has {is} million instructions a second", record.trial);
-        (is != asked).then(|| format!("{of}, and it is of one with {asked}"))
+        let of = format!("{}: its CPU has {is} million instructions per second", record.trial);
+        (is != asked).then(|| format!("{of}, but its purpose needs {asked}"))
     })
 }
 

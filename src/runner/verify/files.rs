@@ -24,7 +24,7 @@ pub fn hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> Opt
     let mut named = files.into_iter().filter_map(|(kind, file)| Some((kind, file?)));
     let elsewhere = named.find_map(|(kind, file)| {
         let is_its = file.path == kind.path(&record.trial, record.attempt);
-        (!is_its).then(|| format!("{} is not where a file of this trial lies", file.path))
+        (!is_its).then(|| format!("{} is not a valid place for a file of this trial", file.path))
     });
     // Whose entries are counted, those are read and hashed for it: not twice. Where that fails, this says at which file and how.
     let wrong = match is_whole(record) {
@@ -69,7 +69,7 @@ fn counts_hold(run: &Run, record: &Record, hear: &mut dyn FnMut(&[Buckets])) -> 
     told.retain(|(.., n)| *n > 0);
     due.sort();
     told.sort();
-    (due != told).then(|| "its histograms do not have as many entries as its phases count".into())
+    (due != told).then(|| "its histograms have a different number of entries than its phases".into())
 }
 
 /// A work where there are several, a phase, an operation, and how many of that there were.
@@ -86,15 +86,15 @@ fn entries(histogram: &Buckets) -> u64 {
 /// What no record names. A run that is killed while it stores a trial leaves the files of that one attempt.
 pub fn unnamed(run: &Run, plan: Option<&Resolved<'_>>, found: &mut Verified) {
     let unnamed = match beside::unnamed(&run.door, &run.records) {
-        Err(e) => return found.wrong.push(format!("could not look through the run's folder: {e}")),
+        Err(e) => return found.wrong.push(format!("could not read the run's folder: {e}")),
         Ok(unnamed) => unnamed,
     };
     let next = unnamed.first().and_then(|path| next_attempt(run, plan, path));
     for path in unnamed {
         let was_left = next.as_ref().is_some_and(|files| files.contains(&path));
         let (into, what) = match was_left {
-            true => (&mut found.notes, "was stored and its record was not: the run was killed there"),
-            false => (&mut found.wrong, "is named by no record"),
+            true => (&mut found.notes, "was stored without its record: the run was killed there"),
+            false => (&mut found.wrong, "belongs to no record"),
         };
         into.push(format!("{path} {what}"));
     }

@@ -73,7 +73,7 @@ impl<'r> Past<'r> {
         let counts_up = |all: &[&Record]| all.iter().zip(1..).all(|(record, n)| record.attempt == n);
         let broken =
             self.attempts.iter().filter(|(_, all)| !counts_up(all)).map(|(trial, _)| *trial).min()?;
-        Some(format!("{broken}: its attempts do not count up from 1, so one is missing or out of order"))
+        Some(format!("{broken}: its attempts are not numbered from 1, so one is missing or out of order"))
     }
 
     /// The integrity checks, and the trials of these rounds, of the cells that must have them.
@@ -161,26 +161,28 @@ impl<'r> Past<'r> {
         let was = was.map(|record| &record.trial);
         let mut pairs = was.zip(self.due(self.last_round).map(|trial| trial.name()));
         let (was, due) = pairs.find(|(was, due)| *was != due)?;
-        Some(format!("{was} came where the plan has {due}: a line is missing or out of order"))
+        Some(format!("{was} follows where the plan has {due}: a line is missing or out of order"))
     }
 
     fn differs_from_the_seal(&self) -> Option<String> {
         let seal = self.run.seal.as_ref()?;
         let (records, rounds) = (self.run.records.len(), self.last_round);
         if self.run.unsealed == 0 && seal.records != records {
-            return Some(format!("the seal counts {} records, and there are {records}", seal.records));
+            return Some(format!("the seal counts {} records, but there are {records}", seal.records));
         }
         (self.run.is_complete() && rounds != seal.rounds)
-            .then(|| format!("the seal counts {} rounds, and the records are of {rounds}", seal.rounds))
+            .then(|| format!("the seal counts {} rounds, but the records have {rounds}", seal.rounds))
     }
 
     /// What an honest run may lack, in a sentence.
     fn how_far(&self) -> Option<String> {
         let (rounds, asked) = (self.last_round, self.run.plan.rounds.at_least());
         match &self.run.seal {
-            None => Some("it is not sealed: it was killed, runs still, or is of an older fsderby; what its end lacks cannot be known".into()),
+            None => Some("it is not sealed: it was killed, is still running, or comes from an older fsderby; \
+                whether records are missing at its end is unknown".into()),
             Some(_) if self.run.unsealed > 0 => {
-                Some("it is incomplete: it was gone on with after it had ended, and killed or runs still; what its end lacks cannot be known".into())
+                Some("it is incomplete: it was continued after its end, then killed, or is still running; whether \
+                    records are missing at its end is unknown".into())
             }
             Some(seal) if seal.ended == Ended::Interrupted => {
                 Some(format!("it is incomplete: it was interrupted after {} of {asked} rounds", seal.rounds))

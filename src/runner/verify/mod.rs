@@ -66,7 +66,7 @@ fn verified<H: Default + Send>(run: &Run, hear: Hear<'_, H>) -> (Verified, Vec<H
         wrong: run.damage.clone(),
         notes: Vec::new(),
     };
-    found.notes.extend(run.torn.iter().map(|what| format!("{what}; that trial was lost, nothing else")));
+    found.notes.extend(run.torn.iter().map(|what| format!("{what}; only that trial was lost")));
     let others = Others::among(records);
     found.metrics -= others.metrics;
     found.unchecked = others.unchecked();

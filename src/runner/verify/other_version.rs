@@ -49,8 +49,8 @@ impl Others {
         let Others { records, theirs, ours, .. } = self;
         (*records > 0).then(|| {
             format!(
-                "the metrics of {records} records are of version {} and were not checked, as this fsderby computes version {}; fsderby report \
-                 computes them again from the raw values",
+                "the metrics of {records} records have version {} and were not checked, because this fsderby \
+                 computes version {}; fsderby report recomputes them from the raw values",
                 list(theirs),
                 list(ours)
             )
@@ -62,8 +62,8 @@ impl Others {
         let Others { records, theirs, ours, .. } = self;
         (*records > 0).then(|| {
             format!(
-                "The metrics of {records} trials were stored by another version of fsderby (metrics version {}). All figures here are computed \
-                 again from the raw values (version {}).",
+                "The metrics of {records} trials were stored by another version of fsderby (metrics version {}). \
+                 All figures here are recomputed from the raw values (version {}).",
                 list(theirs),
                 list(ours)
             )

@@ -11,21 +11,22 @@ use crate::store::Run;
 pub fn holds(run: &Run, found: &mut Verified) {
     let Some(stored) = &run.verdict else {
         let is_missing = run.seal.is_some();
-        found.wrong.extend(
-            is_missing.then(|| "verdict.json is missing, and the run was sealed with one".to_owned()),
-        );
+        found
+            .wrong
+            .extend(is_missing.then(|| "verdict.json is missing, but the run was sealed with it".to_owned()));
         return;
     };
     let is_its = |seal: &&Seal| stored.records == seal.records && stored.basis.looks() == seal.looks;
     let Some(seal) = run.seal.as_ref().filter(is_its) else {
         if run.seal.is_some() && run.unsealed == 0 {
-            found
-                .wrong
-                .push("verdict.json is of other records, or of another look at them, than are sealed".into());
+            found.wrong.push(
+                "verdict.json belongs to other records, or another interim analysis, than are sealed".into(),
+            );
             return;
         }
         // Whoever wrote it was killed before it was sealed.
-        let what = "verdict.json is of records that were not sealed; fsderby run --resume gives it again";
+        let what =
+            "verdict.json belongs to records that were not sealed; fsderby run --resume writes it again";
         found.notes.push(what.into());
         return;
     };
@@ -44,12 +45,14 @@ pub fn holds(run: &Run, found: &mut Verified) {
         return;
     }
     if stored.recommendation.is_none() && again.recommendation.is_some() {
-        let what = "verdict.json recommends nothing, as those of older versions, though the plan states needs; fsderby report does";
+        let what = "verdict.json has no recommendation, as in older versions, although the plan states needs; \
+            fsderby report makes one";
         found.notes.push(what.into());
         again.recommendation = None;
     }
     if stored.findings.is_empty() && !again.findings.is_empty() && !again.is_final() {
-        let what = "verdict.json finds nothing in counts where no time says anything, as those of older versions; fsderby run --resume does";
+        let what = "verdict.json has no findings on counters for an emulated CPU, as in older versions; fsderby \
+            run --resume makes them";
         found.notes.push(what.into());
         return;
     }
@@ -59,7 +62,7 @@ pub fn holds(run: &Run, found: &mut Verified) {
     let differing = stored.findings.iter().zip(&again.findings).find(|(stored, again)| stored != again);
     found.wrong.push(match differing {
         Some((stored, again)) => format!(
-            "verdict.json: {} beside {} in {} ({}) is {:?} with ratio {}, and the records give {:?} with {}",
+            "verdict.json: {} compared with {} in {} ({}) is {:?} with ratio {}, but the records give {:?} with {}",
             stored.a,
             stored.b,
             stored.scenario,
@@ -70,7 +73,7 @@ pub fn holds(run: &Run, found: &mut Verified) {
             again.ratio
         ),
         None if stored.recommendation != again.recommendation => other_recommendation(stored, &again),
-        None => "verdict.json is not what the records give".into(),
+        None => "verdict.json differs from the records' verdict".into(),
     });
 }
 
@@ -85,12 +88,16 @@ fn by_older_rules(stored: &Verdict, again: &Verdict) -> String {
         .iter()
         .filter_map(|then| Some((then, now(then).filter(|now| *now != then.finding)?)))
         .map(|(then, now)| {
-            format!("{} beside {} in {}: {:?}, now {now:?}", then.a, then.b, then.scenario, then.finding)
+            format!(
+                "{} compared with {} in {}: {:?}, now {now:?}",
+                then.a, then.b, then.scenario, then.finding
+            )
         })
         .collect();
-    let changed = if others.is_empty() { "nothing is found otherwise".to_owned() } else { others.join("; ") };
+    let changed = if others.is_empty() { "no finding changes".to_owned() } else { others.join("; ") };
     format!(
-        "verdict.json was given by the rules of version {} and is not computed again by them; by those of version {} {changed}",
+        "verdict.json follows the rules of version {}, which are no longer computed; by the rules of version {} \
+            {changed}",
         stored.schema, again.schema
     )
 }
@@ -103,8 +110,8 @@ fn other_recommendation(stored: &Verdict, again: &Verdict) -> String {
     };
     match [chosen(stored), chosen(again)] {
         [one, other] if one == other => {
-            format!("verdict.json: it recommends {one} with other figures than the records give")
+            format!("verdict.json recommends {one} with other figures than the records give")
         }
-        [one, other] => format!("verdict.json: it recommends {one}, and the records give {other}"),
+        [one, other] => format!("verdict.json recommends {one}, but the records give {other}"),
     }
 }

@@ -37,10 +37,10 @@ pub fn attach(
         has_volatile_cache: spec.needs_flushes(),
         honours_fua: way.fua,
     };
-    let mut device = Device::new(number, shape).context("the kernel has no ublk")?;
+    let mut device = Device::new(number, shape).context("the kernel has no ublk driver")?;
     let (queue, server, times) = (device.queue(), server.clone(), modelled.server_work);
     let serve = move || serve(&server, queue, way.request_bytes, times);
     let server = thread::Builder::new().name("disk".into()).spawn(serve)?;
-    device.start().context("the kernel did not take the modelled disk")?;
+    device.start().context("the kernel did not accept the modelled disk")?;
     Ok(Attached { device, server })
 }

@@ -34,8 +34,8 @@ pub fn measure(modelled: &Modelled, store: Store) -> anyhow::Result<(u64, Store)
     let direct = OFlags::DIRECT.bits().cast_signed();
     let floor = median_read(&OpenOptions::new().read(true).custom_flags(direct).open(device.path())?)?;
     device.end()?;
-    server.join().map_err(|_| anyhow::anyhow!("the server of that disk has panicked"))?;
-    let server = Arc::into_inner(shared).context("the server of that disk goes on")?;
+    server.join().map_err(|_| anyhow::anyhow!("the disk server has panicked"))?;
+    let server = Arc::into_inner(shared).context("the disk server did not stop")?;
     Ok((floor, server.into_inner().unwrap_or_else(PoisonError::into_inner).store))
 }
 

@@ -27,7 +27,7 @@ pub type Files = Vec<(String, String)>;
 /// When they are too large.
 pub fn encode(files: &Files) -> anyhow::Result<Vec<u8>> {
     let text = serde_json::to_vec(files)?;
-    anyhow::ensure!(text.len() <= JOB.length - 8, "the job is too large to be handed over");
+    anyhow::ensure!(text.len() <= JOB.length - 8, "the job is too large for the memory shared with the host");
     Ok([&(text.len() as u64).to_le_bytes()[..], &text].concat())
 }
 
@@ -36,17 +36,17 @@ pub fn encode(files: &Files) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When there is no such device, or nothing was handed over.
 pub fn wait_for_files() -> anyhow::Result<()> {
-    let mut memory = map(JOB).context("could not map the place for the job")?;
+    let mut memory = map(JOB).context("could not map the memory for the job")?;
     // Seen by the host, who then asks whether the machine has stopped.
     memory.publish(u64::MAX);
-    stop_machine().context("could not stop this machine")?;
+    stop_machine().context("could not pause this machine")?;
     let mut length = [0; 8];
     memory.read_exact_at(&mut length, 0)?;
     let length = usize::try_from(u64::from_le_bytes(length))?;
-    anyhow::ensure!((1..=JOB.length - 8).contains(&length), "nothing was handed over");
+    anyhow::ensure!((1..=JOB.length - 8).contains(&length), "the host sent no job");
     let mut text = vec![0; length];
     memory.read_exact_at(&mut text, 8)?;
-    let files: Files = serde_json::from_slice(&text).context("what was handed over is not understood")?;
+    let files: Files = serde_json::from_slice(&text).context("the job from the host could not be parsed")?;
     for (path, text) in files {
         fs::write(&path, text).with_context(|| format!("could not write {path}"))?;
     }

@@ -81,7 +81,7 @@ impl Storage for ModelledDisk {
     }
 
     fn way_out(&self, _volume: &Volume) -> anyhow::Result<Option<Box<dyn Write + Send>>> {
-        Ok(Some(Box::new(Outbox::new(map(EVENTS).context("could not map the place for events")?))))
+        Ok(Some(Box::new(Outbox::new(map(EVENTS).context("could not map the memory for events")?))))
     }
 
     fn cut_power(&self) -> io::Result<bool> {
@@ -94,8 +94,8 @@ static SERVERS: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 
 /// Starts the disks' threads, which end with the guest. Returns the floor: the same in every life of a guest, and told in its first.
 fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
-    let text = std::fs::read_to_string(SPEC).context("there is no disk to model")?;
-    let mut spec = Spec::parse(&text).context("the disk is not understood")?;
+    let text = std::fs::read_to_string(SPEC).context("no disk to model")?;
+    let mut spec = Spec::parse(&text).context("the disk's description could not be parsed")?;
     if modelled.preconditioned {
         spec = spec.preconditioned().context("this disk cannot be preconditioned")?;
     }
@@ -117,7 +117,7 @@ fn start(modelled: &Modelled, job: &Job) -> anyhow::Result<Option<Seen>> {
     let mut seen = None;
     if job.life == 0 {
         let measured = floor::measure(modelled, stores.remove(0));
-        let (floor_ns, store) = measured.context("could not measure what a request costs without a disk")?;
+        let (floor_ns, store) = measured.context("could not measure the overhead of a request")?;
         stores.insert(0, store);
         seen = Some(Seen::Floor { floor_ns, service_ns: spec.service_4k_ns() });
     }
@@ -145,11 +145,11 @@ fn line_up(device: &Path, way: Way) -> anyhow::Result<()> {
     let queue = Path::new("/sys/class/block").join(name).join("queue");
     let scheduler = way.scheduler.name();
     std::fs::write(queue.join("scheduler"), scheduler)
-        .with_context(|| format!("could not have {scheduler} sort the requests"))?;
+        .with_context(|| format!("could not set the I/O scheduler {scheduler}"))?;
     // Without a scheduler the kernel keeps what the disk has, and none beside it.
     if way.scheduler != Scheduler::None {
         std::fs::write(queue.join("nr_requests"), way.requests.to_string())
-            .context("could not say how many requests may wait")?;
+            .context("could not set the queue's length")?;
     }
     Ok(())
 }
@@ -174,5 +174,5 @@ fn map(range: layout::Range) -> io::Result<PhysicalMemory> {
 /// Makes the kernel's random numbers the same in every run of that seed.
 fn seed_random(seed: u64) -> anyhow::Result<()> {
     let seed = blake3::hash(&seed.to_le_bytes());
-    fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random numbers")
+    fsderby_sys::schedule::seed_random(seed.as_bytes()).context("could not seed the random number generator")
 }

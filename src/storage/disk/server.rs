@@ -71,7 +71,7 @@ pub fn serve(server: &Shared, queue: QueueOf, largest: u32, times: u32) {
     });
     match served {
         Err(e) if e.raw_os_error() == Some(Errno::NODEV.raw_os_error()) => {}
-        Err(e) => complain(&format!("the modelled disk is lost: {e}")),
+        Err(e) => complain(&format!("the modelled disk failed: {e}")),
         Ok(never) => match never {},
     }
 }
@@ -154,7 +154,7 @@ impl Session {
                 self.again.pass();
             }
             if LOST.load(Ordering::Relaxed) && server.requests.is_some() {
-                return Err(io::Error::other("it was told to be"));
+                return Err(io::Error::other("it was stopped"));
             }
             server.advance(monotonic_ns(), &mut done)?;
             for completion in done.drain(..) {
@@ -221,7 +221,7 @@ impl Session {
 
     fn answer(&mut self, server: &mut Server, done: &Completion) -> io::Result<()> {
         let Some(Open { kernels_tag, request, arrived_ns, depth }) = self.open.remove(&done.tag) else {
-            return Err(io::Error::other("the drive has done what nobody asked for"));
+            return Err(io::Error::other("the drive completed work that nobody requested"));
         };
         let late_ns = monotonic_ns().saturating_sub(done.at_ns);
         if late_ns > LATE_NS {

@@ -147,7 +147,8 @@ impl<I: Image> Sparse<I> {
         let kept = self.number(0)?;
         if kept >= self.room {
             let what = format!(
-                "{} GiB are written, as much as a modelled disk can hold; a state 'allocated 80%' writes nothing",
+                "{} GiB are written, the most that a modelled disk can hold; a state 'allocated 80%' writes \
+                    nothing",
                 POOL >> 30
             );
             return Err(io::Error::new(io::ErrorKind::StorageFull, what));

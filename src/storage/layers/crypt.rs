@@ -39,13 +39,14 @@ impl LayerKind for CryptKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "Each device below it, encrypted by dm-crypt. Of the ciphers aes, serpent, twofish and camellia and the modes xts and cbc \
-                   the default is aes-xts-plain64, with sectors of 512 bytes.",
-            origin: "The kernel's Documentation/admin-guide/device-mapper/dm-crypt.rst, with the table that `cryptsetup --type plain` makes of \
-                     it, by dmsetup(8).",
-            limits: "The key is fixed and stands in the program: 0, 1, 2 and so on. It hides nothing and costs what any key costs. There \
-                     is no header, so the whole device is encrypted. What it costs depends on the CPU: with instructions for AES, as an \
-                     emulated or modelled CPU need not have them, it is several times cheaper. Discards do not pass.",
+            what: "Encrypts each device below with dm-crypt. Ciphers: aes, serpent, twofish, camellia; modes: \
+                   xts, cbc. The default is aes-xts-plain64 with sectors of 512 bytes.",
+            origin: "The kernel's Documentation/admin-guide/device-mapper/dm-crypt.rst; dmsetup(8) loads the \
+                     table that `cryptsetup --type plain` would.",
+            limits: "The key is constant (bytes 0, 1, 2, …): it protects nothing, but costs the same as a secret \
+                     key. There is no header, so the whole device is encrypted. Cost depends on the CPU: AES \
+                     instructions make it several times cheaper, and an emulated or modelled CPU may lack them. \
+                     Discards are not passed down.",
         }
     }
 
@@ -93,7 +94,7 @@ impl Crypt {
         self.parts()?;
         let Bytes(sector) = self.sector;
         if !sector.is_power_of_two() || !(SECTOR..=4 * KIB).contains(&sector) {
-            return Err(format!("sector={} is none; write 512, 1k, 2k or 4k", self.sector.written()));
+            return Err(format!("sector={} is not possible; write 512, 1k, 2k or 4k", self.sector.written()));
         }
         Ok(self)
     }

@@ -29,12 +29,14 @@ impl LayerKind for MdKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "The kernel's software RAID over all devices below it. LEVEL is raid0, raid1, raid5 or raid10 (near layout, two copies). \
-                   The chunk (default 512k, as mdadm has it) is what one disk gets before the next one's turn.",
-            origin: "mdadm(8) with metadata 1.2, data from 1 MiB on; md(4).",
-            limits: "The disks hold zeros, which is a consistent array, so nothing is synchronised at first (--assume-clean). Parity, the \
-                     stripe cache and the superblock's writes take the CPU and the memory of the trial. After a power cut the array is \
-                     assembled, and synchronises what was being written while the filesystem recovers; with bitmap=internal less of it.",
+            what: "The kernel's software RAID over all devices below. LEVEL is raid0, raid1, raid5 or raid10 \
+                   (near layout, two copies). A chunk (default 512k, like mdadm) is the amount written to one \
+                   disk before the next.",
+            origin: "mdadm(8) with metadata 1.2 and data offset 1 MiB; md(4).",
+            limits: "The disks hold zeros, a consistent array, so there is no initial resync (--assume-clean). \
+                     Parity, stripe cache and superblock updates use the trial's CPU and memory. After a power \
+                     cut the array is assembled and resyncs while the filesystem recovers; with bitmap=internal \
+                     it resyncs only the regions being written.",
         }
     }
 
@@ -50,7 +52,7 @@ impl LayerKind for MdKind {
         let mut settings = settings.split(',').filter(|s| !s.is_empty());
         let level = settings
             .next()
-            .ok_or_else(|| format!("it needs a level, such as raid5; write {}", self.usage()))?;
+            .ok_or_else(|| format!("the level is missing, such as raid5; write {}", self.usage()))?;
         let level = Level::named(level)?;
         let mut md = Md { level, chunk: level.is_striped().then_some(Bytes(CHUNK)), bitmap: Bitmap::None };
         for setting in settings {
@@ -61,7 +63,7 @@ impl LayerKind for MdKind {
                 ("bitmap", "internal") if level.is_redundant() => md.bitmap = Bitmap::Internal,
                 ("bitmap", "internal") => return Err(format!("{} has no bitmap", level.name())),
                 ("bitmap", other) => {
-                    return Err(format!("bitmap={other} is not known; write none or internal"));
+                    return Err(format!("unknown bitmap={other}; write none or internal"));
                 }
                 (key, _) => return Err(names::unknown("setting", key, ["chunk", "bitmap"])),
             }
@@ -157,13 +159,13 @@ impl Md {
         match self.chunk {
             Some(Bytes(chunk)) if !chunk.is_power_of_two() || !(LEAST_CHUNK..=most.0).contains(&chunk) => {
                 Err(format!(
-                    "chunk={} is no chunk: it must be a power of 2 from {} to {most}",
+                    "chunk={} is not possible: it must be a power of 2 from {} to {most}",
                     Bytes(chunk).written(),
                     Bytes(LEAST_CHUNK)
                 ))
             }
             chunk if chunk.is_some() != self.level.is_striped() => {
-                Err(format!("{} cannot have such chunks", self.level.name()))
+                Err(format!("{} cannot have this chunk size", self.level.name()))
             }
             _ => Ok(self),
         }
@@ -196,7 +198,7 @@ impl Layer for Md {
         let (name, least) = (self.level.name(), self.level.least());
         if below.len() < least {
             let there =
-                if below.len() == 1 { "there is 1".to_owned() } else { format!("there are {}", below.len()) };
+                if below.len() == 1 { "1 is given".to_owned() } else { format!("{} are given", below.len()) };
             return Err(format!("md:{name} needs at least {least} disks; {there}\n  try: disks={least}"));
         }
         let smallest = below.iter().min().map_or(0, |size| size.0);

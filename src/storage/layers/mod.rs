@@ -97,7 +97,7 @@ impl Place {
 /// Names the layer and what to write.
 pub fn parse(texts: &[impl AsRef<str>]) -> Result<Vec<Box<dyn Layer>>, String> {
     if texts.len() > MOST {
-        return Err(format!("{} layers are more than {MOST}", texts.len()));
+        return Err(format!("{} layers are too many, at most {MOST}", texts.len()));
     }
     texts.iter().map(|text| one(text.as_ref())).collect()
 }
@@ -133,7 +133,8 @@ pub fn top(layers: &[Box<dyn Layer>], disks: &[Bytes]) -> Result<Bytes, String> 
     match tops[..] {
         [top] => Ok(top),
         _ => Err(format!(
-            "a filesystem is made on one device, and here are {}\n  try: --layer md:raid0, which joins them, or disks=1",
+            "a filesystem needs one device, but there are {}\n  try: --layer md:raid0, which joins them, or \
+                disks=1",
             tops.len()
         )),
     }
@@ -157,7 +158,7 @@ pub fn commands(layers: &[Box<dyn Layer>], disks: &[String], size: Bytes) -> Vec
 
 /// `key=value` of a list of settings.
 fn pair(setting: &str) -> Result<(&str, &str), String> {
-    setting.split_once('=').ok_or_else(|| format!("'{setting}' is no setting; write key=value"))
+    setting.split_once('=').ok_or_else(|| format!("'{setting}' is not a setting; write key=value"))
 }
 
 #[cfg(test)]
@@ -203,7 +204,7 @@ mod tests {
         assert!(refused(&["crypt:cipher=aex-xts-plain64"]).contains("did you mean 'aes'?"));
         assert!(refused(&["crypt:cipher=aes"]).contains("aes-xts-plain64"));
         assert!(refused(&["crypt:sector=1000"]).contains("512"));
-        assert!(refused(&["crypt"; 9]).contains("more than 8"));
+        assert!(refused(&["crypt"; 9]).contains("at most 8"));
         assert!(of(&[Named { name: "zip".into(), ..Named::default() }]).is_err());
     }
 
@@ -225,12 +226,12 @@ mod tests {
     fn too_few_disks_and_a_stack_that_ends_in_several_devices_are_refused() {
         let error = |texts: &[&str], disks| top_of(texts, disks, GIB).unwrap_err();
         assert!(
-            error(&["md:raid5"], 2).contains("md:raid5 needs at least 3 disks; there are 2\n  try: disks=3")
+            error(&["md:raid5"], 2).contains("md:raid5 needs at least 3 disks; 2 are given\n  try: disks=3")
         );
-        assert!(error(&["md:raid0"], 1).contains("at least 2 disks; there is 1"));
-        assert!(error(&["md:raid1", "md:raid1"], 2).contains("there is 1"));
-        assert!(error(&[], 2).contains("here are 2"));
-        assert!(error(&["crypt"], 3).contains("here are 3"));
+        assert!(error(&["md:raid0"], 1).contains("at least 2 disks; 1 is given"));
+        assert!(error(&["md:raid1", "md:raid1"], 2).contains("1 is given"));
+        assert!(error(&[], 2).contains("there are 2"));
+        assert!(error(&["crypt"], 3).contains("there are 3"));
         assert!(top_of(&["md:raid0"], 2, 1 << 20).unwrap_err().contains("too small"));
     }
 

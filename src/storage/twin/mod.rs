@@ -66,7 +66,7 @@ impl Settings {
         if blake3::hash(text.as_bytes()).to_hex().as_str() == self.blake3 {
             Ok(text)
         } else {
-            Err(io::Error::other("the disk's file is another than when the run was planned"))
+            Err(io::Error::other("the disk's file has changed since the run was planned"))
         }
     }
 }

@@ -172,6 +172,6 @@ impl Pace {
 }
 
 fn fail(error: &io::Error) {
-    eprintln!("the twin of the disk is lost: {error}");
+    eprintln!("the server of the twin disk failed: {error}");
     std::process::exit(1)
 }

@@ -33,9 +33,9 @@ pub const TOTALS: &str = "totals";
 pub fn main() -> anyhow::Result<u8> {
     die_with_parent()?;
     let mut lines = io::stdin().lock().lines();
-    let orders = lines.next().context("the agent gave no orders")??;
-    let orders: Orders = serde_json::from_str(&orders).context("could not understand the orders")?;
-    let spec = Spec::parse(&orders.spec).context("the disk is not understood")?;
+    let orders = lines.next().context("the agent sent no orders")??;
+    let orders: Orders = serde_json::from_str(&orders).context("could not parse the orders")?;
+    let spec = Spec::parse(&orders.spec).context("the disk's description could not be parsed")?;
     let image = memfd_create("fsderby-twin", MemfdFlags::CLOEXEC)?;
     rustix::fs::ftruncate(&image, orders.volume.0)?;
     let drive = Drive::new(&spec, orders.sample);
@@ -46,7 +46,7 @@ pub fn main() -> anyhow::Result<u8> {
     let file = OneFile::new(orders.volume.0, spec.way().request_bytes, asks);
     let kernel = rustix::stdio::stdout().try_clone_to_owned()?;
     let session = Session::from_fd(file, kernel, SessionACL::All, Config::default())
-        .context("could not come to an understanding with the kernel")?;
+        .context("could not start the FUSE session")?;
     thread::Builder::new().name("kernel".into()).spawn(move || {
         let ended = prepare_thread().and_then(|()| session.run());
         // The device is gone; what is asked on the other line nobody waits for.

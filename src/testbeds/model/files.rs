@@ -16,12 +16,12 @@ pub fn text(what: &str, table: &[(&str, &str)], written: &str) -> Result<String,
     if !written.contains('/') {
         let known = table.iter().map(|(name, _)| *name);
         return Err(crate::names::unknown(what, written, known)
-            + &format!("; a file is written with a /, as in ./{what}.toml"));
+            + &format!("; to name a file, write it with a /, as in ./{what}.toml"));
     }
     match fs::metadata(written) {
         Ok(about) if about.is_file() && about.len() <= LARGEST => {}
-        Ok(_) => return Err(format!("{written} is no file that could describe a {what}")),
-        Err(e) => return Err(format!("could not look at {written}: {e}")),
+        Ok(_) => return Err(format!("{written} is not a file that can describe a {what}")),
+        Err(e) => return Err(format!("could not stat {written}: {e}")),
     }
     fs::read_to_string(written).map_err(|e| format!("could not read {written}: {e}"))
 }

@@ -126,10 +126,10 @@ impl Guest {
         }
         if cpu.saturating_sub(self.heard.event_cpu) > self.patience {
             let patience = self.patience.as_secs();
-            let why = format!("the guest spins: it said nothing for {patience} s of CPU time");
+            let why = format!("the guest is in a loop: no output in {patience} s of CPU time");
             self.switch_off(Some(Fault::Hung(why)));
         } else if self.heard.moved.elapsed() > STUCK {
-            let why = format!("the guest is stuck: it did nothing for {} s", STUCK.as_secs());
+            let why = format!("the guest is stuck: no CPU time and no output for {} s", STUCK.as_secs());
             self.switch_off(Some(Fault::Hung(why)));
         }
     }
@@ -150,7 +150,7 @@ impl Launched for Guest {
             return Next::Ended;
         }
         if let Err(e) = self.go_on() {
-            self.switch_off(Some(Fault::Lost(format!("the guest could not go on after its boot: {e:#}"))));
+            self.switch_off(Some(Fault::Lost(format!("the guest could not continue after its boot: {e:#}"))));
         }
         self.watch();
         std::thread::sleep(wait.min(LOOK));
@@ -162,7 +162,7 @@ impl Launched for Guest {
     }
 
     fn stop(&mut self) {
-        self.switch_off(Some(Fault::Lost("the guest was switched off".into())));
+        self.switch_off(Some(Fault::Lost("the guest powered off".into())));
     }
 
     fn end(mut self: Box<Self>) -> Ended {
@@ -177,7 +177,7 @@ impl Powered for Guest {
         let begin = Instant::now();
         while matches!(self.running.child.try_wait(), Ok(None)) {
             if begin.elapsed() > STUCK {
-                self.switch_off(Some(Fault::Hung("the guest went on after its power was cut".into())));
+                self.switch_off(Some(Fault::Hung("the guest continued after its power was cut".into())));
                 break;
             }
             std::thread::sleep(FAREWELL);

@@ -72,34 +72,28 @@ impl Machine<'_> {
             snapshot.fill(&memory)?;
             memory.write_all_at(files, JOB.in_file())
         };
-        fill().context("there is too little memory")?;
+        fill().context("not enough memory")?;
         if let Some((left, layout)) = left {
-            self.take_over(&memory, left, layout).context("what the disks had left could not be copied")?;
+            self.take_over(&memory, left, layout).context("the content of the disks could not be copied")?;
         }
         let mut state = in_memory("state")?;
-        state
-            .write_all(snapshot.state())
-            .and_then(|()| state.rewind())
-            .context("there is too little memory")?;
+        state.write_all(snapshot.state()).and_then(|()| state.rewind()).context("not enough memory")?;
         self.start(memory, state, true)
     }
 
     fn blank(&self) -> anyhow::Result<File> {
         let memory = in_memory("memory")?;
-        memory.set_len(self.room.file().0).context("the guest's memory could not be made")?;
+        memory.set_len(self.room.file().0).context("the guest's memory file could not be created")?;
         Ok(memory)
     }
 
     fn start(&self, memory: File, state: File, goes_on: bool) -> anyhow::Result<Running> {
         let [console, complaints] = [in_memory("console")?, in_memory("complaints")?];
         let mut initramfs = in_memory("initramfs")?;
-        self.initramfs
-            .iter()
-            .try_for_each(|part| initramfs.write_all(part))
-            .context("there is too little memory")?;
+        self.initramfs.iter().try_for_each(|part| initramfs.write_all(part)).context("not enough memory")?;
         let mut steady = in_memory("steady")?;
         let library = fsderby_sys::steady::LIBRARY.context("virtual time needs an x86-64 machine")?;
-        steady.write_all(library).context("there is too little memory")?;
+        steady.write_all(library).context("not enough memory")?;
         let mut command = tied_command(self.qemu);
         let mut inherited = Inherited::default();
         let mut shown = |file| inherited.path(file);
@@ -122,7 +116,7 @@ impl Machine<'_> {
             let _ = running.child.kill();
             let _ = running.child.wait();
             let said = text(&mut running.complaints).join("; ");
-            return Err(e).with_context(|| format!("the machine could not be started: {said}"));
+            return Err(e).with_context(|| format!("QEMU could not start: {said}"));
         }
         Ok(running)
     }
@@ -130,7 +124,8 @@ impl Machine<'_> {
     /// Of the memory of the machine before, what its disks hold and nothing else.
     fn take_over(&self, memory: &File, left: &File, layout: Layout) -> io::Result<()> {
         for disk in 0..self.layout.disks {
-            let from = layout.medium(disk).ok_or_else(|| io::Error::other("it lost no power"))?;
+            let from =
+                layout.medium(disk).ok_or_else(|| io::Error::other("the guest did not lose its power"))?;
             let targets = [Some(self.layout.store(disk)), self.layout.medium(disk)];
             for to in targets.into_iter().flatten() {
                 copy_data(left, from.in_file(), memory, to.in_file(), from.length as u64)?;
@@ -193,7 +188,8 @@ impl Machine<'_> {
     fn cpu(&self) -> anyhow::Result<String> {
         let mut cpu = "qemu64,+arat".to_owned();
         for instruction in self.instructions {
-            let flags = flags(instruction).with_context(|| format!("no CPU has {instruction}"))?;
+            let flags =
+                flags(instruction).with_context(|| format!("no CPU has the instruction {instruction}"))?;
             flags.iter().for_each(|flag| cpu += &format!(",+{flag}"));
         }
         Ok(cpu)

@@ -112,7 +112,7 @@ impl Machine {
     /// What is wrong with the name or the file.
     pub fn find(machine: &str) -> Result<Machine, String> {
         let text = files::text("machine", TABLE, machine)?;
-        Machine::parse(&text).map_err(|e| format!("the machine {machine} is not understood: {e}"))
+        Machine::parse(&text).map_err(|e| format!("could not parse the machine {machine}: {e}"))
     }
 
     /// # Errors
@@ -125,9 +125,11 @@ impl Machine {
             return Err(names::unknown("instruction", other, INSTRUCTIONS.iter().map(|(name, _)| *name)));
         }
         if !mips.is_sourced() || !instructions.is_sourced() {
-            return Err("each value needs where it comes from; write { is = VALUE, source = \"…\" } or \
-                        { is = VALUE, estimate = \"why\" }"
-                .into());
+            return Err(
+                "each value needs its source; write { is = VALUE, source = \"…\" } or { is = VALUE, \
+                        estimate = \"why\" }"
+                    .into(),
+            );
         }
         Ok(machine)
     }
@@ -142,7 +144,7 @@ pub fn check_speed(mips: u32) -> Result<(), String> {
     match SPEEDS.contains(&mips) {
         true => Ok(()),
         false => Err(format!(
-            "mips={mips} was never tried: a machine has {least} to {most} million instructions a second"
+            "mips={mips} is out of range: {least} to {most} million instructions per second are tested"
         )),
     }
 }
@@ -179,10 +181,10 @@ mod tests {
         for (mips, instructions, words) in [
             ("{ is = 99, source = 'x' }", none, "100 to 8000"),
             ("{ is = 8001, source = 'x' }", none, "100 to 8000"),
-            ("{ is = 500 }", none, "needs where it comes from"),
-            ("{ is = 500, source = 'x', estimate = 'y' }", none, "needs where it comes from"),
+            ("{ is = 500 }", none, "needs its source"),
+            ("{ is = 500, source = 'x', estimate = 'y' }", none, "needs its source"),
             (fair, "{ is = ['rdrand'], source = 'x' }", "rdrand"),
-            (fair, "{ is = [], source = ' ' }", "needs where it comes from"),
+            (fair, "{ is = [], source = ' ' }", "needs its source"),
             ("{ is = 'fast', source = 'x' }", none, "invalid type"),
         ] {
             let error = with(mips, instructions).unwrap_err();

@@ -75,16 +75,19 @@ impl TestbedKind for ModelKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "The filesystems of a stock kernel on a modelled disk, in virtual time. QEMU's count of instructions is the guest's clock, \
-                   idle time is skipped, and the disk is a program inside the guest. The same run gives the same figures to the \
-                   nanosecond, on a busy host too. DISK is one of `fsderby list disks` (default hdd-16tb), or a file; the machine \
-                   has N of it, each with a volume that begins at offset. MACHINE is one of `fsderby list machines`, or a file (default: \
-                   the one that the disk's file names); mips gives it another speed. Needs no root.",
-            origin: "QEMU's -icount with Debian's kernel of the 6.12 series (fsderby kernel fetch), the disks of disks/*.toml and the \
-                     machines of machines/*.toml, each value with its source.",
-            limits: "A model is no disk: trust what holds in all samples of the model. Every instruction takes the same time; caches, latency \
-                     of memory and parallel CPUs are not modelled, and the disk's program runs on the guest's one CPU. A machine has 100 to \
-                     8000 million instructions a second, and the samples half and twice as many.",
+            what: "A stock kernel's filesystems on a simulated disk, in virtual time. The guest's clock is QEMU's \
+                   instruction count, idle time is skipped, and the disk model runs inside the guest. Two runs \
+                   give identical figures, to the nanosecond, if both use x86-64, the same QEMU and the same \
+                   guest bundle; host load does not matter. DISK is one of `fsderby list disks` (default \
+                   hdd-16tb) or a file. The machine has N such disks; on each the volume begins at offset. \
+                   MACHINE is one of `fsderby list machines` or a file (default: named in the disk's file); mips \
+                   overrides its CPU speed. Needs no root.",
+            origin: "QEMU's -icount with Debian's 6.12 kernel (fsderby kernel fetch); the disks of disks/*.toml \
+                     and the machines of machines/*.toml, where each value has its source.",
+            limits: "A model is not a disk: trust a difference only if it holds in all samples of the model. \
+                     Every instruction takes the same time. Caches, memory latency and parallel CPUs are not \
+                     modelled, and the disk model uses the guest's only vCPU. CPU speed is 100 to 8000 million \
+                     instructions per second; the samples also use half and twice the speed.",
         }
     }
 
@@ -146,7 +149,7 @@ impl std::str::FromStr for Model {
             .filter(|d| !d.is_empty())
             .ok_or_else(|| format!("the testbed model needs a disk; write {}", ModelKind.usage()))?;
         let text = disks::text(disk)?;
-        let spec = Spec::parse(&text).map_err(|e| format!("the disk {disk} is not understood: {e}"))?;
+        let spec = Spec::parse(&text).map_err(|e| format!("could not parse the disk {disk}: {e}"))?;
         let usual = spec.machine().unwrap_or(machines::USUAL).to_owned();
         let stands = Stands::find(&usual).map_err(|e| format!("the disk {disk} names its machine: {e}"))?;
         let mut model = Model {
@@ -178,13 +181,11 @@ impl std::str::FromStr for Model {
                         number.ok_or_else(|| format!("disks={disks}: a machine has 1 to {MOST}"))?;
                 }
                 Some(("cache", "write-through")) if !model.spec.has_volatile_cache() => {
-                    return Err(format!(
-                        "{setting}: the disk {disk} has no volatile cache that could be switched off"
-                    ));
+                    return Err(format!("{setting}: the disk {disk} has no volatile cache to switch off"));
                 }
                 Some(("cache", "write-through")) => model.write_through = true,
                 Some(("mips", mips)) => {
-                    let number = mips.parse().map_err(|_| format!("mips={mips} is no whole number"))?;
+                    let number = mips.parse().map_err(|_| format!("mips={mips} is not a whole number"))?;
                     machines::check_speed(number)?;
                     model.mips = Some(number);
                 }
@@ -201,7 +202,7 @@ impl std::str::FromStr for Model {
                 }
                 _ => {
                     return Err(format!(
-                        "'{setting}' says nothing about a model; write {}",
+                        "unknown setting '{setting}' of the testbed model; write {}",
                         ModelKind.usage()
                     ));
                 }
@@ -211,7 +212,7 @@ impl std::str::FromStr for Model {
             return Err(format!("offset={} is beyond the end of the disk of {}", model.offset, model.disk()));
         }
         if !model.offset.0.is_multiple_of(MIB) {
-            return Err(format!("offset={} is not whole mebibytes", model.offset));
+            return Err(format!("offset={} is not a whole number of MiB", model.offset));
         }
         model.starts = StartsFrom::of(guest, kernel)?;
         Ok(model)
@@ -330,9 +331,9 @@ impl Testbed for Model {
         let disks = self.disks + u32::from(need.source);
         let layout = Layout::new(need.size, disks, need.power_cut);
         if !layout.is_addressable() {
-            let twice = if need.power_cut { ", kept twice for a power cut," } else { "" };
+            let twice = if need.power_cut { ", stored twice for a power cut," } else { "" };
             let what = format!(
-                "{} disks with {} of sectors each{twice} are more than the {} that a guest can address",
+                "{} disks of {} sectors each{twice} exceed the {} that a guest can address",
                 disks,
                 need.size,
                 Bytes(ADDRESSES)
@@ -345,7 +346,7 @@ impl Testbed for Model {
         if let Some(index) = kernel.map(|kernel| &kernel.index)
             && let Err(lacks) = index.modules.chain(BOOT)
         {
-            let what = format!("the kernel {} cannot have a modelled disk: {lacks}", index.release);
+            let what = format!("the kernel {} cannot run the disk model: {lacks}", index.release);
             return Err(Missing {
                 what,
                 try_this: "--on vm, or a newer kernel (fsderby kernel fetch)".into(),
@@ -353,7 +354,10 @@ impl Testbed for Model {
         }
         let disk = self.disk();
         if self.offset.0.saturating_add(need.size.0) > disk.0 {
-            let what = format!("{} from {} on do not fit on the disk of {disk}", need.size, self.offset);
+            let what = format!(
+                "a volume of {} at offset {} does not fit on the disk of {disk}",
+                need.size, self.offset
+            );
             return Err(Missing { what, try_this: "a smaller --size or offset".into() });
         }
         Ok(())
@@ -401,7 +405,7 @@ impl Testbed for Model {
         match cpus {
             1 => Ok(()),
             _ => Err(Missing {
-                what: format!("in virtual time there is one CPU, and {cpus} cannot be had"),
+                what: format!("the testbed model has one vCPU; {cpus} are not possible"),
                 try_this: "--on vm, or without --cpus".into(),
             }),
         }
@@ -412,7 +416,7 @@ impl Testbed for Model {
             Some(_) => Ok(()),
             None => Err(Missing {
                 what: format!(
-                    "{} is no flash disk with a mapping, so nothing in it changes by overwriting",
+                    "{} is not a flash disk with a mapping layer, so overwriting does not change its speed",
                     self.disk
                 ),
                 try_this: "--on model:samsung-pm9a3-1920, or without --state preconditioned".into(),
@@ -438,7 +442,7 @@ impl Testbed for Model {
 
     fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
         let modelled: Modelled = job.storage.settings().map_err(anyhow::Error::msg)?;
-        let found = self.found().context("there is no QEMU or no kernel any more")?;
+        let found = self.found().context("QEMU or the kernel is missing")?;
         // Nothing may reach the guest that is not the same in every run; what its CPU is, it sees by itself.
         let mut job = job.for_guest();
         job.storage =
@@ -531,7 +535,7 @@ impl Parts {
             let running = machine.go_on(snapshot, &life.files, left)?;
             return Ok(Guest::new(running, life.layout, self.patience));
         }
-        anyhow::ensure!(left.is_none(), "the machine before it was none of its kind");
+        anyhow::ensure!(left.is_none(), "the previous machine is of another testbed");
         let (parts, layout) = (self.clone(), life.layout);
         let then = move |booted: &mut Running| {
             let snapshot = booted.snapshot()?;
@@ -579,7 +583,7 @@ impl Parts {
 /// Whether what a filesystem is filled with can be held: it stands in the memory of this machine.
 fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Missing> {
     let whose = if available < layout.room() {
-        "is free of this machine's memory"
+        "is free in this machine's memory"
     } else {
         "a modelled disk can hold"
     };
@@ -589,10 +593,11 @@ fn has_room(content: Bytes, layout: Layout, available: Bytes) -> Result<(), Miss
     }
     Err(Missing {
         what: format!(
-            "a filesystem that is filled with {content} needs that in memory, more than the {room} that {whose}"
+            "a filesystem filled with {content} needs that much memory; this is more than the {room} that {whose}"
         ),
-        try_this: "a smaller --size, or --state 'allocated 80%', whose files have their space and no content"
-            .into(),
+        try_this:
+            "a smaller --size, or --state 'allocated 80%', whose files are allocated but have no content"
+                .into(),
     })
 }
 

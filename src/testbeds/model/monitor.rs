@@ -25,7 +25,7 @@ pub struct Monitor {
 impl Monitor {
     /// Ours and QEMU's end.
     pub fn pair() -> anyhow::Result<(Self, UnixStream)> {
-        let (ours, theirs) = UnixStream::pair().context("could not make a monitor's socket")?;
+        let (ours, theirs) = UnixStream::pair().context("could not create the socket of QEMU's monitor")?;
         ours.set_nonblocking(true)?;
         Ok((Monitor { stream: ours, unread: Vec::new(), events: Vec::new() }, theirs))
     }
@@ -36,7 +36,7 @@ impl Monitor {
     /// When QEMU refuses it, or is gone.
     pub fn tell(&mut self, command: &str, arguments: &Value) -> anyhow::Result<Value> {
         let line = json!({"execute": command, "arguments": arguments}).to_string();
-        self.stream.write_all(line.as_bytes()).with_context(|| format!("QEMU does not take {command}"))?;
+        self.stream.write_all(line.as_bytes()).with_context(|| format!("QEMU did not accept {command}"))?;
         self.answer(command)
     }
 
@@ -49,28 +49,33 @@ impl Monitor {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut beside = SendAncillaryBuffer::new(&mut space);
         let files = [file.as_fd()];
-        ensure!(beside.push(SendAncillaryMessage::ScmRights(&files)), "a file has room in a message");
+        ensure!(
+            beside.push(SendAncillaryMessage::ScmRights(&files)),
+            "a control message has room for one \
+            descriptor"
+        );
         let pieces = [IoSlice::new(line.as_bytes())];
-        sendmsg(&self.stream, &pieces, &mut beside, SendFlags::NOSIGNAL).context("QEMU takes no file")?;
+        sendmsg(&self.stream, &pieces, &mut beside, SendFlags::NOSIGNAL)
+            .context("QEMU did not accept the file")?;
         self.answer("getfd").map(drop)
     }
 
     fn answer(&mut self, command: &str) -> anyhow::Result<Value> {
         let begin = Instant::now();
         loop {
-            match self.message().with_context(|| format!("QEMU has not answered to {command}"))? {
+            match self.message().with_context(|| format!("QEMU did not answer {command}"))? {
                 Some(mut answer) => {
                     if let Some(returned) = answer.get_mut("return") {
                         return Ok(returned.take());
                     }
                     if let Some(error) = answer.get("error") {
                         bail!(
-                            "QEMU refuses {command}: {}",
-                            error["desc"].as_str().unwrap_or("it says not why")
+                            "QEMU refused {command}: {}",
+                            error["desc"].as_str().unwrap_or("it gives no reason")
                         );
                     }
                 }
-                None if begin.elapsed() > PATIENCE => bail!("QEMU has not answered to {command}"),
+                None if begin.elapsed() > PATIENCE => bail!("QEMU did not answer {command}"),
                 None => std::thread::sleep(LOOK),
             }
         }
@@ -93,10 +98,10 @@ impl Monitor {
         let begin = Instant::now();
         while !self.has(event)? {
             if self.has(opposite)? {
-                bail!("QEMU says {opposite}");
+                bail!("QEMU reported {opposite}");
             }
             if begin.elapsed() > PATIENCE {
-                bail!("QEMU does not say {event}");
+                bail!("QEMU did not report {event}");
             }
             std::thread::sleep(LOOK);
         }
@@ -108,7 +113,8 @@ impl Monitor {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
-                let value: Value = serde_json::from_slice(&line).context("QEMU's monitor says no JSON")?;
+                let value: Value =
+                    serde_json::from_slice(&line).context("QEMU's monitor sent invalid JSON")?;
                 match value["event"].as_str() {
                     Some("MIGRATION") => {
                         let status = value["data"]["status"].as_str().unwrap_or_default();
@@ -125,7 +131,7 @@ impl Monitor {
                 Ok(n) => self.unread.extend_from_slice(&piece[..n]),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e).context("QEMU's monitor cannot be read"),
+                Err(e) => return Err(e).context("could not read QEMU's monitor"),
             }
         }
     }
@@ -157,7 +163,7 @@ mod tests {
         let (mut monitor, mut qemu) = Monitor::pair().unwrap();
         qemu.write_all(b"{\"error\": {\"desc\": \"no such file\"}}\n").unwrap();
         let refused = monitor.tell("migrate", &json!({})).unwrap_err();
-        assert_eq!(refused.to_string(), "QEMU refuses migrate: no such file");
+        assert_eq!(refused.to_string(), "QEMU refused migrate: no such file");
         drop(qemu);
         assert!(monitor.has("STOP").is_err());
     }

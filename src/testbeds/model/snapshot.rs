@@ -49,12 +49,12 @@ impl Snapshot {
         let mut bytes = MAGIC.to_vec();
         let mut told = Vec::new();
         io::Seek::rewind(state)?;
-        state.read_to_end(&mut told).context("the machine's state could not be read")?;
-        ensure!(!told.is_empty(), "QEMU wrote no state");
+        state.read_to_end(&mut told).context("could not read the guest's device state")?;
+        ensure!(!told.is_empty(), "QEMU wrote no device state");
         put(&mut bytes, told.len() as u64);
         bytes.extend_from_slice(&told);
         let (mut table, mut pages) = (Vec::new(), Vec::new());
-        written_pages(memory, end, &mut table, &mut pages).context("the guest's memory could not be read")?;
+        written_pages(memory, end, &mut table, &mut pages).context("could not read the guest's memory")?;
         put(&mut bytes, table.len() as u64);
         for (at, length) in &table {
             put(&mut bytes, *at);
@@ -71,8 +71,8 @@ impl Snapshot {
     /// # Errors
     /// When it is damaged, or of another version.
     fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
-        let body = bytes.len().checked_sub(HASH).context("it is cut off")?;
-        ensure!(bytes.starts_with(MAGIC), "it is of another version");
+        let body = bytes.len().checked_sub(HASH).context("it is truncated")?;
+        ensure!(bytes.starts_with(MAGIC), "it has another version");
         ensure!(blake3::hash(&bytes[..body]).as_bytes() == &bytes[body..], "it is damaged");
         let mut at = MAGIC.len();
         let state_length = take(&bytes, &mut at)?;
@@ -88,7 +88,7 @@ impl Snapshot {
             pages.push((address, at..end(at, length)?));
             at = end(at, length)?;
         }
-        ensure!(at == body, "its lengths do not fit");
+        ensure!(at == body, "its lengths do not match");
         Ok(Snapshot { bytes, state, pages })
     }
 
@@ -132,11 +132,11 @@ fn put(bytes: &mut Vec<u8>, number: u64) {
 }
 
 fn end(begin: usize, length: usize) -> anyhow::Result<usize> {
-    begin.checked_add(length).context("its lengths do not fit")
+    begin.checked_add(length).context("its lengths do not match")
 }
 
 fn take(bytes: &[u8], at: &mut usize) -> anyhow::Result<u64> {
-    let number = bytes.get(*at..*at + 8).context("it is cut off")?;
+    let number = bytes.get(*at..*at + 8).context("it is truncated")?;
     *at += 8;
     Ok(u64::from_le_bytes(number.try_into()?))
 }

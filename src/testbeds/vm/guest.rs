@@ -90,7 +90,7 @@ impl Launched for Guest {
         }
         match next {
             Next::Quiet if self.heard.elapsed() >= self.silence => {
-                let why = format!("the guest hung: it said nothing for {} s", self.silence.as_secs());
+                let why = format!("the guest hung: no output for {} s", self.silence.as_secs());
                 self.switch_off(Some(Fault::Hung(why)));
             }
             Next::Quiet => {}
@@ -104,7 +104,7 @@ impl Launched for Guest {
     }
 
     fn stop(&mut self) {
-        self.switch_off(Some(Fault::Lost("the guest was switched off".into())));
+        self.switch_off(Some(Fault::Lost("the guest powered off".into())));
     }
 
     fn end(mut self: Box<Self>) -> Ended {
@@ -137,15 +137,15 @@ impl Drop for Guest {
 pub fn panic(console: &[String]) -> Option<Fault> {
     let is_last =
         |line: &&String| LAST_WORDS.iter().any(|words| line.contains(words)) && !line.contains(DELAYED);
-    console.iter().find(is_last).map(|line| Fault::Panic(format!("the guest's kernel said: {line}")))
+    console.iter().find(is_last).map(|line| Fault::Panic(format!("kernel message in the guest: {line}")))
 }
 
 /// How QEMU ended, where it should not have.
 pub fn lost(end: io::Result<ExitStatus>) -> Option<Fault> {
     match end {
         Ok(status) if status.success() => None,
-        Ok(status) => Some(Fault::Lost(format!("QEMU was lost: {status}"))),
-        Err(e) => Some(Fault::Lost(format!("QEMU was lost: {e}"))),
+        Ok(status) => Some(Fault::Lost(format!("QEMU exited: {status}"))),
+        Err(e) => Some(Fault::Lost(format!("QEMU could not be waited for: {e}"))),
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
         for line in
             ["Kernel panic - not syncing: Fatal exception", "BUG: kernel NULL pointer", "Oops: 0002 [#1]"]
         {
-            assert_eq!(said(line), Some(Fault::Panic(format!("the guest's kernel said: {line}"))));
+            assert_eq!(said(line), Some(Fault::Panic(format!("kernel message in the guest: {line}"))));
         }
         for line in ["watchdog: BUG: soft lockup - CPU#0 stuck for 26s!", "Out of memory: Killed process 71"]
         {

@@ -68,10 +68,7 @@ impl Machine<'_> {
         let console = in_memory("console")?;
         let complaints = in_memory("complaints")?;
         let mut initramfs = in_memory("initramfs")?;
-        self.initramfs
-            .iter()
-            .try_for_each(|part| initramfs.write_all(part))
-            .context("there is too little memory")?;
+        self.initramfs.iter().try_for_each(|part| initramfs.write_all(part)).context("not enough memory")?;
         let mut command = tied_command(self.qemu);
         let mut inherited = Inherited::default();
         self.arguments(&mut command, &console, &initramfs, &mut inherited)?;

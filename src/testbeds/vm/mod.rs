@@ -73,11 +73,13 @@ impl TestbedKind for VmKind {
 
     fn story(&self) -> Story {
         Story {
-            what: "A virtual machine for each trial: a stock kernel that has every filesystem, a fresh image file in FOLDER (default /var/tmp) \
-                   as its disk (disks=N: as each of its disks, to be joined by layers), and fsderby itself as its init. Needs no root and touches nothing else of the host.",
-            origin: "QEMU's microvm with Debian's kernel of the 6.12 series, the last long-term one that has every filesystem (fsderby kernel fetch).",
-            limits: "Without KVM the CPU is emulated, and no time says anything about a real machine; requests, bytes, flushes and capacity \
-                     can still be compared. The image lies on the host's filesystem.",
+            what: "A virtual machine for each trial: a stock kernel with all filesystems, a new image file in \
+                   FOLDER (default /var/tmp) as its disk, and fsderby as its init. With disks=N it has N such \
+                   disks, which layers can join. Needs no root and changes nothing else on the host.",
+            origin: "QEMU's microvm with Debian's 6.12 kernel, the last long-term kernel with all filesystems \
+                (fsderby kernel fetch).",
+            limits: "Without KVM the CPU is emulated and times say nothing about a real machine; requests, bytes, \
+                     flushes and capacity remain comparable. The image is a file of the host's filesystem.",
         }
     }
 
@@ -147,7 +149,10 @@ impl std::str::FromStr for Vm {
                 Some(("disks", number)) => vm.disks = disks(number, MOST_DISKS)?,
                 Some(("guest", id)) => guest = Some(id),
                 _ => {
-                    return Err(format!("'{setting}' says nothing about a vm; write {}", VmKind.usage()));
+                    return Err(format!(
+                        "unknown setting '{setting}' of the testbed vm; write {}",
+                        VmKind.usage()
+                    ));
                 }
             }
         }
@@ -232,11 +237,12 @@ impl Testbed for Vm {
         if need.cold && !direct {
             let folder = self.images.display();
             let what = format!(
-                "no cold caches with images in {folder}: its filesystem has no direct I/O, so this machine would remember them"
+                "no cold caches with images in {folder}: its filesystem has no direct I/O, so the host's page \
+                    cache would serve the reads"
             );
             return Err(Missing {
                 what,
-                try_this: "--on vm:images=FOLDER on another one, or without --cold".into(),
+                try_this: "--on vm:images=FOLDER on another filesystem, or without --cold".into(),
             });
         }
         Ok(())
@@ -278,9 +284,7 @@ impl Testbed for Vm {
         match cpus as usize <= here {
             true => Ok(()),
             false => Err(Missing {
-                what: format!(
-                    "a guest of {cpus} CPUs would have to share the {here} of this machine between them"
-                ),
+                what: format!("a guest with {cpus} vCPUs would share the {here} of this machine"),
                 try_this: format!("--cpus {here}"),
             }),
         }
@@ -303,7 +307,7 @@ impl Testbed for Vm {
     }
 
     fn launch(&self, job: &Job) -> anyhow::Result<Box<dyn Launched>> {
-        let found = self.found().context("there is no QEMU or no kernel any more")?;
+        let found = self.found().context("QEMU or the kernel is missing")?;
         let parts = Parts {
             found: found.clone(),
             base: self
@@ -325,10 +329,10 @@ impl Testbed for Vm {
 /// A job's disks: fresh images, of which the host's page cache holds nothing.
 fn make_images(job: &Job) -> anyhow::Result<Vec<File>> {
     let image::Settings { folder, state, disk, .. } = job.storage.settings().map_err(anyhow::Error::msg)?;
-    let disk = disk.context("the image is none of a guest's")?;
+    let disk = disk.context("the image does not belong to a guest")?;
     let make = |_| {
         let image = image::make(Path::new(&folder), state, job.volume.size)
-            .with_context(|| format!("could not make an image in {folder}"))?;
+            .with_context(|| format!("could not create an image in {folder}"))?;
         // What was written into it above must not be read out of memory below.
         let _ = rustix::fs::fadvise(&image, 0, None, rustix::fs::Advice::DontNeed);
         if disk.direct {
@@ -352,7 +356,7 @@ struct Parts {
 impl Parts {
     fn start(&self, job: &Job) -> anyhow::Result<Guest> {
         let job_archive = initramfs::job(&job.for_guest(), &[])?;
-        let (ours, qemus) = UnixStream::pair().context("could not make a socket")?;
+        let (ours, qemus) = UnixStream::pair().context("could not create a socket")?;
         let machine = Machine {
             qemu: &self.found.qemu,
             kernel: self.found.kernel.image(),
@@ -393,31 +397,31 @@ pub fn guest_ready(
         return missing(format!("the testbed {testbed} needs an x86-64 machine"), "--on loop");
     }
     if programs::find(QEMU).is_none() {
-        return missing(format!("there is no {QEMU} on this machine"), "apt-get install qemu-system-x86");
+        return missing(format!("{QEMU} is not installed"), "apt-get install qemu-system-x86");
     }
     let Some(kernel) = kernel else {
         let which = release.map_or(String::new(), |release| format!(" {release}"));
         let try_this = format!("fsderby kernel fetch{which}");
         let refused =
             kernel::refused(release).map(|why| format!(" ({why:#})").replace("\n  try: ", "; try: "));
-        let what = format!("there is no kernel{which} to boot{}", refused.unwrap_or_default());
+        let what = format!("no kernel{which} to boot{}", refused.unwrap_or_default());
         return missing(what, &try_this);
     };
     if !kernel.is_sound() {
         let release = &kernel.index.release;
-        let what = format!("the kernel {release} in the cache is not what was taken into it");
+        let what = format!("the kernel {release} in the cache is not the one that was stored there");
         return missing(what, &format!("fsderby kernel fetch {release}"));
     }
     if need.memory.is_some_and(|memory| memory < LEAST_MEMORY) {
         return missing(
-            format!("a guest's page cache and workload need {LEAST_MEMORY} at least"),
+            format!("page cache and workload of a guest need at least {LEAST_MEMORY}"),
             "a larger --memory",
         );
     }
     let available = available();
     if available < machine.0 {
-        let what = format!("a machine of {machine} needs that; free are {}", Bytes(available));
-        return missing(what, "a smaller --memory, or fewer programs beside it");
+        let what = format!("a guest of {machine} needs that much free memory; {} are free", Bytes(available));
+        return missing(what, "a smaller --memory, or stop other programs");
     }
     Ok(())
 }
@@ -425,7 +429,7 @@ pub fn guest_ready(
 /// `disks=N` of a testbed's settings.
 pub fn disks(number: &str, most: usize) -> Result<usize, String> {
     let disks = number.parse().ok().filter(|n| (1..=most).contains(n));
-    disks.ok_or_else(|| format!("disks={number} is no number of disks; write 1 to {most}"))
+    disks.ok_or_else(|| format!("disks={number} is not a number of disks; write 1 to {most}"))
 }
 
 /// The size of the machine. With a limit its init takes what is more than that, so that every kind has the same.

@@ -36,7 +36,7 @@ pub struct Witness {
 
 impl Witness {
     pub fn new(images: Vec<File>, monitor: UnixStream) -> anyhow::Result<Self> {
-        monitor.set_read_timeout(Some(PATIENCE)).context("could not set a time-out")?;
+        monitor.set_read_timeout(Some(PATIENCE)).context("could not set a timeout")?;
         Ok(Witness { images, monitor: BufReader::new(monitor), is_greeted: false })
     }
 
@@ -59,20 +59,20 @@ impl Witness {
     /// Over the machine's whole life.
     fn counters(&mut self) -> anyhow::Result<BTreeMap<String, u64>> {
         if !self.is_greeted {
-            self.answer().context("QEMU's monitor said nothing")?;
+            self.answer().context("QEMU's monitor sent nothing")?;
             self.ask("qmp_capabilities")?;
             self.is_greeted = true;
         }
         let stats = self.ask("query-blockstats")?;
-        let disks = stats["return"].as_array().context("QEMU has no counters")?;
+        let disks = stats["return"].as_array().context("QEMU reports no block statistics")?;
         let mut all: BTreeMap<String, u64> = BTreeMap::new();
         for drive in (0..self.images.len()).map(drive) {
             let disk = disks.iter().find(|disk| disk["device"] == drive.as_str());
             let disk = disk.and_then(|disk| disk["stats"].as_object());
-            let disk = disk.with_context(|| format!("QEMU has no counters of {drive}"))?;
+            let disk = disk.with_context(|| format!("QEMU reports no block statistics of {drive}"))?;
             for (ours, qemus) in COUNTERS {
                 let value = disk.get(qemus).and_then(Value::as_u64);
-                let value = value.with_context(|| format!("QEMU has no counter {qemus}"))?;
+                let value = value.with_context(|| format!("QEMU reports no counter {qemus}"))?;
                 let so_far = all.entry(ours.to_owned()).or_default();
                 *so_far = so_far.saturating_add(value);
             }
@@ -82,7 +82,7 @@ impl Witness {
 
     fn ask(&mut self, command: &str) -> anyhow::Result<Value> {
         let line = format!("{{\"execute\":\"{command}\"}}\n");
-        self.monitor.get_mut().write_all(line.as_bytes()).context("QEMU is gone")?;
+        self.monitor.get_mut().write_all(line.as_bytes()).context("QEMU exited")?;
         loop {
             let answer = self.answer()?;
             ensure!(answer.get("error").is_none(), "QEMU refused {command}: {answer}");
@@ -96,8 +96,8 @@ impl Witness {
     fn answer(&mut self) -> anyhow::Result<Value> {
         let mut line = String::new();
         let length = self.monitor.read_line(&mut line).context("QEMU did not answer")?;
-        ensure!(length > 0, "QEMU had ended");
-        serde_json::from_str(&line).context("QEMU's answer is not understood")
+        ensure!(length > 0, "QEMU exited");
+        serde_json::from_str(&line).context("could not parse QEMU's answer")
     }
 }
 

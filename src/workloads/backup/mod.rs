@@ -39,7 +39,7 @@ static RATES: [Rate; 6] = [
             short: "write",
             section: Section::Throughput,
             over: Over::Phase("full"),
-            explained: "Bytes written in a second while every file of the backup is made for the first time.",
+            explained: "Bytes written per second while each file of the backup is created for the first time.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -51,7 +51,7 @@ static RATES: [Rate; 6] = [
             title: "create (phase full)",
             section: Section::Files,
             over: Over::Phase("full"),
-            explained: "Files made in a second, each written under another name and renamed.",
+            explained: "Files created per second; each is written under a temporary name and renamed.",
             ..Declared::PER_SECOND
         },
     },
@@ -63,7 +63,8 @@ static RATES: [Rate; 6] = [
             did: "replaced files",
             section: Section::Headline,
             over: UPDATE,
-            explained: "Files replaced in a second of all updates, with the walk that finds what has changed.",
+            explained: "Files replaced per second in all updates; the time includes the walk that finds changed \
+                files.",
             ..Declared::PER_SECOND
         },
     },
@@ -74,7 +75,8 @@ static RATES: [Rate; 6] = [
             title: "stat (phase update)",
             section: Section::Files,
             over: UPDATE,
-            explained: "Entries whose status was compared in a second of all updates, with all else that an update does.",
+            explained: "Files and directories compared by status per second in all updates; the time includes the \
+                rest of the update.",
             ..Declared::PER_SECOND
         },
     },
@@ -86,8 +88,8 @@ static RATES: [Rate; 6] = [
             short: "restore",
             section: Section::Throughput,
             over: Over::Phase("restore"),
-            explained: "Bytes read in a second while the whole backup is read, in the order in which its directories list it; what the page \
-                        cache still has comes from there.",
+            explained: "Bytes read per second while the whole backup is read in directory order. Cached files are \
+                        read from the page cache.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -99,7 +101,7 @@ static RATES: [Rate; 6] = [
             title: "files read (phase restore)",
             section: Section::Files,
             over: Over::Phase("restore"),
-            explained: "Files read whole in a second while the whole backup is read.",
+            explained: "Files read per second while the whole backup is read.",
             ..Declared::PER_SECOND
         },
     },
@@ -112,11 +114,11 @@ impl Workload for Backup {
 
     fn story(&self) -> Story {
         Story {
-            what: "Makes a tree, brings it up to date again and again by replacing a few of its files, and reads all of it.",
-            origin: "fsderby's own, after rsync(1) without --inplace, on the side that receives. A comparison of filesystems for a server \
-                     with 370 GB of backups by rsync had this work and did not measure it.",
-            limits: "What is sent comes from memory, so the other machine and the network take no time. Nothing but content changes: no names, \
-                     owners or times.",
+            what: "Creates a tree, updates it repeatedly by replacing a few of its files, and reads all of it.",
+            origin: "fsderby's own, after the receiving side of rsync(1) without --inplace. A published \
+                     comparison for a server with 370 GB of rsync backups had this task but did not measure it.",
+            limits: "The sent data comes from memory, so the sender and the network take no time. Only file \
+                     content changes, never names, owners or times.",
         }
     }
 

@@ -41,7 +41,7 @@ impl Parameters {
         let versions = u64::from(parameters.tree.files) * (1 + u64::from(parameters.updates));
         if versions > MOST_VERSIONS {
             return Err(format!(
-                "updates = {}: that could be {versions} versions of files, and {MOST_VERSIONS} are the most",
+                "updates = {}: that could make {versions} versions of files; the limit is {MOST_VERSIONS}",
                 parameters.updates
             ));
         }

@@ -81,7 +81,7 @@ impl State {
         let name = self.tree.path(file, path).rfind('/').map_or(0, |at| at + 1);
         path.insert(name, '.');
         let written = write!(path, ".new");
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
 
     /// The first so many files.

@@ -49,7 +49,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it is done in one part".into());
+            return Err("it has only one part".into());
         }
         let hands = Hands {
             state: State::new(self, seed),
@@ -192,7 +192,7 @@ struct Updated {
 }
 
 fn there_are(found: u64, made: u64) -> Result<(), OpError> {
-    if found == made { Ok(()) } else { Err(wrong(".", format!("{found} files where {made} were made"))) }
+    if found == made { Ok(()) } else { Err(wrong(".", format!("found {found} files, {made} were created"))) }
 }
 
 impl Hands {
@@ -269,7 +269,7 @@ impl Visitor for Comparing<'_> {
         let file = known(self.state, entry)?;
         if bytes != self.state.size(file) {
             let written = self.state.size(file);
-            return Err(wrong(entry.path, format!("it has {bytes} bytes where {written} were written")));
+            return Err(wrong(entry.path, format!("it has {bytes} bytes, {written} were written")));
         }
         self.files += 1;
         Ok(())
@@ -277,7 +277,7 @@ impl Visitor for Comparing<'_> {
 }
 
 fn known(state: &State, entry: &Entry<'_>) -> Result<u32, OpError> {
-    let unknown = || wrong(entry.path, "nothing of that name was made");
+    let unknown = || wrong(entry.path, "no file of that name was created");
     state.tree.named(entry.name.to_bytes()).ok_or_else(unknown)
 }
 

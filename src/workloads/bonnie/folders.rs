@@ -83,7 +83,7 @@ impl Folders<'_> {
         self.synced.clear();
         let mut sync = |path: &str| {
             let opened = openat(CWD, path, READ, Mode::empty());
-            self.synced.push(opened.map_err(|e| failed("open the folder", path, e))?);
+            self.synced.push(opened.map_err(|e| failed("open the directory", path, e))?);
             Ok(())
         };
         for path in (0..self.rules.directories).filter(|_| self.rules.directories > 1).map(folder) {
@@ -141,7 +141,7 @@ impl Folders<'_> {
         let Some(folder) = self.synced.get((file / self.rules.files_of_a_directory()) as usize) else {
             return Ok(());
         };
-        rustix::fs::fsync(folder).map_err(|e| failed("fsync of the folder", of(self.files.path(file)), e))
+        rustix::fs::fsync(folder).map_err(|e| failed("fsync of the directory", of(self.files.path(file)), e))
     }
 
     fn flush(&self) -> Result<(), OpError> {
@@ -182,8 +182,9 @@ impl Folders<'_> {
     }
 
     fn named(&self, name: &CStr) -> Result<u32, OpError> {
-        let unknown =
-            || failed("read the folder of", of(name), io::Error::other("nothing of that name was made"));
+        let unknown = || {
+            failed("read the directory of", of(name), io::Error::other("no file of that name was created"))
+        };
         self.files.named(name).ok_or_else(unknown)
     }
 
@@ -193,9 +194,9 @@ impl Folders<'_> {
             return Ok(());
         }
         Err(failed(
-            "read the folder",
+            "read the directory",
             self.name,
-            io::Error::other(format!("{count} files where {made} were made")),
+            io::Error::other(format!("{count} files, {made} were created")),
         ))
     }
 
@@ -205,7 +206,7 @@ impl Folders<'_> {
         let about = statat(CWD, path, AtFlags::empty()).map_err(|e| failed("stat", of(path), e))?;
         let size = self.files.size(file) as usize;
         if about.st_size as u64 != size as u64 {
-            let text = format!("it has {} bytes where {size} were written", about.st_size);
+            let text = format!("it has {} bytes, {size} were written", about.st_size);
             return Err(failed("stat", of(path), io::Error::other(text)));
         }
         if size == 0 {
@@ -219,13 +220,13 @@ impl Folders<'_> {
             if came != asked.len() {
                 return Err(wrong(
                     of(path),
-                    format!("{came} bytes came at {at} where {} were written", asked.len()),
+                    format!("read {came} bytes at {at}, {} were written", asked.len()),
                 ));
             }
             if let Some(within) = wrong_piece(file, number as u32, asked, whole) {
                 return Err(wrong(
                     of(path),
-                    format!("other content than was written came at {}", at + within),
+                    format!("the content differs from what was written at {}", at + within),
                 ));
             }
         }
@@ -300,10 +301,10 @@ impl Folders<'_> {
     ) -> Result<(), OpError> {
         let flags = READ | OFlags::NONBLOCK | OFlags::DIRECTORY;
         let opened =
-            openat(CWD, c".", flags, Mode::empty()).map_err(|e| failed("open the folder", ".", e))?;
+            openat(CWD, c".", flags, Mode::empty()).map_err(|e| failed("open the directory", ".", e))?;
         let mut folder = RawDir::new(&opened, entries.spare_capacity_mut());
         while let Some(entry) = folder.next() {
-            let entry = entry.map_err(|e| failed("read the folder", ".", e))?;
+            let entry = entry.map_err(|e| failed("read the directory", ".", e))?;
             if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
                 each(self, under, entry.file_name())?;
             }

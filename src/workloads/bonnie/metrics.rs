@@ -19,18 +19,20 @@ struct Measured {
 const CPU: Declared = Declared {
     section: Section::Processor,
     of: Of::ShareOfTime,
-    explained: "User and system time of all of the workload's threads ÷ the time of the phase, as Bonnie++ prints it beside each rate.",
+    explained: "User and system time of all threads of the workload ÷ the time of the phase, as Bonnie++ prints \
+        it next to each rate.",
     drawn: false,
     ..Declared::PERCENT
 };
 
 const CLASSIC_SECTION: Section = Section::Own {
     title: "Bonnie++ 1.0x",
-    note: "Nothing is synced: what fits into memory measures the page cache.",
+    note: "Nothing is synced: data that fits into memory measures the page cache.",
 };
 const SECOND_SECTION: Section = Section::Own {
     title: "Bonnie++ 2.00",
-    note: "Each phase of data ends with an fsync, and each that makes or deletes files with a sync, within its time.",
+    note: "Each data phase ends with an fsync, and each phase that creates or deletes files with a sync; both are \
+        part of its time.",
 };
 
 /// The metrics of a phase under one semantics. `$of` begins their names, `$label` ends their titles.
@@ -63,62 +65,65 @@ macro_rules! all {
         [
             measured!(
                 $of, $label, "block-write", "throughput", "block write", "bytes_written", Section::Headline,
-                "Bytes written in a second, in chunks, to a file that is made anew.",
+                "Bytes written per second, in chunks, to a new file.",
                 Declared { short: "write", did: "wrote in chunks", ..Declared::MIB_PER_SECOND }
             ),
             measured!(
                 $of, $label, "block-read", "throughput", "block read", "bytes_read", Section::Headline,
-                "Bytes read in a second, in chunks, from the begin of the file to its end.",
+                "Bytes read per second, in chunks, from the start of the file to its end.",
                 Declared { short: "read", did: "read in chunks", ..Declared::MIB_PER_SECOND }
             ),
             measured!(
                 $of, $label, "rewrite", "throughput", "rewrite", "bytes_written", $section,
-                "Bytes written again in a second: each chunk is read, changed, and written to its place.",
+                "Bytes rewritten per second: each chunk is read, changed and written back.",
                 Declared { key: true, short: "rewrite", ..Declared::MIB_PER_SECOND }
             ),
             measured!(
                 $of, $label, "seek", "rate", "random seeks", "seeks", $section,
-                "Chunks read at random in a second by several seekers at a time, a tenth of them changed and written again.",
+                "Chunks read at random per second by several processes at once; a tenth of them are changed and \
+                    written back.",
                 Declared { key: true, short: "seeks", ..Declared::PER_SECOND }
             ),
             measured!(
                 $of, $label, "char-write", "throughput", "write of single characters", "bytes_written", $section,
-                "Bytes written in a second one by one: through a buffer of 4 KiB in 1.0x, by a system call each in 2.00.",
+                "Bytes written per second one by one: through a buffer of 4 KiB in 1.0x, by one system call each \
+                    in 2.00.",
                 Declared::MIB_PER_SECOND
             ),
             measured!(
                 $of, $label, "char-read", "throughput", "read of single characters", "bytes_read", $section,
-                "Bytes read in a second one by one: through a buffer of 4 KiB in 1.0x, by a system call each in 2.00.",
+                "Bytes read per second one by one: through a buffer of 4 KiB in 1.0x, by one system call each in \
+                    2.00.",
                 Declared::MIB_PER_SECOND
             ),
             measured!(
                 $of, $label, "create-ordered", "rate", "create in order", "files", Section::Files,
-                "Small files made in a second, in the order of their names.",
+                "Small files created per second, in order of their names.",
                 Declared { key: true, short: "create", ..Declared::PER_SECOND }
             ),
             measured!(
                 $of, $label, "stat-ordered", "rate", "stat and read in order", "files", Section::Files,
-                "Small files whose status is asked for, and which are read where they have content, in a second, in the order of their directory.",
+                "Small files per second that are stat'ed and, if not empty, read, in directory order.",
                 Declared::PER_SECOND
             ),
             measured!(
                 $of, $label, "delete-ordered", "rate", "delete in order", "files", Section::Files,
-                "Small files deleted in a second, in the order of their directory.",
+                "Small files deleted per second, in directory order.",
                 Declared::PER_SECOND
             ),
             measured!(
                 $of, $label, "create-random", "rate", "create with random names", "files", Section::Files,
-                "Small files made in a second, with names that begin at random.",
+                "Small files created per second, with names that start at random.",
                 Declared::PER_SECOND
             ),
             measured!(
                 $of, $label, "stat-random", "rate", "stat and read at random", "files", Section::Files,
-                "Small files whose status is asked for, and which are read where they have content, in a second, in random order.",
+                "Small files per second that are stat'ed and, if not empty, read, in random order.",
                 Declared::PER_SECOND
             ),
             measured!(
                 $of, $label, "delete-random", "rate", "delete at random", "files", Section::Files,
-                "Small files deleted in a second, in random order.",
+                "Small files deleted per second, in random order.",
                 Declared::PER_SECOND
             ),
         ]

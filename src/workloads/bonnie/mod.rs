@@ -64,13 +64,14 @@ impl Workload for Bonnie {
 
     fn story(&self) -> Story {
         Story {
-            what: "Writes a large file, reads and rewrites it in order and at random; then makes many small files, looks at them and \
-                   deletes them, in order and at random.",
+            what: "Writes a large file, rewrites and reads it sequentially, and seeks in it; then creates many \
+                   small files, stats and reads them, and deletes them, in order and at random.",
             origin: "T. Bray, Bonnie, 1990; R. Coker, Bonnie++, 1999 to today. The operations are those of versions 1.0x \
                      (semantics classic) and 1.9x and 2.00 (semantics 2.00); the code is fsderby's own.",
-            limits: "A data file that fits into memory measures the page cache, all of it where the semantics is classic: without an \
-                     fsync nothing need reach the disk. The data is all but constant: a filesystem that compresses writes next to \
-                     nothing. Single characters measure the CPU, of 1.0x that of fsderby's own buffer.",
+            limits: "A data file that fits into memory measures the page cache, and with `semantics = classic` \
+                     nothing else: without an fsync nothing has to reach the disk. The data is nearly constant, \
+                     so a compressing filesystem writes almost nothing. The single-character tests measure the \
+                     CPU; in 1.0x they use fsderby's buffer instead of the C library's.",
         }
     }
 

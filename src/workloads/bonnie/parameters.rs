@@ -87,23 +87,19 @@ impl Parameters {
 /// What no key alone can say.
 fn check(rules: &Rules) -> Result<(), String> {
     if rules.chunks == 0 && rules.files == 0 {
-        return Err("size = 0 and files = 0: there is nothing to do".into());
+        return Err("size = 0 and files = 0 leave nothing to do".into());
     }
     if rules.files > rules::MOST_FILES {
-        return Err(format!("files = {}: write {} at most", rules.files, rules::MOST_FILES));
+        return Err(format!("files = {}: the limit is {}", rules.files, rules::MOST_FILES));
     }
     if rules.files > 0 && rules.directories > rules.files {
         return Err(format!("directories = {}: there are only {} files", rules.directories, rules.files));
     }
     if rules.small == Small::Symlinks && rules.directories > 1 {
-        return Err(
-            "directories: a symbolic link names the first file as from the folder above; write 1".into()
-        );
+        return Err("directories: symbolic links work only with 1 directory".into());
     }
     if rules.direct && rules.characters > 0 && rules.chunks > 0 {
-        return Err(
-            "direct = true: single bytes cannot be written past the page cache; set characters = 0".into()
-        );
+        return Err("direct = true: single bytes cannot bypass the page cache; set characters = 0".into());
     }
     Ok(())
 }
@@ -150,7 +146,7 @@ fn chunks(Bytes(size): Bytes, chunk: u32) -> Result<u64, String> {
         return Err(format!("size = {size}: write a multiple of the chunk, {chunk} bytes"));
     }
     if chunks >= rules::MOST_CHUNKS {
-        return Err(format!("size = {}: it has {chunks} chunks, 2^31 and more", Bytes(size)));
+        return Err(format!("size = {}: {chunks} chunks are too many (2^31 or more)", Bytes(size)));
     }
     Ok(chunks)
 }
@@ -161,7 +157,7 @@ fn characters(keys: Keys<'_>, semantics: Semantics, size: u64) -> Result<u64, St
         (Semantics::Classic, None) => Ok(size),
         (Semantics::Classic, Some(asked)) if asked == 0 || asked == size => Ok(asked),
         (Semantics::Classic, Some(asked)) => {
-            Err(format!("characters = {asked}: classic takes the whole size, or 0 to leave them out"))
+            Err(format!("characters = {asked}: with classic write the whole size, or 0 to skip them"))
         }
         (Semantics::Second, None) => Ok(rules::CHARACTERS.min(size)),
         (Semantics::Second, Some(asked)) => Ok(asked.min(size)),
@@ -178,8 +174,8 @@ fn small(keys: Keys<'_>) -> Result<Small, String> {
     };
     match small {
         [Some(min), Some(max)] if min <= max => Ok(Small::Files { min, max }),
-        [Some(_), Some(_)] => Err(format!("file_size = [{min}, {max}]: the smallest comes first")),
-        _ => Err(format!("file_size = [{min}, {max}]: a small file has less than 1 GiB")),
+        [Some(_), Some(_)] => Err(format!("file_size = [{min}, {max}]: write the smaller one first")),
+        _ => Err(format!("file_size = [{min}, {max}]: write sizes below 1 GiB")),
     }
 }
 
@@ -218,11 +214,11 @@ mod tests {
             (&format!("{good}seeks = 0"), "from 1 to"),
             (&format!("{good}seekers = 1000"), "from 1 to 256"),
             (&format!("{good}files = 10\ndirectories = 11"), "only 10 files"),
-            (&format!("{good}files = 10\nfile_size = [5, 3]"), "the smallest comes first"),
-            (&format!("{good}files = 10\nfile_size = [0, '1g']"), "less than 1 GiB"),
+            (&format!("{good}files = 10\nfile_size = [5, 3]"), "write the smaller one first"),
+            (&format!("{good}files = 10\nfile_size = [0, '1g']"), "below 1 GiB"),
             (&format!("{good}files = 10\nlinks = 'hard'\nfile_size = [5, 5]"), "no file_size"),
             (&format!("{good}files = 10\nlinks = 'soft'"), "links"),
-            (&format!("{good}files = 10\nlinks = 'symbolic'\ndirectories = 2"), "write 1"),
+            (&format!("{good}files = 10\nlinks = 'symbolic'\ndirectories = 2"), "only with 1 directory"),
             (&format!("{good}direct = true"), "characters = 0"),
         ] {
             let error = parse(text).expect_err(text);

@@ -41,7 +41,7 @@ const GO: u8 = 1;
 const STOP: u8 = 0;
 /// One of so many is updated.
 const UPDATED: u32 = 10;
-const PIPE: &str = "the pipe of tickets";
+const PIPE: &str = "the pipe that hands out seeks";
 /// The operation whose latencies are told.
 const SEEK: usize = 4;
 

@@ -87,7 +87,7 @@ impl SmallFiles {
         };
         if self.prefixed {
             let written = write!(text, "{:05}/", file / rules.files_of_a_directory());
-            debug_assert!(written.is_ok(), "a text takes what is written to it");
+            debug_assert!(written.is_ok(), "writing to a string cannot fail");
         }
         let parts = if order == Order::Sequential { [&index, characters] } else { [characters, &index] };
         parts.into_iter().for_each(|part| text.push_str(part));

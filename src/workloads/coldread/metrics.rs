@@ -9,7 +9,7 @@ pub const VERSION: u32 = 1;
 
 const COLD: Section = Section::Own {
     title: "Reading after a cold start",
-    note: "Before each phase the filesystem is unmounted and mounted again, so that everything comes from the device.",
+    note: "Before each phase the filesystem is unmounted and mounted again, so all data comes from the device.",
 };
 const CREATE: Over = Over::Phase("create");
 const ORDERED: Over = Over::Phase("read-ordered");
@@ -24,7 +24,7 @@ static RATES: [Rate; 9] = [
             title: "create (phase create)",
             section: Section::Files,
             over: CREATE,
-            explained: "Files created and written in a second of the phase create, folder by folder.",
+            explained: "Files created and written per second in the phase create, one directory after the other.",
             ..Declared::PER_SECOND
         },
     },
@@ -36,7 +36,7 @@ static RATES: [Rate; 9] = [
             short: "write",
             section: Section::Throughput,
             over: CREATE,
-            explained: "Bytes written in a second of the phase create; the sync after it is not part of it.",
+            explained: "Bytes written per second in the phase create; the sync after it is not included.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -49,7 +49,8 @@ static RATES: [Rate; 9] = [
             short: "stat",
             section: COLD,
             over: Over::Phase("walk"),
-            explained: "Entries listed and asked for their status in a second of the phase walk, as find or a backup does.",
+            explained: "Files and directories listed and stat'ed per second in the phase walk, as find or a \
+                backup does.",
             key: true,
             ..Declared::PER_SECOND
         },
@@ -62,8 +63,7 @@ static RATES: [Rate; 9] = [
             did: "read in folder order",
             section: Section::Headline,
             over: ORDERED,
-            explained: "Bytes read in a second while every file is read whole in the order in which its folder lists it, as a full backup \
-                        does.",
+            explained: "Bytes read per second while every file is read in directory order, as a full backup does.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -74,7 +74,7 @@ static RATES: [Rate; 9] = [
             title: "files in folder order (phase read-ordered)",
             section: COLD,
             over: ORDERED,
-            explained: "Files read whole in a second, in the order in which their folders list them.",
+            explained: "Files read per second in directory order.",
             ..Declared::PER_SECOND
         },
     },
@@ -86,7 +86,8 @@ static RATES: [Rate; 9] = [
             did: "read files in random order",
             section: Section::Headline,
             over: RANDOM,
-            explained: "Files read whole in a second, in random order and without the large ones, as in the first hour of a restarted server.",
+            explained: "Files read per second in random order, without the large ones, as in the first hour after \
+                a server's restart.",
             ..Declared::PER_SECOND
         },
     },
@@ -97,7 +98,7 @@ static RATES: [Rate; 9] = [
             title: "read in random order (phase read-random)",
             section: COLD,
             over: RANDOM,
-            explained: "Bytes read in a second while files are read whole in random order.",
+            explained: "Bytes read per second while files are read in random order.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -109,7 +110,8 @@ static RATES: [Rate; 9] = [
             short: "4 KiB",
             section: COLD,
             over: Over::Phase("pread-random"),
-            explained: "Blocks of 4 KiB read in a second at random places of the large files, one at a time, as a database does.",
+            explained: "Blocks of 4 KiB read per second at random offsets of the large files, one at a time, as a \
+                database does.",
             key: true,
             ..Declared::PER_SECOND
         },
@@ -121,7 +123,7 @@ static RATES: [Rate; 9] = [
             title: "delete (phase delete)",
             section: Section::Files,
             over: Over::Phase("delete"),
-            explained: "Files deleted in a second of the phase delete, in the order in which their folders list them.",
+            explained: "Files deleted per second in the phase delete, in directory order.",
             ..Declared::PER_SECOND
         },
     },

@@ -42,15 +42,15 @@ impl Workload for ColdRead {
 
     fn story(&self) -> Story {
         Story {
-            what: "Walks and reads files that were written earlier, with cold caches: in the order of their directories, \
-                   in random order, and single blocks at random; then deletes them. The filesystem is unmounted and \
-                   mounted again before each of these.",
-            origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
-                     \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009; orders and blocks are those that \
-                     find, tar, Bonnie++ and fio have made usual.",
-            limits: "A client does one thing at a time, so with one client the disk has one request at a time, plus what the kernel reads \
-                     ahead. In virtual time all clients share one CPU. The tree is written in one go to an empty filesystem: nothing has aged, and nothing is \
-                     fragmented.",
+            what: "Walks and reads existing files with cold caches: in directory order, in random order, and in \
+                   single blocks at random; then deletes them. The filesystem is unmounted and mounted again \
+                   before each phase.",
+            origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \"Generating \
+                     Realistic Impressions for File-System Benchmarking\", FAST 2009. Access patterns: those of \
+                     find, tar, Bonnie++ and fio.",
+            limits: "With one client the queue depth is 1, plus the kernel's read-ahead. In virtual time all \
+                     clients share one vCPU. The tree is written in one go to an empty filesystem, so nothing is \
+                     aged or fragmented.",
         }
     }
 

@@ -50,7 +50,7 @@ impl Parameters {
         let blocks = parameters.large_size / BLOCK as u64 * u64::from(parameters.large_files);
         if u64::from(parameters.reads) > blocks {
             return Err(format!(
-                "reads = {}: the large files have only {blocks} blocks of 4 KiB, and none is read twice",
+                "reads = {}: the large files have only {blocks} blocks of 4 KiB, and each is read at most once",
                 parameters.reads
             ));
         }
@@ -96,9 +96,9 @@ mod tests {
             ("large_files", "257", "from 1 to 256"),
             ("large_size", "'5k'", "multiple of 4k"),
             ("reads", "4097", "only 4096 blocks"),
-            ("sizes", "[]", "a row with a weight"),
-            ("sizes", "[{ up_to = 5, weight = 1 }, { up_to = 5, weight = 1 }]", "sizes rise"),
-            ("sizes", "[{ up_to = '2g', weight = 1 }]", "1 GiB at most"),
+            ("sizes", "[]", "one row needs a weight"),
+            ("sizes", "[{ up_to = 5, weight = 1 }, { up_to = 5, weight = 1 }]", "larger than the row before"),
+            ("sizes", "[{ up_to = '2g', weight = 1 }]", "at most 1 GiB"),
         ] {
             let error = Parameters::parse(&table(key, value)).expect_err(value);
             assert!(error.contains(words), "{key} = {value}: {error}");

@@ -96,7 +96,7 @@ impl kit::Tree for Tree {
         } else {
             write!(path, "large/{file}")
         };
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
         path
     }
 

@@ -231,7 +231,7 @@ impl At<'_, '_> {
             let came = pread(&opened[(file - tree.small()) as usize], &mut *buffer, *at);
             let came = came.map_err(|e| failed("pread", tree.path(*file, path), e))?;
             if came != BLOCK {
-                let text = format!("{came} bytes came at {at} where {BLOCK} were written");
+                let text = format!("read {came} bytes at {at}, {BLOCK} were written");
                 return Err(wrong(tree.path(*file, path), text));
             }
             if !tree.is_right(*file, *at, buffer) {
@@ -269,9 +269,9 @@ impl At<'_, '_> {
             return Ok(());
         }
         Err(failed(
-            "read the folder",
+            "read the directory",
             ".",
-            io::Error::other(format!("{files} files where {written} were made")),
+            io::Error::other(format!("{files} files, {written} were created")),
         ))
     }
 }
@@ -301,7 +301,7 @@ impl Visitor for Walk<'_, '_, '_> {
         let bytes = self.status(entry)?;
         let expected = self.0.known(entry).map(|file| self.0.hands.tree.size(file))?;
         if bytes != expected {
-            let text = format!("it has {bytes} bytes where {expected} were written");
+            let text = format!("it has {bytes} bytes, {expected} were written");
             return Err(entry.failed("stat", io::Error::other(text)));
         }
         self.0.totals.files += 1;
@@ -314,7 +314,7 @@ impl At<'_, '_> {
     fn known(&self, entry: &Entry<'_>) -> Result<u32, OpError> {
         let known = self.hands.tree.named(entry.name.to_bytes());
         known.ok_or_else(|| {
-            entry.failed("read the folder of", io::Error::other("nothing of that name was made"))
+            entry.failed("read the directory of", io::Error::other("no file of that name was created"))
         })
     }
 }

@@ -21,7 +21,8 @@ static RATES: [Rate; 3] = [
             did: "filled the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes written in a second of the phase fill, with the syncs after which it is asked how full the filesystem is.",
+            explained: "Bytes written per second in the phase fill, including the syncs before each check of the \
+                free space.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -33,7 +34,7 @@ static RATES: [Rate; 3] = [
             did: "allocated the volume",
             section: Section::Headline,
             over: Over::Phase(PHASE),
-            explained: "Bytes for which space was allocated, and nothing written, in a second of the phase fill, with the same syncs.",
+            explained: "Bytes allocated, but not written, per second in the phase fill, including the same syncs.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -44,7 +45,7 @@ static RATES: [Rate; 3] = [
             title: "create (phase fill)",
             section: Section::Files,
             over: Over::Phase(PHASE),
-            explained: "Files created and filled in a second of the phase fill, with the same syncs.",
+            explained: "Files created and filled per second in the phase fill, including the same syncs.",
             ..Declared::PER_SECOND
         },
     },
@@ -55,7 +56,7 @@ static USED: Declared = Declared {
     title: "used after filling",
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "What was no longer free at the end, as a share of what an ordinary user could fill before.",
+    explained: "Space used at the end ÷ space available to an ordinary user at the beginning.",
     ..Declared::PERCENT
 };
 
@@ -65,7 +66,7 @@ static FILES: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "How many files of the mix there were at the end.",
+    explained: "Number of files at the end.",
     ..Declared::count("files")
 };
 
@@ -75,7 +76,7 @@ static BYTES: Declared = Declared {
     better: Better::Higher,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "The lengths of these files together: what the filesystem took for itself is not among them.",
+    explained: "Sum of the lengths of these files; the filesystem's metadata is not included.",
     ..Declared::BYTES
 };
 
@@ -85,7 +86,7 @@ static FREE: Declared = Declared {
     better: Better::Neither,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "What an ordinary user could still fill at the end.",
+    explained: "Space still available to an ordinary user at the end.",
     ..Declared::BYTES
 };
 

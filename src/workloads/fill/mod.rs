@@ -33,12 +33,13 @@ impl Workload for Fill {
 
     fn story(&self) -> Story {
         Story {
-            what: "Writes files of all sizes until a share of the space that an ordinary user has is used, or until there is none left. The \
-                   files stay.",
-            origin: "fsderby's own. The sizes are those of N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \
-                     \"Generating Realistic Impressions for File-System Benchmarking\", FAST 2009.",
-            limits: "With allocate = true files are given their space by fallocate, and nothing is written to them. How much is written depends on the filesystem: one that needs more space for itself gets fewer files. Nothing is \
-                     ever deleted, so the free space is in one piece: this is fill, not age. One client does it.",
+            what: "Writes files of all sizes until a share of the space available to an ordinary user is used, or \
+                   until none is left. The files are kept.",
+            origin: "fsderby's own. File sizes: N. Agrawal, A. Arpaci-Dusseau and R. Arpaci-Dusseau, \"Generating \
+                     Realistic Impressions for File-System Benchmarking\", FAST 2009.",
+            limits: "With allocate = true files are only allocated (fallocate), not written. The number of files \
+                     depends on the filesystem: one with more metadata holds fewer. Nothing is deleted, so free \
+                     space is contiguous: the filesystem is full, not aged. Only one client.",
         }
     }
 

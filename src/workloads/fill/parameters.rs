@@ -46,7 +46,7 @@ impl Parameters {
 }
 
 fn to(text: &str) -> Result<To, String> {
-    let wrong = || format!("to = '{text}': write a share of the space, 80%, or {FULL}");
+    let wrong = || format!("to = '{text}': write a share of the space, such as 80%, or {FULL}");
     if text == FULL {
         return Ok(To::Full);
     }
@@ -67,7 +67,7 @@ pub fn scale(table: &Table, by: Scale) -> Result<Table, String> {
     };
     let scaled = by.apply(share);
     if scaled > WHOLE {
-        return Err(format!("to: {by} of it is more than all of the space"));
+        return Err(format!("to: {by} of it is more than the whole space"));
     }
     let mut table = table.clone();
     table.insert("to".into(), Value::String(format!("{}%", scaled as f64 / 10_000.0)));
@@ -115,6 +115,6 @@ mod tests {
         assert_eq!(scaled("80%", 1, 16).map(|p| p.to), Ok(To::Share(50_000)));
         assert_eq!(scaled("full", 1, 8).map(|p| p.to), Ok(To::Share(125_000)));
         assert_eq!(scaled("full", 1, 1).map(|p| p.to), Ok(To::Full));
-        assert!(scaled("80%", 2, 1).is_err_and(|e| e.contains("more than all")));
+        assert!(scaled("80%", 2, 1).is_err_and(|e| e.contains("more than the whole")));
     }
 }

@@ -53,7 +53,7 @@ impl Work for Parameters {
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         match portion {
             Portion { part: None, stop_after: None, .. } => {}
-            Portion { part: Some(_), .. } => return Err("it is done in one part".into()),
+            Portion { part: Some(_), .. } => return Err("it has only one part".into()),
             Portion { .. } => return Err("it cannot be stopped at an operation".into()),
         }
         let place = here().map_err(|e| e.to_string())?;
@@ -101,13 +101,13 @@ fn missing(usable: u64, free: u64, share: u64) -> u64 {
 
 fn here() -> Result<OwnedFd, OpError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(CWD, c".", flags, Mode::empty()).map_err(|e| failed("open the folder", ".", e))
+    openat(CWD, c".", flags, Mode::empty()).map_err(|e| failed("open the directory", ".", e))
 }
 
 /// What an ordinary user may still fill, in bytes, after a sync: what was written has its place only then.
 fn free(place: &OwnedFd) -> Result<u64, OpError> {
     rustix::fs::syncfs(place).map_err(|e| failed("sync", ".", e))?;
-    let seen = rustix::fs::fstatvfs(place).map_err(|e| failed("ask the space of", ".", e))?;
+    let seen = rustix::fs::fstatvfs(place).map_err(|e| failed("get the free space of", ".", e))?;
     Ok(seen.f_bavail.saturating_mul(seen.f_frsize))
 }
 
@@ -269,7 +269,7 @@ impl Files {
     fn name(&self, file: u32, path: &mut String) {
         folder_name(file / self.per_folder, path);
         let written = write!(path, "/f{file}");
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
 }
 
@@ -280,7 +280,7 @@ fn folder_name(folder: u32, path: &mut String) {
     for digit in digits.skip_while(|digit| *digit == 0).chain((folder == 0).then_some(0)) {
         let above = if path.is_empty() { "" } else { "/" };
         let written = write!(path, "{above}d{digit:x}");
-        debug_assert!(written.is_ok(), "a text takes what is written to it");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
     }
 }
 

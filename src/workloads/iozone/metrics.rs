@@ -17,7 +17,8 @@ pub const RECORD: &str = "record_bytes";
 
 const SIZES: Section = Section::Own {
     title: "Record by record",
-    note: "Each pass goes through the file in records of one size. What fits into memory is read from there.",
+    note: "Each pass goes through the file in records of one size. A file that fits into memory is read from the \
+        page cache.",
 };
 
 static ALL: [Rate; 2] = [
@@ -30,7 +31,7 @@ static ALL: [Rate; 2] = [
             did: "wrote",
             section: Section::Headline,
             over: Over::Phases,
-            explained: "Bytes written in a second of all passes that write, over all sizes of files and records.",
+            explained: "Bytes written per second in all writing passes, over all file and record sizes.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -43,7 +44,7 @@ static ALL: [Rate; 2] = [
             did: "read",
             section: Section::Headline,
             over: Over::Phases,
-            explained: "Bytes read in a second of all passes that read, over all sizes of files and records.",
+            explained: "Bytes read per second in all reading passes, over all file and record sizes.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -73,7 +74,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.write.throughput",
             ["write", "write (phase write)"],
             "write",
-            "A new file is written from its beginning to its end, so that space is found for it too.",
+            "A new file is written sequentially, which includes allocating its space.",
         ),
     ),
     (
@@ -82,7 +83,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.rewrite.throughput",
             ["rewrite", "rewrite (phase rewrite)"],
             "rewrite",
-            "The file is written again over what is there.",
+            "The existing file is overwritten sequentially.",
         ),
     ),
     (
@@ -91,7 +92,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.read.throughput",
             ["read", "read (phase read)"],
             "read",
-            "The file is read from its beginning to its end.",
+            "The file is read sequentially.",
         ),
     ),
     (
@@ -100,7 +101,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.reread.throughput",
             ["reread", "reread (phase reread)"],
             "reread",
-            "The file is read once more.",
+            "The file is read sequentially a second time.",
         ),
     ),
     (
@@ -154,7 +155,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.fwrite.throughput",
             ["fwrite", "fwrite (phase fwrite)"],
             "fwrite",
-            "The file is written through a stream whose buffer is as long as a record.",
+            "The file is written through a C stream with a buffer of one record.",
         ),
     ),
     (
@@ -163,7 +164,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.frewrite.throughput",
             ["frewrite", "frewrite (phase frewrite)"],
             "frewrite",
-            "The file is written through a stream once more.",
+            "The file is overwritten through a C stream.",
         ),
     ),
     (
@@ -172,7 +173,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.fread.throughput",
             ["fread", "fread (phase fread)"],
             "fread",
-            "The file is read through a stream.",
+            "The file is read through a C stream.",
         ),
     ),
     (
@@ -181,7 +182,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.freread.throughput",
             ["freread", "freread (phase freread)"],
             "freread",
-            "The file is read through a stream once more.",
+            "The file is read through a C stream a second time.",
         ),
     ),
     (
@@ -190,7 +191,7 @@ static PASSES: [(Pass, Declared); 14] = [
             "pass.mixed.throughput",
             ["mixed", "mixed (phase mixed)"],
             "mixed",
-            "Each record once in random order, the first read, the second written, and so on.",
+            "Each record once in random order, alternately read and written.",
         ),
     ),
 ];

@@ -59,11 +59,14 @@ impl Workload for IoZone {
 
     fn story(&self) -> Story {
         Story {
-            what: "Writes and reads one file in records of several sizes: in order, again, at random, backward, at a stride, through streams.",
-            origin: "W. Norcott and D. Capps, IOzone 3. Orders and system calls are those of version 3.471; the code is fsderby's own.",
-            limits: "A client works on one file at a time, which is deleted before the next one is made, so nothing is fragmented. A file that \
-                     fits into memory is read from there, and a test that only reads it measures the page cache and the CPU. Without \
-                     `fsync = true` what is written counts before it has reached the disk.",
+            what: "Writes and reads one file with several record sizes: sequentially, repeatedly, at random, \
+                backward, at a stride, and through C streams.",
+            origin: "W. Norcott and D. Capps, IOzone 3. Access order and system calls are those of version 3.471; \
+                the code is fsderby's own.",
+            limits: "A client works on one file at a time and deletes it before the next, so nothing is \
+                     fragmented. A file that fits into memory is read from the page cache, so a read test of it \
+                     measures page cache and CPU. Without `fsync = true` a write counts before it reaches the \
+                     disk.",
         }
     }
 

@@ -57,7 +57,7 @@ impl Parameters {
             stride: keys.or("stride", defaults.stride)?,
         };
         if ways.stride == 0 {
-            return Err("stride = 0: write how many records it is, 1 at least".into());
+            return Err("stride = 0: write a number of records, at least 1".into());
         }
         let files = sizes(keys, "file_sizes", SMALLEST_RECORD..=LARGEST_FILE)?;
         let keys = Keys::of(table, KEYS)?;
@@ -65,7 +65,7 @@ impl Parameters {
         let granule = if ways.direct { SECTOR } else { SMALLEST_RECORD };
         if let Some(record) = records.iter().find(|record| !record.is_multiple_of(granule)) {
             let why = if ways.direct { ", as direct I/O needs it" } else { "" };
-            return Err(format!("record_sizes: {record} is no multiple of {granule} bytes{why}"));
+            return Err(format!("record_sizes: {record} is not a multiple of {granule} bytes{why}"));
         }
         let pairs = matrix::pairs(&files, &records, is("crossover")?);
         check(&pairs)?;
@@ -87,7 +87,10 @@ impl Parameters {
 
 fn check(pairs: &[Pair]) -> Result<(), String> {
     if pairs.is_empty() {
-        return Err("file_sizes: there is no file with a record in it; write a file that is larger, or a smaller record".into());
+        return Err(
+            "file_sizes: every record is larger than every file; write a larger file or a smaller record"
+                .into(),
+        );
     }
     match pairs.iter().find(|pair| pair.records() > MOST_RECORDS) {
         None => Ok(()),
@@ -110,14 +113,14 @@ fn tests(keys: Keys<'_>) -> Result<Vec<Test>, String> {
     tests.dedup();
     match tests.first() {
         Some(Test::Write) => Ok(tests),
-        _ => Err("tests: 'write' must be among them, because it makes the file of the others".into()),
+        _ => Err("tests: 'write' is required, because it creates the file for the others".into()),
     }
 }
 
 fn sizes(keys: Keys<'_>, key: &str, within: std::ops::RangeInclusive<u64>) -> Result<Vec<u64>, String> {
     let written: Vec<Bytes> = keys.needed(key)?;
     if written.is_empty() || written.len() > MOST_SIZES {
-        return Err(format!("{key}: write one size or more, up to {MOST_SIZES}"));
+        return Err(format!("{key}: write one to {MOST_SIZES} sizes"));
     }
     if let Some(wrong) = written.iter().find(|size| !within.contains(&size.0)) {
         let (least, most) = (Bytes(*within.start()), Bytes(*within.end()));
@@ -168,9 +171,9 @@ mod tests {
     #[test]
     fn a_mistake_is_named() {
         for (more, words) in [
-            ("tests = ['read']", "'write' must be among them"),
+            ("tests = ['read']", "'write' is required"),
             ("tests = ['write', 'strid']", "did you mean 'stride'?"),
-            ("stride = 0", "1 at least"),
+            ("stride = 0", "at least 1"),
             ("fsnc = true", "did you mean 'fsync'?"),
             ("fsync = 1", "fsync: "),
         ] {
@@ -179,11 +182,11 @@ mod tests {
         }
         for (text, words) in [
             ("record_sizes = ['4k']", "file_sizes is missing"),
-            ("file_sizes = []\nrecord_sizes = ['4k']", "one size or more"),
+            ("file_sizes = []\nrecord_sizes = ['4k']", "write one to"),
             ("file_sizes = ['1m']\nrecord_sizes = [32]", "32 bytes is not between 64 bytes and 16 MiB"),
-            ("file_sizes = ['1m']\nrecord_sizes = [100]", "no multiple of 64"),
+            ("file_sizes = ['1m']\nrecord_sizes = [100]", "not a multiple of 64"),
             ("file_sizes = ['1m']\nrecord_sizes = [64]\ndirect = true", "direct I/O"),
-            ("file_sizes = ['1m']\nrecord_sizes = ['2m']", "no file with a record"),
+            ("file_sizes = ['1m']\nrecord_sizes = ['2m']", "every record is larger"),
             ("file_sizes = ['1t']\nrecord_sizes = [64]", "more than 134217728 records"),
         ] {
             let error = parsed(text).expect_err(text);

@@ -111,12 +111,10 @@ impl Parameters {
     /// A test by itself finds the file that those before it have left, so there is one file with records of one size.
     fn part(&self, name: &str) -> Result<Test, String> {
         let test = Test::find(name).filter(|test| self.tests.contains(test));
-        let test = test.ok_or_else(|| format!("it has no part {name}: its tests do not name it"))?;
+        let test = test.ok_or_else(|| format!("it has no part {name}: it is not among its tests"))?;
         match self.pairs.len() {
             1 => Ok(test),
-            n => Err(format!(
-                "a part is done on one file with one size of records, and here are {n} pairs of sizes"
-            )),
+            n => Err(format!("a part needs one file size and one record size; here are {n} pairs of sizes")),
         }
     }
 

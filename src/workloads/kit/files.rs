@@ -43,7 +43,7 @@ pub fn open_with(path: &str, flags: OFlags) -> Result<OwnedFd, OpError> {
 /// A folder in this one, to look through it or to reach what is in it.
 pub fn open_folder(within: impl AsFd, path: &str) -> Result<OwnedFd, OpError> {
     let opened = rustix::fs::openat(within, path, FOLDER, Mode::empty());
-    opened.map_err(|e| failed("open the folder", path, e))
+    opened.map_err(|e| failed("open the directory", path, e))
 }
 
 /// A file that was not there, filled, and closed; with fsync its content is on the disk then, but not its name: see [`sync_name`].
@@ -122,7 +122,7 @@ pub fn fsync(file: impl AsFd, path: &str) -> Result<(), OpError> {
 /// The names in a folder are on the disk from here on.
 pub fn sync_folder(path: &str) -> Result<(), OpError> {
     let synced = rustix::fs::fsync(open_folder(CWD, path)?);
-    synced.map_err(|e| failed("fsync of the folder", path, e))
+    synced.map_err(|e| failed("fsync of the directory", path, e))
 }
 
 /// The name of this file or folder is on the disk from here on.

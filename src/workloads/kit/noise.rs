@@ -20,7 +20,7 @@ const NOISE: usize = MIB as usize;
 
 /// What is said of what was not written.
 pub fn other_content(at: u64) -> String {
-    format!("other content than was written came at {at}")
+    format!("the content differs from what was written at {at}")
 }
 
 /// The content of files, which are numbered from 0.
@@ -84,7 +84,7 @@ impl Noise {
             at += came as u64;
         }
         if at != size {
-            return Err(wrong(path, format!("{at} bytes came where {size} were written")));
+            return Err(wrong(path, format!("read {at} bytes, {size} were written")));
         }
         Ok(at)
     }

@@ -31,14 +31,14 @@ pub fn rows(written: Vec<Written>) -> Result<Vec<Row>, String> {
         let above = rows.last().map_or(0, |row| u64::from(row.up_to));
         if up_to.0 <= above || up_to.0 > LARGEST {
             return Err(format!(
-                "sizes: up_to = {up_to}: sizes rise from row to row, to {} at most",
+                "sizes: up_to = {up_to}: each row must be larger than the row before, at most {}",
                 Bytes(LARGEST)
             ));
         }
         rows.push(Row { up_to: up_to.0 as u32, weight });
     }
     if rows.iter().all(|row| row.weight == 0) {
-        return Err("sizes: there must be a row with a weight".into());
+        return Err("sizes: at least one row needs a weight".into());
     }
     Ok(rows)
 }

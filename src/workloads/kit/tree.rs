@@ -91,7 +91,7 @@ impl Grown {
         let files = (0..shape.files).map(|file| {
             let folder = &folders[below(&mut places, folders.len() as u64) as usize];
             let written = write!(paths, "{folder}/f{file}");
-            debug_assert!(written.is_ok(), "a text takes what is written to it");
+            debug_assert!(written.is_ok(), "writing to a string cannot fail");
             (paths.len(), size())
         });
         let files = files.collect();

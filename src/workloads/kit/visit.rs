@@ -49,7 +49,7 @@ pub fn visit_in(top: OwnedFd, visitor: &mut impl Visitor) -> Result<(), OpError>
 }
 
 fn inside(folder: OwnedFd, path: &mut PathBuf, visitor: &mut impl Visitor) -> Result<(), OpError> {
-    let names = names(&folder).map_err(|e| failed("read the folder", &path, e))?;
+    let names = names(&folder).map_err(|e| failed("read the directory", &path, e))?;
     for (name, kind) in names {
         path.push(OsStr::from_bytes(name.to_bytes()));
         let is_folder = is_folder(&folder, &name, kind);
@@ -58,7 +58,7 @@ fn inside(folder: OwnedFd, path: &mut PathBuf, visitor: &mut impl Visitor) -> Re
             visitor.enter(&entry)?;
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let below = openat(&folder, &*name, flags, Mode::empty());
-            inside(below.map_err(|errno| entry.failed("open the folder", errno))?, path, visitor)?;
+            inside(below.map_err(|errno| entry.failed("open the directory", errno))?, path, visitor)?;
             visitor.leave(&Entry { folder: &folder, name: &name, path })?;
         } else {
             visitor.file(&entry)?;

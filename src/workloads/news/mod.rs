@@ -36,7 +36,7 @@ static RATES: [Rate; 5] = [
             title: "mkdir (phase groups)",
             section: Section::Files,
             over: Over::Phase("groups"),
-            explained: "Directories made in a second, one below the other.",
+            explained: "Directories created per second, each inside the one before.",
             ..Declared::PER_SECOND
         },
     },
@@ -48,7 +48,7 @@ static RATES: [Rate; 5] = [
             did: "took articles in",
             section: Section::Headline,
             over: Over::Phase("import"),
-            explained: "Articles created and written in a second, each in a directory by chance.",
+            explained: "Articles created and written per second, each in a random directory.",
             ..Declared::PER_SECOND
         },
     },
@@ -60,7 +60,7 @@ static RATES: [Rate; 5] = [
             short: "write",
             section: Section::Throughput,
             over: Over::Phase("import"),
-            explained: "Bytes of articles written in a second of the phase import.",
+            explained: "Bytes of articles written per second in the phase import.",
             key: true,
             ..Declared::MIB_PER_SECOND
         },
@@ -73,7 +73,8 @@ static RATES: [Rate; 5] = [
             short: "read",
             section: Section::Files,
             over: Over::Phase("feed"),
-            explained: "Articles read whole in a second, in the order in which they arrived; what the page cache still has comes from there.",
+            explained: "Articles read per second in order of arrival. Cached articles are read from the page \
+                cache.",
             key: true,
             ..Declared::PER_SECOND
         },
@@ -85,7 +86,7 @@ static RATES: [Rate; 5] = [
             title: "delete (phase expire)",
             section: Section::Files,
             over: Over::Phase("expire"),
-            explained: "Articles deleted in a second, the oldest first.",
+            explained: "Articles deleted per second, oldest first.",
             ..Declared::PER_SECOND
         },
     },
@@ -98,12 +99,12 @@ impl Workload for News {
 
     fn story(&self) -> Story {
         Story {
-            what: "Makes a deep tree of directories, writes very many small files into them by chance, reads all in the order in which they \
-                   came, and deletes the oldest.",
-            origin: "fsderby's own. That small files are what filesystems differ most in, and a news server the example, is said in every \
-                     comparison of their time; none of them says how many there were.",
-            limits: "Servers of today keep articles in few large files. Without fsync nothing is forced to the disk, so what fits into memory \
-                     measures the page cache.",
+            what: "Creates a deep directory tree, writes many small files into random directories, reads all of \
+                   them in order of arrival, and deletes the oldest.",
+            origin: "fsderby's own. Published comparisons of the time name small files as the main difference \
+                     between filesystems, and a news server as the example; none gives a number of files.",
+            limits: "Today's servers store articles in few large files. Without fsync nothing is forced to the \
+                     disk, so data that fits into memory measures the page cache.",
         }
     }
 

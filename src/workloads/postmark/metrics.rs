@@ -29,8 +29,8 @@ static RATES: [Rate; 10] = [
             did: "did transactions",
             section: Section::Headline,
             over: TRANSACTIONS,
-            explained: "Transactions in a second of the phase transactions. A transaction reads a file or appends to one, and then \
-                        creates or deletes one.",
+            explained: "Transactions per second in the phase transactions. A transaction reads or appends to one \
+                        file, then creates or deletes one.",
             ..Declared::PER_SECOND
         },
     },
@@ -40,7 +40,7 @@ static RATES: [Rate; 10] = [
             name: "create.alone.rate",
             title: "create (phase create)",
             over: CREATE,
-            explained: "Files created and written in a second of the phase create, in which nothing else is done.",
+            explained: "Files created and written per second in the phase create, which does nothing else.",
             ..FILES
         },
     },
@@ -50,7 +50,8 @@ static RATES: [Rate; 10] = [
             name: "create.mixed.rate",
             title: "create (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files created and written in a second of the phase transactions, between reads, appends and deletions.",
+            explained: "Files created and written per second in the phase transactions, interleaved with reads, \
+                appends and deletions.",
             ..FILES
         },
     },
@@ -60,7 +61,7 @@ static RATES: [Rate; 10] = [
             name: "read.rate",
             title: "read (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files read whole in a second of the phase transactions.",
+            explained: "Files read per second in the phase transactions.",
             ..FILES
         },
     },
@@ -70,7 +71,7 @@ static RATES: [Rate; 10] = [
             name: "append.rate",
             title: "append (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files appended to in a second of the phase transactions.",
+            explained: "Files appended to per second in the phase transactions.",
             ..FILES
         },
     },
@@ -80,7 +81,7 @@ static RATES: [Rate; 10] = [
             name: "delete.alone.rate",
             title: "delete (phase delete)",
             over: DELETE,
-            explained: "Files deleted in a second of the phase delete, in which nothing else is done.",
+            explained: "Files deleted per second in the phase delete, which does nothing else.",
             ..FILES
         },
     },
@@ -90,7 +91,8 @@ static RATES: [Rate; 10] = [
             name: "delete.mixed.rate",
             title: "delete (phase transactions)",
             over: TRANSACTIONS,
-            explained: "Files deleted in a second of the phase transactions, between reads, appends and creations.",
+            explained: "Files deleted per second in the phase transactions, interleaved with reads, appends and \
+                creations.",
             ..FILES
         },
     },
@@ -100,7 +102,7 @@ static RATES: [Rate; 10] = [
             name: "fsync.rate",
             title: "fsync (all phases)",
             over: Over::Phases,
-            explained: "Calls of fsync in a second of all phases together; only work with fsync = true has any.",
+            explained: "Calls of fsync per second over all phases; only with fsync = true.",
             ..FILES
         },
     },
@@ -110,7 +112,8 @@ static RATES: [Rate; 10] = [
             name: "read.throughput",
             title: "read (all phases)",
             short: "read",
-            explained: "Bytes read ÷ the time of all three phases, as PostMark reports it; the sync after the work is not part of it.",
+            explained: "Bytes read ÷ the time of all three phases, as PostMark reports it; the sync after the \
+                workload is not included.",
             ..BYTES
         },
     },
@@ -120,7 +123,8 @@ static RATES: [Rate; 10] = [
             name: "write.throughput",
             title: "write (all phases)",
             short: "write",
-            explained: "Bytes written ÷ the time of all three phases, as PostMark reports it; the sync after the work is not part of it.",
+            explained: "Bytes written ÷ the time of all three phases, as PostMark reports it; the sync after the \
+                workload is not included.",
             ..BYTES
         },
     },
@@ -130,7 +134,7 @@ static TIME: Declared = Declared {
     name: "work.time",
     title: "the work (all phases)",
     over: Over::Phases,
-    explained: "Time of the phases create, transactions and delete together, without the sync after them.",
+    explained: "Time of the phases create, transactions and delete together; the sync after them is not included.",
     ..Declared::SECONDS
 };
 

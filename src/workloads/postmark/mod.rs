@@ -103,14 +103,14 @@ impl Workload for PostMark {
 
     fn story(&self) -> Story {
         Story {
-            what: "Creates a pool of small files, reads, appends, creates and deletes at random, and deletes the \
-                   rest, as a mail server does.",
+            what: "Creates a pool of small files; reads, appends to, creates and deletes files at random; deletes \
+                   the rest. It simulates a mail server.",
             origin: "J. Katcher, \"PostMark: A New File System Benchmark\", Network Appliance TR3022, 1997. The \
-                     operations are those of versions 1.5 to 1.53, one for one; the code is fsderby's own.",
-            limits: "A client does one thing at a time, and never renames or asks for a file's status. \
-                     Without `fsync = true` nothing is ever forced to the disk, so a pool that fits into memory \
-                     measures the page cache. All content comes from one printable text and compresses and \
-                     deduplicates far better than mail.",
+                     operations are exactly those of versions 1.5 to 1.53; the code is fsderby's own.",
+            limits: "A client never renames or stats, and has one operation at a time. Without `fsync = true` \
+                     nothing is forced to the disk, so a pool that fits into memory measures the page cache. All \
+                     content comes from one printable text, so it compresses and deduplicates far better than \
+                     mail.",
         }
     }
 

@@ -74,18 +74,19 @@ impl Parameters {
             seed: seed.unwrap_or(defaults.seed),
         };
         if rules.low > rules.high {
-            return Err(format!("size = [{}, {}]: the smallest comes first", rules.low, rules.high));
+            return Err(format!("size = [{}, {}]: write the smaller one first", rules.low, rules.high));
         }
         rules.check()?;
         let stdio_buffer = block(keys, "stdio_buffer", 4096)?;
         if stdio_buffer > 8192 {
-            return Err(format!("stdio_buffer = {stdio_buffer}: the C library's is 8192 at most"));
+            return Err(format!("stdio_buffer = {stdio_buffer}: the C library's limit is 8192"));
         }
         let fsync = keys.or("fsync", false)?;
         let fsync_folder = keys.or("fsync_folder", false)?;
         if fsync_folder && !fsync {
             return Err(
-                "fsync_folder = true: a name without its content is of no use; set fsync = true too".into()
+                "fsync_folder = true: a synced name without synced content is useless; set fsync = true too"
+                    .into(),
             );
         }
         Ok(Parameters { rules, seed, stdio_buffer, fsync, fsync_folder })
@@ -143,7 +144,7 @@ fn bias(keys: Keys<'_>, key: &str) -> Result<Option<u32>, String> {
     match keys.or::<i64>(key, 5)? {
         -1 => Ok(None),
         tenths @ 0..=10 => Ok(Some(tenths as u32)),
-        other => Err(format!("{key} = {other}: give tenths from 0 to 10, or -1 for neither")),
+        other => Err(format!("{key} = {other}: write tenths from 0 to 10, or -1 for neither")),
     }
 }
 
@@ -157,7 +158,7 @@ fn location(Place { path, weight }: Place) -> Result<Location, String> {
     let is_name =
         |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0') && part.len() <= LONGEST_NAME;
     if !path.split('/').all(is_name) {
-        return Err(format!("locations: '{path}' is not a plain path below the trial's folder"));
+        return Err(format!("locations: '{path}' is not a relative path inside the trial's directory"));
     }
     if weight == 0 {
         return Err(format!("locations: the weight of '{path}' must be at least 1"));
@@ -193,7 +194,7 @@ mod tests {
         for (text, words) in [
             ("transaction = 3", "did you mean 'transactions'?"),
             ("number = 0", "number = 0"),
-            ("size = [5, 3]", "the smallest comes first"),
+            ("size = [5, 3]", "write the smaller one first"),
             ("size = [1, '2g']", "size"),
             ("bias_read = 11", "tenths"),
             ("buffering = 1", "buffering"),

@@ -83,7 +83,7 @@ impl Timed<'_> {
 
     /// Without it POSIX promises that the file's content survives a power cut, but not its name.
     fn sync_folder(&mut self) -> Result<(), Failed> {
-        let folder = kernel::open_folder_of(self.tools.namer.last()).map_err(failed("open the folder"))?;
+        let folder = kernel::open_folder_of(self.tools.namer.last()).map_err(failed("open the directory"))?;
         self.sync(&folder)?;
         close(folder)
     }
@@ -147,7 +147,7 @@ impl Files for Timed<'_> {
             return Ok(());
         }
         let synced = kernel::open_folder_of(name).and_then(rustix::fs::fsync);
-        directory("fsync of the folder", name, synced)
+        directory("fsync of the directory", name, synced)
     }
 
     fn remove_directory(&mut self, location: u32, subdirectory: u32) -> Result<(), OpError> {
@@ -172,7 +172,7 @@ impl Tools {
         if came == bytes as usize {
             return Ok(());
         }
-        let short = format!("{came} bytes came where {bytes} were written");
+        let short = format!("read {came} bytes, {bytes} were written");
         Err(Failed("read", io::Error::new(ErrorKind::UnexpectedEof, short)))
     }
 }

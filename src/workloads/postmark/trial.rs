@@ -59,15 +59,15 @@ impl Work for Parameters {
         let run = dry_run(&rules);
         if let Ended::OutOfFiles(transaction) = run.ended {
             return Err(format!(
-                "no file is left after {transaction} of {} transactions (number = {}, seed = {}); \
-                 raise number or bias_create, or lower transactions",
+                "no file is left after {transaction} of {} transactions (number = {}, seed = {}); raise number or \
+                 bias_create, or lower transactions",
                 rules.transactions, rules.number, rules.seed
             ));
         }
         let pool = u64::from(rules.number) + u64::from(rules.transactions);
         let Portion { part, stop_after, keep_files } = portion;
         if part.is_some() {
-            return Err("PostMark is done in one part".into());
+            return Err("PostMark has only one part".into());
         }
         let steps = match *stop_after {
             Some(last) => last.min(pool),

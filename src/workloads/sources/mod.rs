@@ -36,7 +36,7 @@ static RATES: [Rate; 4] = [
             did: "unpacked files",
             section: Section::Headline,
             over: Over::Phase("unpack"),
-            explained: "Files created, written and given their time in a second, with the directories that they lie in.",
+            explained: "Files created, written and given a timestamp per second, with their directories.",
             ..Declared::PER_SECOND
         },
     },
@@ -47,7 +47,7 @@ static RATES: [Rate; 4] = [
             title: "write (phase unpack)",
             section: Section::Throughput,
             over: Over::Phase("unpack"),
-            explained: "Bytes of files written in a second of the phase unpack.",
+            explained: "Bytes of files written per second in the phase unpack.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -59,8 +59,8 @@ static RATES: [Rate; 4] = [
             short: "list",
             section: Section::Files,
             over: Over::Phase("list"),
-            explained: "Files and directories whose status was taken in a second, in the order in which the filesystem lists them; what is in \
-                        memory comes from there.",
+            explained: "Files and directories stat'ed per second, in directory order. Cached inodes come from \
+                        memory.",
             key: true,
             ..Declared::PER_SECOND
         },
@@ -73,7 +73,7 @@ static RATES: [Rate; 4] = [
             short: "delete",
             section: Section::Files,
             over: Over::Phase("delete"),
-            explained: "Files deleted in a second, in the order in which the filesystem lists them, with their directories.",
+            explained: "Files deleted per second, in directory order, with their directories.",
             key: true,
             ..Declared::PER_SECOND
         },
@@ -87,10 +87,11 @@ impl Workload for Sources {
 
     fn story(&self) -> Story {
         Story {
-            what: "Unpacks a tree of sources as from an archive, lists all of it and deletes it.",
-            origin: "fsderby's own, after tar(1), ls(1) with -lR and rm(1) with -r: what most people first try on a new filesystem.",
-            limits: "The archive comes from memory and is not decompressed. Unless it is told to, nothing is synced, so what fits into memory measures the page \
-                     cache; owners and modes are not set.",
+            what: "Unpacks a source tree like tar, lists it recursively and deletes it.",
+            origin: "fsderby's own, after tar(1), ls(1) with -lR and rm(1) with -r: a common first test of a new \
+                filesystem.",
+            limits: "The archive comes from memory and is not compressed. By default nothing is synced, so data \
+                     that fits into memory measures the page cache; owners and modes are not set.",
         }
     }
 

@@ -44,7 +44,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it is done in one part".into());
+            return Err("it has only one part".into());
         }
         let tree = self.grown(seed);
         Ok(Box::new(Trial {
@@ -165,7 +165,7 @@ fn all_found(found: u64, made: u64) -> Result<(), OpError> {
     if found == made {
         return Ok(());
     }
-    let text = format!("{found} entries where {made} were made");
+    let text = format!("{found} entries, {made} were created");
     Err(files::failed("list", ".", io::Error::other(text)))
 }
 
@@ -199,8 +199,8 @@ impl Visitor for Listing<'_, '_> {
             return Ok(());
         }
         let text = match known {
-            Some(size) => format!("it has {bytes} bytes where {size} were written"),
-            None => "nothing of that name was made".into(),
+            Some(size) => format!("it has {bytes} bytes, {size} were written"),
+            None => "no file of that name was created".into(),
         };
         Err(entry.failed("stat", io::Error::other(text)))
     }

@@ -39,7 +39,8 @@ static RATES: [Rate; 4] = [
             title: "pieces written (phase write)",
             section: Section::Files,
             over: Over::Phase("write"),
-            explained: "Pieces written in a second at places by chance of files that are as long as they will be.",
+            explained: "Pieces written per second at random offsets of files that are first extended to full \
+                length.",
             ..Declared::PER_SECOND
         },
     },
@@ -51,7 +52,8 @@ static RATES: [Rate; 4] = [
             did: "read sparse files",
             section: Section::Headline,
             over: Over::Phase("read"),
-            explained: "Bytes read in a second, the zeros of holes among them, with nothing of the files in the page cache.",
+            explained: "Bytes read per second, including the zeros of holes, with none of the files in the page \
+                cache.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -63,7 +65,7 @@ static RATES: [Rate; 4] = [
             did: "copied sparse files",
             section: Section::Headline,
             over: Over::Phase("copy"),
-            explained: "Length of the files that were copied in a second; holes are found and not copied.",
+            explained: "File length copied per second; holes are found (SEEK_DATA) and skipped.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -75,7 +77,7 @@ static RATES: [Rate; 4] = [
             short: "written",
             section: Section::Throughput,
             over: Over::Phase("copy"),
-            explained: "Bytes that the copy wrote in a second, without holes.",
+            explained: "Bytes written per second by the copy, without holes.",
             ..Declared::MIB_PER_SECOND
         },
     },
@@ -87,14 +89,14 @@ static STORED: Declared = Declared {
     better: Better::Lower,
     section: Section::Capacity,
     over: Over::Moment,
-    explained: "Bytes of the blocks that the filesystem says the files occupy ÷ bytes that were written to them.",
+    explained: "Bytes of blocks that the files occupy (st_blocks) ÷ bytes written to them.",
     ..Declared::ratio("stored for each byte")
 };
 
 static COPIED: Declared = Declared {
     name: "sparse.copy.stored",
     title: "stored ÷ written, copies",
-    explained: "The same of the copies ÷ bytes that were written to the files that they are copies of.",
+    explained: "Bytes of blocks that the copies occupy ÷ bytes written to the original files.",
     ..STORED
 };
 
@@ -105,11 +107,12 @@ impl Workload for Sparse {
 
     fn story(&self) -> Story {
         Story {
-            what: "Writes pieces at random places of long files, reads the files whole and copies them without their holes, and asks what \
-                   files and copies take on the disk.",
-            origin: "fsderby's own; an article on PostMark recommends filesystems for sparse files and measures none.",
-            limits: "Before reading and copying only the pages of the files are dropped: their inodes and lists of blocks may be in \
-                     memory. Every piece is noise, so nothing is compressed.",
+            what: "Writes pieces at random offsets of long files, reads the files completely, copies them without \
+                   their holes, and reports the blocks that files and copies occupy.",
+            origin: "fsderby's own. An article on PostMark recommends filesystems for sparse files, but measures \
+                none.",
+            limits: "Before reading and copying, only the files' pages are dropped; inodes and block lists may \
+                     stay cached. The content is random, so nothing is compressed.",
         }
     }
 

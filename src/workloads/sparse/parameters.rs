@@ -42,7 +42,7 @@ impl Parameters {
         }
         if u64::from(parameters.pieces) > parameters.places() {
             return Err(format!(
-                "pieces = {}: a file of this length has {} places, one in each {}",
+                "pieces = {}: a file of this length has room for {}, one in each {}",
                 parameters.pieces,
                 parameters.places(),
                 Bytes(chunk)
@@ -80,7 +80,7 @@ mod tests {
             Parameters::parse(&text.parse().expect("TOML"))
         };
         assert_eq!(parse("8", "1m").map(|p| (p.places(), p.written())), Ok((8, 32 * KIB)));
-        assert!(parse("9", "1m").is_err_and(|e| e.contains("has 8 places")));
+        assert!(parse("9", "1m").is_err_and(|e| e.contains("has room for 8")));
         assert!(parse("1", "200k").is_err_and(|e| e.contains("multiple of 128 KiB")));
     }
 }

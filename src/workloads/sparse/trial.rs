@@ -55,7 +55,7 @@ impl Work for Parameters {
 
     fn prepare(&self, seed: u64, portion: &Portion) -> Result<Box<dyn Ready>, String> {
         if portion.part.is_some() {
-            return Err("it is done in one part".into());
+            return Err("it has only one part".into());
         }
         let hands = Hands { parameters: self.clone(), seed, noise: noise(seed), buffer: vec![0; CHUNK] };
         let latencies = Latencies::new(OPERATIONS);
@@ -268,7 +268,7 @@ fn read_at(file: impl AsFd, path: &str, buffer: &mut [u8], at: u64) -> Result<()
     let mut come = 0;
     while come < buffer.len() {
         match pread(&file, &mut buffer[come..], at + come as u64) {
-            Ok(0) => return Err(wrong(path, format!("it ends at {} already", at + come as u64))),
+            Ok(0) => return Err(wrong(path, format!("it ends at {}", at + come as u64))),
             Ok(n) => come += n,
             Err(e) => return Err(failed("pread", path, e)),
         }

@@ -49,7 +49,7 @@ impl Listing {
             about.st_mtime,
             entry.path.display()
         );
-        debug_assert!(written.is_ok(), "memory takes what is written to it");
+        debug_assert!(written.is_ok(), "writing to memory cannot fail");
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
@@ -106,6 +106,6 @@ pub fn same(operation: &'static str, what: &str, found: u64, made: u64) -> Resul
     if found == made {
         return Ok(());
     }
-    let text = format!("{found} {what} where {made} were made");
+    let text = format!("{found} {what}, {made} were created");
     Err(files::failed(operation, ".", io::Error::other(text)))
 }

@@ -11,13 +11,13 @@ pub const VERSION: u32 = 1;
 
 const TASKS: Section = Section::Own {
     title: "Each task",
-    note: "A task's own time ends with its last call; with the sync it is until all of it is on the disk. Making, mounting and \
-           unmounting are among the steps. What is read from the second disk is not in memory before.",
+    note: "A task's time ends with its last system call; the time with the sync ends when all its data is on the \
+           disk. mkfs, mount and unmount are timed as steps. Data on the second disk is not cached before.",
 };
 const COST: Section = Section::Own {
-    title: "What each task cost its process",
-    note: "As GNU time tells it of a program: CPU is user and system time ÷ elapsed time, in whole percent; a minor fault brings a page that \
-           needs no reading, a major one reads it from a disk.",
+    title: "CPU and page faults of each task",
+    note: "As reported by GNU time: CPU is user and system time ÷ elapsed time, in whole percent; a minor fault \
+           needs no I/O, a major fault reads from a disk.",
 };
 
 /// What is told of a task.
@@ -39,7 +39,7 @@ macro_rules! task {
                 title: concat!($title, " (phase ", $phase, ")"),
                 section: TASKS,
                 over: Over::Phase($phase),
-                explained: concat!("Time to ", $explained, ", until the last call is back."),
+                explained: concat!("Time to ", $explained, ", until its last system call."),
                 ..Declared::SECONDS
             },
             synced: Declared {
@@ -47,7 +47,7 @@ macro_rules! task {
                 title: concat!($title, " with the sync (phase ", $phase, ")"),
                 section: TASKS,
                 over: Over::Phase($phase),
-                explained: concat!("Time to ", $explained, ", until all of it is on the disk."),
+                explained: concat!("Time to ", $explained, ", until all data is on the disk."),
                 ..Declared::SECONDS
             },
             cpu: Declared {
@@ -56,9 +56,9 @@ macro_rules! task {
                 section: COST,
                 over: Over::Phase($phase),
                 explained: concat!(
-                    "Of the time to ",
+                    "CPU share of the process during the time to ",
                     $explained,
-                    " what its process had the CPU, as GNU time tells it; without the sync."
+                    ", as GNU time reports it; the sync is not included."
                 ),
                 drawn: false,
                 ..Declared::PERCENT
@@ -68,7 +68,7 @@ macro_rules! task {
                 title: concat!($title, ": minor faults"),
                 section: COST,
                 over: Over::Phase($phase),
-                explained: concat!("Page faults without reading, to ", $explained, "."),
+                explained: concat!("Page faults without I/O during the time to ", $explained, "."),
                 drawn: false,
                 ..Declared::count("faults")
             },
@@ -77,7 +77,7 @@ macro_rules! task {
                 title: concat!($title, ": major faults"),
                 section: COST,
                 over: Over::Phase($phase),
-                explained: concat!("Page faults that read a page, to ", $explained, "."),
+                explained: concat!("Page faults with I/O during the time to ", $explained, "."),
                 drawn: false,
                 ..Declared::count("faults")
             },
@@ -114,7 +114,8 @@ macro_rules! line {
 /// As the comparison of 2006 told them, with GNU time's words; steps of a trial have no faults of their own.
 pub static SHEETS: [Sheet; 1] = [Sheet {
     title: "The tasks side by side",
-    note: "Time until the last call of a task is back, and until all of it is on the disk; the CPU and the page faults of the first.",
+    note: "Time of each task until its last system call and until all data is on the disk; CPU share and page \
+        faults without the sync.",
     columns: &["time", "with the sync", "CPU", "minor faults", "major faults"],
     lines: &[
         ("make", &["mkfs.time", "", "mkfs.cpu.share", "", ""]),
@@ -137,7 +138,7 @@ static ALL: Declared = Declared {
     did: "did the tasks",
     section: Section::Headline,
     over: Over::Phases,
-    explained: "Time of all tasks together, with the syncs between them where there are some.",
+    explained: "Time of all tasks together, including any syncs between them.",
     ..Declared::SECONDS
 };
 

@@ -52,12 +52,13 @@ impl Workload for Tasks {
 
     fn story(&self) -> Story {
         Story {
-            what: "Copies a large file and a tree from a second disk, copies both again on the same disk, lists and searches the tree, and \
-                   deletes all of it, as the people of a small office do. Each task is timed by itself.",
-            origin: "The tasks of H. Ivers' comparison of 2006, which had cp, rm, ls and find do them. Here one process makes the same calls.",
-            limits: "Programs of their own would also be started and loaded, which costs some page faults and milliseconds each. The second \
-                     disk is as large as the one that is measured, and its filesystem the same for all. One client does it. What copies from \
-                     the same disk reads is partly in memory, as it was there.",
+            what: "Copies a large file and a tree from a second disk, copies both again on the same disk, lists \
+                   and searches the tree, and deletes everything. Each task is timed separately.",
+            origin: "The tasks of H. Ivers' comparison of 2006, which used cp, rm, ls and find. Here one process \
+                makes the same system calls.",
+            limits: "Starting separate programs would add some page faults and milliseconds to each task. The \
+                     second disk has the size of the measured one; its filesystem is the same for all candidates. \
+                     Only one client. Copies on the same disk read partly from the page cache, as in the paper.",
         }
     }
 

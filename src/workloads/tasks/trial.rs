@@ -192,7 +192,7 @@ impl Hands {
     }
 
     fn source(&self) -> Result<&OwnedFd, OpError> {
-        let missing = || std::io::Error::other("it was given none");
+        let missing = || std::io::Error::other("there is no second disk");
         self.source.as_ref().ok_or_else(|| files::failed("copy from the second disk", ".", missing()))
     }
 
@@ -238,7 +238,7 @@ impl Hands {
         let ends = |name: &str| name.as_bytes().last() == Some(&PATTERN);
         let made = (0..self.tree.files()).filter(|file| ends(self.tree.path(*file, &mut path))).count();
         let made = made + self.tree.folders().iter().filter(|folder| ends(folder)).count();
-        same("find", "names that match", finding.found, made as u64)?;
+        same("find", "matching names", finding.found, made as u64)?;
         Ok(finding.counted)
     }
 }
@@ -247,7 +247,7 @@ impl Hands {
 fn copy(tree: &Grown, file: u32, from: impl AsFd, to: &str, buffer: &mut [u8]) -> Result<u64, OpError> {
     files::copy(from, to, buffer, |at, came| {
         if at.is_multiple_of(PAGE) && !tree.noise().is_right(file, at, came) {
-            return Err(wrong(to, format!("{} of what is copied", other_content(at))));
+            return Err(wrong(to, format!("{} of the copied files", other_content(at))));
         }
         Ok(())
     })
@@ -257,7 +257,7 @@ fn is_whole(path: &str, came: u64, written: u64) -> Result<(), OpError> {
     if came == written {
         return Ok(());
     }
-    Err(wrong(path, format!("{came} bytes came of what is copied, where {written} were written")))
+    Err(wrong(path, format!("read {came} bytes of the source, {written} were written")))
 }
 
 struct Copying<'a, 'b> {
@@ -287,7 +287,7 @@ impl Visitor for Copying<'_, '_> {
     fn file(&mut self, entry: &Entry<'_>) -> Result<(), OpError> {
         self.goes_to(entry.path);
         let Hands { tree, buffer, .. } = &mut *self.hands;
-        let unknown = || entry.failed("copy", std::io::Error::other("nothing of that name was made"));
+        let unknown = || entry.failed("copy", std::io::Error::other("no file of that name was created"));
         let file = tree.named(entry.name.to_bytes()).ok_or_else(unknown)?;
         let bytes = self.under.time(COPY, || {
             let from = openat(entry.folder, entry.name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());

@@ -12,7 +12,7 @@ fn needs(text: &str, words: &[&str]) {
 #[test]
 fn an_unknown_need_offers_the_nearest() {
     needs("capasity = 1", &["x.toml", "unknown need 'capasity'", "did you mean 'capacity'?"]);
-    needs("require = ['jurnal']", &["unknown need to require", "did you mean 'journal'?"]);
+    needs("require = ['jurnal']", &["unknown required capability", "did you mean 'journal'?"]);
     needs("require = ['files over 4 gigs']", &["files over 4 gigs", "is not a size"]);
     needs("draw = 'cp'", &["decide a draw", "did you mean 'cpu'?"]);
     needs(
@@ -39,6 +39,6 @@ fn a_workload_or_metric_that_the_experiment_does_not_have_is_refused() {
     );
     needs(
         "workload.maildir-quick = { 'cpu.share' = 1 }",
-        &["cpu.share is neither good nor bad", "try: one of fsderby list metrics"],
+        &["cpu.share has no better direction", "try: one of fsderby list metrics"],
     );
 }

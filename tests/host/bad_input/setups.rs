@@ -4,25 +4,25 @@ use super::*;
 
 #[test]
 fn a_number_of_clients_that_cannot_be_says_what_can() {
-    flags(&["--clients", "0"], &["0 clients do no work", "try: --clients 1"]);
+    flags(&["--clients", "0"], &["0 clients are not possible", "try: --clients 1"]);
     flags(&["--clients", "1025"], &["1025 clients are more than 1024"]);
     flags(&["--clients", "x"], &["--clients"]);
     flags(
         &["--clients", "600", "--workloads", "postmark-quick", "--scale", "1/16"],
-        &["600 clients cannot do this work at the same time, 50 can", "try: --clients 50"],
+        &["600 clients cannot run this workload in parallel; 50 can", "try: --clients 50"],
     );
-    flags(&["--clients", "2", "--workloads", "fill-80"], &["2 clients cannot do this work", "1 can at most"]);
+    flags(&["--clients", "2", "--workloads", "fill-80"], &["2 clients cannot run this workload", "1 can"]);
     flags(
         &["--clients", "2", "--power-cut", "50%", "--on", "vm", "--workloads", "maildir-durable"],
         &["a trial whose power is cut has one client, not 2", "without --power-cut"],
     );
     let one = "filesystems = ['ext4']\n[[workload]]\nset = 'postmark-quick'\n";
-    file(&format!("{one}clients = 0"), &["0 clients do no work"]);
+    file(&format!("{one}clients = 0"), &["0 clients are not possible"]);
     file(&format!("{one}clients = 'four'"), &["line", "expected"]);
     file(&format!("clients = -1\n{one}"), &["line 1"]);
     file(
         &format!("{one}clients = 4\n{}clients = 4", &one[22..]),
-        &["two workloads are called", "another label"],
+        &["two workloads have the label", "another label"],
     );
 }
 
@@ -36,15 +36,15 @@ fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
     );
     file(&format!("layers = 'crypt'\n{rest}"), &["line 1", "expected a list"]);
     file(&format!("layer = ['crypt']\n{rest}"), &["unknown key 'layer'", "did you mean 'layers'?"]);
-    flags(&["--on", "vm", "--layer", "md"], &["layer md: it needs a level, such as raid5", "md:LEVEL"]);
+    flags(&["--on", "vm", "--layer", "md"], &["layer md: the level is missing, such as raid5", "md:LEVEL"]);
     flags(&["--on", "vm", "--layer", "md:raid6"], &["unknown level 'raid6'", "raid5"]);
     flags(&["--on", "vm", "--layer", "md:raid0,chunk=5k"], &["chunk=5k is no chunk", "power of 2"]);
     flags(&["--on", "vm", "--layer", "crypt:cipher=rot13-xts-plain64"], &["unknown cipher 'rot13'", "aes"]);
     flags(&["--on", "vm", "--layer", "md:raid1"], &["at least 2 disks; there is 1", "try: disks=2"]);
     flags(&["--on", "vm:disks=2"], &["here are 2", "try: --layer md:raid0"]);
-    flags(&["--on", "vm:disks=99"], &["disks=99 is no number of disks; write 1 to 16"]);
+    flags(&["--on", "vm:disks=99"], &["disks=99 is not a number of disks; write 1 to 16"]);
     for testbed in ["loop", "directory:/var/tmp"] {
-        let words = ["carries no layers", "--on vm or model:DISK"];
+        let words = ["has no layers", "--on vm or model:DISK"];
         flags(&["--on", testbed, "--memory", "none", "--layer", "crypt"], &words);
     }
 }
@@ -60,20 +60,20 @@ fn a_setup_that_cannot_be_names_its_candidate() {
     own("on = 'model:hdd-61tb'", &["ext4: ", "hdd-16tb"]);
     own("on = 'loop'\nkernel = '6.1'", &["ext4: ", "boots no kernel", "try: --on vm"]);
     own("kernel = '/boot/vmlinuz'", &["ext4: '/boot/vmlinuz' is no release", "fsderby kernel list"]);
-    own("cpus = 0", &["ext4: nothing can work on 0 CPUs", "--cpus 1"]);
+    own("cpus = 0", &["ext4: 0 CPUs are not possible", "--cpus 1"]);
     own("cpus = 'two'", &["line 6", "expected a whole number"]);
-    own("memory = '0'", &["ext4: nothing can work in 0 bytes of memory"]);
+    own("memory = '0'", &["ext4: a memory limit of 0 bytes is not possible"]);
     own("kernle = '6.1'", &["did you mean 'kernel'?"]);
     let ext4 = |more: &str| format!("{known}filesystems = ['ext4']\n[cross]\n{more}\n");
     file(&ext4("kernle = ['6.1']"), &["unknown factor 'kernle'", "did you mean 'kernel'?"]);
     file(&ext4("kernel = ['6.1', '6.1']"), &["kernel 6.1 is given twice", "try: each value once"]);
     file(&ext4("on = ['vm', 'lop']"), &["ext4, on lop: unknown testbed 'lop'"]);
     file(&ext4("memory = '64m'"), &["line 4", "expected"]);
-    flags(&["--memory", "none", "--memory", "64m"], &["none cannot stand beside other limits"]);
+    flags(&["--memory", "none", "--memory", "64m"], &["none cannot be combined with other limits"]);
     flags(&["--filesystem", "ext4 cpus=two"], &["cpus=two: write a whole number of CPUs"]);
     flags(&["--filesystem", "ext4 kernel"], &["'kernel' in: ext4 kernel", "kernel=…"]);
     let twice = ["--filesystems", "ext4", "--filesystem", "ext4 memory=64m", "--on", "loop"];
-    flags(&twice, &["two filesystems are called 'ext4'", "try: another label"]);
+    flags(&twice, &["two filesystems have the label 'ext4'", "try: another label"]);
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn a_number_of_cpus_that_cannot_be_kept_is_refused_where_it_cannot() {
     let desk = Desk::new();
     let here = ["run", "--filesystems", "ext4", "--output", "out"];
     let refused = |more: &[&str], words: &[&str]| desk.refuses(&[&here[..], more].concat(), MISSING, words);
-    refused(&["--on", "loop", "--cpus", "2"], &["loop has the CPUs of this machine", "try: --on vm"]);
-    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["in virtual time there is one CPU"]);
-    refused(&["--on", "vm", "--cpus", "4096"], &["would have to share", "try: --cpus "]);
+    refused(&["--on", "loop", "--cpus", "2"], &["loop uses the CPUs of this machine", "try: --on vm"]);
+    refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["the testbed model has one vCPU"]);
+    refused(&["--on", "vm", "--cpus", "4096"], &["would share", "try: --cpus "]);
     let both = ["--on", "loop", "--cpus", "1", "--cpus", "4096"];
     refused(&both, &["ext4, cpus 1: loop has the CPUs of this machine"]);
 }
@@ -95,7 +95,7 @@ fn what_is_mounted_already_stands_alone() {
         let common = ["run", "quick", "--on", "directory:.", "--memory", "none", "--output", "out"];
         desk.refuses(&[&common[..], more].concat(), USAGE, words);
     };
-    alone(&["--on", "loop"], &["is taken as it is and once", "try: a run of its own"]);
+    alone(&["--on", "loop"], &["uses one mounted filesystem", "try: a separate run"]);
 }
 
 #[test]

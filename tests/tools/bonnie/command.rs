@@ -38,14 +38,14 @@ fn what_cannot_be_done_ends_with_1_says_why_and_leaves_everything_as_it_was() {
     for (options, words) in [
         ("-s abc", "-s: 'abc'"),
         ("-s 1:100", "power of two"),
-        ("-f 1 -s 1", "'1' is no option"),
+        ("-f 1 -s 1", "'1' is not an option"),
         ("-s 0 -n 0", "nothing to do"),
         ("-s 16 -r 10", "twice the memory"),
-        ("-d /nonexistent", "could not go to the directory '/nonexistent'"),
+        ("-d /nonexistent", "could not change to the directory '/nonexistent'"),
         ("-u nosuchuser", "no user 'nosuchuser'"),
         ("-s 1000t:1m -r 0", "are free in ."),
         ("-s 0 -n 16000:1g:1g -r 0", "are free in ."),
-        ("-s 0 -n 16000 -r 1", "do not fit into a memory"),
+        ("-s 0 -n 16000 -r 1", "do not fit into"),
         ("--as 9 -s 1", "unknown version '9'"),
     ] {
         let (output, out, err) = run(folder.path(), options);

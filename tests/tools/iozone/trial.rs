@@ -151,7 +151,7 @@ fn parts_one_after_the_other_are_the_whole() {
         assert_eq!(counted(&phases), counted(&whole.phases));
     });
     let several = work(EVERYTHING).prepare(SEED, &Portion::part("read")).map(drop);
-    assert!(several.is_err_and(|e| e.contains("one file with one size of records")));
+    assert!(several.is_err_and(|e| e.contains("one file size and one record size")));
 }
 
 #[test]
@@ -205,7 +205,8 @@ fn at(offset: u64, bytes: &[u8]) {
 
 #[test]
 fn what_is_read_and_was_not_written_ends_the_run_with_file_and_offset() {
-    let other = |offset| format!("read of '{FILE}' failed: other content than was written came at {offset}");
+    let other =
+        |offset| format!("read of '{FILE}' failed: the content differs from what was written at {offset}");
     let lost: fn() = || at(0, &[0; 100]);
     let within: fn() = || at(262_144 + 131_072, &[0; 4096]);
     for (tests, pass, act, offset) in [
@@ -222,7 +223,7 @@ fn what_is_read_and_was_not_written_ends_the_run_with_file_and_offset() {
     let short: fn() = || fs::OpenOptions::new().write(true).open(FILE).unwrap().set_len(300_000).unwrap();
     assert_eq!(
         spoiled("['write', 'read']", 3, short),
-        format!("read of '{FILE}' failed: 37856 bytes came at 262144 where 262144 were written")
+        format!("read of '{FILE}' failed: read 37856 bytes at 262144, 262144 were written")
     );
 }
 
@@ -251,6 +252,6 @@ fn a_lost_rewrite_is_found() {
         let mut heard =
             Heard { phases: Vec::new(), progress: SharedProgress::new().unwrap(), finished: false };
         let error = ready.run(&looks, &mut heard).unwrap_err().to_string();
-        assert!(error.contains("other content than was written came at 0"), "{error}");
+        assert!(error.contains("the content differs from what was written at 0"), "{error}");
     });
 }

@@ -115,7 +115,7 @@ fn printed_rate(report: &str, done: &str, unit: &str) -> f64 {
 }
 
 #[test]
-fn all_thirty_figures_of_the_paper_follow_from_whole_seconds() {
+fn byte_counters_reproduce_both_rates_of_a_row_from_one_duration_in_whole_seconds() {
     for (set, unit, filesystems) in TESTS {
         let rules = rules(set);
         let published = published(set);

@@ -75,7 +75,8 @@ fn ran(rule: &Rule, machine: Machine, effects: &[f64; 8], rounds: usize, random:
     (pairs().map(|(a, b)| (rule.strength)(&samples[a], &samples[b])).collect(), rounds as f64)
 }
 
-/// Phoronix's rule has its trials one after the other, and stops by itself.
+/// The stopping rule of the Phoronix Test Suite, one candidate after the other. fsderby runs no Phoronix, and Phoronix tests no
+/// significance: the rule is simulated here and Welch's test is ours.
 fn phoronix(most: f64, limit: usize, machine: Machine, effects: &[f64; 8], random: &mut Random) -> Ran {
     let values = study(machine, effects).values(limit, Order::OneAfterTheOther, random);
     let runs: Vec<usize> = values.iter().map(|of| runs_of_phoronix(of, most, limit)).collect();
@@ -170,7 +171,12 @@ fn phoronix_row(random: &mut Random) -> String {
         let by = |most| at_equal_error(|effects| phoronix(most, LIMIT, machine, effects, random));
         needed([0.1, 0.07, 0.06, 0.055, 0.05, 0.045, 0.04, 0.035, 0.03].map(by))
     });
-    row(&format!("Phoronix, then Welch ({:.1} runs)", steady.runs), &steady, &drifting, &needs)
+    row(
+        &format!("stop below 2.5 % deviation, then Welch ({:.1} runs)", steady.runs),
+        &steady,
+        &drifting,
+        &needs,
+    )
 }
 
 fn ours(machine: Machine, rounds: usize, random: &mut Random) -> (f64, f64) {

@@ -15,13 +15,13 @@ const NAMED: usize = 4;
 pub fn of(changes: &Changes, parts: &[Part], words: &[Words]) -> Sentence {
     let all = &changes.findings;
     if all.is_empty() {
-        let none = "The two runs have no headline metric with figures in both, so nothing is compared.";
+        let none = "The two runs have no common headline metric, so nothing is compared.";
         return none.to_owned().into();
     }
     let judged: Vec<&Change> = all.iter().filter(|change| changes.is_judged(change)).collect();
     let is_exact = matches!(changes.basis, ChangeBasis::Samples { .. });
     if is_exact && all.iter().all(|change| change.low == Some(1.0) && change.high == Some(1.0)) {
-        let same = "Every compared figure is the same in both runs, to the last digit.";
+        let same = "Every compared figure is identical in both runs.";
         return Sentence::new(same, claims(&judged));
     }
     if judged.is_empty() {
@@ -54,7 +54,7 @@ impl Told<'_> {
         }
         let mut clauses: Vec<String> = differ.iter().take(NAMED).map(|change| self.clause(change)).collect();
         if differ.len() > NAMED {
-            clauses.push(format!("{} more stand in the tables", differ.len() - NAMED));
+            clauses.push(format!("{} more are in the tables", differ.len() - NAMED));
         }
         let named = &differ[..differ.len().min(NAMED)];
         Sentence::new(format!("{}.", clauses.join("; ")), claims(named))
@@ -122,7 +122,7 @@ impl Told<'_> {
         )];
         if judged.len() < all {
             let (few, least) = (all - judged.len(), self.changes.needed());
-            said.push(format!("Not judged: {few} more, of fewer than {least} rounds or samples."));
+            said.push(format!("Not judged: {few} more, with fewer than {least} rounds or samples."));
         }
         if differ == 0 {
             let rounds = judged.iter().flat_map(|change| change.n).min().unwrap_or(0);

@@ -142,7 +142,8 @@ fn in_its_unit(value: f64) -> String {
 }
 
 fn passed(filesystem: &Filesystem, number: Option<usize>, pass: &Pass, columns: &[Column]) -> Vec<String> {
-    let whose = number.map_or_else(|| "imported".to_owned(), |number| format!("imported, pass {number}"));
+    let whose =
+        number.map_or_else(|| "imported".to_owned(), |number| format!("imported, repetition {number}"));
     let cell = |column: &Column| {
         let figure = pass.figures.iter().find(|figure| figure.metric == column.metric);
         figure.map_or_else(|| "–".to_owned(), |figure| column.shown(figure))

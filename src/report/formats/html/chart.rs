@@ -121,7 +121,7 @@ fn words(cell: &Cell, scale: &Scale) -> String {
             scale.number(max),
             half(cell, scale)
         ),
-        _ => format!("{}: no trial is counted", cell.filesystem),
+        _ => format!("{}: no valid trial", cell.filesystem),
     }
 }
 

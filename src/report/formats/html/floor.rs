@@ -59,7 +59,7 @@ pub fn of(findings: &[&Finding], margin: f64) -> Option<Extrapolation> {
     (!pairs.is_empty()).then(|| Extrapolation {
         grid: grid(half).into_iter().map(|at| line_across(at, y(at))).collect(),
         margins: [margin, -margin].iter().filter(|at| at.abs() < half).map(|at| digits(y(*at))).collect(),
-        words: format!("{} pairs; moved the most: {}", pairs.len(), named.join("; ")),
+        words: format!("{} pairs; largest shift: {}", pairs.len(), named.join("; ")),
         most: named.join("; "),
         pairs: pairs.into_iter().map(|(finding, floor)| line(finding, floor, &y)).collect(),
     })

@@ -65,7 +65,7 @@ pub fn of(row: &Row, entries: &[Entry]) -> Option<InOrder> {
             line: path(&points, "L", ""),
             dots: path(&points, "M", "h0"),
             words: format!(
-                "{}: the later half of the rounds beside the earlier one: {later}",
+                "{}: median of the later half of the rounds relative to the earlier half: {later}",
                 cell.filesystem
             ),
             later,

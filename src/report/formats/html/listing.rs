@@ -97,7 +97,7 @@ pub fn trials(run: &Run, work: &WorkloadSummary) -> Trials {
         all: count(mine.len(), "trial"),
         left_out: match mine.len() - listed.len() {
             0 => String::new(),
-            more => format!("{} more stand in the table that --csv-trials writes", count(more, "trial")),
+            more => format!("{} more are in the table that --csv-trials writes", count(more, "trial")),
         },
     }
 }
@@ -164,7 +164,7 @@ mod tests {
             .count();
         assert_eq!(
             trials.left_out,
-            format!("{} trials more stand in the table that --csv-trials writes", all - LINES_MOST)
+            format!("{} trials more are in the table that --csv-trials writes", all - LINES_MOST)
         );
         let (rounds, more) = order(&example.run, &report.summary, work);
         assert_eq!((rounds.len(), more), (ROUNDS_MOST, 60 - ROUNDS_MOST));

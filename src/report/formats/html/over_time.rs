@@ -46,10 +46,10 @@ fn row(course: &Course, entries: &[Entry]) -> CourseRow {
     let most = course.rates.iter().copied().fold(0.0, f64::max);
     let time = seconds(course.seconds);
     let still =
-        course.stall.map_or_else(String::new, |stall| format!("still for {}", seconds(stall.seconds)));
+        course.stall.map_or_else(String::new, |stall| format!("stalled for {}", seconds(stall.seconds)));
     let stalled = course.stall.map_or_else(String::new, |stall| {
         format!(
-            "; longest stall {} in round {}, {} after its begin",
+            "; longest stall {} in round {}, {} after its start",
             seconds(stall.seconds),
             stall.round,
             seconds(stall.from_s)
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(row.stall, Some(["250.0".to_owned(), "200.0".to_owned()]));
         assert_eq!(
             row.words,
-            "alderfs: 2.00 s, at most 20 operations per second; longest stall 0.40 s in round 2, 0.50 s after its begin"
+            "alderfs: 2.00 s, at most 20 operations per second; longest stall 0.40 s in round 2, 0.50 s after its start"
         );
         let short = Stall { from: 0.9995, to: 1.0, ..stall };
         assert_eq!(place(short), ["996.0", "4.0"].map(str::to_owned));

@@ -74,7 +74,7 @@ fn words(line: &Line, comparison: &Comparison) -> String {
     };
     let Line { candidate, .. } = line;
     if *candidate == comparison.to {
-        return format!("{candidate}{rank}: what all are compared with");
+        return format!("{candidate}{rank}: the reference of all ratios");
     }
     format!("{candidate}{rank}: {} {}{interval}{standing}", ratio(line.ratio), comparison.times())
 }

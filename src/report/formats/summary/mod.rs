@@ -19,7 +19,8 @@ impl Format for Summary {
     }
 
     fn help(&self) -> &'static str {
-        "Write one page: .html to print, with a picture; .txt, or - for standard output, as text of 72 columns"
+        "Write a one-page summary: .html to print, with a picture; .txt, or - for standard output, as text with \
+            72 columns"
     }
 
     fn goes(&self) -> Goes {
@@ -31,7 +32,7 @@ impl Format for Summary {
             return Ok(());
         }
         let text = format!(
-            "--summary {}: the file's name says no form\n  try: a name that ends with .html or .txt, or -",
+            "--summary {}: the file name has no known ending\n  try: a name that ends with .html or .txt, or -",
             path.display()
         );
         Err(Failure::usage(text).into())

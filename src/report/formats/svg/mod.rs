@@ -39,8 +39,8 @@ impl Format for Svg {
     }
 
     fn help(&self) -> &'static str {
-        "Write each picture as an SVG file into a new folder: comparisons, headline metrics, heat maps, latencies, work over time, speed \
-         against CPU time"
+        "Write each picture as an SVG file into a new folder: comparisons, headline metrics, heat maps, \
+         latencies, throughput over time, speed against CPU time"
     }
 
     fn goes(&self) -> Goes {

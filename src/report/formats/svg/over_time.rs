@@ -24,7 +24,7 @@ pub fn of(workload: &str, courses: &OverTime, entries: &[Entry]) -> Option<Strin
     let which = if courses.work.is_empty() { String::new() } else { format!(" of {}", courses.work) };
     let title = format!("{workload}: operations{which} over time");
     canvas.text((EDGE, 22.0), Anchor::Start, Ink::Strong, &cut(&title, WIDTH - 2.0 * EDGE));
-    let note = "each from the beginning to the end of its own work, as high as its own fastest moment; band: longest stall";
+    let note = "each over its own duration, scaled to its own maximum; band: longest stall";
     canvas.text((EDGE, 40.0), Anchor::Start, Ink::Soft, &cut(note, WIDTH - 2.0 * EDGE));
     canvas.says(&format!("Operations per second, medians over the rounds; {note}."));
     for (at, course) in rows.iter().enumerate() {
@@ -56,7 +56,7 @@ fn row(canvas: &mut Canvas, course: &Course, entries: &[Entry], top: f64) {
     canvas.grid((PLOT.0, ground), (PLOT.1, ground));
     let middle = top + STEPS / 2.0 + 4.0;
     canvas.text((EDGE, middle), Anchor::Start, Ink::Normal, &cut(&course.filesystem, PLOT.0 - EDGE - 6.0));
-    let still = course.stall.map(|stall| format!("still for {}", seconds(stall.seconds)));
+    let still = course.stall.map(|stall| format!("stalled for {}", seconds(stall.seconds)));
     let at = if still.is_some() { middle - 7.0 } else { middle };
     canvas.text((PLOT.1 + 12.0, at), Anchor::Start, Ink::Normal, &seconds(course.seconds));
     if let Some(still) = still {

@@ -79,7 +79,7 @@ impl Page {
         }
         if !rest.is_empty() {
             let more = count(rest.len(), "more comparison");
-            self.paragraph(QUIET, &format!("The whole report has {more}."));
+            self.paragraph(QUIET, &format!("The full report has {more}."));
         }
     }
 }

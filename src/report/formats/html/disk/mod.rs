@@ -85,8 +85,8 @@ pub fn of(run: &Run, work: &WorkloadSummary, looks: impl Fn(&str) -> Look) -> Op
     let modelled = sampled(records.first()?)?;
     let round = records[0].round;
     let sample = match round {
-        1 => "with the disk as its file says",
-        _ => "with another sample of the disk, as no earlier round has as many trials that are counted",
+        1 => "with the disk as its file describes it",
+        _ => "with another sample of the disk, as no earlier round has as many valid trials",
     };
     let figure = |record: &&Record| Figure {
         label: record.filesystem.clone(),
@@ -193,15 +193,16 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let most = trials.iter().map(|t| t.spent.at_once).max().unwrap_or(1);
     if most > 1 {
         notes.push(format!(
-            "This disk has {} (RAID members or flash dies) that work in parallel. Its counters are sums over them, divided here by {most}: the \
-             bar is what one of them did on average. While one works, the others may be idle.",
+            "This disk has {} (RAID members or flash dies) that work in parallel. Its counters are sums over \
+             them, divided here by {most}: the bar is the average of one of them. While one works, the others may \
+             be idle.",
             count(most as usize, "unit")
         ));
     }
     if trials.iter().all(|t| t.spent.seek_ns + t.spent.rotation_ns == 0.0) {
         notes.push(
-            "The disk has no moving parts: transferring is reading and programming what was requested, copying and erasing what the disk does to \
-             make room for it."
+            "The disk has no moving parts. Transferring is reading and programming requested data; copying and \
+             erasing is garbage collection."
                 .to_owned(),
         );
     }
@@ -212,8 +213,8 @@ fn notes(trials: &[Trial<'_>]) -> Vec<String> {
     let late: Vec<String> = trials.iter().filter_map(late).collect();
     if !late.is_empty() {
         notes.push(format!(
-            "Completions reached the guest later than the model says, as shares of the whole time: {}. Time that neither disk nor CPU explains may \
-             be that.",
+            "Completions reached the guest later than the model specifies, by these shares of the whole time: {}. \
+             This may account for time that neither disk nor CPU explains.",
             list(&late)
         ));
     }
@@ -234,7 +235,10 @@ mod tests {
     fn every_filesystem_of_the_nominal_round_has_a_bar_and_a_picture() {
         let example = model::samples(2);
         let used = used(&example.run);
-        assert_eq!((used.round.as_str(), used.unfolded), ("round 1, with the disk as its file says", true));
+        assert_eq!(
+            (used.round.as_str(), used.unfolded),
+            ("round 1, with the disk as its file describes it", true)
+        );
         assert_eq!((used.spent.rows.len(), used.pictures.len()), (4, 4));
         let picture = used.pictures[0].picture.as_ref().expect("the requests are there");
         assert_eq!(picture.counts, "1,800 writes, 180 reads, 20 flushes");
@@ -254,7 +258,7 @@ mod tests {
         let said: Vec<String> =
             used(&example.run).pictures.into_iter().filter_map(|p| p.picture.err()).collect();
         let said = said.join(" ");
-        for why in ["No such file", "is not what was stored", "was not kept"] {
+        for why in ["No such file", "is not the file that was stored", "was not kept"] {
             assert!(said.contains(why), "{said}");
         }
     }

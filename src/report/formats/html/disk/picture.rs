@@ -80,7 +80,7 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
         held_ns: record.window_ns().map(|_| seen.held_ns),
         note: match record.window_ns() {
             Some(_) => "",
-            None => "the record does not say when the work began and ended, so the whole trial is drawn",
+            None => "the start and end of the workload are not recorded, so the whole trial is drawn",
         },
         layers: [layers("write", &seen.writes), layers("read", &seen.reads)].concat(),
         flushes: strip(&seen.flushes),
@@ -91,12 +91,14 @@ pub fn of(run: &Run, record: &Record, offset: Bytes) -> Result<Picture, String> 
         distances: columns(
             &seen.distances,
             &DISTANCES.map(|(_, name)| name),
-            "of reads and writes began at most this many bytes from the end of the one before, and farther than the column to the left",
+            "of reads and writes began at most this many bytes from the end of the previous request, and farther \
+                than the column to the left",
         ),
         depths: columns(
             &seen.depths,
             &DEPTHS.map(|(_, name)| name),
-            "of requests found at most this queue depth, themselves included, and more than the column to the left",
+            "of requests found at most this queue depth, including themselves, and more than the column to the \
+                left",
         ),
     })
 }
