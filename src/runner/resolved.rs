@@ -184,8 +184,7 @@ mod tests {
         let why = |change: &dyn Fn(&mut Plan)| {
             let mut plan = plan();
             change(&mut plan);
-            let why = Resolved::of(&plan).err().expect("it is refused").message;
-            why
+            Resolved::of(&plan).err().expect("it is refused").message
         };
         for (change, said) in [
             (&(|plan: &mut Plan| plan.testbed = "lop".into()) as &dyn Fn(&mut Plan), "did you mean 'loop'?"),
