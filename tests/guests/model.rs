@@ -106,7 +106,7 @@ fn a_trial_is_the_same_from_any_snapshot_of_its_boot() {
     cached(&["run", "snapshots.toml", "--on", "model:hdd-16tb,samples=off", "--output", "run"]);
     let is_the_same_again = || {
         let out = cached(&["verify", "run", "--rerun", "1"]);
-        assert!(out.contains("run again: 1 the same, 0 different"), "{out}");
+        assert!(out.contains("rerun: 1 identical, 0 different"), "{out}");
     };
     let kept = || fs::read_dir(cache.join("snapshots")).unwrap().map(|entry| entry.unwrap().path());
     let [snapshot] = <[PathBuf; 1]>::try_from(kept().collect::<Vec<_>>()).unwrap();
@@ -310,7 +310,7 @@ fn a_kernel_that_cannot_serve_the_disk_is_refused_before_anything_runs() {
     }
     let on = ["run", "--filesystems", "ext4", "--output", "out", "--on", "model:hdd-16tb"];
     let refused = |more: &[&str], words: &[&str]| Desk::new().refuses(&[&on[..], more].concat(), 3, words);
-    refused(&["--kernel", "6.1"], &["cannot have a modelled disk: no module ublk_drv", "try: --on vm"]);
+    refused(&["--kernel", "6.1"], &["cannot run the disk model: no module ublk_drv", "try: --on vm"]);
     if kernel::find(Some("6.12")).is_some() {
         refused(&["--kernel", "6.12", "--kernel", "6.1"], &["ext4, kernel 6.1: the kernel 6.1."]);
     }

@@ -210,7 +210,7 @@ fn a_guest_that_panics_fails_one_that_hangs_or_is_killed_is_void_and_the_rest_go
         ("exfat", Outcome::Failed, 1, "during work: kernel message in the guest: "),
         ("exfat", Outcome::Failed, 1, "Kernel panic"),
         ("ext2", Outcome::Void, 3, "during work: the guest hung: no output for 20 s"),
-        ("fat32", Outcome::Void, 3, "during work: QEMU was lost: signal: 9"),
+        ("fat32", Outcome::Void, 3, "during work: QEMU exited: signal: 9"),
         ("ext4", Outcome::Done, 1, ""),
     ] {
         let tried: Vec<&Record> = records.iter().filter(|r| r.filesystem == label).collect();

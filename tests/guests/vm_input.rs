@@ -301,9 +301,9 @@ fn a_small_package_that_unpacks_to_gigabytes_is_refused() {
     let desk = Desk::new();
     let module = "./lib/modules/6.0-test/kernel/fs/ext4/ext4.ko.zst";
     let one_module = package(&desk, &[("./boot/vmlinuz-6.0-test", b"k"), (module, &bomb(70))]);
-    desk.refused(&fetch(&desk, &one_module), MISSING, &["ext4.ko.zst", "more than 64 MiB"]);
+    desk.refused(&fetch(&desk, &one_module), MISSING, &["ext4.ko.zst", "larger than 64 MiB"]);
     let whole = archive(&desk, "data.tar.zst", &files_of_200_mib(6));
-    desk.refused(&fetch(&desk, &whole), MISSING, &["linux-image.deb", "more than 1 GiB"]);
+    desk.refused(&fetch(&desk, &whole), MISSING, &["linux-image.deb", "larger than 1 GiB"]);
     let huge = desk.path("huge.deb");
     fs::File::create(&huge).unwrap().set_len(10 << 30).unwrap();
     desk.refused(&fetch(&desk, &huge), MISSING, &["huge.deb has 10 GiB, more than 1 GiB"]);

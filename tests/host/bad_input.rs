@@ -229,7 +229,7 @@ fn what_is_no_experiment_is_not_read() {
     desk.refuses(&["run", "noise.toml"], USAGE, &["noise.toml is not text"]);
     desk.refuses(&["run", "absent.toml"], USAGE, &["could not read the experiment absent.toml"]);
     let said = desk.say(&["run", "long.toml"]);
-    desk.refused(&said, USAGE, &["could not understand long.toml"]);
+    desk.refused(&said, USAGE, &["could not parse long.toml"]);
     assert!(said.err.len() < 2000, "half a megabyte of its only line is not shown");
 }
 

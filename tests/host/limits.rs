@@ -82,7 +82,7 @@ fn more_trials_a_round_than_anybody_waits_for_are_refused() {
     let label = |n| format!("[[filesystem]]\nkind = 'ext4'\nlabel = '{n}'\n");
     let work = |n| format!("[[workload]]\nset = 'postmark-quick'\nlabel = '{n}'\n");
     let text: String = (0..101).map(label).chain((0..100).map(work)).collect();
-    file(&text, &["101 filesystems and 100 scenarios are 10100 trials a round", "several experiments"]);
+    file(&text, &["101 filesystems and 100 scenarios make 10100 trials per round", "several experiments"]);
 }
 
 #[test]

@@ -314,7 +314,7 @@ type Change = dyn Fn(&mut Plan);
 fn a_plan_that_no_experiment_gives_is_damage() {
     let changes: [(&Change, &str); 5] = [
         (&|plan| plan.testbed = "/dev/sda".into(), "unknown testbed '/dev/sda'"),
-        (&|plan| plan.candidates[0].variant.mkfs = vec!["/dev/sda".into()], "its filesystem cannot be"),
+        (&|plan| plan.candidates[0].variant.mkfs = vec!["/dev/sda".into()], "its filesystem is not possible"),
         (&|plan| plan.testbed = "loop".into(), "unknown filesystem"),
         (&|plan| plan.workloads[0].work.engine = "sh".into(), "no workload sh"),
         (&|plan| plan.workloads[0].label = "a/../b".into(), "cannot label a workload"),
@@ -436,7 +436,7 @@ fn records_and_files_beside_them_are_never_written_through_a_link() {
     assert!(fs::symlink_metadata(scene.within(&new)).unwrap().is_file(), "the link made way");
     let console = Attached { console: "x".into(), ..Attached::default() };
     let error = folder.append(next, &console).unwrap_err().to_string();
-    assert!(error.contains("could not store consoles/") && error.contains("is no folder"), "{error}");
+    assert!(error.contains("could not store consoles/") && error.contains("is not a folder"), "{error}");
     assert_eq!(scene.touched(), Vec::<String>::new());
 }
 

@@ -124,11 +124,11 @@ fn are_the_same_elsewhere(desk: &Desk, disks: &[&str], here: &Path, guest: &str)
     let there = desk.path("there");
     fs::create_dir(&there).unwrap();
     let without = elsewhere(desk, &other, &there, &["verify", disks[0], "--rerun", "1"]);
-    desk.refused(&without, 3, &["there is no guest", "fsderby guest import"]);
+    desk.refused(&without, 3, &["is not in the cache", "fsderby guest import"]);
     for disk in disks {
         let words = ["verify", disk, "--rerun", "all", "--guest", file.to_str().unwrap()];
         let said = elsewhere(desk, &other, &there, &words);
-        let all = format!("run again: {} the same, 0 different, 0 not comparable", 2 * KINDS.len());
+        let all = format!("rerun: {} identical, 0 different, 0 not comparable", 2 * KINDS.len());
         assert!(said.code == 0 && said.out.contains(&all), "{said:#?}");
     }
     let again = desk.path("again.tar");
@@ -138,7 +138,7 @@ fn are_the_same_elsewhere(desk: &Desk, disks: &[&str], here: &Path, guest: &str)
     let said = elsewhere(desk, &other, &there, &["guest", "remove", guest]);
     assert!(said.code == 0 && said.out.contains(guest), "{said:?}");
     let gone = elsewhere(desk, &other, &there, &["guest", "list", guest]);
-    desk.refused(&gone, 3, &["there is no guest"]);
+    desk.refused(&gone, 3, &["is not in the cache"]);
 }
 
 /// Our own program with another text in it: another agent, were it one.

@@ -32,15 +32,15 @@ fn layers_that_cannot_be_are_refused_by_name_before_anything_runs() {
     file(&format!("layers = ['mdd:raid5']\n{rest}"), &["unknown layer 'mdd'", "did you mean 'md'?"]);
     file(
         &format!("layers = ['md:raid5']\non = 'vm:disks=2'\n{rest}"),
-        &["md:raid5 needs at least 3 disks; there are 2", "try: disks=3"],
+        &["md:raid5 needs at least 3 disks; 2 are given", "try: disks=3"],
     );
     file(&format!("layers = 'crypt'\n{rest}"), &["line 1", "expected a list"]);
     file(&format!("layer = ['crypt']\n{rest}"), &["unknown key 'layer'", "did you mean 'layers'?"]);
     flags(&["--on", "vm", "--layer", "md"], &["layer md: the level is missing, such as raid5", "md:LEVEL"]);
     flags(&["--on", "vm", "--layer", "md:raid6"], &["unknown level 'raid6'", "raid5"]);
-    flags(&["--on", "vm", "--layer", "md:raid0,chunk=5k"], &["chunk=5k is no chunk", "power of 2"]);
+    flags(&["--on", "vm", "--layer", "md:raid0,chunk=5k"], &["chunk=5k is not possible", "power of 2"]);
     flags(&["--on", "vm", "--layer", "crypt:cipher=rot13-xts-plain64"], &["unknown cipher 'rot13'", "aes"]);
-    flags(&["--on", "vm", "--layer", "md:raid1"], &["at least 2 disks; there is 1", "try: disks=2"]);
+    flags(&["--on", "vm", "--layer", "md:raid1"], &["at least 2 disks; 1 is given", "try: disks=2"]);
     flags(&["--on", "vm:disks=2"], &["here are 2", "try: --layer md:raid0"]);
     flags(&["--on", "vm:disks=99"], &["disks=99 is not a number of disks; write 1 to 16"]);
     for testbed in ["loop", "directory:/var/tmp"] {
@@ -59,7 +59,10 @@ fn a_setup_that_cannot_be_names_its_candidate() {
     own("on = 'auto'", &["ext4: unknown testbed 'auto'"]);
     own("on = 'model:hdd-61tb'", &["ext4: ", "hdd-16tb"]);
     own("on = 'loop'\nkernel = '6.1'", &["ext4: ", "boots no kernel", "try: --on vm"]);
-    own("kernel = '/boot/vmlinuz'", &["ext4: '/boot/vmlinuz' is no release", "fsderby kernel list"]);
+    own(
+        "kernel = '/boot/vmlinuz'",
+        &["ext4: '/boot/vmlinuz' is not a kernel release", "fsderby kernel list"],
+    );
     own("cpus = 0", &["ext4: 0 CPUs are not possible", "--cpus 1"]);
     own("cpus = 'two'", &["line 6", "expected a whole number"]);
     own("memory = '0'", &["ext4: a memory limit of 0 bytes is not possible"]);
@@ -85,7 +88,7 @@ fn a_number_of_cpus_that_cannot_be_kept_is_refused_where_it_cannot() {
     refused(&["--on", "model:hdd-16tb", "--cpus", "2"], &["the testbed model has one vCPU"]);
     refused(&["--on", "vm", "--cpus", "4096"], &["would share", "try: --cpus "]);
     let both = ["--on", "loop", "--cpus", "1", "--cpus", "4096"];
-    refused(&both, &["ext4, cpus 1: loop has the CPUs of this machine"]);
+    refused(&both, &["ext4, cpus 1: loop uses the CPUs of this machine"]);
 }
 
 #[test]
