@@ -97,7 +97,7 @@ pub fn is_a_file_and_a_row_each(commands: Commands) {
         copy.compared("results/tinyfs", "tinyfs", "postmark-quick", "transactions.rate");
         copy.compared("results/touch", "ext2", "touch-quick", "touch.rate");
         copy.fsderby("report results/paper")
-            .contains(&["beside the published figures", "Empty files compared"]);
+            .contains(&["comparison with the published figures", "Empty files compared"]);
     }
 }
 
