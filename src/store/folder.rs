@@ -131,7 +131,7 @@ impl Folder {
             let first = match e.chain().find_map(kind) {
                 _ if !self.door.is_in_its_place() => "move the folder back",
                 Some(ErrorKind::PermissionDenied) => "check the permissions in it",
-                _ => "make room",
+                _ => "free some space",
             };
             let text = format!("could not store a trial in {path}: {trouble}\n  try: {first}, then fsderby run --resume {path}");
             Failure::missing(text).into()
@@ -334,7 +334,7 @@ fn unreadable(path: &Path, name: &str, e: &io::Error) -> Failure {
         ErrorKind::InvalidData => damaged(path, name, &e.to_string()),
         _ => {
             let file = shown(path, name);
-            Failure::missing(format!("could not open {file}: {e}\n  try: as its owner"))
+            Failure::missing(format!("could not open {file}: {e}\n  try: as the user who owns the run"))
         }
     }
 }

@@ -71,8 +71,11 @@ impl Testbed for Directory {
                 "--on directory:PATH with an existing directory",
             );
         }
-        if rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err() {
-            return missing(format!("no file can be created in {path}"), "a directory that you own, or sudo");
+        if let Err(why) = rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK) {
+            return missing(
+                format!("could not create files in {path}: {why}"),
+                "a directory that you own, or sudo",
+            );
         }
         if need.memory.is_some() && !self.traits().limits_memory {
             return missing(

@@ -130,8 +130,8 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
     if !about.is_dir() {
         return missing(format!("{name} is not a folder"), elsewhere.to_owned());
     }
-    if rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_err() {
-        let what = format!("cannot create images in {name}: no write permission");
+    if let Err(why) = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
+        let what = format!("could not create images in {name}: {why}");
         return missing(what, format!("{elsewhere} on another disk"));
     }
     let free = rustix::fs::statvfs(folder).map_or(0, |s| s.f_bavail * s.f_frsize);

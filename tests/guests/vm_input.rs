@@ -40,7 +40,7 @@ fn too_little_memory_is_said() {
         return;
     }
     let desk = Desk::new();
-    for (memory, words) in [("1m", "16 MiB at least"), ("900g", "needs that much free memory")] {
+    for (memory, words) in [("1m", "at least 16 MiB"), ("900g", "needs that much free memory")] {
         let said = desk.say(&on_vm(&desk, "ext4", &["--memory", memory]));
         refused(&desk, &said, &[words, "try: ", "--memory"]);
     }
@@ -60,7 +60,7 @@ fn without_qemu_or_room_for_an_image_the_error_says_what_to_do() {
     let desk = Desk::new();
     let qemu = programs::find("qemu-system-x86_64").unwrap();
     let said = after(&desk, &format!("mount --bind /dev/null {}", qemu.display()), "ext4", &[]);
-    refused(&desk, &said, &["there is no qemu-system-x86_64", "apt-get install qemu-system-x86"]);
+    refused(&desk, &said, &["qemu-system-x86_64 is not installed", "apt-get install qemu-system-x86"]);
     let small = format!("mount -t tmpfs -o size=32m none {}", desk.images().display());
     let said = after(&desk, &small, "ext4", &["--size", "512m"]);
     refused(&desk, &said, &["an image of 512 MiB needs that", "vm:images=FOLDER on another disk"]);

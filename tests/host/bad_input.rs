@@ -223,9 +223,9 @@ fn what_is_no_experiment_is_not_read() {
     desk.refuses(
         &["run", "big.toml"],
         USAGE,
-        &["big.toml has more than 1 MiB", "too large for an experiment"],
+        &["big.toml is larger than 1 MiB", "too large for an experiment"],
     );
-    desk.refuses(&["run", "/dev/zero"], USAGE, &["/dev/zero has more than 1 MiB"]);
+    desk.refuses(&["run", "/dev/zero"], USAGE, &["/dev/zero is larger than 1 MiB"]);
     desk.refuses(&["run", "noise.toml"], USAGE, &["noise.toml is not text"]);
     desk.refuses(&["run", "absent.toml"], USAGE, &["could not read the experiment absent.toml"]);
     let said = desk.say(&["run", "long.toml"]);
@@ -438,7 +438,11 @@ fn a_folder_for_images_that_cannot_be_one_is_named() {
     let testbed = desk.testbed();
     let read_only = format!("mount -t tmpfs -o ro none {}", desk.images().display());
     let said = desk.say_after(&read_only, &["run", "--on", &testbed, "--filesystems", "ext4"]);
-    desk.refused(&said, MISSING, &["no file can be created in", "try: --on loop:FOLDER"]);
+    desk.refused(
+        &said,
+        MISSING,
+        &["could not create images in", "Read-only file system", "try: --on loop:FOLDER"],
+    );
     desk.file("plain", "");
     let plain = format!("loop:{}", desk.path("plain").display());
     desk.refuses(&["run", "--on", &plain], MISSING, &["is not a directory"]);
@@ -647,7 +651,11 @@ fn without_root_loop_is_refused_and_a_directory_works() {
     let testbed = format!("directory:{}", locked.path("own").display());
     fs::create_dir(locked.path("own")).unwrap();
     let said = as_nobody(&desk, &["run", "--memory", "none", "--on", &testbed]);
-    desk.refused(&said, MISSING, &["no file can be created in", "a directory that you own, or sudo"]);
+    desk.refused(
+        &said,
+        MISSING,
+        &["could not create files in", "Permission denied", "a directory that you own, or sudo"],
+    );
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn several(desk: &Desk, testbed: &str, more: &str) -> Run {
     }
     assert_eq!(desk.say(&["report", "run", "--markdown", "run.md"]).code, 0);
     let page = fs::read_to_string(desk.path("run.md")).unwrap();
-    assert!(page.contains("by 1, 2, 3 and 4 clients at the same time"), "{page}");
+    assert!(page.contains("1, 2, 3 and 4 clients run in parallel"), "{page}");
     store::read(&desk.path("run")).unwrap()
 }
 

@@ -328,7 +328,11 @@ fn a_plan_that_no_experiment_gives_is_damage() {
         scene.is_damaged(&["plan.toml: this plan does not come from an experiment", why]);
         let said = scene.say(&["run", "run/plan.toml", "--output", "again"]);
         assert_eq!(said.code, DAMAGED, "{said:#?}");
-        assert!(said.err.contains("run/plan.toml is damaged: no experiment gives"), "{}", said.err);
+        assert!(
+            said.err.contains("run/plan.toml is damaged: this plan does not come from an experiment"),
+            "{}",
+            said.err
+        );
         assert!(!scene.desk.path("again").exists());
     }
 }

@@ -42,7 +42,7 @@ fn what_cannot_be_done_ends_with_1_says_why_and_leaves_everything_as_it_was() {
         ("-s 0 -n 0", "nothing to do"),
         ("-s 16 -r 10", "twice the memory"),
         ("-d /nonexistent", "could not change to the directory '/nonexistent'"),
-        ("-u nosuchuser", "no user 'nosuchuser'"),
+        ("-u nosuchuser", "unknown user 'nosuchuser'"),
         ("-s 1000t:1m -r 0", "are free in ."),
         ("-s 0 -n 16000:1g:1g -r 0", "are free in ."),
         ("-s 0 -n 16000 -r 1", "do not fit into"),

@@ -126,7 +126,7 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
         ("-s 64k -r 1m", 23, "larger than the file"),
         ("-a -t 2", 17, "--clients"),
         ("-s 8000g -r 16m", 2, "free"),
-        ("-i 1", 2, "there is no iozone.tmp"),
+        ("-i 1", 2, "iozone.tmp does not exist"),
         ("-f no/such/folder/x -s 64", 2, "could not read the directory"),
         ("-B", 2, "mapped files"),
         ("-J", 2, "unknown option -J"),
