@@ -30,7 +30,7 @@ pub struct Module {
 
 /// A name that a kernel has neither as a module nor compiled in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("module {0} is missing")]
+#[error("no module {0}")]
 pub struct NoModule(pub String);
 
 impl Modules {

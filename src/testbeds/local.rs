@@ -128,7 +128,7 @@ pub fn has_room(folder: &Path, size: Bytes, slack: u64, elsewhere: &str) -> Resu
         );
     };
     if !about.is_dir() {
-        return missing(format!("{name} is not a folder"), elsewhere.to_owned());
+        return missing(format!("{name} is not a directory"), elsewhere.to_owned());
     }
     if let Err(why) = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
         let what = format!("could not create images in {name}: {why}");

@@ -361,7 +361,7 @@ fn what_cannot_be_modelled_is_refused_with_what_to_write() {
     refused(&["--on", "model:zero,colour=red"], 2, "unknown setting");
     refused(&["--on", "loop", "--jobs", "2"], 2, "would disturb each other");
     desk.file("half.toml", "name = \"half\"\n");
-    refused(&["--on", "model:./half.toml"], 2, "half.toml is not understood");
+    refused(&["--on", "model:./half.toml"], 2, "could not parse the disk ./half.toml");
     desk.file("noise.toml", [0xff, 0xfe, 0x00]);
     refused(&["--on", "model:./noise.toml"], 2, "noise.toml");
 }

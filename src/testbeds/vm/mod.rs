@@ -409,7 +409,7 @@ pub fn guest_ready(
     };
     if !kernel.is_sound() {
         let release = &kernel.index.release;
-        let what = format!("the kernel {release} in the cache is not the one that was stored there");
+        let what = format!("the kernel {release} in the cache was altered");
         return missing(what, &format!("fsderby kernel fetch {release}"));
     }
     if need.memory.is_some_and(|memory| memory < LEAST_MEMORY) {
